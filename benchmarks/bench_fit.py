@@ -76,7 +76,7 @@ def fitted(path: Path, rank: int) -> None:
         str(path),
         "--objective",
         "product",
-        "--rank",
+        "--n-components",
         str(rank),
     ]
     command += [

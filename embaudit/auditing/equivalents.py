@@ -92,6 +92,7 @@ def equivalent_models(
     n_gauges: int = 8,
     max_condition: float = 2.0,
     basis: Floats | None = None,
+    parameter: str = "groups",
     rng: np.random.Generator,
 ) -> list[EquivalentModel]:
     """List the equivalent models to audit: canonical ones, one rotation as a control, and random draws.
@@ -108,6 +109,8 @@ def equivalent_models(
         Budget of the default groups.
     basis : array of shape (k, m), optional
         What spans the rows, in the columns as stored, where the model at hand is `turned` into it.
+    parameter : str
+        Name of the caller's parameter that holds `groups`, for error messages.
     rng : numpy Generator
         Source of the draws.
 
@@ -121,7 +124,7 @@ def equivalent_models(
     # Groups of one's own stand alone; without any, no name means all families.
     kinds = named or (() if requested else KINDS)
     for kind in kinds:
-        require_one_of(kind, "group", KINDS)
+        require_one_of(kind, parameter, KINDS)
     usual = default_groups(
         model,
         max_condition=max_condition,
@@ -150,7 +153,7 @@ def equivalent_models(
             )
     if not models:
         raise must_be(
-            "group",
+            parameter,
             f"a family that keeps the {model.predicts.title} of this model",
             ", ".join(map(str, groups)),
         )
@@ -268,5 +271,6 @@ def one_equivalent(
         n_gauges=1,
         max_condition=max_condition,
         basis=basis,
+        parameter="group",
         rng=draw,
     )[0]

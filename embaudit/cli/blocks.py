@@ -27,7 +27,6 @@ def blocks(
         Text,
         Option(
             "--blocks",
-            "--partition",
             help="tensors, rows, coordinates, or patterns like 'layers.3.*,head*'.",
         ),
     ] = None,

@@ -5,8 +5,7 @@ A command has the name of its module, which is imported when it is called.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from copy import copy
+from collections.abc import Callable, Mapping
 from functools import cached_property, wraps
 from importlib import import_module
 from inspect import Parameter, Signature, isclass, signature
@@ -37,15 +36,6 @@ COMMANDS = {
     "verify": "Recompute an audit from its JSON and compare.",
 }
 
-
-OLD = {
-    "--top": "--n-neighbours", "--pairs": "--n-pairs", "--lists": "--n-lists", "--gauges": "--n-gauges",
-    "--starts": "--n-starts", "--steps": "--n-steps", "--tensor": "--weight", "--seed": "--rng", "--group": "--groups",
-    "--counts": "--right-counts", "--threshold": "--thresholds", "--rank": "--n-components",
-    "--permutations": "--n-permutations", "--lambda1": "--alpha-product", "--lambda2": "--alpha-factors",
-    "--users": "--n-users", "--items": "--n-items", "--clusters": "--n-clusters", "--seeds": "--n-seeds",
-}  # fmt: skip
-"""Former spellings of options, which keep working and which no help shows."""
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Your file": (
         "kind", "left", "weight", "bias", "ids", "left_ids", "labels", "inputs", "items", "id", "title", "ignore",
@@ -72,22 +62,10 @@ RARE_IN = {
 ALL = "all options"
 
 
-def _old_spellings(parameters: list[Any]) -> Iterator[Any]:
-    """Yield a hidden copy of each option that had another name; both give the same parameter its value."""
-    for old, new in OLD.items():
-        for parameter in parameters:
-            if new in parameter.opts:
-                hidden = copy(parameter)
-                hidden.opts, hidden.hidden = [old], True
-                yield hidden
-
-
 class Commands(TyperGroup):
     """All of them: help names each, and imports none."""
 
     def __init__(self, *, commands: dict[str, Any], **attributes: Any) -> None:
-        for command in commands.values():
-            command.params += list(_old_spellings(command.params))
         # None stands for a command that is not imported yet, so that help can list it without.
         everything: Any = dict.fromkeys(COMMANDS) | commands
         super().__init__(commands=everything, **attributes)

@@ -75,7 +75,6 @@ def fit(
     split: Annotated[
         Text,
         Option(
-            *("--split", "--exponent"),
             help="Split of Eq. 1: 0 to 1, or identity, g^1/2, g^-1/2, sigma^-1/2.",
             show_default="0.5",
         ),

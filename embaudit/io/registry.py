@@ -55,8 +55,7 @@ def load(
         Name of the format, where suffix and content do not tell.
     **options
         What the content leaves open: `left`, `weight`, `bias`, `left_bias` name arrays: two factors, or a head and
-        perhaps its inputs (`right` is another name of `weight`, `embedding` of what is left of a head);
-        `transpose` says which sides are stored with one column an entity ("left", "right", "both", "none");
+        perhaps its inputs; `transpose` says which sides are stored with one column an entity ("left", "right", "both", "none");
         `id` and `vector` name columns of a table; `labels` is a file that names the right rows;
         `ignore` names arrays to leave out, one or several, `*` standing for any letters;
         `left_name` and `right_name` are what one row of a side is called, such as "text" and "image";

@@ -13,14 +13,6 @@ from embaudit.model.final_norm import NormKind
 
 Kind: TypeAlias = Literal["auto", "factors", "head", "vectors"]
 Transpose: TypeAlias = Literal["none", "left", "right", "both"]
-ALIASES = {
-    "right": "weight",
-    "embedding": "left",
-    "user_ids": "left_ids",
-    "item_ids": "ids",
-    "item_names": "labels",
-}
-"""Other names of options: factors are right of `left`, inputs of a head are embedded, rows are users or items."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,21 +86,8 @@ class Request:
         Raises
         ------
         InputError
-            For an unknown kind or option, or one that is given under two names.
+            For an unknown kind or option.
         """
-        options = {
-            name: value
-            for name, value in options.items()
-            if value is not None or name not in ALIASES
-        }
-        twice = next(
-            (alias for alias, name in ALIASES.items() if {alias, name} <= set(options)),
-            None,
-        )
-        if twice is not None:
-            raise InputError(
-                f"{ALIASES[twice]} must be left out beside {twice}, which is the same."
-            )
         if (
             kind == "vectors"
             and "left" not in options
@@ -117,8 +96,6 @@ class Request:
             raise InputError(
                 "bias must be left out beside --kind=vectors, which have none."
             )
-        kind = "head" if "embedding" in options and kind == "auto" else kind
-        options = {ALIASES.get(name, name): value for name, value in options.items()}
         names = [field.name for field in fields(cls) if field.name != "kind"]
         unknown = [name for name in options if name not in names]
         if unknown:

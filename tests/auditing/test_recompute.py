@@ -364,7 +364,9 @@ def test_the_command_writes_a_model_of_an_audit(embaudit):
     ea.save(MODEL, "m.npz")
     ea.save(MODEL.replace(right=ITEMS * 2), "other.npz")
     assert (
-        embaudit("audit", "m.npz", "--gauges", 1, "--steps", 1, "--json", "a.json").code
+        embaudit(
+            "audit", "m.npz", "--n-gauges", 1, "--n-steps", 1, "--json", "a.json"
+        ).code
         == 0
     )
     made = embaudit(

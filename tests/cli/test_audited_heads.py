@@ -22,7 +22,7 @@ def test_drawn_heads_alarm_or_are_quiet(embaudit, drawn_heads, name, changed):
         "head",
         "--json",
         "a.json",
-        "--gauges",
+        "--n-gauges",
         1,
         "--fail-on",
         "issue",
@@ -58,7 +58,7 @@ def test_a_checkpoint_is_audited_with_the_cap_of_its_configuration(embaudit, tmp
             json.dumps({"final_logit_softcapping": cap})
         )
         result = embaudit(
-            "audit", folder, "--gauges", 1, "--json", f"{name}.json", *options
+            "audit", folder, "--n-gauges", 1, "--json", f"{name}.json", *options
         )
         assert result.code == 0, result.err
         found[name] = json.loads(Path(f"{name}.json").read_text())

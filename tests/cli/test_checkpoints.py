@@ -15,7 +15,7 @@ from embaudit.io import load
 
 DRAW = np.random.default_rng(3)
 HEAD, GAIN = DRAW.standard_normal((40, 5)), np.array([1.0, 5.0, 0.5, 2.0, 1.0])
-FEW = ("--gauges", 1, "--pairs", 50)
+FEW = ("--n-gauges", 1, "--n-pairs", 50)
 SAID = (
     "final norm: model.norm.weight (RMSNorm, κ = 10), by the model_type llama of config.json; --norm none reads the "
     "head without it.\n"
@@ -52,7 +52,7 @@ def test_the_norm_of_a_checkpoint_is_found_and_said(embaudit, folder):
 
 @pytest.mark.usefixtures("without_attacks")
 def test_python_and_the_command_record_a_norm_alike(embaudit, folder):
-    embaudit("audit", folder, *FEW, "--steps", 1, "--json", "command.json", "--quiet")
+    embaudit("audit", folder, *FEW, "--n-steps", 1, "--json", "command.json", "--quiet")
     record = json.loads(Path("command.json").read_text())
     ours = ea.audit(folder, n_gauges=1, n_pairs=50, n_steps=1)
     assert ours.to_dict()["input"]["intake"] == record["input"]["intake"]

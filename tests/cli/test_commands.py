@@ -19,7 +19,7 @@ def model(embaudit, ratings):
     given = (
         "--objective",
         "product",
-        "--rank",
+        "--n-components",
         5,
         "--items",
         "movies.csv",
@@ -42,7 +42,7 @@ def test_a_failed_drift_check_always_exits_1_and_is_said_first(
     model, embaudit, monkeypatch
 ):
     monkeypatch.setattr("embaudit.model.drift.rounding_bound", lambda *_: 0.0)
-    result = embaudit("audit", model, "--gauges", 1)
+    result = embaudit("audit", model, "--n-gauges", 1)
     assert result.code == 1
     words = " ".join(result.out.split())
     assert (
@@ -51,13 +51,13 @@ def test_a_failed_drift_check_always_exits_1_and_is_said_first(
     )
     assert "EMB001 issue: the predictions did not stay the same" in words
     assert "moved by" not in words
-    result = embaudit("audit", model, "--full", "--gauges", 1)
+    result = embaudit("audit", model, "--full", "--n-gauges", 1)
     assert result.code == 1
     assert result.out.index("check failed ─") < result.out.index("item-item cosines (")
 
 
 def test_gauge_writes_another_model_with_the_same_scores(model, embaudit):
-    given = "--group", "linear", "--max-condition", 7, "--seed", 3
+    given = "--group", "linear", "--max-condition", 7, "--rng", 3
     assert embaudit("gauge", model, "--out", "g.npz", *given).code == 0
     before, after = ea.load(model), ea.load("g.npz")
     np.testing.assert_allclose(before.scores(), after.scores(), atol=1e-12)

@@ -36,7 +36,7 @@ def model(tmp_path, monkeypatch):
 
 
 def drawn(embaudit, model, *options):
-    assert embaudit("audit", model, "--gauges", 1, "--quiet", *options).code == 0
+    assert embaudit("audit", model, "--n-gauges", 1, "--quiet", *options).code == 0
 
 
 def test_a_heatmap_is_written_as_what_its_name_says_and_alike_each_time(

@@ -91,7 +91,7 @@ def test_factors_fitted_to_movielens_are_audited_with_the_titles_of_films(
 ):
     folder, out = shared_data("ml-latest-small"), f"{objective}.npz"
     titles = ("--items", folder / "movies.csv", "--id", "movieId", "--title", "title")
-    training = ("--objective", objective, "--rank", 20)
+    training = ("--objective", objective, "--n-components", 20)
     table = folder / "ratings.csv"
     assert embaudit("fit", table, *training, *titles, "--out", out).code == 0
     show = ("--show", "Toy Story (1995)", "--json", "audit.json")

@@ -11,7 +11,18 @@ import pytest
 from embaudit import FactorModel
 from embaudit.io import save
 
-FEW = ("--gauges", 1, "--pairs", 500, "--lists", 50, "--starts", 1, "--steps", 1)
+FEW = (
+    "--n-gauges",
+    1,
+    "--n-pairs",
+    500,
+    "--n-lists",
+    50,
+    "--n-starts",
+    1,
+    "--n-steps",
+    1,
+)
 N_USERS, N_ITEMS = 300, 900
 DRAW = np.random.default_rng(3)
 USERS, ITEMS = DRAW.standard_normal((N_USERS, 6)), DRAW.standard_normal((N_ITEMS, 6))

@@ -35,14 +35,14 @@ def test_the_ids_of_a_table_of_vectors_are_chosen_on_every_command(embaudit, tmp
         list(range(12)),
     )
     audited = embaudit(
-        "audit", "v.csv", *few, "--id", "asin", "--gauges", 1, "--json", "a.json"
+        "audit", "v.csv", *few, "--id", "asin", "--n-gauges", 1, "--json", "a.json"
     )
     assert audited.code == 0
     assert "v.csv --id asin --n-gauges 1 --left OTHER-SIDE.npy\n" in audited.out
     intake = json.loads((tmp_path / "a.json").read_text())["input"]["intake"]
     assert {"name": "asin", "became": "right_ids", "shape": [12]} in intake["parts"]
     # Beside a table of titles it names the column there.
-    both = ("--load", "id=asin", "--items", "titles.csv", "--id", "no", "--gauges", 1)
+    both = ("--load", "id=asin", "--items", "titles.csv", "--id", "no", "--n-gauges", 1)
     named = embaudit("audit", "v.csv", *few, *both)
     assert (named.code, "titles: 12 of 12 items matched" in named.err) == (0, True)
     wrong = embaudit("gauge", "v.csv", *few, "--id", "none", "--out", "h.npz")

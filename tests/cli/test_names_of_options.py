@@ -1,4 +1,4 @@
-"""Options have one name in Python and on the command line; former spellings work, and a wrong one names the nearest."""
+"""Options have one name in Python and on the command line. A wrong name is answered with the nearest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from embaudit.auditing.equivalents import one_equivalent
 from embaudit.auditing.evidence import gather
 from embaudit.auditing.recompute import equivalent_of
 from embaudit.cli.app import app
-from embaudit.cli.commands import COMMANDS, OLD
+from embaudit.cli.commands import COMMANDS
 from embaudit.errors import InputError, option
 from embaudit.evaluation import last_together
 from embaudit.io import with_titles
@@ -100,18 +100,6 @@ def test_an_option_is_called_as_the_keyword_it_sets(command):
     assert names - keywords - READ - TYPED == OWN.get(command, set()) - keywords
 
 
-def test_a_former_name_sets_what_the_new_one_sets_and_is_hidden():
-    seen = set()
-    for command in (get_command(app).get_command(None, name) for name in COMMANDS):
-        by_name = {word: one for one in command.params for word in one.opts}
-        for old, new in OLD.items():
-            if new in by_name:
-                assert by_name[old].name == by_name[new].name
-                assert by_name[old].hidden
-                seen.add(old)
-    assert seen == set(OLD)
-
-
 def test_titles_of_a_table_are_those_of_an_audit(tmp_path):
     rows = np.random.default_rng(0).standard_normal((30, 4))
     (tmp_path / "t.csv").write_text(
@@ -125,24 +113,6 @@ def test_titles_of_a_table_are_those_of_an_audit(tmp_path):
         n_pairs=20,
     )
     assert found.model.names("right")[3] == "Film 3"
-
-
-def test_former_spellings_are_the_same_options_and_hidden(model, embaudit):
-    assert (
-        embaudit("audit", model, *FEW, "--n-neighbours", 3, "--json", "new.json").code
-        == 0
-    )
-    old = [str(word).replace("--n-", "--") for word in FEW]
-    assert embaudit("audit", model, *old, "--top", 3, "--json", "old.json").code == 0
-    new, old = (
-        json.loads(Path(name).read_text(encoding="utf-8"))["options"]
-        for name in ("new.json", "old.json")
-    )
-    assert new == old
-    assert new["n_neighbours"] == 3
-    shown = embaudit("audit", "--help").out + embaudit("explain", "audit").out
-    assert "--n-neighbours" in shown
-    assert "--top" not in shown
 
 
 @pytest.mark.parametrize(
@@ -194,7 +164,7 @@ def sentences():
 
 
 TYPED_ONLY = ("sizes.py", "neighbourhoods.py", "vectors.py", "errors.py")
-"""Texts that are no errors, and hints to those who type an option that is gone."""
+"""Texts that are no errors."""
 
 
 @cache
@@ -239,7 +209,7 @@ def test_a_value_is_quoted_as_each_front_needs_it(value):
 def test_a_parameter_is_called_as_the_front_calls_it(model, embaudit):
     with pytest.raises(InputError, match=r"^n_pairs must be"):
         ea.audit(model, n_pairs=0)
-    assert embaudit("audit", model, "--pairs", 0).err.startswith(
+    assert embaudit("audit", model, "--n-pairs", 0).err.startswith(
         "embaudit: --n-pairs must be"
     )
     with pytest.raises(InputError, match=r"name two factors with left=A and weight=B"):

@@ -89,10 +89,10 @@ def odd(tmp_path):
 COMMANDS = (
     ("compare", "m.npz", "m.npz", "--by-row", "--full"),
     ("compare", "m.npz", "m.npz", "--by-row"),
-    ("audit", "m.npz", "--gauges", "1", "--pairs", "50", "--show", "\x1b[2J"),
+    ("audit", "m.npz", "--n-gauges", "1", "--n-pairs", "50", "--show", "\x1b[2J"),
     ("blocks", "t.npz", "t.npz", "--full"),
-    ("simpson", "s.csv", "--x", "$x$", "--y", "y", "--group", "gr\x1bp"),
-    ("simpson", "s.csv", "--x", "$x$", "--y", "y", "--group", "gr\x1bp", "--full"),
+    ("simpson", "s.csv", "--x", "$x$", "--y", "y", "--groups", "gr\x1bp"),
+    ("simpson", "s.csv", "--x", "$x$", "--y", "y", "--groups", "gr\x1bp", "--full"),
 )
 
 

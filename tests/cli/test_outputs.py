@@ -130,7 +130,14 @@ def test_capitals_tell_labels_apart_only_where_they_have_to(embaudit, tmp_path):
         assert (
             f"nearest to {found}"
             in embaudit(
-                "audit", "head.npz", "--show", wanted, "--gauges", 1, "--top", 1
+                "audit",
+                "head.npz",
+                "--show",
+                wanted,
+                "--n-gauges",
+                1,
+                "--n-neighbours",
+                1,
             ).out
         )
     assert_refused(
@@ -149,7 +156,7 @@ def test_capitals_tell_labels_apart_only_where_they_have_to(embaudit, tmp_path):
     ],
 )
 def test_a_small_demonstration_tells_the_same_story(embaudit, users, items, fit):
-    result = embaudit("demo", "--users", users, "--items", items)
+    result = embaudit("demo", "--n-users", users, "--n-items", items)
     assert result.code == 0
     assert result.out.startswith(
         f"Rank {fit} (Eq. 2): the paper's, scaled to this size.\nSimulated "
@@ -169,7 +176,7 @@ def test_a_small_demonstration_tells_the_same_story(embaudit, users, items, fit)
             for name in ("balanced", "8 random rescalings", "8 random linear maps")
         )
     seeds = [
-        embaudit("demo", "--users", users, "--items", items, "--seed", seed).out
+        embaudit("demo", "--n-users", users, "--n-items", items, "--rng", seed).out
         for seed in (0, 3)
     ]
     assert seeds[0] == result.out != seeds[1]

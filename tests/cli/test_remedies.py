@@ -56,7 +56,7 @@ def test_reproduce_replaces_files_when_told_and_can_be_silent(embaudit):
 
 def test_reproduce_netflix_prints_the_numbers_it_writes(embaudit, monkeypatch):
     monkeypatch.setattr("embaudit.reproduce.netflix_setting.SIZES", {"small": TINY})
-    result = embaudit("reproduce", "netflix", "--seeds", 1, "--out", "figures")
+    result = embaudit("reproduce", "netflix", "--n-seeds", 1, "--out", "figures")
     assert result.code == 0
     caption = json.loads(Path("figures/netflix.json").read_text())["caption"]
     assert " ".join(caption.split()) in " ".join(result.out.split())

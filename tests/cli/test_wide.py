@@ -13,7 +13,7 @@ from embaudit.model import FactorModel
 
 COLUMNS = 6_040
 COMMANDS = {
-    "audit": ("audit", "pair.npz", "--gauges", 1),
+    "audit": ("audit", "pair.npz", "--n-gauges", 1),
     "fix": ("fix", "pair.npz", "--out", "vectors.npz"),
     "fix balanced": ("fix", "pair.npz", "--as", "balanced", "--out", "model.npz"),
     "fix centred": (
@@ -37,11 +37,11 @@ COMMANDS = {
         "items.csv",
         "--truth",
         "kind",
-        "--top",
+        "--n-neighbours",
         2,
         "--by-row",
     ),
-    "head": ("audit", "alone.npy", "--kind", "head", "--gauges", 1),
+    "head": ("audit", "alone.npy", "--kind", "head", "--n-gauges", 1),
 }
 
 

@@ -71,7 +71,7 @@ def test_an_audit_by_command_is_that_of_threads(cluster, embaudit, tmp_path):
     ea.save(MODEL, "m.npz")
     address, asked = (
         cluster.scheduler_address.removeprefix("tcp://"),
-        ("--gauges", 2, "--steps", 2, "--quiet"),
+        ("--n-gauges", 2, "--n-steps", 2, "--quiet"),
     )
     assert embaudit("audit", "m.npz", *asked, "--json", "here.json").code == 0
     assert (

@@ -155,7 +155,7 @@ def test_every_file_of_settings_is_one(page, folder, typed):
         Path("embaudit.toml").write_text(block.text)
         np.save("vectors.npy", np.random.default_rng(0).standard_normal((20, 3)))
         typed(
-            "embaudit audit vectors.npy --gauges 1 --quiet --fail-on never --objective none",
+            "embaudit audit vectors.npy --n-gauges 1 --quiet --fail-on never --objective none",
             "",
         )
 

@@ -459,7 +459,7 @@ def _commands() -> list[Seed]:
         )
     )
     arrays = partial(_zip, {"a": LEFT, "b": RIGHT}, compression=zipfile.ZIP_DEFLATED)
-    written, nine = ("--out", "g.npz", "--force"), ("--permutations", "9")
+    written, nine = ("--out", "g.npz", "--force"), ("--n-permutations", "9")
     json_out = ("--json", "o.json", "--out", "o.html", "--force")
     return [
         *(Seed(seed.name, _typed("formats", seed.name), seed.write) for seed in (*_models(), *_others())),
@@ -484,7 +484,7 @@ def _commands() -> list[Seed]:
         Seed("labels.csv", _typed("evaluate", "own.npz", "--items", "labels.csv", "--truth", "label"), labels),
         Seed("together.csv", _typed("evaluate", "own.npz", "--interactions", "together.csv"), together),
         Seed("x.npz", _typed("blocks", "x.npz", "x.npz", *json_out), arrays),
-        Seed("ratings.csv", _typed("fit", "ratings.csv", "--objective", "product", "--rank", "2", *written), rated),
+        Seed("ratings.csv", _typed("fit", "ratings.csv", "--objective", "product", "--n-components", "2", *written), rated),
         Seed("cases.csv", _typed("simpson", "cases.csv", "--x", "x", "--y", "y", *nine, *json_out), cases),
     ]  # fmt: skip
 

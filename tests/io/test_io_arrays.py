@@ -104,21 +104,19 @@ def test_chosen_arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         load(path)
     for options in ({"transpose": "right"}, {}):
-        model = load(path, left="a", right="b", bias="c", **options)
+        model = load(path, left="a", weight="b", bias="c", **options)
         np.testing.assert_array_equal(model.right, ITEMS)
         np.testing.assert_array_equal(model.right_bias, B)
     np.testing.assert_array_equal(load(path, kind="vectors", weight="a").right, USERS)
     np.testing.assert_array_equal(
         load(path, kind="head", weight="b", transpose=True, ignore="c").right, ITEMS
     )
-    for name in ("right", "weight"):
-        np.testing.assert_array_equal(
-            load(path, left="a", ignore="c", **{name: "b"}).right, ITEMS
-        )
-    for inputs in ({"embedding": "a"}, {"left": "a", "kind": "head"}):
-        head = load(path, weight="b", bias="c", **inputs)
-        assert head.link is Link.SOFTMAX
-        np.testing.assert_allclose(head.scores(), USERS.astype(float) @ ITEMS.T + B)
+    np.testing.assert_array_equal(
+        load(path, left="a", weight="b", ignore="c").right, ITEMS
+    )
+    head = load(path, left="a", weight="b", bias="c", kind="head")
+    assert head.link is Link.SOFTMAX
+    np.testing.assert_allclose(head.scores(), USERS.astype(float) @ ITEMS.T + B)
 
 
 # Heads

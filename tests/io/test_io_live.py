@@ -279,9 +279,9 @@ def test_recbole_leaves_the_padding_row_out_and_its_own_row_numbers() -> None:
     check(model, scores(False)[1:, 1:])
     assert model.link is Link.RANKING
     assert model.right_ids is None
-    assert from_object(bpr, item_ids=list("bcdefgh")).names("right")[0] == "b"
+    assert from_object(bpr, ids=list("bcdefgh")).names("right")[0] == "b"
     with pytest.raises(InputError, match="item ids must be a list of 7, one a row"):
-        from_object(bpr, item_ids=list("abcdefgh"))
+        from_object(bpr, ids=list("abcdefgh"))
     pointwise = SimpleNamespace(name="POINTWISE")
     other = recbole(
         "dmf.X", input_type=pointwise, full_sort_predict=full_sort(USERS, ITEMS)

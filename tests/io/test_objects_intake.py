@@ -82,20 +82,11 @@ def test_vectors_of_a_classifier_are_its_rows_alone() -> None:
 
 
 def test_vectors_of_items_need_no_ids_of_users() -> None:
-    read = read_object(
-        BPR, user_ids=np.arange(6), item_ids=np.arange(8) + 5, kind="vectors"
-    )
+    read = read_object(BPR, left_ids=np.arange(6), ids=np.arange(8) + 5, kind="vectors")
     assert (read.model.left, read.model.right_ids.tolist()) == (
         None,
         list(range(5, 13)),
     )
-
-
-def test_one_option_has_one_name() -> None:
-    with pytest.raises(
-        InputError, match="ids must be left out beside item_ids, which is the same"
-    ):
-        read_object(BPR, item_ids=np.arange(8), ids=np.arange(8))
 
 
 def test_a_frame_is_no_file() -> None:

@@ -118,10 +118,10 @@ FILES: list[tuple[str, Any, dict[str, Any]]] = [
       '[{"v": [1]}, {"v": [2], "bias": 1}]', '{"a": 0, "b": 1}', '{"model_type": "llama"}',
       '{"added_tokens": [], "model": {}}', '{"embaudit_version": "1"}', "{", "[" * 100_000, "[[1, NaN]]")),
     *(("m.npz", ABC, options) for options in (
-      {}, {"left": "x", "right": "b"}, {"left": "a"}, {"right": "b"}, {"weight": "a"},
-      {"left": "a", "right": "b", "weight": "a"}, {"left": "a", "embedding": "a"}, {"weight": "a", "kind": "factors"},
+      {}, {"left": "x", "weight": "b"}, {"left": "a"}, {"weight": "b"}, {"weight": "a"},
+      {"right": "a"}, {"embedding": "a"}, {"weight": "a", "kind": "factors"},
       {"kind": "heads"}, {"wieght": "a"}, {"transpose": "up"}, {"id": "a"}, {"format": "nmz"},
-      {"left": "a", "right": "b", "transpose": "none"})),
+      {"left": "a", "weight": "b", "transpose": "none"})),
     *(("v.npy", lambda path, kind=kind: np.save(path, ROWS.astype(kind)), {}) for kind in ("g", "U", "i4")),
     ("v.npy", npy, {"bias": "b.npy", "kind": "vectors"}),
     ("v.npz", npz(W=ROWS[:4], b=ROWS[0]), {}),

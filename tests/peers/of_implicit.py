@@ -53,9 +53,7 @@ def train(name: str, films: Films) -> Trained:
         made.save(str(folder / "model.npz"))
         return folder / "model.npz", films.ids_in(folder)
 
-    return Trained(
-        made, predict, {"user_ids": films.users, "item_ids": films.items}, store
-    )
+    return Trained(made, predict, {"left_ids": films.users, "ids": films.items}, store)
 
 
 PEERS = tuple(

@@ -36,7 +36,7 @@ def train(loss: str, films: Films, *, featured: bool = False) -> Trained:
         )
 
     return Trained(
-        made, predict, {"user_ids": films.users, "item_ids": films.items, **beside}
+        made, predict, {"left_ids": films.users, "ids": films.items, **beside}
     )
 
 

@@ -44,7 +44,7 @@ def of(model: str, library: str = "faiss-cpu", column: str = "scores") -> Any:
 def test_vectors_without_ids(kind: str) -> None:
     made = index(kind)
     made.add(X)
-    model = from_object(made, item_names=[f"film {i}" for i in range(300)])
+    model = from_object(made, labels=[f"film {i}" for i in range(300)])
     np.testing.assert_array_equal(model.right, X)
     assert model.right_ids is None
     assert model.names("right")[7] == "film 7"
@@ -87,7 +87,7 @@ def test_files_of_faiss(kind: str, tmp_path: Path) -> None:
     made.add(X)
     faiss.write_index(made, str(tmp_path / "x.faiss"))
     np.testing.assert_array_equal(load(tmp_path / "x.faiss").right, X)
-    model = from_object(made, item_ids=IDS)
+    model = from_object(made, ids=IDS)
     save(model, tmp_path / "y.faiss")
     back = from_object(faiss.read_index(str(tmp_path / "y.faiss")))
     np.testing.assert_array_equal(back.right, X)

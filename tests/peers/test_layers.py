@@ -194,7 +194,7 @@ def test_modules_of_users_and_items(names: tuple[str, str]) -> None:
     users, items = (torch.tensor(rows) for rows in np.indices((20, 30)).reshape(2, -1))
     theirs = net(users, items).detach().numpy().reshape(20, 30)
     for given in (net, net.state_dict()):
-        model = from_object(given, user_ids=np.arange(20) + 5)
+        model = from_object(given, left_ids=np.arange(20) + 5)
         np.testing.assert_allclose(model.scores(), theirs, rtol=0, atol=1e-5)
     assert model.names("left")[0] == 5
 

@@ -174,7 +174,7 @@ def test_neighbours_with_the_bias_are_those_of_similar_items(
     ):
         ids, cosines = made.live.similar_items(int(row), N=TOP + 1)
         assert [name for name, _ in found.after] == [
-            str(made.options["item_ids"][i]) for i in ids[1:]
+            str(made.options["ids"][i]) for i in ids[1:]
         ]
         np.testing.assert_allclose(
             [cosine for _, cosine in found.after], cosines[1:], rtol=0, atol=1e-5

@@ -155,7 +155,9 @@ def test_each_side_misses_its_own_number_of_dimensions():
 def test_a_caption_names_the_shifts_of_its_numbers(embaudit, name):
     """Widths are of a shift as long as a row, lists of a tenth of it, which leaves more uncertain than what ties."""
     save(MODELS[name], "model.npz")
-    said = " ".join(embaudit("audit", "model.npz", "--gauges", 1, "--full").out.split())
+    said = " ".join(
+        embaudit("audit", "model.npz", "--n-gauges", 1, "--full").out.split()
+    )
     words = (
         "widths with shifts up to 1 typical row. Lists of 8 rows: shifts up to 0.1 typical rows,",
         "of entries uncertain",
@@ -172,7 +174,7 @@ def test_12_what_fix_wrote_is_told_what_its_cosines_are(embaudit, name):
         == 0
     )
     result = embaudit(
-        "audit", "vectors.npz", "--gauges", 1, "--fail-on", "tip", "--full"
+        "audit", "vectors.npz", "--n-gauges", 1, "--fail-on", "tip", "--full"
     )
     said = " ".join(result.out.replace("│", " ").split())
     assert "Read these cosines as cosines of those predictions." in said

@@ -113,10 +113,12 @@ def test_it_stands_on_the_screen_the_page_and_in_the_json(
     assert record.to_dict()["input"]["intake"]["explanation"] == row.says
     assert row.says in record.report()
     full = " ".join(
-        embaudit("audit", path, "--full", "--gauges", 1, "--pairs", 20).out.split()
+        embaudit("audit", path, "--full", "--n-gauges", 1, "--n-pairs", 20).out.split()
     )
     assert row.says in full
-    first = " ".join(embaudit("audit", path, "--gauges", 1, "--pairs", 20).out.split())
+    first = " ".join(
+        embaudit("audit", path, "--n-gauges", 1, "--n-pairs", 20).out.split()
+    )
     assert row.line.split(";")[0] in first
     assert row.says[:33] in " ".join(embaudit("formats", path).out.split())
 

@@ -216,15 +216,15 @@ def saved(row):
 @pytest.mark.parametrize("name", BY_COMMAND)
 def test_the_command_line_says_the_same(embaudit, name):
     row = TABLE[name]
-    arguments = ["audit", saved(row), "--full", "--gauges", 1, "--pairs", 50]
+    arguments = ["audit", saved(row), "--full", "--n-gauges", 1, "--n-pairs", 50]
     for option, value in row.options.items():
         values = {
-            "groups": ["--group", *value] if option == "groups" else [],
+            "groups": ["--groups", *value] if option == "groups" else [],
             "normalised": ["--normalised"],
         }
         values |= {
-            "n_neighbours": ["--top", value],
-            "n_lists": ["--lists", value],
+            "n_neighbours": ["--n-neighbours", value],
+            "n_lists": ["--n-lists", value],
             "final_norm": [],
         }
         arguments += values.get(option, [f"--{option.replace('_', '-')}", value])

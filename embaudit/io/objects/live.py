@@ -54,9 +54,9 @@ REFUSED = {
 def from_object(
     model: Any,
     *,
-    user_ids: Any = None,
-    item_ids: Any = None,
-    item_names: Any = None,
+    ids: Any = None,
+    left_ids: Any = None,
+    labels: Any = None,
     inputs: Any = None,
     user_features: Any = None,
     item_features: Any = None,
@@ -76,8 +76,10 @@ def from_object(
         decompositions, pipelines and searches around them), gensim (KeyedVectors, Word2Vec), indexes of FAISS and
         hnswlib with whole vectors, transformers, TransformerLens, Keras (Dense, Model), torch (Linear, Embedding, any
         module or state dictionary whose names `load` knows from files).
-    user_ids, item_ids, item_names : array, optional
-        What the rows are called, where the model does not say.
+    ids, labels : array, optional
+        Ids and names of the right rows (items or labels), if the model has none.
+    left_ids : array, optional
+        Ids of the left rows (users or inputs), if the model has none.
     inputs : array of shape (n, d), optional
         Inputs of a classifier, as they are passed to its `predict`, of a torch module, as its `forward` takes them; of
         a bare head, what it multiplies.
@@ -99,9 +101,17 @@ def from_object(
     >>> from_object(LogisticRegression().fit(X, ["no", "no", "yes", "yes"]), inputs=X)
     FactorModel(4 inputs × 2 labels, 1 dimension, softmax link, float64, label bias)
     """
-    beside = {"user_ids": user_ids, "item_ids": item_ids, "item_names": item_names, "inputs": inputs,
-              "user_features": user_features, "item_features": item_features}  # fmt: skip
-    return read_object(model, kind=kind, **options, **beside).model
+    return read_object(
+        model,
+        kind=kind,
+        ids=ids,
+        left_ids=left_ids,
+        labels=labels,
+        inputs=inputs,
+        user_features=user_features,
+        item_features=item_features,
+        **options,
+    ).model
 
 
 def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Reading:
