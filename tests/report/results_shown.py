@@ -1,8 +1,9 @@
-"""Results of each kind that has a page of its own, with names that would do harm."""
+"""One result of each public type, whose names would do harm if they were not escaped."""
 
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -10,9 +11,14 @@ from browsing import HOSTILE
 from models import random_model
 
 import embaudit as ea
-from embaudit.gauges import GeneralLinear
+from embaudit.gauges import Diagonal, GeneralLinear
+
+if TYPE_CHECKING:
+    from embaudit.core.results import Result
 
 KINDS = ("compare", "evaluate", "blocks", "simpson")
+"""Commands other than `audit` whose results have a page of their own."""
+SCRIPT = "<script>alert(1)</script>"
 
 
 def named(count):
@@ -37,7 +43,7 @@ def reversing(seed=0, rows=40):
 
 @cache
 def shown(kind):
-    """One result of a kind."""
+    """Return the result of a command."""
     draw = np.random.default_rng(0)
     if kind == "compare":
         model = random_model(
@@ -59,3 +65,61 @@ def shown(kind):
             )
         )
     return ea.simpson(reversing(), x=HOSTILE[0], y="y", n_permutations=49)
+
+
+def scripts(count):
+    """Return names that a page would run unless they are escaped."""
+    return [f"{SCRIPT} {i}" for i in range(count)]
+
+
+@cache
+def every_result() -> dict[str, Result]:
+    """Return a small result of each public type, by the name of the type."""
+    draw = np.random.default_rng(0)
+    users = draw.standard_normal((40, 3)) * [3, 2, 1]
+    items = draw.standard_normal((30, 3))
+    model = ea.FactorModel.from_user_item(users, items, item_names=scripts(30))
+    equivalent = Diagonal(3, max_condition=2.0).sample(rng=0).act(model)
+    head = ea.FactorModel.from_softmax(
+        draw.standard_normal((12, 3)), labels=scripts(12)
+    )
+    opposite_labels = ea.FactorModel.from_softmax([[1.0], [-1.0]], labels=scripts(2))
+    group = GeneralLinear(3, max_condition=2.0)
+    # Block norms (1, √2) and (√2, 0), and a cosine of 1/√2 in the first block.
+    blocks = ea.block_cosines(
+        {SCRIPT: [1.0, 0.0], "b": [1.0, 1.0]}, {SCRIPT: [1.0, 1.0], "b": [0.0, 0.0]}
+    )
+    level = draw.integers(3, size=90)
+    table = pd.DataFrame(
+        {
+            "x": draw.standard_normal(90) + level,
+            "y": draw.standard_normal(90) - level,
+            SCRIPT: np.array(scripts(3))[level],
+        }
+    )
+    pairs = [[0, 1], [2, 3]]
+    results = [
+        ea.audit(model, n_gauges=1),
+        ea.compare(model, equivalent),
+        ea.evaluate_similarities(model, [f"{SCRIPT}{i % 3}" for i in range(30)]),
+        ea.position(model),
+        ea.pinned_test(model.replace(link="cosine")),
+        ea.head_report(head, n_gauges=1),
+        ea.fix(model),
+        blocks,
+        blocks.local_threshold(0.5),
+        ea.simpson(table, x="x", y="y", n_permutations=9),
+        ea.movement(model, equivalent),
+        ea.levels(model),
+        ea.twins(model),
+        ea.drift(model, equivalent, condition_number=2.0),
+        ea.cosine_range(model, group, pairs=pairs),
+        ea.range_summary(model, budgets=[2.0], n_pairs=50, rng=0)[0],
+        ea.certified_neighbours(model, n=3),
+        ea.worst_gauge(model, group, n_pairs=20, n_starts=1, n_steps=2, rng=0),
+        ea.softmax.argmaxable(head),
+        ea.softmax.shared_halves(head, pairs),
+        ea.softmax.projector_cosines(head, pairs=pairs),
+        ea.softmax.label_combinations(opposite_labels.replace(link="sigmoid")),
+    ]
+    return {type(result).__name__: result for result in results}
