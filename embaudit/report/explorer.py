@@ -450,7 +450,8 @@ def explorer(audit: Audit) -> Explorer | None:
     rng = np.random.default_rng(evidence.seed)
     whole = with_probes(model, rng) if drawn else model
     beside = np.arange(n_others) if drawn else chosen_rows(model, other, n_others, rng)
-    some = whole.take(**{side: chosen_rows(model, side, n_rows, rng), other: beside})
+    chosen = chosen_rows(model, side, n_rows, rng)
+    some = whole.take(**{side: chosen, other: beside})
     n_some, n_other = len(some.side(side)), len(some.side(other))
     # Of two rows each has one neighbour, which no change replaces.
     if n_some < 3:
@@ -463,10 +464,11 @@ def explorer(audit: Audit) -> Explorer | None:
         title=cut(model.title(side), NAME),
         other_title=cut(title, NAME),
         total=len(audit.model.side(side)),
-        names=tuple(names_of(some, side, np.arange(n_some))),
+        # Rows without names are called by their numbers in the whole model.
+        names=tuple(names_of(whole, side, chosen)),
         other_names=random
         if drawn
-        else tuple(names_of(some, other, np.arange(n_other))),
+        else tuple(names_of(whole, other, beside)),
         drawn=drawn,
         link=model.link.name,
         soft_cap=model.link.soft_cap,
