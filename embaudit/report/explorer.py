@@ -466,9 +466,7 @@ def explorer(audit: Audit) -> Explorer | None:
         total=len(audit.model.side(side)),
         # Rows without names are called by their numbers in the whole model.
         names=tuple(names_of(whole, side, chosen)),
-        other_names=random
-        if drawn
-        else tuple(names_of(whole, other, beside)),
+        other_names=random if drawn else tuple(names_of(whole, other, beside)),
         drawn=drawn,
         link=model.link.name,
         soft_cap=model.link.soft_cap,
