@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,6 @@ from embaudit.comparison import compare
 from embaudit.gauges import GeneralLinear
 from embaudit.model import FactorModel
 
-MODULE = import_module("embaudit.comparison.compare")
 M, K = 30, 3
 NAMES = ("total", "kept")
 GAUGE = GeneralLinear(K, max_condition=6.0).sample(rng=7)
@@ -45,8 +42,7 @@ def covered(changes):
     return held
 
 
-def test_other_entities(monkeypatch):
-    monkeypatch.setattr(MODULE, "HALVINGS", 1)
+def test_intervals_of_change_hold_over_draws_of_entities():
     changes = [change(seed) for seed in range(120)]
     assert min(covered(changes).values()) >= 0.93
     # Rows share pairs, which an interval from their spread does not see.
@@ -56,7 +52,7 @@ def test_other_entities(monkeypatch):
 
 
 @pytest.mark.slow
-def test_other_entities_where_few_of_one_side_decide_the_gauge():
+def test_intervals_of_change_hold_if_few_users_decide_the_gauge():
     """Of those draws where one group of gauges is found: which one it is, no interval tells."""
     found = [few_users(seed) for seed in range(120)]
     changes = [each.changes["right"] for each in found if each.group == "linear"]

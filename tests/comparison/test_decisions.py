@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import numpy as np
 import pytest
 from models import random_model
@@ -249,7 +247,7 @@ def test_all_pairs_of_a_few_rows_are_compared(n_inputs, rng):
     assert "all 45 pairs" in str(summary_grid(comparison))
 
 
-def test_rows_that_are_gone_are_for_the_user_to_judge(monkeypatch):
+def test_the_share_of_rows_that_both_models_hold_is_reported_and_gated():
     whole = random_model(n=60, p=80, k=4, right_ids=np.arange(80))
     some = whole.take(right=np.arange(60))
     fewer, more = ea.compare(whole, some), ea.compare(some, whole)
@@ -261,7 +259,10 @@ def test_rows_that_are_gone_are_for_the_user_to_judge(monkeypatch):
         ea.compare(whole, whole).statements[-1]
         == "Nothing to do: either model can stand in for the other."
     )
-    # Of very many rows some are compared, and all are counted.
-    monkeypatch.setattr(import_module("embaudit.comparison.compare"), "ROWS", 50)
-    assert len(ea.compare(whole, some).changes["right"].match) == 50
-    assert ea.compare(whole, some).shares_kept()["shared"] == 0.75
+
+
+def test_of_more_than_50000_rows_a_sample_is_compared_and_all_are_counted():
+    whole = random_model(n=40, p=68_000, k=3, right_ids=np.arange(68_000))
+    found = ea.compare(whole, whole.take(right=np.arange(51_000)), roles=["right"])
+    assert len(found.changes["right"].match) == 50_000
+    assert found.shares_kept()["shared"] == 0.75

@@ -1,4 +1,4 @@
-"""Work announces its steps, and bars show them where somebody watches."""
+"""Progress bars appear on a terminal while work is slow; wording of errors, shares and seeds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from embaudit.cli.terminal import progress_bars
-from embaudit.core import progress
 from embaudit.core.checked import as_seed
 from embaudit.core.progress import reporting, track
 from embaudit.core.words import percent
@@ -38,7 +37,7 @@ class Recorder:
             yield step
 
 
-def test_steps_are_announced_as_they_are_taken() -> None:
+def test_a_reporter_sees_each_step_when_it_is_taken() -> None:
     recorder = Recorder()
     with reporting(recorder):
         steps = track(range(10), "stopping early")
@@ -54,16 +53,15 @@ class Screen(StringIO):
 
 
 @pytest.fixture(autouse=True)
-def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let bars appear after 0.1 s, on 80 columns."""
-    monkeypatch.setattr(progress, "DELAY", 0.1)
+def _terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "xterm")
 
 
 def slowly(steps: Iterable[object]) -> Iterator[object]:
+    """Take steps that together last longer than the second after which bars appear."""
     for step in steps:
-        time.sleep(0.25)
+        time.sleep(0.6)
         yield step
 
 
@@ -77,15 +75,13 @@ def test_a_bar_with_the_time_left_appears_on_a_terminal_while_work_is_slow() -> 
         for line in re.split(r"[\r\n]+", screen.getvalue())
     ]
     bars = [line for line in lines if line.startswith("visiting equivalent models")]
-    assert re.search(r" 0/4 -:--:-- left *$", bars[0])
+    assert re.search(r" 1/4 [-\\d:]+ left *$", bars[0])
     assert re.search(r" 3/4 0:00:0\d left *$", bars[-1])
     assert all(len(line) <= 80 for line in bars)
     assert screen.getvalue().endswith("\x1b[?25h\r"), "the display is gone"
 
 
-def test_no_bar_appears_for_short_work_nor_where_none_is_wanted_nor_away_from_a_terminal() -> (
-    None
-):
+def test_no_bar_appears_for_short_work_or_if_quiet_or_away_from_a_terminal() -> None:
     with redirect_stderr(Screen()) as screen:
         assert list(track("abcd", "short", 4)) == list("abcd")
         with progress_bars(quiet=True):
@@ -109,7 +105,7 @@ def test_threads_share_the_display_and_each_has_a_bar() -> None:
     assert shown.count("\x1b[?25l") == shown.count("\x1b[?25h") == 1
 
 
-def test_the_display_goes_when_work_fails_whoever_still_holds_its_error() -> None:
+def test_the_display_is_removed_when_work_fails() -> None:
     def work() -> None:
         for step in track(slowly("abc"), "failing", 3):
             if step == "b":
@@ -130,7 +126,7 @@ WORDS = st.text(st.characters(categories=["L"]), min_size=1)
 
 
 @given(WORDS, WORDS, WORDS, WORDS)
-def test_the_sentence_has_four_parts(
+def test_must_be_joins_name_allowed_values_value_and_remedy(
     name: str, allowed: str, got: str, remedy: str
 ) -> None:
     assert (
@@ -140,7 +136,7 @@ def test_the_sentence_has_four_parts(
     assert str(must_be(name, allowed, got)) == f"{name} must be {allowed}; got {got}."
 
 
-def test_kinds() -> None:
+def test_every_error_of_a_user_is_an_input_error() -> None:
     assert issubclass(InputError, ValueError)
     assert issubclass(EquivalenceError, InputError)
     assert type(must_be("a", "b", "c")) is InputError
@@ -157,7 +153,7 @@ def test_shares_are_never_rounded_to_all_or_nothing(share, said):
     assert percent(share) == said
 
 
-def test_seeds_are_kept_and_drawn_ones_can_be_given_again():
+def test_a_seed_is_kept_and_no_seed_draws_one():
     assert as_seed(np.int64(7)) == 7
     assert 0 <= as_seed(None) < 2**31
     draw = np.random.default_rng(0)

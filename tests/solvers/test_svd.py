@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from embaudit.solvers import svd as svd_module
 from embaudit.solvers import truncated_svd
 from embaudit.solvers.svd import value_errors
 
@@ -121,21 +120,22 @@ def test_rank_deficiency_shows_as_zeros(shape: tuple[int, int], solver: str) -> 
     np.testing.assert_allclose(found.right.T @ found.right, np.eye(6), atol=1e-12)
 
 
-def test_auto_does_not_square_what_squaring_would_lose(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(svd_module, "LAPACK_SIDE", 0)
+def test_auto_takes_a_full_svd_where_a_gram_matrix_would_lose_small_values() -> None:
     sigma = np.array([1.0, 1e-2, 1e-4, 1e-7, 3e-9, 1e-9, 1e-11])
-    X = with_spectrum(200, 50, sigma)
+    X = with_spectrum(900, 600, sigma)
     found = truncated_svd(X, 7)
     assert found.solver == "lapack"
     np.testing.assert_allclose(found.singular_values, sigma, rtol=1e-4)
     assert truncated_svd(X, 3).solver == "gram"
-    monkeypatch.setattr(svd_module, "FALLBACK_ENTRIES", 0)
+
+
+def test_auto_warns_of_small_values_of_a_matrix_too_large_for_a_full_svd() -> None:
+    sigma = [1.0, 1e-2, 1e-4, 1e-7, 3e-9, 1e-9, 1e-11]
+    X = sp.csr_array((sigma, (np.arange(7), np.arange(7))), shape=(80_000, 600))
     with pytest.warns(
         RuntimeWarning, match="below 1e-6 of the largest and are not resolved"
     ):
-        truncated_svd(X, 7)
+        assert truncated_svd(X, 7).solver == "gram"
 
 
 def test_zero_matrix_and_full_rank() -> None:
