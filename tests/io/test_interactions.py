@@ -1,4 +1,4 @@
-"""Interactions: every customary table becomes the same matrix, and every fault is told with its line."""
+"""Interactions: each customary table gives the same matrix; a fault names its line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from example_files import refusal, table, write_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -187,3 +189,127 @@ def test_any_content_is_read_or_told(
             assert len(reader(path)) > 0
         except InputError as error:
             assert "a." + suffix in str(error) or "columns" in str(error)  # noqa: PT017
+
+
+HEAD = "userId,movieId,rating\n"
+REPEATED = HEAD + "7,10,4\n7,10,3\n8,20,5\n7,20,1\n7,10,8\n"
+"""User 7 rates item 10 three times: 4, 3, 8."""
+
+
+@pytest.mark.parametrize(
+    ("duplicates", "merged"), [("sum", 15), ("mean", 5), ("last", 8), ("max", 8)]
+)
+def test_repeated_pairs_are_merged_as_asked(
+    tmp_path: Path, duplicates: Any, merged: float
+) -> None:
+    path = write_all(tmp_path, {"r.csv": REPEATED})
+    found = read_interactions(path, duplicates=duplicates)
+    assert found.matrix.toarray().tolist() == [[merged, 1], [0, 5]]
+    assert (found.n_rows_read, found.n_duplicates, found.n_dropped) == (5, 2, 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "matrix", "n_dropped"),
+    [
+        # A rating of 0 is no interaction.
+        ({}, [[4, 0], [2, 5]], 1),
+        # The threshold itself is kept.
+        ({"threshold": 4}, [[4, 0], [0, 5]], 2),
+        ({"threshold": 4, "binarise": True}, [[1, 0], [0, 1]], 2),
+        # Without ratings, each row is an interaction.
+        ({"rating": "none"}, [[1, 1], [1, 1]], 0),
+    ],
+)
+def test_ratings_that_are_no_interaction_are_dropped_and_counted(
+    tmp_path: Path, options: Any, matrix: Any, n_dropped: int
+) -> None:
+    path = write_all(tmp_path, {"r.csv": HEAD + "7,10,4\n7,20,0\n8,20,5\n8,10,2\n"})
+    found = read_interactions(path, **options)
+    assert found.matrix.toarray().tolist() == matrix
+    assert found.n_dropped == n_dropped
+
+
+def test_interactions_name_their_columns_and_count_their_rows(tmp_path: Path) -> None:
+    path = write_all(tmp_path, {"r.csv": HEAD + "7,10,4\n7,20,3\n8,20,5\n9,20,1\n"})
+    found = read_interactions(path)
+    assert found.columns == ("userId", "movieId", "rating")
+    assert found.counts("left").tolist() == [2, 1, 1]
+    assert found.counts("right").tolist() == [1, 3]
+    assert repr(found) == "Interactions(3 users × 2 items, 4 interactions)"
+
+
+def test_ids_of_interactions_may_be_text(tmp_path: Path) -> None:
+    path = write_all(tmp_path, {"r.csv": 'userId,movieId\na,10\n"b",20\nb,10\n'})
+    found = read_interactions(path)
+    assert found.user_ids.tolist() == ["a", "b"]
+    assert found.matrix.toarray().tolist() == [[1, 0], [1, 1]]
+
+
+def test_interactions_in_parquet(tmp_path: Path) -> None:
+    columns = {"user": [1, 2, 2], "item": ["a", "a", "b"], "count": [1, 2, 3]}
+    path = write_all(tmp_path, {"r.parquet": table(columns)})
+    found = read_interactions(path)
+    assert found.matrix.toarray().tolist() == [[1, 0], [2, 3]]
+    assert found.item_ids.tolist() == ["a", "b"]
+
+
+def test_times_in_the_third_column_are_ratings_only_if_asked(tmp_path: Path) -> None:
+    """Without a header, numbers as large as seconds since 1970 are no ratings."""
+    text = "7\t10\t881250949\n7\t20\t881250950\n8\t10\t881250951\n"
+    path = write_all(tmp_path, {"r.tsv": text})
+    sentence = refusal(read_interactions, path)
+    assert "choose rating='none' if these are times, rating=2 if" in sentence
+    pairs = read_interactions(path, rating="none")
+    assert pairs.matrix.toarray().tolist() == [[1, 1], [1, 0]]
+    rated = read_interactions(path, rating=2)
+    assert rated.matrix.toarray().max() == 881250951
+
+
+def numbers(**columns: Any) -> Any:
+    valid = {"user": [1, 2, 2], "item": ["a", "a", "b"], "count": [1, 2, 3]}
+    return table({**valid, **columns})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "part"),
+    [
+        ("r.csv", REPEATED, {}, "got user 7 and item 10 again in row 2"),
+        ("r.csv", REPEATED, {}, "merge them with duplicates='sum' (or mean, last, max"),
+        ("r.csv", REPEATED, {"duplicates": "min"}, "one of error, sum, mean, last, ma"),
+        ("r.csv", REPEATED, {"threshold": np.nan}, "threshold must be a finite number"),
+        ("r.csv", HEAD + "1,2,3\n2,3,4\n", {"threshold": 9}, "got 0; lower the threshold"),
+        ("r.csv", REPEATED, {"header": "no"}, 'header must be "auto", True or False'),
+        ("r.csv", REPEATED, {"sep": "ab"}, 'sep must be one character or "::"'),
+        ("r.csv", REPEATED, {"user": 0.0}, "one of userId, movieId, rating"),
+        ("r.csv", REPEATED, {"user": "movieId"}, "must be different ones"),
+        ("r.txt", "7 1 4\n8 2 5\n", {"header": True}, "choose it with user"),
+        ("r.csv", "", {}, "which is empty"),
+        ("r.csv", HEAD, {}, "got only a header"),
+        ("r.csv", HEAD + "1,2,3\n1,3,3\n", {}, "at least 2 users; got 1"),
+        ("r.csv", HEAD + "1,2,3\n2,2,3\n", {}, "at least 2 items; got 1"),
+        ("r.csv", HEAD + "1,2,3\n2,3,good\n", {}, "numbers; got 'good' in line 3"),
+        ("r.csv", HEAD + "1,2,3\n2,3,\n", {}, "got an empty cell in line 3"),
+        ("r.csv", HEAD + "1,2,3\n\n2,3,nan\n", {}, "finite numbers; got nan in line 4"),
+        ("r.csv", HEAD + "1,2,3\n2,3,-inf\n", {}, "got -inf in line 3"),
+        ("r.csv", HEAD + "1,2,3\n,3,1\n", {}, "column userId of"),
+        ("r.csv", HEAD + "1,2,3\n,3,1\n", {}, "got none in line 3; drop that row"),
+        ("r.csv", HEAD + "1,2,3\n2,3\n", {}, "3 columns in every line; got 2 in line 3"),
+        ("r.csv", "userId,movieId,itemId\n1,2,3\n", {}, "got movieId and itemId"),
+        ("r.csv", "userId,rating\n1,2\n2,1\n", {}, "choose it with item"),
+        ("r.csv", "a,b,c\n1,2,3\n", {}, "choose it with user"),
+        ("r.csv", "onecolumn\n", {}, "equally many columns in every line"),
+        ("r.csv", "userId,itemId,x,x\n1,2,3,4\n", {}, "'x' more than once; rename"),
+        ("r.parquet", numbers(user=[1, 2, None]), {}, "got none in row 2"),
+        ("r.parquet", numbers(user=[1.5, 2, 2]), {}, "must be integers or text"),
+        ("r.parquet", numbers(user=[[1], [2], [2]]), {}, "must be integers or text"),
+        ("r.parquet", numbers(count=[1, None, 3]), {}, "got an empty cell in row 1"),
+        ("r.parquet", numbers(count=list("123")), {}, "must be numbers; got string"),
+        ("r.parquet", numbers(user=pa.array([], "int64"), item=pa.array([], "int64"),
+                              count=pa.array([], "int64")), {}, "a table with rows"),
+    ],
+)  # fmt: skip
+def test_read_interactions_refuses(
+    tmp_path: Path, name: str, content: Any, options: Any, part: str
+) -> None:
+    path = write_all(tmp_path, {name: content})
+    assert part in refusal(read_interactions, path, **options)

@@ -2,50 +2,102 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from example_files import gz, refusal, write_all
 
-from embaudit.io import load
+from embaudit.io import load, read
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-X = np.random.default_rng(3).normal(size=(6, 3))
-ROWS = X.tolist()
-IDS = [f"item {i}" for i in range(6)]
-
-
-def written(path: Path, content: Any, *, lines: bool = False) -> Path:
-    text = (
-        "".join(json.dumps(one) + "\n" for one in content)
-        if lines
-        else json.dumps(content, indent=1)
-    )
-    path.write_bytes(
-        gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode()
-    )
-    return path
-
-
+ROWS = [[1, 2], [3, 4.5]]
 RECORDS = [
-    {"id": each, "title": each.upper(), "vector": row}
-    for each, row in zip(IDS, ROWS, strict=True)
+    {"id": "a", "title": "Heat", "vector": ROWS[0]},
+    {"id": "b", "title": "Ran", "vector": ROWS[1]},
 ]
 
 
-@pytest.mark.parametrize("suffix", [".jsonl", ".ndjson", ".jsonl.gz"])
-def test_lines(tmp_path: Path, suffix: str) -> None:
-    model = load(written(tmp_path / f"v{suffix}", RECORDS, lines=True))
-    np.testing.assert_array_equal(model.right, X)
-    assert model.right_ids is not None
-    assert (model.right_ids.tolist(), model.names("right")[5]) == (IDS, "ITEM 5")
-    bare = load(written(tmp_path / f"w{suffix}", ROWS, lines=True))
-    np.testing.assert_array_equal(bare.right, X)
-    whole = [{"id": i, "vector": [i, i + 1, i + 2]} for i in range(4)]
-    np.testing.assert_array_equal(
-        load(written(tmp_path / f"x{suffix}", whole, lines=True)).right[3], [3, 4, 5]
+def lines(*values: Any) -> str:
+    return "".join(json.dumps(value) + "\n" for value in values)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "ids"),
+    [
+        # A list of vectors, a map from id to vector, alone or beside other keys.
+        ("v.json", json.dumps(ROWS), None),
+        ("v.json", json.dumps(dict(zip("ab", ROWS, strict=True))), ["a", "b"]),
+        ("v.json", json.dumps({"model": "x", "data": dict(zip("ab", ROWS, strict=True))}),
+         ["a", "b"]),
+        # Records, or one list for each column.
+        ("v.json", json.dumps(RECORDS), ["a", "b"]),
+        ("v.json", json.dumps({"id": ["a", "b"], "v": ROWS, "seed": [1]}), ["a", "b"]),
+        # One value a line; empty lines are skipped.
+        ("v.jsonl", lines(*RECORDS), ["a", "b"]),
+        ("v.ndjson", lines(*RECORDS), ["a", "b"]),
+        ("v.jsonl.gz", gz(lines(*RECORDS)), ["a", "b"]),
+        ("v.jsonl", "[1, 2]\n\n[3, 4.5]\n", None),
+    ],
+)  # fmt: skip
+def test_lists_maps_and_records(
+    tmp_path: Path, name: str, content: Any, ids: Any
+) -> None:
+    model = load(write_all(tmp_path, {name: content}))
+    assert model.right.tolist() == ROWS
+    assert (model.right_ids is None) if ids is None else model.right_ids.tolist() == ids
+
+
+def test_titles_of_records_are_read(tmp_path: Path) -> None:
+    found = read(write_all(tmp_path, {"v.json": json.dumps(RECORDS)}))
+    assert found.model.names("right").tolist() == ["Heat", "Ran"]
+    assert found.intake.explain() == (
+        "Read as json: column vector (2 × 2) as right factors, id (2) as right ids, "
+        "title (2) as right names."
     )
+
+
+def test_lines_of_whole_numbers_are_vectors(tmp_path: Path) -> None:
+    """Integers of JSON are numbers like any other, not codes of a quantised table."""
+    records = [{"id": i, "vector": [i, i + 1, i + 2]} for i in range(4)]
+    model = load(write_all(tmp_path, {"v.jsonl": lines(*records)}))
+    np.testing.assert_array_equal(model.right[3], [3, 4, 5])
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        ("{", "must be JSON of vectors"),
+        ("[" * 100_000, "must be JSON of vectors"),
+        ('{"a": [1, 2], "a": [3, 4]}', "must be JSON of vectors"),
+        ("[]", "must be vectors: lists of numbers, {id: vector}, or records"),
+        ("3", "records of an id and a vector; got int"),
+        ("[[1, 2], [3, null]]", "write vectors with json.dump"),
+        ("[[1, 2], [3, true]]", "write vectors with json.dump"),
+        ('[{"a": 1}, 2]', "write vectors with json.dump"),
+        ("[[1, NaN]]", "must be finite; got nan at row 0, column 1"),
+        ('{"a": [1, 2], "b": [3]}', "vectors of 2 numbers, as the first is; got 1 in"),
+        ('[{"id": 1, "v": [1]}, {"id": 2}]', "a vector in every row; got none in row 1"),
+        ('[{"v": [1]}, {"id": "b", "v": [2]}]', "an id in every row; got none in row 0"),
+        ('[{"v": [1]}, {"v": [2], "bias": 1}]', "got bias, which is called a bias"),
+        # Other files of JSON that lie beside models.
+        ('{"a": 0, "b": 1}', "got a vocabulary; give the head, and this with labels="),
+        ('{"model_type": "llama"}', "got a configuration; give its folder"),
+        ('{"added_tokens": [], "model": {}}', "got a tokenizer; give its folder"),
+        ('{"embaudit_version": "1"}', "got an audit; give the model that was audited"),
+    ],
+)  # fmt: skip
+def test_json_that_holds_no_vectors_is_refused(
+    tmp_path: Path, content: str, part: str
+) -> None:
+    path = write_all(tmp_path, {"v.json": content})
+    assert part in refusal(lambda: load(path).right)
+
+
+def test_lines_in_another_encoding_are_refused(tmp_path: Path) -> None:
+    content = b'{"id": "\xff", "vector": [1, 2]}\n{"id": "b", "vector": [2, 1]}\n'
+    path = write_all(tmp_path, {"v.jsonl": content})
+    assert "must be JSON of vectors" in refusal(load, path)

@@ -1,0 +1,176 @@
+"""Vectors in delimited text: which columns are vectors, ids, titles, counts, a bias."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from example_files import npy, npz, refusal, write_all
+
+from embaudit.io import load, look, read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS = [[1, 2], [3, 4.5]]
+LISTS = 'id,a,b\nx,"[1, 2]","[3]"\ny,"[3, 4.5]","[4]"\n'
+FAMILIES = "id,e0,e1,f0,f1\na,1,2,3,4\nb,3,4.5,5,6\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "ids"),
+    [
+        # One family of columns, numbered from 0 or 1.
+        ("id,e0,e1\na,1,2\nb,3,4.5\n", {}, ["a", "b"]),
+        ("id,x1,x2\na,1,2\nb,3,4.5\n", {}, ["a", "b"]),
+        ("id;e0;e1\na;1;2\nb;3;4.5\n", {}, ["a", "b"]),
+        ("id\te0\te1\na\t1\t2\nb\t3\t4.5\n", {}, ["a", "b"]),
+        # A column of lists, as Python or JSON prints them, or with spaces alone.
+        ('id,vector\na,"[1, 2]"\nb,"[3, 4.5]"\n', {}, ["a", "b"]),
+        ("id,vector\na,1 2\nb,3 4.5\n", {}, ["a", "b"]),
+        # The index that pandas writes has no name, or the name "Unnamed: 0".
+        (",0,1\n0,1,2\n1,3,4.5\n", {}, [0, 1]),
+        ("Unnamed: 0,x1,x2\n5,1,2\n7,3,4.5\n", {}, [5, 7]),
+        # Without a header: a first column of text is ids, fractions are vectors.
+        ("a,1,2\nb,3,4.5\n", {}, ["a", "b"]),
+        ("1.0,2.0\n3.0,4.5\n", {}, None),
+        # Integers in the first column could be both, so the caller says.
+        ("7,1,2\n8,3,4.5\n", {"id": "0"}, [7, 8]),
+        # One of two families, or any range of columns, is chosen.
+        (FAMILIES, {"vector": "e"}, ["a", "b"]),
+        (FAMILIES, {"vector": "e0:e1"}, ["a", "b"]),
+        (LISTS, {"vector": "a"}, ["x", "y"]),
+    ],
+)
+def test_vectors_and_ids_are_found_among_columns(
+    tmp_path: Path, text: str, options: Any, ids: Any
+) -> None:
+    model = load(write_all(tmp_path, {"v.csv": text}), **options)
+    assert model.right.tolist() == ROWS
+    assert (model.right_ids is None) if ids is None else model.right_ids.tolist() == ids
+    assert (model.left, model.link, model.right.dtype) == (None, "identity", float)
+
+
+def test_a_column_called_vector_goes_before_other_lists(tmp_path: Path) -> None:
+    text = LISTS.replace("b\n", "vector\n", 1)
+    assert load(write_all(tmp_path, {"v.csv": text})).right.tolist() == [[3], [4]]
+
+
+RECORDS = 'title,id,vector,interactions,year\nHeat,a,"[1, 2]",5,1995\n'
+
+
+def test_titles_and_counts_are_read_with_the_vectors(tmp_path: Path) -> None:
+    text = RECORDS + 'Ran,b,"[3, 4.5]",6,1985\n'
+    found = read(write_all(tmp_path, {"v.csv": text}))
+    assert found.model.right_names.tolist() == ["Heat", "Ran"]
+    assert found.model.right_ids.tolist() == ["a", "b"]
+    assert found.model.right_counts.tolist() == [5, 6]
+    assert found.intake.explain() == (
+        "Read as csv: column vector (2 × 2) as right factors, id (2) as right ids, "
+        "title (2) as right names, interactions (2) as right counts. Left over: year."
+    )
+
+
+def test_counts_with_an_empty_cell_are_no_counts(tmp_path: Path) -> None:
+    text = RECORDS + 'Ran,b,"[3, 4.5]",,1985\n'
+    assert load(write_all(tmp_path, {"v.csv": text})).right_counts is None
+
+
+def test_ids_of_a_head_name_its_labels(tmp_path: Path) -> None:
+    path = write_all(tmp_path, {"v.csv": "id,e0,e1\na,1,2\nb,3,4.5\n"})
+    head = load(path, kind="head")
+    assert (head.link, head.roles) == ("softmax", ("input", "label"))
+    assert head.names("right").tolist() == ["a", "b"]
+    names = write_all(tmp_path, {"l.txt": "A\nB\n"})
+    labelled = load(path, kind="head", labels=names)
+    assert labelled.names("right").tolist() == ["A", "B"]
+
+
+def test_a_bias_may_be_one_of_the_numbered_columns(tmp_path: Path) -> None:
+    path = write_all(tmp_path, {"v.csv": "id,e1,e2\na,1,2\nb,3,4.5\n"})
+    model = load(path, bias="e1", vector="e1:e2")
+    assert model.right.tolist() == [[2], [4.5]]
+    assert model.right_bias.tolist() == [1, 3]
+
+
+def test_the_other_side_from_a_second_file(tmp_path: Path) -> None:
+    items = "id,e0,e1\na,1,2\nb,3,4.5\n"
+    users = {"u.csv": "id,e0,e1\nx,2,2\n", "u.npy": npy(np.array([[2.0, 2.0]]))}
+    path = write_all(tmp_path, {"v.csv": items, **users})
+    pair = load(path, left=tmp_path / "u.csv")
+    assert pair.predictions().tolist() == [[2 * 1 + 2 * 2, 2 * 3 + 2 * 4.5]]
+    assert pair.left_ids.tolist() == ["x"]
+    names = {"left_name": "text", "right_name": "image", "link": "cosine"}
+    towers = load(path, left=tmp_path / "u.npy", **names)
+    assert (towers.roles, towers.link) == (("text", "image"), "cosine")
+    assert towers.left_ids is None
+
+
+def test_a_look_does_not_count_the_lines_of_text(tmp_path: Path) -> None:
+    path = write_all(tmp_path, {"v.csv": "id,x0,x1,x2\na,1,2,3\n"})
+    assert "columns x0 to x2 (? × 3) as right factors" in look(path).explain()
+
+
+def test_ids_of_users_are_asked_for_by_the_name_of_the_rows(tmp_path: Path) -> None:
+    path = write_all(tmp_path, {"v.csv": "userId,e0,e1\na,1,2\nb,3,4.5\n"})
+    model = load(path, right_name="user")
+    assert (model.roles[1], model.right_ids.tolist()) == ("user", ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "part"),
+    [
+        # Which columns are the vectors?
+        (FAMILIES, {}, "got 2 such families"),
+        ("id,e0,e1,e3\na,1,2,3\n", {}, "choose them with vector=FIRST:LAST"),
+        ("id,e2,e3\na,1,2\n", {}, "columns such as e0 to e63; got id, e2, e3"),
+        ("id,e0,e1,e01\na,1,2,3\n", {}, "got id, e0, e1, e01"),
+        ("movieId,title\n1,Heat\n", {}, "got movieId, title"),
+        (LISTS, {}, "in one column; got a and b; keep one, or choose it with vector"),
+        (LISTS, {"vector": "id"}, "vector must be a column of lists; got 'id'"),
+        ("1,2\n3,4\n", {}, "got integers, which both could be"),
+        ("a,,\nb,,\n", {}, "columns of numbers; got empty cells"),
+        # Which columns are ids, and which a bias?
+        ("id,e0\na,1\n", {"id": "x"}, "the id column must be one of id, e0"),
+        ("id,e1,bias\na,1,1\n", {}, "name it with bias='bias', or leave it out with ig"),
+        ('id,v,bias\na,"[1]",1\n', {"bias": "v"}, "bias must be a column of its own"),
+        ("id,e0\na,1\n", {"bias": "e0", "kind": "vectors"}, "kind='vectors', which ha"),
+        ("id,e0,e1\na,1,2\na,3,4\n", {}, "item ids must be unique; got a 2 times"),
+        # What stands in a cell?
+        ("id,e0,e1\na,1,2\nb,3,\n", {}, "got an empty cell in line 3; drop that row"),
+        ("e0;e1\n0,5;1,5\n1,5;2,5\n", {}, "must be numbers; got '0,5' in line 2"),
+        ('id,v\na,"[1, 2]"\nb,\n', {}, "a vector in every row; got none in row 1"),
+        ('id,v\na,"[1, 2]"\nb,"[1]"\n', {}, "vectors of 2 numbers, as the first is"),
+        ('id,v\na,"[1, 2]"\nb,"[1, x]"\n', {}, "got '[1, x]' in row 1"),
+        ('id,v\na,"[1, 2]"\nb,"[1, ... 2]"\n', {"vector": "v"}, "write it with .tolist"),
+        # Is it a table at all?
+        ("id,e0,e0\na,1,2\n", {}, "'e0' more than once; rename one"),
+        ("1.5\n2.5\n", {}, "equally many columns in every line"),
+        ('id,t,e0\na,"b\n', {}, "equally many columns in every line"),
+        ('id,e0,e1\n"a",1,2\n"b"c,3,4\nd,1\n', {}, "the quotes of"),
+        ("a\0b,c\n", {}, "a binary file"),
+        ("userId,movieId,x\n1,2,3\n", {}, "got interactions (userId, movieId, x)"),
+    ],
+)  # fmt: skip
+def test_tables_that_leave_a_question_are_refused(
+    tmp_path: Path, text: str, options: Any, part: str
+) -> None:
+    path = write_all(tmp_path, {"v.csv": text})
+    assert part in refusal(lambda: load(path, **options).right)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "part"),
+    [
+        ("v.csv", "v.csv", "for rows compared with each other say compared='dot'"),
+        ("v.csv", "m.npz", "left must be vectors of one side; got a model of both"),
+        ("m.npz", "v.csv", "beside left must be vectors of one side"),
+    ],
+)
+def test_the_other_side_has_one_side_and_another_file(
+    tmp_path: Path, first: str, second: str, part: str
+) -> None:
+    pair = npz(users=np.eye(2), items=np.eye(2))
+    write_all(tmp_path, {"v.csv": "id,e0,e1\na,1,2\nb,3,4.5\n", "m.npz": pair})
+    assert part in refusal(load, tmp_path / first, left=tmp_path / second)

@@ -1,0 +1,264 @@
+"""Named arrays: a pair of tables, a head or vectors, and the arrays beside them.
+
+The customary names stand in `test_customary_names.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from example_files import npz, refusal, write_all
+
+from embaudit.io import load, read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import embaudit as ea
+
+USERS = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, -1.0]])
+ITEMS = np.array([[1.0, 0.0, 1.0], [2.0, 1.0, 0.0], [0.0, 3.0, 1.0], [1.0, 1.0, 1.0]])
+SCORES = [[1, 4, 6, 3], [-1, 1, 2, 0]]
+"""Products of the rows above, by hand."""
+BIAS = np.array([0.5, -1.0, 0.0, 2.0])
+
+
+def loaded(folder: Path, arrays: dict[str, Any], **options: Any) -> ea.FactorModel:
+    return load(write_all(folder, {"m.npz": npz(**arrays)}), **options)
+
+
+def test_a_pair_with_everything_beside_it(tmp_path: Path) -> None:
+    user_bias = np.array([10.0, 20.0])
+    arrays = {
+        "P": USERS,
+        "Q": ITEMS,
+        "bu": user_bias[:, None],
+        "bi": BIAS[None],
+        "mu": np.array([100.0]),
+        "user_ids": np.array([7, 8]),
+        "item_ids": np.array([4, 3, 2, 1]),
+        "item_titles": np.array(["Heat", "Ran", "M", "Kes"]),
+        "item_counts": np.array([4, 0, 1, 2]),
+        "seed": 3,
+    }
+    found = read(write_all(tmp_path, {"m.npz": npz(**arrays)}))
+    model = found.model
+    expected = np.array(SCORES) + user_bias[:, None] + BIAS + 100
+    assert model.predictions().tolist() == expected.tolist()
+    assert model.link == "identity"
+    assert model.left_ids.tolist() == [7, 8]
+    assert model.right_ids.tolist() == [4, 3, 2, 1]
+    assert model.right_names.tolist() == ["Heat", "Ran", "M", "Kes"]
+    assert model.right_counts.tolist() == [4, 0, 1, 2]
+    assert [part.name for part in found.intake.left_over] == ["seed"]
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"users": USERS, "items": ITEMS},
+        # Sides that have one column an entity are turned where the shapes tell.
+        {"W": USERS, "H": ITEMS.T},
+        {"u": USERS.T, "v": ITEMS.T},
+        # Axes of length 1 are dropped.
+        {"users": USERS[None], "items": ITEMS[:, None]},
+        # Half precision and the other byte order hold these numbers exactly.
+        {"users": USERS.astype("f2"), "items": ITEMS.astype(">f8")},
+    ],
+)
+def test_a_pair_however_it_lies(tmp_path: Path, arrays: Any) -> None:
+    assert loaded(tmp_path, arrays).predictions().tolist() == SCORES
+
+
+def test_turned_sides_are_named_as_assumed(tmp_path: Path) -> None:
+    path = write_all(tmp_path, {"m.npz": npz(u=USERS.T, v=ITEMS.T)})
+    assert "u has one column an entity" in read(path).intake.assumed
+    assert read(path, transpose="both", link="identity").intake.assumed == ()
+
+
+def test_a_square_side_is_turned_only_if_asked(tmp_path: Path) -> None:
+    square = np.array([[1.0, 2.0], [3.0, 4.0]])
+    arrays = {"u": square, "v": square}
+    assert loaded(tmp_path, arrays).left.tolist() == [[1, 2], [3, 4]]
+    turned = loaded(tmp_path, arrays, transpose="left")
+    assert turned.left.tolist() == [[1, 3], [2, 4]]
+    assert turned.right.tolist() == [[1, 2], [3, 4]]
+
+
+def test_chosen_names_of_biases_and_ids(tmp_path: Path) -> None:
+    arrays = {"users": USERS, "items": ITEMS, "b": BIAS, "c": [7, 8], "d": [0.5, 1.5]}
+    model = loaded(tmp_path, arrays, bias="b", left_ids="c", left_bias="d")
+    assert model.right_bias.tolist() == BIAS.tolist()
+    assert model.left_bias.tolist() == [0.5, 1.5]
+    assert model.left_ids.tolist() == [7, 8]
+
+
+def test_the_objective_sets_the_link(tmp_path: Path) -> None:
+    arrays = {"a": USERS, "b": ITEMS}
+    model = loaded(tmp_path, arrays, left="a", right="b", objective="bpr")
+    assert (model.link, model.objective) == ("ranking", "bpr")
+
+
+def test_singular_values_are_left_out_only_by_name(tmp_path: Path) -> None:
+    arrays = {"u": USERS, "s": np.ones(3), "vt": ITEMS.T}
+    path = write_all(tmp_path, {"m.npz": npz(**arrays)})
+    assert "where s belongs decides the cosines" in refusal(load, path)
+    options = {"left": "u", "weight": "vt", "transpose": "right", "ignore": "s"}
+    assert load(path, **options).predictions().tolist() == SCORES
+
+
+def test_patterns_of_names_are_ignored(tmp_path: Path) -> None:
+    arrays = {"users": USERS, "items": ITEMS, "other": ITEMS}
+    model = loaded(tmp_path, arrays, ignore=["oth*", "x"])
+    assert model.predictions().tolist() == SCORES
+
+
+@pytest.mark.parametrize("weight", [ITEMS, ITEMS.T])
+def test_a_head_with_its_bias_and_classes(tmp_path: Path, weight: Any) -> None:
+    """The length of the bias tells whether labels are rows or columns."""
+    classes = np.array(["a", "b", "c", "d"])
+    head = loaded(tmp_path, {"W": weight, "b": BIAS, "classes": classes})
+    assert head.right.tolist() == ITEMS.tolist()
+    assert head.right_bias.tolist() == BIAS.tolist()
+    assert head.right_names.tolist() == ["a", "b", "c", "d"]
+    assert (head.link, head.roles) == ("softmax", ("input", "label"))
+
+
+def test_a_head_of_one_row_without_bias_is_two_labels(tmp_path: Path) -> None:
+    head = loaded(tmp_path, {"coef_": ITEMS[1:2]})
+    assert head.right.tolist() == [[0, 0, 0], [2, 1, 0]]
+    vectors = loaded(tmp_path, {"coef_": ITEMS[1:2]}, kind="vectors")
+    assert vectors.right.tolist() == [[2, 1, 0]]
+
+
+def test_one_array_is_vectors_unless_a_bias_is_named(tmp_path: Path) -> None:
+    assert loaded(tmp_path, {"x": ITEMS}).link == "identity"
+    head = loaded(tmp_path, {"x": ITEMS, "y": BIAS}, bias="y")
+    assert (head.link, head.right_bias.tolist()) == ("softmax", BIAS.tolist())
+
+
+PAIR = {"users": USERS, "items": ITEMS}
+OTHERS = {"a": USERS, "b": ITEMS}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "options", "part"),
+    [
+        # Nothing is guessed by shape where no name tells.
+        (OTHERS, {}, "name two factors with left=A and weight=B, or one table with"),
+        ({"y": BIAS}, {}, "got no matrix"),
+        ({"dense/kernel": USERS}, {}, "got dense/kernel (2, 3)"),
+        ({"W": np.eye(4), "b": BIAS}, {}, "choose transpose='none' if each row is a"),
+        # An array that could matter is named or ignored.
+        ({**PAIR, "other": ITEMS}, {}, "the shape of items; name it with weight='other'"),
+        ({**PAIR, "b": BIAS}, {}, "one value for each entity of items; name it with bi"),
+        ({**PAIR, "b": np.arange(4)}, {}, "name it with ids='b', or leave it out with"),
+        ({**PAIR, "b": np.arange(2)}, {}, "name it with left_ids='b'"),
+        ({**PAIR, "b": np.ones(3)}, {}, "one number for each dimension of items"),
+        ({**PAIR, "mlp.weight": np.ones((7, 6))}, {}, "a layer beside the tables"),
+        ({"x": ITEMS, "counts": np.arange(4)}, {}, "name it with ids='counts'"),
+        # Shapes that do not fit.
+        ({"u": np.ones((5, 3)), "v": np.ones((4, 2))}, {}, "columns; got 3 and 2; a bias"),
+        ({"u": np.ones((2, 3)), "v": np.ones((2, 2))}, {}, "say transpose='left' if ea"),
+        ({"u": np.ones((2, 2)), "v": np.ones((2, 3))}, {}, "say transpose='right' if"),
+        ({"coef_": USERS[:1], "intercept_": [0.5, 1]}, {}, "must be one number; got"),
+        # Values that are not what the name says.
+        ({**PAIR, "item_ids": [4, 3, 2, 1.5]}, {}, "got fractions such as 1.5"),
+        ({**PAIR, "mu": np.array("x")}, {}, "mu must be one number"),
+        ({"x": np.arange(8).reshape(4, 2)}, {}, "got int64, counts or codes"),
+        ({"x": ITEMS.astype(complex)}, {}, "real numbers; got complex128"),
+        ({"users": np.array([["a"], [None]], object), "items": ITEMS}, {}, "it is pick"),
+        # Options that do not fit.
+        (OTHERS, {"left": "x", "right": "b"}, "left must be one of a (2, 3), b (4, 3)"),
+        (PAIR, {"weight": "x"}, "weight must be one of users (2, 3), items (4, 3)"),
+        (OTHERS, {"left": "a"}, "must both be named, with left=A and weight=B"),
+        (OTHERS, {"right": "b"}, "kind must be given with weight; got auto"),
+        (OTHERS, {"weight": "a", "kind": "factors"}, "must both be named"),
+        (PAIR, {"kind": "head"}, "one recognised table, pair or head"),
+        (PAIR, {"inputs": ITEMS}, "the model has users of its own"),
+        (PAIR, {"link": "cosine", "compared": "dot"}, "link must be left out beside com"),
+    ],
+)  # fmt: skip
+def test_arrays_that_leave_a_question_are_refused(
+    tmp_path: Path, arrays: Any, options: Any, part: str
+) -> None:
+    path = write_all(tmp_path, {"m.npz": npz(**arrays)})
+    assert part in refusal(load, path, **options)
+
+
+# Models that implicit saved
+
+
+FACTORS = {"user_factors": USERS, "item_factors": ITEMS, "regularization": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "options", "part"),
+    [
+        ({**FACTORS, "factors": 2}, {}, "the user factors must be constant 1"),
+        ({**FACTORS, "factors": 0}, {}, "at most 2 more for biases"),
+        ({**FACTORS, "item_factors": ITEMS[:, :2], "factors": 3}, {}, "of equal width"),
+        ({**FACTORS, "factors": 3.0}, {"format": "implicit"}, "must be one whole number"),
+        ({"data": USERS, "indptr": USERS, "indices": USERS, "shape": USERS, "K": 20}, {},
+         "a nearest-neighbour model of implicit"),
+    ],
+)  # fmt: skip
+def test_files_of_implicit_that_hold_other_columns_are_refused(
+    tmp_path: Path, arrays: Any, options: Any, part: str
+) -> None:
+    path = write_all(tmp_path, {"m.npz": npz(**arrays)})
+    assert part in refusal(load, path, **options)
+
+
+# Models that embaudit saved
+
+
+OWN = {
+    "embaudit_format": 1,
+    "right": ITEMS,
+    "link": "softmax",
+    "offset": 0.0,
+    "left_role": "input",
+    "right_role": "label",
+    "objective": "",
+}
+
+
+def test_the_final_norm_and_the_cap_of_a_saved_head(tmp_path: Path) -> None:
+    norm = {
+        "final_norm_gain": np.array([1.0, 2.0, 3.0]),
+        "final_norm_shift": np.ones(3),
+        "final_norm_kind": "layer 1e-06",
+    }
+    head = loaded(tmp_path, {**OWN, **norm, "link": 'softmax {"soft_cap": 30.0}'})
+    assert head.link.soft_cap == 30
+    assert (head.final_norm.kind, head.final_norm.epsilon) == ("layer", 1e-6)
+    assert head.final_norm.gain.tolist() == [1, 2, 3]
+    assert head.final_norm.shift.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("changed", "part"),
+    [
+        ({"embaudit_format": 2}, "the format version of"),
+        ({"offset": "a"}, "offset in"),
+        ({"objective": ["a"]}, "must be one value"),
+        ({"link": "magic"}, "link must be one of identity, softmax, sigmoid, cosine"),
+        ({"link": "softmax {"}, "the stored link must be one that embaudit wrote"),
+        ({"link": 'softmax {"cap": 3}'}, "the stored link must be one that embaudit"),
+        ({"link": 'softmax {"soft_cap": -1}'}, "soft_cap must be a positive number"),
+        ({"final_norm_gain": np.ones(3), "final_norm_kind": "layer x"}, "the final norm"),
+    ],
+)  # fmt: skip
+def test_a_saved_model_that_was_changed_is_refused(
+    tmp_path: Path, changed: Any, part: str
+) -> None:
+    path = write_all(tmp_path, {"m.npz": npz(**{**OWN, **changed})})
+    assert part in refusal(load, path)
+
+
+def test_a_saved_model_needs_its_rows(tmp_path: Path) -> None:
+    path = write_all(tmp_path, {"m.npz": npz(embaudit_format=1)})
+    assert "must hold an array named right" in refusal(load, path)

@@ -1,0 +1,183 @@
+"""Vectors in Parquet and Arrow files, and in folders of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from example_files import npy, refusal, table, write_all
+from pyarrow import parquet
+
+from embaudit.io import load, read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS = [[1, 2], [3, 4.5]]
+IDS = {"id": ["a", "b"]}
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".pq", ".feather", ".arrow", ".ipc"])
+@pytest.mark.parametrize(
+    ("columns", "dtype"),
+    [
+        ({"v": ROWS}, np.float64),
+        ({"v": pa.array(ROWS, pa.list_(pa.float32(), 2))}, np.float32),
+        ({"v": pa.array(ROWS, pa.large_list(pa.float64()))}, np.float64),
+        ({"e0": [1.0, 3.0], "e1": [2.0, 4.5]}, np.float64),
+        ({"e0": pa.array([1, 3], "float32"), "e1": [2.0, 4.5]}, np.float64),
+    ],
+)
+def test_lists_and_numbered_columns(
+    tmp_path: Path, suffix: str, columns: Any, dtype: Any
+) -> None:
+    content = table({"id": pa.array(["a", "b"]).dictionary_encode(), **columns})
+    path = tmp_path / f"v{suffix}"
+    written = tmp_path / ("t.parquet" if suffix == ".pq" else path.name)
+    content(written)  # type: ignore[operator]
+    model = load(written.rename(path))
+    assert model.right.tolist() == ROWS
+    assert model.right.dtype == dtype
+    assert model.right_ids.tolist() == ["a", "b"]
+
+
+def test_titles_and_counts_are_read_if_no_cell_is_empty(tmp_path: Path) -> None:
+    whole = {**IDS, "v": ROWS, "title": ["Heat", "Ran"], "interactions": [3, 4]}
+    model = load(write_all(tmp_path, {"v.parquet": table(whole)}))
+    assert model.right_names.tolist() == ["Heat", "Ran"]
+    assert model.right_counts.tolist() == [3, 4]
+    path = write_all(tmp_path, {"w.parquet": table({**whole, "title": ["Heat", None]})})
+    assert load(path).right_names is None
+
+
+def test_counts_that_are_text_are_left_over(tmp_path: Path) -> None:
+    columns = {**IDS, "v": ROWS, "interactions": ["3", "4"]}
+    found = read(write_all(tmp_path, {"v.parquet": table(columns)}))
+    assert found.model.right_counts is None
+    assert [part.name for part in found.intake.left_over] == ["interactions"]
+
+
+def test_the_link_and_the_objective_are_kept_in_the_metadata(tmp_path: Path) -> None:
+    said = {"embaudit_link": "cosine", "embaudit_objective": "clip"}
+    found = read(write_all(tmp_path, {"v.parquet": table({**IDS, "v": ROWS}, **said)}))
+    assert (found.model.link, found.model.objective) == ("cosine", "clip")
+    assert found.intake.training_source.startswith("the metadata in ")
+
+
+def test_vectors_of_a_stored_head_are_read_alone_if_asked(tmp_path: Path) -> None:
+    content = table({**IDS, "v": ROWS}, embaudit_link="softmax")
+    path = write_all(tmp_path, {"v.parquet": content})
+    assert load(path).link == "softmax"
+    assert load(path).names("right").tolist() == ["a", "b"]
+    assert load(path, kind="vectors").link == "identity"
+
+
+@pytest.mark.parametrize(
+    ("index", "ids"),
+    [
+        (pd.Index(["x", "y"], name="what"), ["x", "y"]),
+        (pd.Index(["x", "y"]), ["x", "y"]),
+        (pd.MultiIndex.from_tuples([(1, 2), (3, 4)], names=["a", "b"]), None),
+    ],
+)
+def test_the_index_of_pandas_is_the_ids(tmp_path: Path, index: Any, ids: Any) -> None:
+    pd.DataFrame({"v": ROWS}, index=index).to_parquet(tmp_path / "v.parquet")
+    model = load(tmp_path / "v.parquet")
+    assert (model.right_ids is None) if ids is None else model.right_ids.tolist() == ids
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "part"),
+    [
+        ({"v": [[1, 2], [3, 4]]}, {}, "floating-point numbers; got int64, counts or"),
+        ({"e0": [1, 2], "e1": [3, 4]}, {}, "column e0 of"),
+        ({"e0": [1.0, None], "e1": [3.0, 4.0]}, {}, "free of missing numbers; got 1"),
+        ({"v": [[1.0, 2], [3, None]]}, {}, "free of missing numbers; got 1 missing"),
+        ({"v": [[1.0], None]}, {}, "a vector in every row; got none in row 1"),
+        ({"v": pa.array([[], []], pa.list_(pa.float64()))}, {}, "got empty lists"),
+        ({"v": ROWS, "id": ["a", None]}, {}, "an id in every row; got none in row 1"),
+        ({"v": ROWS, "id": [1, 1]}, {}, "item ids must be unique; got 1 2 times"),
+        ({"v": ROWS}, {"vector": "v", "bias": "v"}, "bias must be a column of its own"),
+        ({"id": pa.array([], "int64"), "v": pa.array([], pa.list_(pa.float64()))}, {},
+         "a table with rows; got none"),
+    ],
+)  # fmt: skip
+def test_damaged_tables_are_refused(
+    tmp_path: Path, columns: Any, options: Any, part: str
+) -> None:
+    path = write_all(tmp_path, {"v.parquet": table(columns)})
+    assert part in refusal(lambda: load(path, **options).right)
+
+
+def test_a_table_needs_columns_of_different_names(tmp_path: Path) -> None:
+    parquet.write_table(
+        pa.table([[1.0], [2.0]], names=["a", "a"]), tmp_path / "v.parquet"
+    )
+    assert "'a' more than once; rename one" in refusal(load, tmp_path / "v.parquet")
+    pd.DataFrame(index=range(3)).to_parquet(tmp_path / "w.parquet")
+    assert "a table with columns" in refusal(load, tmp_path / "w.parquet")
+
+
+A, B = "id,e0,e1\na,1,2\nb,3,4.5\n", "id,e0,e1\nc,5,6\n"
+
+
+def test_a_folder_of_text_is_one_table(tmp_path: Path) -> None:
+    """Files whose names begin with an underscore or a dot are no part of it."""
+    path = write_all(tmp_path, {"d": {"a.csv": A, "b.csv": B, "_x.csv": "x"}})
+    model = load(path)
+    assert model.right.tolist() == [*ROWS, [5, 6]]
+    assert model.right_ids.tolist() == ["a", "b", "c"]
+
+
+def test_folders_of_partitions_are_one_table(tmp_path: Path) -> None:
+    first, second = {"id": [1, 2], "v": ROWS}, {"id": [3], "v": [[5.0, 6.0]]}
+    files = {
+        "year=2020": {"a.parquet": table(first)},
+        "year=2021": {"a.parquet": table(second)},
+    }
+    found = read(write_all(tmp_path, {"d": files}))
+    assert found.model.right_ids.tolist() == [1, 2, 3]
+    assert [part.name for part in found.intake.left_over] == ["year"]
+
+
+@pytest.mark.parametrize(
+    ("files", "part"),
+    [
+        ({"a.csv": A, "b.csv": "id,e0,e2\nc,5,6\n"}, "got id, e0, e2; write it with"),
+        (
+            {"a.csv": A, "b.csv": "id,e0,e1\nc,x,6\n"},
+            "must be numbers; got 'x' in line",
+        ),
+        (
+            {"a.csv": A, "b.parquet": table(IDS)},
+            "got .csv, .parquet; give the files of",
+        ),
+        (
+            {"a.parquet": table({"v": ROWS}), "b.parquet": table({"w": ROWS})},
+            "got w (list<element: double>) in place of v (list<element: double>)",
+        ),
+        ({"a.npy": npy(np.eye(2))}, "name the file in it"),
+    ],
+)
+def test_folders_that_are_not_one_table_are_refused(
+    tmp_path: Path, files: Any, part: str
+) -> None:
+    path = write_all(tmp_path, {"d": files})
+    assert part in refusal(lambda: load(path).right)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "part"),
+    [
+        ("*.npy", "files read as one must be tables of one kind"),
+        ("*.xyz", "a file that exists, or a pattern of some; got"),
+    ],
+)
+def test_a_pattern_of_files_is_one_table(
+    tmp_path: Path, pattern: str, part: str
+) -> None:
+    write_all(tmp_path, {"a.npy": npy(np.eye(2)), "b.npy": npy(np.eye(2))})
+    assert part in refusal(load, str(tmp_path / pattern))

@@ -1,0 +1,101 @@
+"""Vectors of words as word2vec, GloVe and fastText write them: text and binary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from example_files import gz, refusal, write_all
+
+from embaudit.io import load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ONE, TWO = np.float32([1.5, -2.0]).tobytes(), np.float32([0.25, 4.0]).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "tokens", "rows"),
+    [
+        # word2vec: the count and the width stand in the first line.
+        ("v.vec", "2 2\na 1 2\nb 3 4.5\n", ["a", "b"], [[1, 2], [3, 4.5]]),
+        # GloVe has no such line.
+        ("v.txt", "a 1 2\nb 3 4.5\n", ["a", "b"], [[1, 2], [3, 4.5]]),
+        ("v.txt.gz", gz("a 1 2\nb 3 4.5\n"), ["a", "b"], [[1, 2], [3, 4.5]]),
+        # A token may hold a space, as in GloVe of Common Crawl.
+        ("v.vec", "2 2\na 1 2\nb c 3 4.5\n", ["a", "b c"], [[1, 2], [3, 4.5]]),
+        # A token may be a number; without a header the first line is a vector.
+        ("v.txt", "7 1 2 5\na 3 4 6\n", ["7", "a"], [[1, 2, 5], [3, 4, 6]]),
+        # The name of the file does not matter if its text is clear.
+        ("words", "2 2\na 1 2\nb 3 4.5\n", ["a", "b"], [[1, 2], [3, 4.5]]),
+    ],
+)
+def test_text(tmp_path: Path, name: str, text: Any, tokens: Any, rows: Any) -> None:
+    model = load(write_all(tmp_path, {name: text}))
+    assert model.right_ids.tolist() == tokens
+    assert model.right.tolist() == rows
+    assert model.right.dtype == np.float32
+
+
+@pytest.mark.parametrize("name", ["v.bin", "v.w2v"])
+@pytest.mark.parametrize("end", [b"\n", b""])
+def test_binary(tmp_path: Path, name: str, end: bytes) -> None:
+    """The program word2vec ends each vector with a line end; gensim does not."""
+    content = b"2 2\na " + ONE + end + b"b " + TWO + end
+    model = load(write_all(tmp_path, {name: content}))
+    assert model.right_ids.tolist() == ["a", "b"]
+    assert model.right.tolist() == [[1.5, -2.0], [0.25, 4.0]]
+
+
+def test_a_token_that_is_not_utf8_keeps_its_bytes_as_escapes(tmp_path: Path) -> None:
+    content = b"2 2\na " + ONE + b"\nb\xe9 " + TWO + b"\n"
+    model = load(write_all(tmp_path, {"v.bin": content}))
+    assert model.right_ids.tolist() == ["a", "b\\xe9"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "part"),
+    [
+        ("v.vec", "2 2\na 1 2\n", "2 vectors, as its header says; got 1"),
+        ("v.vec", "1 2\na 1 2\nb 1 2\n", "1 vectors, as its header says; got more"),
+        ("v.vec", "0 2\n", "a count and a dimension above 0; got 0 2"),
+        ("v.vec", "2 0\na\nb\n", "a count and a dimension above 0; got 2 0"),
+        ("v.vec", "a 1 2\nb 1\n", "got 'b 1\\n' as line 2 of the vectors"),
+        ("v.vec", "a 1 2\nb 1 x\n", "a token and 2 numbers; got 'b 1 x\\n'"),
+        ("v.vec", "a_b 1 2\nb 1 3_1\n", "got 'b 1 3_1\\n'"),
+        ("v.vec", "a 1 2\na 1 2\n", "item ids must be unique; got a 2 times"),
+        ("v.vec", "a 1 2\nb 1 nan\n", "finite; got nan at row 1, column 1"),
+        ("v.vec", "word\n", "lines of a token and its numbers, cut by spaces"),
+        ("v.vec", "0.5 1.5 2.5\n-0.25 1e-3 2\n", "got numbers only; save bare vectors"),
+        ("v.vec", b"\xba\x16\x4f\x2f" + bytes(60), "got a fastText model"),
+        ("v.bin", b"3 2\na " + ONE + b"b " + TWO, "3 vectors, as its header says"),
+        ("v.bin", b"1 2\na " + ONE + b"\nmore", "at its end after 1 vectors"),
+        ("v.bin", b"1 2\na\x01 " + ONE, "tokens without spaces and their numbers"),
+        ("v.bin", b"1 2\na " + 8 * b"\x7f", "got other bytes at token 'a'"),
+    ],
+)
+def test_damaged_files_are_refused(
+    tmp_path: Path, name: str, content: Any, part: str
+) -> None:
+    path = write_all(tmp_path, {name: content})
+    assert part in refusal(lambda: load(path).right)
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ({"kind": "factors"}, 'kind must be "vectors" here'),
+        ({"kind": "head"}, "the file holds no softmax head"),
+        ({"weight": "x"}, "an option for word2vec files must be one of"),
+        ({"labels": ["x"]}, "2 item names"),
+        ({"ids": ["x"]}, "item ids must be a list of 2"),
+        ({"left": "no.npy"}, "got no.npy; check the path"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    tmp_path: Path, options: Any, part: str
+) -> None:
+    path = write_all(tmp_path, {"v.vec": "2 2\na 1 2\nb 3 4\n"})
+    assert part in refusal(load, path, **options)
