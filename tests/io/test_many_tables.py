@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,6 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import dataset, feather, ipc, parquet
-from snapshots import assert_refused
 
 import embaudit as ea
 from embaudit.errors import InputError
@@ -217,21 +215,6 @@ def test_arrays(tmp_path: Path) -> None:
     )
     # Numbers of a list are no codes.
     assert as_model([[1, 0], [0, 1], [1, 1]]).right.dtype == np.float64
-    frame = TABLE.to_pandas()
-    wrong = (ROWS.astype(int), ROWS[0], (ROWS, ROWS[:5]), (ROWS, ROWS))
-    calls = [partial(as_model, each) for each in wrong]
-    calls += [
-        partial(as_reading, ROWS, **{name: "x"}) for name in ("id", "vector", "weight")
-    ]
-    options = (
-        {"bias": np.ones(12)},
-        {"left": ROWS, "left_bias": ROWS[:, 0]},
-        {"weight": "x"},
-        {"transpose": "both"},
-    )
-    assert_refused(
-        "arrays", [*calls, *(partial(as_reading, frame, **each) for each in options)]
-    )
 
 
 def test_a_left_side_of_any_kind_beside_vectors_of_any_kind(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from example_files import refusal
 from imitations import Tensor, imitation
 
 from embaudit import Link
@@ -245,3 +246,130 @@ def test_dense_of_keras_that_is_no_head() -> None:
         match="activation of a Dense layer must be softmax, sigmoid or linear; got relu",
     ):
         from_object(dense("relu"))
+
+
+# One example of each kind of layer and network
+
+
+ROWS = np.arange(8.0).reshape(4, 2)
+
+
+def layer_of_torch(name: str, **attributes: Any) -> Any:
+    return imitation(f"torch.nn.modules.{name}", MODULE, **attributes)
+
+
+def linear(weight: Any, bias: Any = None) -> Any:
+    biases = None if bias is None else Tensor(bias)
+    return layer_of_torch("linear.Linear", weight=Tensor(weight), bias=biases)
+
+
+def test_a_linear_layer_is_a_head_with_its_bias() -> None:
+    head = from_object(linear(ROWS, np.arange(4.0)), labels=list("abcd"))
+    assert head.right.tolist() == ROWS.tolist()
+    assert head.right_bias.tolist() == [0, 1, 2, 3]
+    assert (head.link, head.names("right").tolist()) == ("softmax", list("abcd"))
+    given = from_object(linear(ROWS), inputs=np.array([[1.0, 1.0]]))
+    # Logits are the sums of the rows: 1, 5, 9, 13.
+    assert given.scores().tolist() == [[1, 5, 9, 13]]
+
+
+def test_a_linear_layer_of_one_output_is_a_head_only_if_asked() -> None:
+    """Its score is the logit of the second of two labels."""
+    layer = linear(ROWS[1:2])
+    sentence = refusal(from_object, layer)
+    assert "labels, at least 2; got one; pass kind=" in sentence
+    head = from_object(layer, kind="head")
+    assert head.right.tolist() == [[0, 0], [2, 3]]
+
+
+@pytest.mark.parametrize("name", ["sparse.Embedding", "sparse.EmbeddingBag"])
+def test_an_embedding_is_vectors_unless_it_is_called_a_head(name: str) -> None:
+    layer = layer_of_torch(name, weight=Tensor(ROWS))
+    assert from_object(layer).link == "identity"
+    assert from_object(layer).right.tolist() == ROWS.tolist()
+    assert from_object(layer, kind="head").link == "softmax"
+
+
+def test_wrappers_of_a_model_are_opened() -> None:
+    """`torch.compile`, DataParallel and PEFT keep the model inside another object."""
+    layer = layer_of_torch("sparse.Embedding", weight=Tensor(ROWS))
+    parallel = imitation("torch.nn.parallel.DataParallel", MODULE, module=layer)
+    compiled = imitation(
+        "torch._dynamo.eval_frame.OptimizedModule", MODULE, _orig_mod=parallel
+    )
+    tuned = imitation(
+        "peft.peft_model.PeftModel", MODULE, get_base_model=lambda _: layer
+    )
+    for wrapped in (parallel, compiled, tuned):
+        assert from_object(wrapped).right.tolist() == ROWS.tolist()
+
+
+def test_a_language_model_has_a_head_a_cap_and_a_final_norm() -> None:
+    head = SimpleNamespace(weight=Tensor(ROWS), bias=Tensor(np.arange(4.0)))
+    config = {"model_type": "llama", "final_logit_softcapping": 30.0}
+    state = {"model.norm.weight": np.array([0.5, 2.0]), "lm_head.weight": ROWS}
+    model = from_object(language_model(state, config, head))
+    assert model.right.tolist() == ROWS.tolist()
+    assert model.right_bias.tolist() == [0, 1, 2, 3]
+    assert model.link == Softmax(soft_cap=30.0)
+    assert model.final_norm.gain.tolist() == [0.5, 2.0]
+
+
+def test_classes_of_a_live_classifier_are_named_by_its_configuration() -> None:
+    labels = {0: "bad", 1: "good"}
+    network = imitation(
+        "transformers.LlamaForSequenceClassification",
+        MODULE,
+        "transformers.modeling_utils.PreTrainedModel",
+        config=SimpleNamespace(to_dict=lambda: {"id2label": labels}),
+        state_dict=lambda _: {"score.weight": Tensor(ROWS[:2])},
+        get_output_embeddings=lambda _: None,
+    )
+    model = from_object(network)
+    assert model.right.tolist() == ROWS[:2].tolist()
+    assert model.names("right").tolist() == ["bad", "good"]
+
+
+TABLES = {"user_emb.weight": ROWS[:2], "item_emb.weight": ROWS}
+HALF = Tensor(ROWS, "torch.bfloat16")
+QUANTISED = Tensor(np.ones((3, 2), np.int8))
+
+
+def watched(forward: Any, state: Any = TABLES) -> Any:
+    """Return a network whose layers can be watched while `forward` runs."""
+    handle = SimpleNamespace(remove=lambda: None)
+    layer = SimpleNamespace(register_forward_pre_hook=lambda _: handle)
+    return module(state, forward, get_submodule=lambda *_: layer)
+
+
+@pytest.mark.parametrize(
+    ("network", "options", "part"),
+    [
+        (layer_of_torch("linear.Linear", weight=QUANTISED, bias=None), {},
+         "got quantised ones; read the network before it is quantised"),
+        # A quantised layer of torch gives its weight by a method.
+        (layer_of_torch("linear.Linear", weight=lambda _: None, bias=None), {},
+         "got quantised ones; read the network before it is quantised"),
+        (linear(ROWS), {"wieght": "x"}, "the nearest one is weight"),
+        (linear(ROWS), {"bias": "x"}, "an option for Linear of torch must be one of"),
+        (layer_of_torch("adaptive.AdaptiveLogSoftmaxWithLoss"), {},
+         "which has one a cluster of labels"),
+        (watched(lambda _, user, item: 3), {}, "one array; got int; say link="),
+        (watched(lambda _, user, item: [1.0]), {}, "one array; got list; say link="),
+        (watched(lambda _, user, item: [][1]), {}, "inputs of Net must be what its forw"),
+        (watched(lambda _, batch: batch), {"inputs": ["a"]}, "numbers, or a dictionary"),
+        (watched(lambda _, batch: Tensor(ROWS)), {"inputs": ROWS},
+         "must be layers that forward calls; got others"),
+        (watched(lambda _, batch: batch), {}, "pass example inputs of forward as inputs="),
+    ],
+)  # fmt: skip
+def test_networks_that_leave_a_question_are_refused(
+    network: Any, options: Any, part: str
+) -> None:
+    assert part in refusal(from_object, network, **options)
+
+
+def test_weights_in_bfloat16_are_read_without_loss() -> None:
+    layer = layer_of_torch("linear.Linear", weight=HALF, bias=None)
+    head = from_object(layer)
+    assert (head.right.tolist(), head.right.dtype) == (ROWS.tolist(), np.float64)

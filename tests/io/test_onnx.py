@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
-from snapshots import assert_refused
+from example_files import refusal
 
 from embaudit.errors import InputError
 from embaudit.io import load, look
@@ -105,46 +104,73 @@ def test_a_head_without_bias(tmp_path: Path) -> None:
         )
 
 
-OTHERS: list[list[Any]] = [
-    [node("MatMul", "h w", "s"), node("Tanh", "s", "p")],
-    [node("MatMul", "h w", "s"), node("Add", "s s", "t"), node("Softmax", "t", "p")],
-    [node("MatMul", "h w", "s"), node("Sigmoid", "s", "p")],
-    [node("MatMul", "h w", "s"), node("Softmax", "s", "p", axis=0)], [node("Relu", "h", "p")],
-    [node("Relu", "p", "q"), node("Softmax", "p", "p")], [node("Gemm", "h w h0", "s"), node("Softmax", "s", "p")],
-    [node("MatMul", "h h", "s"), node("Softmax", "s", "p")], [node("MatMul", "h w", "p")],
-    [node("Gemm", "h w b", "s"), node("Softmax", "s", "p")], [node("Gemm", "h w c", "s"), node("Softmax", "s", "p")],
-    [node("MatMul", "h w", "s"), node("Softmax", "s", "q"), node("Add", "q d", "p")],
-    [node("MatMul", "h w", "s"), node("Softmax", "s", "q"), node("Softmax", "q", "p")],
-    [node("MatMul", "h w", "s"), node("Log", "s", "q"), node("Softmax", "q", "p")],
+LINEAR = "one linear map, perhaps with a softmax; got others"
+OTHERS: list[tuple[str, list[Any], str]] = [
+    ("another activation", [node("MatMul", "h w", "s"), node("Tanh", "s", "p")], LINEAR),
+    ("scores added to themselves", [node("MatMul", "h w", "s"), node("Add", "s s", "t"),
+     node("Softmax", "t", "p")], LINEAR),
+    ("a sigmoid", [node("MatMul", "h w", "s"), node("Sigmoid", "s", "p")],
+     "got w with a sigmoid"),
+    ("a softmax over inputs", [node("MatMul", "h w", "s"),
+     node("Softmax", "s", "p", axis=0)], LINEAR),
+    ("no weights", [node("Relu", "h", "p")], LINEAR),
+    ("a circle", [node("Relu", "p", "q"), node("Softmax", "p", "p")], LINEAR),
+    ("a bias that is computed", [node("Gemm", "h w h0", "s"), node("Softmax", "s", "p")],
+     LINEAR),
+    ("inputs times inputs", [node("MatMul", "h h", "s"), node("Softmax", "s", "p")],
+     LINEAR),
+    ("a bias that is too short", [node("Gemm", "h w b", "s"), node("Softmax", "s", "p")],
+     "one number for each of 4 labels in a row; got b (3,)"),
+    ("a bias in a column", [node("Gemm", "h w c", "s"), node("Softmax", "s", "p")],
+     "one number for each of 4 labels in a row; got c (4, 1)"),
+    ("a sum behind the softmax", [node("MatMul", "h w", "s"), node("Softmax", "s", "q"),
+     node("Add", "q d", "p")], LINEAR),
+    ("two softmaxes", [node("MatMul", "h w", "s"), node("Softmax", "s", "q"),
+     node("Softmax", "q", "p")], LINEAR),
+    ("a logarithm before the softmax", [node("MatMul", "h w", "s"), node("Log", "s", "q"),
+     node("Softmax", "q", "p")], LINEAR),
 ]  # fmt: skip
+CONSTANTS = {
+    "hidden": HIDDEN,
+    "w": W.T,
+    "b": np.arange(3, dtype=np.float32),
+    "c": B[:, None],
+    "d": B,
+}
 
 
-def test_what_is_no_head_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("nodes", "part"),
+    [pytest.param(nodes, part, id=name) for name, nodes, part in OTHERS],
+)
+@pytest.mark.parametrize("kind", ["auto", "head"])
+def test_a_network_that_ends_in_something_else_is_refused(
+    tmp_path: Path, nodes: Any, part: str, kind: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    short = np.arange(3, dtype=np.float32)
-    for number, nodes in enumerate(OTHERS):
-        written(
-            Path(f"{number}.onnx"),
-            [*FIRST, *nodes],
-            "p",
-            hidden=HIDDEN,
-            w=W.T,
-            b=short,
-            c=B[:, None],
-            d=B,
-        )
-    last = [*FIRST, node("MatMul", "h w", "s"), node("Softmax", "s", "p", axis=1)]
-    written(Path("long.onnx"), last, "p", [None, 7, 4], hidden=HIDDEN, w=W.T)
-    for number, wrong in enumerate((W, np.array([[-1.0, -2.0], [1.0, 2.5]]))):
-        classifier(Path(f"classifier{number}.onnx"), wrong, "LOGISTIC")
-    files = sorted(tmp_path.iterdir())
-    assert_refused("onnx", (partial(load, path.name, kind=kind) for path in files for kind in ("auto", "head")
-                            if (path.name, kind) != ("8.onnx", "head")))  # fmt: skip
-    Path("m.onnx").write_bytes(b"\xff" * 40)
-    with pytest.raises(InputError, match="must be a whole ONNX file"):
-        load("m.onnx")
+    path = written(tmp_path / "m.onnx", [*FIRST, *nodes], "p", **CONSTANTS)
+    assert part in refusal(load, path, kind=kind)
+
+
+def test_scores_without_a_softmax_are_a_head_only_if_asked(tmp_path: Path) -> None:
+    nodes = [*FIRST, node("MatMul", "h w", "p")]
+    path = written(tmp_path / "m.onnx", nodes, "p", hidden=HIDDEN, w=W.T)
+    assert "kind='head'" in refusal(load, path)
+    np.testing.assert_array_equal(load(path, kind="head").right, W)
+
+
+@pytest.mark.parametrize("kind", ["auto", "head"])
+def test_a_softmax_over_places_of_a_sequence_is_refused(
+    tmp_path: Path, kind: str
+) -> None:
+    nodes = [*FIRST, node("MatMul", "h w", "s"), node("Softmax", "s", "p", axis=1)]
+    path = tmp_path / "m.onnx"
+    written(path, nodes, "p", [None, 7, 4], hidden=HIDDEN, w=W.T)
+    assert LINEAR in refusal(load, path, kind=kind)
+
+
+def test_a_file_that_is_no_network_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").write_bytes(b"\xff" * 40)
+    assert "must be a whole ONNX file" in refusal(load, tmp_path / "m.onnx")
 
 
 def test_two_outputs(tmp_path: Path) -> None:
@@ -221,3 +247,20 @@ def test_the_axis_that_a_softmax_takes_by_itself(
         InputError, match="one linear map, perhaps with a softmax; got others"
     ):
         load(path)
+
+
+@pytest.mark.parametrize(
+    "weight",
+    [
+        # A sigmoid for each of four labels.
+        W,
+        # Two rows that are not each other's negative are no one sigmoid.
+        np.array([[-1.0, -2.0], [1.0, 2.5]]),
+    ],
+)
+@pytest.mark.parametrize("kind", ["auto", "head"])
+def test_classifiers_with_a_sigmoid_for_each_label_are_refused(
+    tmp_path: Path, weight: Any, kind: str
+) -> None:
+    path = classifier(tmp_path / "m.onnx", weight, "LOGISTIC")
+    assert LINEAR in refusal(load, path, kind=kind)
