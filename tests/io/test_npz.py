@@ -97,7 +97,7 @@ def test_chosen_names_of_biases_and_ids(tmp_path: Path) -> None:
 
 def test_the_objective_sets_the_link(tmp_path: Path) -> None:
     arrays = {"a": USERS, "b": ITEMS}
-    model = loaded(tmp_path, arrays, left="a", right="b", objective="bpr")
+    model = loaded(tmp_path, arrays, left="a", weight="b", objective="bpr")
     assert (model.link, model.objective) == ("ranking", "bpr")
 
 
@@ -171,10 +171,10 @@ OTHERS = {"a": USERS, "b": ITEMS}
         ({"x": ITEMS.astype(complex)}, {}, "real numbers; got complex128"),
         ({"users": np.array([["a"], [None]], object), "items": ITEMS}, {}, "it is pick"),
         # Options that do not fit.
-        (OTHERS, {"left": "x", "right": "b"}, "left must be one of a (2, 3), b (4, 3)"),
+        (OTHERS, {"left": "x", "weight": "b"}, "left must be one of a (2, 3), b (4, 3)"),
         (PAIR, {"weight": "x"}, "weight must be one of users (2, 3), items (4, 3)"),
         (OTHERS, {"left": "a"}, "must both be named, with left=A and weight=B"),
-        (OTHERS, {"right": "b"}, "kind must be given with weight; got auto"),
+        (OTHERS, {"weight": "b"}, "kind must be given with weight; got auto"),
         (OTHERS, {"weight": "a", "kind": "factors"}, "must both be named"),
         (PAIR, {"kind": "head"}, "one recognised table, pair or head"),
         (PAIR, {"inputs": ITEMS}, "the model has users of its own"),

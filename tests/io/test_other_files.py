@@ -114,8 +114,6 @@ def test_a_model_is_read_from_a_path_or_some(source: Any, part: str) -> None:
         ({"transpose": "up"}, "transpose must be one of none, left, right, both"),
         ({"format": "nmz"}, "format must be one of embaudit, implicit, npz, npy"),
         ({"id": "a"}, "an option for npz files must be one of"),
-        ({"right": "a", "weight": "a"}, "left out beside right, which is the same"),
-        ({"left": "a", "embedding": "a"}, "left out beside embedding, which is the"),
         ({"norm": "x"}, "norm must be asked of a checkpoint"),
         ({"states": ROWS}, "one whose final norm is known; got one of none"),
     ],
