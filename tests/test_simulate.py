@@ -1,4 +1,4 @@
-"""The simulated data has the law its recipe states, whichever of the two ways a user's items were drawn."""
+"""Simulated data has the law that its recipe states, whether items are drawn one by one or by a race."""
 
 from __future__ import annotations
 
@@ -9,69 +9,77 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-import embaudit.simulate as simulate
 from embaudit.errors import InputError
-from embaudit.simulate import simulate_interactions
-
-POPULARITY = np.array([1.0, 0.6, 0.3, 2.0, 0.5])
-CLUSTERS = np.array([0, 1, 0, 1, 2])
-PREFERENCE = np.array([0.5, 0.2, 0.3])
+from embaudit.simulate import SimulatedInteractions, simulate_interactions
 
 
-def sequential_probabilities(
-    weights: np.ndarray, k: int
+def probabilities_of_sets(
+    data: SimulatedInteractions, k: int, *, with_preferences: bool = True
 ) -> dict[tuple[int, ...], float]:
-    """Probability of every set of `k` items drawn one after the other without replacement, by enumeration."""
-    total: dict[tuple[int, ...], float] = {}
-    for order in itertools.permutations(range(len(weights)), k):
-        left, probability = weights.sum(), 1.0
+    """Mean over users of the probability of each set of `k` items.
+
+    A user draws items one after the other without replacement, with weights that are
+    the popularity of an item times the user's preference for its cluster.
+    """
+    weights = np.tile(data.popularity, (len(data.preferences), 1))
+    if with_preferences:
+        weights = weights * data.preferences[:, data.clusters]
+    n_items = weights.shape[1]
+    totals: dict[tuple[int, ...], float] = {}
+    for order in itertools.permutations(range(n_items), k - 1):
+        left, probability = weights.sum(axis=1), np.ones(len(weights))
         for item in order:
-            probability *= weights[item] / left
-            left -= weights[item]
-        key = tuple(sorted(order))
-        total[key] = total.get(key, 0.0) + probability
-    return total
+            probability = probability * weights[:, item] / left
+            left = left - weights[:, item]
+        last = (probability / left) @ weights / len(weights)
+        for item in set(range(n_items)) - set(order):
+            key = tuple(sorted((*order, item)))
+            totals[key] = totals.get(key, 0.0) + float(last[item])
+    return totals
 
 
-def drawn_sets(
-    k: int, n: int, *, dense_share: float, rounds: int, monkeypatch: pytest.MonkeyPatch
-) -> np.ndarray:
-    monkeypatch.setattr(simulate, "_DENSE_SHARE", dense_share)
-    monkeypatch.setattr(simulate, "_ROUNDS", rounds)
-    sampler = simulate._Sampler(CLUSTERS, POPULARITY, 3)
-    logs = np.tile(np.log(PREFERENCE), (n, 1))
-    matrix = simulate._draw_rows(np.random.default_rng(5), sampler, logs, np.full(n, k))
-    return matrix.indices.reshape(n, k)
-
-
-@pytest.mark.parametrize(
-    ("dense_share", "rounds"),
-    [(8, 3), (0.1, 1), (0.1, 20)],
-    ids=["race", "both", "repeats"],
-)
-@pytest.mark.parametrize("k", [1, 2, 3, 5])
-def test_every_set_of_items_has_the_probability_of_sequential_draws(
-    k, dense_share, rounds, monkeypatch
-):
-    n = 30_000
-    expected = sequential_probabilities(PREFERENCE[CLUSTERS] * POPULARITY, k)
-    sets = drawn_sets(
-        k, n, dense_share=dense_share, rounds=rounds, monkeypatch=monkeypatch
+def p_value(data: SimulatedInteractions, k: int, **options: bool) -> float:
+    """The p-value of a chi-square test of the sets drawn; rare sets are counted together."""
+    n = len(data.preferences)
+    keys, counts = np.unique(
+        data.matrix.indices.reshape(n, k), axis=0, return_counts=True
     )
-    keys, counts = np.unique(sets, axis=0, return_counts=True)
-    observed = dict(zip(map(tuple, keys.tolist()), counts.tolist(), strict=True))
-    assert observed.keys() <= expected.keys()
-    if len(expected) > 1:
-        f_obs = [observed.get(key, 0) for key in expected]
-        assert stats.chisquare(f_obs, [n * v for v in expected.values()]).pvalue > 1e-3
+    drawn = dict(zip(map(tuple, keys.tolist()), counts.tolist(), strict=True))
+    expected = {
+        key: n * value
+        for key, value in probabilities_of_sets(data, k, **options).items()
+    }
+    assert drawn.keys() <= expected.keys()
+    often = [key for key, value in expected.items() if value >= 10]
+    observed = [drawn.get(key, 0) for key in often]
+    wanted = [expected[key] for key in often]
+    if len(often) < len(expected):
+        observed.append(n - sum(observed))
+        wanted.append(n - sum(wanted))
+    return float(stats.chisquare(observed, wanted).pvalue)
 
 
-def test_the_chi_square_test_notices_a_wrong_law(monkeypatch):
-    """Drawing by weights without the preferences is rejected, so the test above can fail."""
-    sets = drawn_sets(2, 30_000, dense_share=8, rounds=3, monkeypatch=monkeypatch)
-    wrong = sequential_probabilities(POPULARITY, 2)
-    f_obs = [int((sets == key).all(axis=1).sum()) for key in wrong]
-    assert stats.chisquare(f_obs, [30_000 * v for v in wrong.values()]).pvalue < 1e-12
+# Few of many items are drawn one by one and repeats are dropped; others are drawn by a race.
+@pytest.mark.parametrize(
+    ("n_items", "k"), [(5, 1), (5, 2), (5, 3), (16, 1), (16, 2), (24, 3)]
+)
+def test_every_set_of_items_has_the_probability_of_sequential_draws(n_items, k):
+    data = simulate_interactions(
+        10_000, n_items, 3, min_items=k, max_items=k, concentration=0.5, rng=5
+    )
+    assert p_value(data, k) > 1e-3
+
+
+def test_drawing_without_preferences_would_be_noticed():
+    data = simulate_interactions(
+        10_000, 5, 3, min_items=2, max_items=2, concentration=0.5, rng=5
+    )
+    assert p_value(data, 2, with_preferences=False) < 1e-12
+
+
+def test_all_items_are_drawn_if_a_user_takes_as_many():
+    data = simulate_interactions(50, 5, 2, min_items=5, max_items=5)
+    assert data.matrix.indices.reshape(50, 5).tolist() == [[0, 1, 2, 3, 4]] * 50
 
 
 def test_shapes_and_truth():
@@ -112,14 +120,24 @@ def test_zipf_popularity_is_rank_to_the_minus_exponent_in_every_cluster():
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 1.0 + 1e-6, 1.5])
-def test_density_popularity_inverts_the_distribution_of_a_truncated_power_law(exponent):
-    uniform = np.linspace(0, 1, 11)
-    x = simulate._power_density(uniform, exponent, 0.01)
-    total = integrate.quad(lambda t: t**-exponent, 0.01, 1)[0]
-    below = [
-        integrate.quad(lambda t: t**-exponent, 0.01, edge)[0] / total for edge in x
-    ]
-    np.testing.assert_allclose(below, uniform, atol=1e-8)
+def test_density_popularity_is_drawn_from_a_truncated_power_law(exponent):
+    """The law is x^-exponent on [1/n_items, 1]; then popularities are divided by their sum."""
+    n = 5_000
+    data = simulate_interactions(
+        5, n, 1, popularity_law="density", exponent_range=(exponent, exponent)
+    )
+    total = integrate.quad(lambda t: t**-exponent, 1 / n, 1)[0]
+
+    def distribution(x):
+        if abs(exponent - 1) < 1e-9:
+            return np.log(x * n) / total
+        end = (1 / n) ** (1 - exponent)
+        return (x ** (1 - exponent) - end) / (1 - exponent) / total
+
+    # The scale by which popularities were divided is that of the largest draw, near 1.
+    mean = integrate.quad(lambda t: t ** (1 - exponent), 1 / n, 1)[0] / total
+    draws = np.clip(data.popularity / data.popularity.mean() * mean, 1 / n, 1)
+    assert stats.kstest(draws, distribution).pvalue > 1e-3
 
 
 @pytest.mark.parametrize(
