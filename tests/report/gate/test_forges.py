@@ -1,4 +1,4 @@
-"""What forges read is well-formed, says what the gate says, and keeps hostile names harmless."""
+"""SARIF, JUnit and Markdown outputs of the gate are well-formed and escape hostile names."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def gate():
     return Gate.of(Severity.TIP, ignore=["EMB401"], baseline=Baseline(known))
 
 
-def test_sarif_has_rules_levels_places_and_states(gate):
+def test_sarif_holds_rules_levels_locations_and_baseline_states(gate):
     audit = made()
     (run,) = json.loads(sarif(audit, gate.judge(audit)))["runs"]
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == [
@@ -104,7 +104,7 @@ def test_sarif_has_rules_levels_places_and_states(gate):
     )
 
 
-def test_junit_has_a_case_a_code(gate):
+def test_junit_has_one_test_case_per_code(gate):
     audit = made()
     suite = ET.fromstring(junit(audit, gate.judge(audit)))
     cases = {case.get("name").split()[0]: case for case in suite.iter("testcase")}
@@ -132,7 +132,7 @@ def test_junit_has_a_case_a_code(gate):
     assert failed.get("failures") == "2"
 
 
-def test_markdown_is_a_table_with_the_gate_below(gate):
+def test_markdown_is_a_table_of_findings_with_the_gate_below(gate):
     audit = made()
     text = markdown(audit, gate.judge(audit))
     assert text.startswith(
@@ -154,7 +154,7 @@ def test_markdown_is_a_table_with_the_gate_below(gate):
     assert "<details>" not in bare
 
 
-def test_hostile_names_stay_text(gate):
+def test_hostile_names_are_escaped_in_every_format(gate):
     audit = made(text=EVIL, source=EVIL)
     outcome = gate.judge(audit)
     read = json.loads(sarif(audit, outcome))["runs"][0]["results"][0]

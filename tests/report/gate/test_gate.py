@@ -1,14 +1,12 @@
-"""A gate stops at what is grave enough, and counts neither what is ignored nor what was known and is no worse."""
+"""The gate stops at findings that are grave enough, unless they are ignored or known and no worse."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import partial
 from types import SimpleNamespace
 
 import pytest
-from snapshots import assert_refused
 
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
 from embaudit.errors import InputError
@@ -52,7 +50,9 @@ def outcome(gate, *findings, hold=True):
         (TIP, ISSUE, False),
     ],
 )
-def test_severity_decides(fail_on, severity, passes):
+def test_the_gate_stops_at_findings_of_at_least_the_severity_given(
+    fail_on, severity, passes
+):
     found = outcome(Gate.of(fail_on), finding(severity=severity))
     assert found.passes == passes
     title = severity.title
@@ -62,7 +62,7 @@ def test_severity_decides(fail_on, severity, passes):
     assert str(found) == ("gate: passes" if passes else stops)
 
 
-def test_findings_of_two_sides_are_told_apart():
+def test_the_gate_names_the_side_of_each_finding():
     found = outcome(
         Gate.of(TIP),
         finding(role="left"),
@@ -77,7 +77,7 @@ def test_findings_of_two_sides_are_told_apart():
     assert names == ["EMB401 users", "EMB401 items", "EMB401 user-item pairs", "EMB401"]
 
 
-def test_an_audit_that_failed_passes_nowhere():
+def test_an_audit_whose_predictions_changed_never_passes():
     found = outcome(Gate.of(None), hold=False)
     assert not found.passes
     assert (
@@ -86,7 +86,7 @@ def test_an_audit_that_failed_passes_nowhere():
     )
 
 
-def test_ignored_codes_do_not_count_and_are_named():
+def test_ignored_codes_do_not_stop_the_gate_and_are_listed():
     found = outcome(Gate.of(TIP, ignore=["EMB401"]), finding(), finding("EMB201"))
     assert [one.status for one in found.judged] == ["ignored", "new"]
     assert (
@@ -104,11 +104,13 @@ def test_ignored_codes_do_not_count_and_are_named():
         (finding(severity=ISSUE), "worse"), (finding(role="left"), "new"), (finding("EMB404"), "new"),
     ],
 )  # fmt: skip
-def test_a_baseline_tells_new_worse_and_known(tmp_path, now, status):
+def test_findings_are_new_worse_or_known_compared_with_a_baseline(
+    tmp_path, now, status
+):
     file = tmp_path / "a.json"
     file.write_text(json.dumps({"findings": [finding().to_dict()]}))
     found = outcome(Gate.of(TIP, baseline=Baseline.load(file)), now)
-    # Below --fail-on some codes stop all the same, and the last line says why.
+    # Some codes stop the gate even below --fail-on; the last line says why.
     below = str(
         outcome(
             Gate.of(ISSUE, baseline=Baseline.load(file)), replace(now, severity=TIP)
@@ -125,7 +127,7 @@ def test_a_baseline_tells_new_worse_and_known(tmp_path, now, status):
     "text",
     ["", "[]", "3", "{}", '{"findings": 3}', '{"findings": [{}]}', '{"findings": [3]}'],
 )
-def test_what_is_no_audit_is_no_baseline(tmp_path, text):
+def test_a_file_that_holds_no_audit_is_refused_as_a_baseline(tmp_path, text):
     file = tmp_path / "a.json"
     file.write_text(text or " ")
     with pytest.raises(
@@ -135,7 +137,17 @@ def test_what_is_no_audit_is_no_baseline(tmp_path, text):
         Baseline.load(file)
 
 
-def test_what_is_no_code_or_severity_is_refused():
-    given = [{"ignore": ["EMB9"]}, {"ignore": ["emb104"]}, {"severities": ["EMB104"]},
-             {"severities": ["EMB104=never"]}, {"severities": ["X=tip"]}]  # fmt: skip
-    assert_refused("gate", (partial(Gate.of, TIP, **one) for one in given))
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"ignore": ["EMB9"]}, "one that `embaudit explain` lists; got 'EMB9'"),
+        ({"ignore": ["emb104"]}, "got 'emb104'; the nearest one is EMB104"),
+        ({"severities": ["EMB104"]}, "must be CODE=issue or CODE=tip; got 'EMB104'"),
+        ({"severities": ["EMB104=never"]}, "leave codes out with ignore"),
+        ({"severities": ["X=tip"]}, "one that `embaudit explain` lists; got 'X'"),
+    ],
+)
+def test_unknown_codes_and_severities_are_refused(setting, message):
+    with pytest.raises(InputError) as refused:
+        Gate.of(TIP, **setting)
+    assert message in str(refused.value)
