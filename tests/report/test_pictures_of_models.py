@@ -1,4 +1,4 @@
-"""Scatters and heatmaps of models: every number against its definition, every sentence against what was drawn."""
+"""Heatmaps of cosines and scatters of cosine against prediction cosine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from models import random_model
 
 import embaudit as ea
-from embaudit.auditing.equivalents import equivalent_models
 from embaudit.report.figures import PredictionDisplay
 from embaudit.report.pictures import heatmap
 
@@ -68,7 +67,7 @@ BY_DEFINITION = {
 
 
 @pytest.mark.parametrize("name", BY_DEFINITION)
-def test_both_cosines_of_every_pair_are_those_of_the_definition(name):
+def test_a_scatter_holds_both_cosines_of_every_pair(name):
     model, scores = BY_DEFINITION[name]
     shown = PredictionDisplay.of(model)
     frame = shown.frame()
@@ -86,7 +85,7 @@ def test_both_cosines_of_every_pair_are_those_of_the_definition(name):
     )
 
 
-def test_what_cannot_be_compared_is_refused():
+def test_a_scatter_needs_two_sides_and_two_rows_with_a_direction():
     with pytest.raises(
         ea.InputError,
         match=r"^the prediction cosine must be read from the predictions, user",
@@ -108,13 +107,11 @@ def by_loops(x, rows):
     return [cosine(x[i], x[j]) for i, j in combinations(rows, 2)]
 
 
-def test_every_panel_holds_the_cosines_of_its_model():
-    made = {
-        one.name: one
-        for one in equivalent_models(MODEL, n_gauges=1, rng=np.random.default_rng(3))
-    }
+def test_each_panel_of_a_heatmap_holds_the_cosines_of_its_model():
+    equivalents = ea.audit(MODEL, n_gauges=1).evidence.equivalents
+    by_name = {one.name: one for one in equivalents}
     wanted = ["exponent 0.5 (balanced)", "linear 1", "prediction cosine"]
-    shown = heatmap(MODEL, groups=LETTERS, beside=wanted, equals=tuple(made.values()))
+    shown = heatmap(MODEL, groups=LETTERS, beside=wanted, equals=equivalents)
     rows, frame = shown.selection.rows, shown.frame()
     assert frame[["first", "second"]].to_numpy().tolist() == [
         list(pair) for pair in combinations(rows.tolist(), 2)
@@ -122,13 +119,15 @@ def test_every_panel_holds_the_cosines_of_its_model():
     columns = [
         name for name in frame if name not in ("first", "second") and "_" not in name
     ]
-    kappas = [f"{name}, κ = {made[name].condition_number:.3g}" for name in wanted[:2]]
+    kappas = [
+        f"{name}, κ = {by_name[name].condition_number:.3g}" for name in wanted[:2]
+    ]
     assert columns == ["model at hand", *kappas, "prediction cosine"]
     np.testing.assert_allclose(
         frame["model at hand"], by_loops(MODEL.right, rows), atol=1e-12
     )
     for name, column in zip(wanted, kappas, strict=False):
-        equal = made[name].of(MODEL)
+        equal = by_name[name].of(MODEL)
         np.testing.assert_allclose(equal.scores(), MODEL.scores(), atol=1e-9)
         np.testing.assert_allclose(
             frame[column], by_loops(equal.right, rows), atol=1e-9
@@ -146,7 +145,7 @@ def test_every_panel_holds_the_cosines_of_its_model():
 
 
 @pytest.mark.parametrize("name", BY_DEFINITION)
-def test_the_panel_of_predictions_is_that_of_the_definition(name):
+def test_the_panel_of_predictions_holds_cosines_between_columns_of_scores(name):
     model, scores = BY_DEFINITION[name]
     shown = heatmap(
         model,
@@ -161,7 +160,7 @@ def test_the_panel_of_predictions_is_that_of_the_definition(name):
     )
 
 
-def test_one_side_alone_has_equal_models_and_no_predictions():
+def test_a_heatmap_of_one_side_has_an_equivalent_model_but_no_predictions():
     alone = ea.FactorModel.from_vectors(MODEL.right)
     usual = heatmap(alone)
     assert [panel.note for panel in usual.panels] == ["", "same scores, furthest of 5"]
@@ -172,7 +171,33 @@ def test_one_side_alone_has_equal_models_and_no_predictions():
         heatmap(alone, beside=["prediction cosine"])
 
 
-def test_unknown_models_are_refused_with_the_nearest_name():
+def test_the_caption_of_a_heatmap_names_its_rows_their_order_and_its_panels():
+    grouped = heatmap(MODEL, groups=LETTERS, beside=["prediction cosine"])
+    # 5 of the 20 items have no group.
+    assert grouped.caption == (
+        "Item-item cosines of all 15 items with a direction and a group, by group, "
+        "then by length. Panels: model at hand; prediction cosine (of the same model)."
+    )
+    ungrouped = heatmap(MODEL, beside=["prediction cosine"])
+    assert "all 20 items with a direction, like beside like" in ungrouped.caption
+
+
+def test_a_scatter_gives_the_number_of_pairs_and_their_correlation():
+    shown = PredictionDisplay.of(MODEL)
+    pearson = np.corrcoef(
+        between_columns(MODEL.right.T), between_columns(MODEL.scores())
+    )[0, 1]
+    ax = shown.plot(Figure().add_subplot()).ax_
+    assert ax.get_title() == (
+        f"all 190 item-item pairs\nPearson's r of these {pearson:.2f}"
+    )
+    assert shown.caption == (
+        "Your cosine against prediction cosine: all 190 item-item pairs. "
+        f"Pearson's r of these is {pearson:.2f}."
+    )
+
+
+def test_an_unknown_panel_is_refused_with_the_nearest_name():
     with pytest.raises(ea.InputError) as refused:
         heatmap(MODEL, beside=["predicted cosine"])
     assert str(refused.value) == (
@@ -186,7 +211,7 @@ def test_unknown_models_are_refused_with_the_nearest_name():
         heatmap(MODEL, beside=["furthest"], equals=[])
 
 
-def test_means_are_those_of_pairs_within_and_between_labels():
+def test_means_within_and_between_groups_are_those_of_the_pairs():
     shown = heatmap(MODEL, groups=LETTERS, beside=["prediction cosine"])
     frame = shown.frame()
     same = frame["first_group"] == frame["second_group"]
@@ -205,7 +230,7 @@ def test_means_are_those_of_pairs_within_and_between_labels():
     }
 
 
-def test_a_heatmap_is_drawn_on_one_scale_with_groups_and_numbers():
+def test_all_panels_of_a_heatmap_have_one_scale_groups_and_their_means():
     shown = ea.plot_heatmap(MODEL, Figure(figsize=(9, 4)).add_subplot(), groups=LETTERS)
     place, words, *panels, bar = shown.figure_.axes
     assert shown.ax_ is place
@@ -246,7 +271,7 @@ def audit():
     return ea.audit(MODEL, n_gauges=2, n_pairs=100, n_neighbours=3)
 
 
-def test_an_audit_draws_what_is_certain_to_stay(audit):
+def test_the_certified_curve_of_an_audit_shows_one_side_with_its_attacks(audit):
     shown = audit.plot_certified_curve(Figure().add_subplot())
     limits = audit.evidence.limits
     (found,) = [one.certified for one in limits.certificates if one.role == "right"]
@@ -281,7 +306,7 @@ def with_points(count):
     )
 
 
-def test_every_pair_is_a_point_and_many_are_faint_pixels():
+def test_a_scatter_draws_each_pair_and_many_pairs_as_faint_pixels():
     for count, opacity in ((900, 0.5), (20_000, 0.1)):
         shown = with_points(count).plot(Figure().add_subplot())
         (points,) = shown.ax_.collections
