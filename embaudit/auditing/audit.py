@@ -20,7 +20,7 @@ from embaudit.auditing.wording import kind_of, names_of
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.core.checked import RNG, as_list, as_seed, is_integer, named_keywords
 from embaudit.core.deferred import pd
-from embaudit.core.plain import Recorded, frame_of, record
+from embaudit.core.plain import SCHEMA_VERSION, Recorded, frame_of, record
 from embaudit.core.results import Drawn, Picture
 from embaudit.gauges import GaugeGroup
 from embaudit.io import Intake, as_reading, source_of, with_titles
@@ -37,8 +37,6 @@ from embaudit.model.drift import Drift
 from embaudit.model.final_norm import FinalNorm
 from embaudit.movements.movement import Movement
 
-SCHEMA_VERSION: Literal[3] = 3
-"""Version of the JSON of an audit."""
 ASKS = {
     "properties": {
         "code": {"pattern": "^EMB[0-9]{3}$"},
@@ -148,7 +146,7 @@ class Audit(Drawn):
         return __version__
 
     @property
-    def schema_version(self) -> Literal[3]:
+    def schema_version(self) -> Literal[1]:
         """Raised when a field is renamed, goes away, or changes its type or meaning; fields are added without."""
         return SCHEMA_VERSION
 

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from embaudit._version import __version__
-from embaudit.auditing.audit import SCHEMA_VERSION, audit, declared
+from embaudit.auditing.audit import audit, declared
 from embaudit.auditing.identity import fingerprint
 from embaudit.auditing.options import EFFORT, Effort, Options
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.canonical.row_span import span_basis
 from embaudit.core.checked import as_count, as_list, is_number
+from embaudit.core.plain import SCHEMA_VERSION
 from embaudit.core.words import counted, nearest_to
 from embaudit.errors import escaped, must_be
 from embaudit.io import as_reading, source_of
@@ -134,7 +135,6 @@ def recorded(audited: Mapping[str, Any] | AnyPath) -> Mapping[str, Any]:
             got = f"{name}: {error}" if path.suffix == ".json" else name
             raise must_be("the audit", "JSON", got, REMEDY) from error
     keys = {*VERSIONS, "seed", "input", "thresholds", "drift"}
-    # Earlier versions recorded no options; they are told of their version, not of these.
     if (
         not isinstance(record, Mapping)
         or not keys <= set(record)

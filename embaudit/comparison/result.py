@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from embaudit.comparison.agreement import Agreement
 from embaudit.comparison.change import PARTS, TIED, RoleChange
@@ -41,7 +41,6 @@ class Comparison(Result):
     rounded: Rounded | None = None
     """Differences against the steps of rounding; None where neither model is rounded."""
 
-    SCHEMA_VERSION: ClassVar = 2
     RECORD = (
         *(
             "group",

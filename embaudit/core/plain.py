@@ -7,10 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from types import EllipsisType
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from embaudit.core.deferred import pd
 
+SCHEMA_VERSION: Literal[1] = 1
+"""`schema_version` of all JSON that is written. It is raised when a field is renamed,
+removed, or changes its type or meaning, not when a field is added."""
 Finite: TypeAlias = Annotated[float, {"type": "number"}]
 """A number that is never null in JSON; the mapping holds what its JSON Schema says besides."""
 

@@ -34,7 +34,7 @@ from typing import (
 import numpy as np
 
 from embaudit._version import __version__
-from embaudit.core.plain import Finite, entries, plain
+from embaudit.core.plain import SCHEMA_VERSION, Finite, entries, plain
 from embaudit.core.words import nearest_to
 from embaudit.errors import must_be
 
@@ -51,8 +51,6 @@ RESULTS = {
 """Module and class of what each command with `--json` writes."""
 NAMES = tuple(RESULTS)
 """The commands that write JSON."""
-VERSION: Literal[1] = 1
-"""`schema_version` of what does not say its own."""
 TYPES: dict[tuple[type, ...], str | list[str]] = {
     (bool, np.bool_): "boolean",
     (int, np.integer): "integer",
@@ -88,10 +86,9 @@ def record(result: Result) -> dict[str, Any]:
     >>> written["schema_version"], written["n_blocks"]
     (1, 2)
     """
-    version = getattr(result, "SCHEMA_VERSION", VERSION)
     return {
         "embaudit_version": __version__,
-        "schema_version": version,
+        "schema_version": SCHEMA_VERSION,
         **result.to_dict(),
     }
 
@@ -121,9 +118,6 @@ def schema(name: str) -> str:
     definitions: dict[str, Any] = {}
     written = getattr(import_module(module), kind)
     head, whole = (_object_schema(each, definitions) for each in (Written, written))
-    head["properties"]["schema_version"]["const"] = getattr(
-        written, "SCHEMA_VERSION", VERSION
-    )
     whole["description"] = f"What `embaudit {name} --json` writes."
     whole["properties"] = head["properties"] | whole["properties"]
     whole["required"] = [*dict.fromkeys([*head["required"], *whole["required"]])]

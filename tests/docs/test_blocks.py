@@ -150,7 +150,7 @@ def test_every_file_of_settings_is_one(page, folder, typed):
         settings = settings.get("tool", {}).get("embaudit", settings)
         if "baseline" in settings:
             Path(settings["baseline"]).write_text(
-                json.dumps({"schema_version": 3, "findings": []})
+                json.dumps({"schema_version": 1, "findings": []})
             )
         Path("embaudit.toml").write_text(block.text)
         np.save("vectors.npy", np.random.default_rng(0).standard_normal((20, 3)))

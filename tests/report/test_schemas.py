@@ -90,3 +90,9 @@ def test_the_schema_command_names_the_nearest_command_for_a_misspelling(embaudit
     refused = embaudit("schema", "simson")
     assert (refused.code, refused.out) == (2, "")
     assert "got 'simson'; the nearest one is simpson." in refused.err
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_record_has_version_one(records, name):
+    assert {one["schema_version"] for one in records[name]} == {1}
+    assert json.loads(schema(name))["properties"]["schema_version"]["const"] == 1

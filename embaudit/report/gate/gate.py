@@ -70,7 +70,7 @@ class Baseline:
     )
     """Severity and number of each finding, by its code and its role; an empty role speaks of the whole model."""
     sample: Mapping[str, Any] | None = None
-    """A few scores of that model; None of older versions."""
+    """A few scores of that model; None for a model of one side."""
     model: Mapping[str, Any] = field(default_factory=dict)
     """Rows of each side and objective of its model, as in its JSON."""
 
@@ -94,14 +94,8 @@ class Baseline:
             for each in (
                 finding for finding in record["findings"] if finding["code"] != MOVED
             ):
-                # Before version 3 the role stood behind a colon in the name of a claim.
-                role = (
-                    each["role"]
-                    if "role" in each
-                    else str(each["claim"]).partition(":")[2]
-                )
                 number = None if each["value"] is None else float(each["value"])
-                findings[str(each["code"]), str(role or "")] = (
+                findings[str(each["code"]), str(each["role"] or "")] = (
                     Severity[str(each["severity"]).upper()],
                     number,
                 )
