@@ -11,7 +11,6 @@ import pytest
 from embaudit import Link
 from embaudit.errors import InputError
 from embaudit.io import load
-from embaudit.io.readers.implicit import split_columns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,15 +79,6 @@ def test_implicit_logistic_has_a_bias_on_both_sides(tmp_path: Path) -> None:
     np.testing.assert_allclose(model.scores(), users @ items.T, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(model.left_bias, A)
     np.testing.assert_array_equal(model.right_bias, B)
-
-
-def test_columns_that_are_no_constants_are_refused() -> None:
-    with pytest.raises(InputError, match="constant 1"):
-        split_columns(np.column_stack([USERS, A]), np.column_stack([ITEMS, B]), 3)
-    with pytest.raises(InputError, match="at most 2 more"):
-        split_columns(USERS, ITEMS, 0)
-    with pytest.raises(InputError, match="equal width"):
-        split_columns(USERS, ITEMS[:, :2], 2)
 
 
 # Archives with customary or chosen names

@@ -1,44 +1,56 @@
-"""Files too large to be looked through when they are opened: what is wrong in them is told at their first use."""
+"""Files above 64 MiB are not read when they are opened; faults show at their first use."""
 
 from __future__ import annotations
 
 import inspect
 import pickle
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from models import random_model
+from example_files import refusal
 from pyarrow import parquet
+from safetensors.numpy import save_file
 
 import embaudit as ea
-from embaudit.errors import InputError
-from embaudit.io import load, save
-from embaudit.model import lazy_array
+from embaudit.io import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROWS = np.random.default_rng(0).standard_normal((9, 3)).astype(np.float32)
-HARMED = np.where(np.arange(27).reshape(9, 3) == 16, np.float32(np.nan), ROWS)
-"""With a NaN at row 5, column 1."""
-SENTENCE = "{path}: {what} must be finite; got nan at row 5, column 1; repair or drop that row."
-PAIR = ea.FactorModel.from_user_item(ROWS, ROWS)
-GROUP = ea.gauges.Diagonal(3, max_condition=2.0)
+N_ROWS, N_COLUMNS = 2**19 + 1, 32
+"""One row more than 64 MiB of numbers in float32."""
+FAULT = "must be finite; got nan at row 5, column 1; repair or drop that row."
+GROUP = ea.gauges.Diagonal(N_COLUMNS, max_condition=2.0)
+
+
+@cache
+def whole_pair() -> ea.FactorModel:
+    """Return a model of as many rows, without a fault."""
+    items = np.ones((N_ROWS, N_COLUMNS), dtype=np.float32)
+    return ea.FactorModel.from_user_item(np.eye(9, N_COLUMNS), items)
+
+
+def audit_of_small_pair() -> dict[str, Any]:
+    small = ea.FactorModel.from_user_item(np.eye(9, 4), np.eye(8, 4))
+    return ea.audit(small, n_gauges=1, n_pairs=9).to_dict()
+
+
 ENTRIES: dict[str, Callable[[ea.FactorModel], Any]] = {
     "at_exponent": lambda model: ea.at_exponent(model, 0.5),
     "audit": ea.audit,
     "canonical_form": ea.canonical_form,
     "certified_neighbours": ea.certified_neighbours,
-    "compare": lambda model: ea.compare(model, PAIR, by_row=True),
-    "compare after": lambda model: ea.compare(PAIR, model, by_row=True),
+    "compare": lambda model: ea.compare(model, whole_pair(), by_row=True),
+    "compare after": lambda model: ea.compare(whole_pair(), model, by_row=True),
     "cosine_range": lambda model: ea.cosine_range(model, GROUP, pairs=[(0, 1)]),
-    "drift": lambda model: ea.drift(model, PAIR, condition_number=1.0),
-    "drift after": lambda model: ea.drift(PAIR, model, condition_number=1.0),
+    "drift": lambda model: ea.drift(model, whole_pair(), condition_number=1.0),
+    "drift after": lambda model: ea.drift(whole_pair(), model, condition_number=1.0),
     "evaluate_similarities": lambda model: ea.evaluate_similarities(
-        model, [0, 1, 0] * 3
+        model, np.arange(N_ROWS) % 2
     ),
     "explain_pair": lambda model: ea.explain_pair(model, 0, 1),
     "fix": ea.fix,
@@ -48,8 +60,8 @@ ENTRIES: dict[str, Callable[[ea.FactorModel], Any]] = {
     ),
     "identified_factors": lambda model: ea.identified_factors(model, "right"),
     "levels": ea.levels,
-    "movement": lambda model: ea.movement(model, PAIR),
-    "movement after": lambda model: ea.movement(PAIR, model),
+    "movement": lambda model: ea.movement(model, whole_pair()),
+    "movement after": lambda model: ea.movement(whole_pair(), model),
     "neighbours": lambda model: ea.neighbours(model.right),
     "pinned_test": lambda model: ea.pinned_test(model.replace(link="cosine")),
     "plot_heatmap": ea.plot_heatmap,
@@ -58,9 +70,7 @@ ENTRIES: dict[str, Callable[[ea.FactorModel], Any]] = {
     "range_summary": ea.range_summary,
     "save": lambda model: ea.save(model, Path("never.npz")),
     "twins": ea.twins,
-    "verify": lambda model: ea.verify(
-        ea.audit(PAIR, n_gauges=1, n_pairs=9).to_dict(), model
-    ),
+    "verify": lambda model: ea.verify(audit_of_small_pair(), model),
     "worst_gauge": lambda model: ea.worst_gauge(model, GROUP),
     "a gauge": lambda model: GROUP.sample(rng=0).act(model),
     "scores": lambda model: model.scores(),
@@ -73,44 +83,46 @@ ENTRIES: dict[str, Callable[[ea.FactorModel], Any]] = {
     "take": lambda model: model.take(right=np.array([0, 1])),
     "a pickle": lambda model: pickle.loads(pickle.dumps(model)).right,
 }
-"""What people call with a model."""
+"""Every public function that takes a model."""
 OF_HEADS: dict[str, Callable[[ea.FactorModel], Any]] = {
     "head_report": ea.head_report,
     "probe_inputs": ea.probe_inputs,
 }
 
 
-@pytest.fixture(autouse=True)
-def _nothing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lazy_array, "AT_ONCE", 0)
+def damaged(n_rows: int = N_ROWS) -> np.ndarray:
+    rows = np.ones((n_rows, N_COLUMNS), dtype=np.float32)
+    rows[5, 1] = np.nan
+    return rows
 
 
-def stored(path: Path, rows: Any = HARMED) -> Path:
+def write(path: Path, rows: np.ndarray, **columns: Any) -> Path:
     """Write rows as a file of the suffix's format."""
     if path.suffix == ".npy":
         np.save(path, rows)
     elif path.suffix == ".safetensors":
-        from safetensors.numpy import save_file
-
         save_file({"lm_head.weight": rows}, path)
     else:
-        table(path, rows)
+        ids = np.arange(len(rows)) + 70
+        vectors = pa.FixedSizeListArray.from_arrays(rows.ravel(), rows.shape[1])
+        table = pa.table({"id": ids, "vector": vectors, **columns})
+        parquet.write_table(table, path)
     return path
 
 
-def table(path: Path, rows: Any, *, ids: Any = None, **columns: Any) -> Path:
-    ids = np.arange(len(rows)) + 70 if ids is None else ids
-    parquet.write_table(pa.table({"id": ids, "vector": list(rows), **columns}), path)
-    return path
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: Any) -> Path:
+    """Return a folder with users and with items that have a fault."""
+    made = tmp_path_factory.mktemp("large")
+    write(made / "items.npy", damaged())
+    write(made / "users.npy", np.eye(9, N_COLUMNS))
+    return made
 
 
 def test_every_function_of_models_is_tried() -> None:
     def takes_a_model(function: Any) -> bool:
-        kinds = [
-            str(given.annotation)
-            for given in inspect.signature(function).parameters.values()
-        ]
-        return any("FactorModel" in kind for kind in kinds)
+        parameters = inspect.signature(function).parameters.values()
+        return any("FactorModel" in str(given.annotation) for given in parameters)
 
     found = {
         name
@@ -122,12 +134,12 @@ def test_every_function_of_models_is_tried() -> None:
 
 
 @pytest.mark.parametrize("name", ENTRIES)
-def test_nobody_sees_what_is_no_number(name: str, tmp_path: Path) -> None:
-    items, users = stored(tmp_path / "q.npy"), stored(tmp_path / "p.npy", ROWS)
-    model = load(items, left=str(users))
-    with pytest.raises(InputError) as caught:
-        ENTRIES[name](model)
-    assert str(caught.value) == SENTENCE.format(path=items, what="item factors")
+def test_no_function_computes_with_a_number_that_is_missing(
+    name: str, folder: Path
+) -> None:
+    model = load(folder / "items.npy", left=str(folder / "users.npy"))
+    sentence = refusal(ENTRIES[name], model)
+    assert sentence == f"{folder / 'items.npy'}: item factors {FAULT}"
 
 
 @pytest.mark.parametrize(
@@ -138,61 +150,43 @@ def test_nobody_sees_what_is_no_number(name: str, tmp_path: Path) -> None:
         ("v.parquet", "item factors (vector)"),
     ],
 )
-def test_the_sentence_names_file_array_and_row(
-    name: str, what: str, tmp_path: Path, monkeypatch: Any
+def test_a_fault_is_told_when_a_small_file_opens_and_a_large_one_is_used(
+    name: str, what: str, tmp_path: Path
 ) -> None:
-    path = stored(tmp_path / name)
-    model = load(path)
+    """The sentence names the file, the array and the row."""
+    path = write(tmp_path / name, damaged(9))
+    assert refusal(load, path) == f"{path}: {what} {FAULT}"
+    model = load(write(path, damaged()))
     for _ in range(2):
-        with pytest.raises(InputError) as caught:
-            _ = model.right
-        assert str(caught.value) == SENTENCE.format(path=path, what=what)
-    monkeypatch.setattr(lazy_array, "AT_ONCE", HARMED.nbytes)
-    with pytest.raises(InputError) as caught:
-        load(path)
-    assert str(caught.value) == SENTENCE.format(path=path, what=what)
+        assert refusal(lambda: model.right) == f"{path}: {what} {FAULT}"
 
 
-def test_ids_titles_and_counts_of_a_table_wait_too(tmp_path: Path) -> None:
-    model = random_model(n=None, p=9, k=3).replace(
-        right_ids=np.arange(9) * 5,
-        right_names=list("abcdefghi"),
-        right_counts=np.arange(9.0),
-    )
-    save(model, tmp_path / "v.parquet")
-    found = load(tmp_path / "v.parquet")
-    assert set(found.right_side.unread) == {"rows", "ids", "names", "counts"}
-    assert found.right_side.given == {"rows", "ids", "names", "counts"}
-    other = found.replace(right=np.ones((9, 2)))
-    assert set(other.right_side.unread) == {"ids", "names", "counts"}
-    for here in (found, other):
-        assert here.right_ids is not None
-        assert here.right_names is not None
-        assert here.right_counts is not None
-        assert here.right_ids.tolist() == list(range(0, 45, 5))
-        assert here.right_names.tolist() == list("abcdefghi")
-        assert here.right_counts.tolist() == list(range(9))
-    assert found.right.tolist() == model.right.tolist()
-    assert other.right.tolist() == [[1.0, 1.0]] * 9
-    assert load(tmp_path / "v.parquet").take(
-        right=np.array([1, 2])
-    ).right_ids.tolist() == [5, 10]  # type: ignore[union-attr]
-    with pytest.raises(
-        InputError, match="item ids must be a list of 4, one a row; got shape"
-    ):
-        _ = load(tmp_path / "v.parquet").replace(right=np.ones((4, 2))).right_ids
-
-
-def test_a_table_that_changed_since_is_refused(tmp_path: Path) -> None:
-    path = stored(tmp_path / "v.parquet", ROWS)
+def test_a_large_table_keeps_its_ids_and_refuses_rows_that_changed(
+    tmp_path: Path,
+) -> None:
+    """Rows are read at their first use, so the file must still be the same."""
+    path = write(tmp_path / "v.parquet", np.ones((N_ROWS, N_COLUMNS), np.float32))
     model = load(path)
-    stored(path, ROWS[:5])
-    with pytest.raises(InputError) as caught:
-        _ = model.right
-    assert (
-        str(caught.value)
-        == f"{path} must be the file that was opened; got another since, or none; load it again."
+    write(path, np.ones((5, N_COLUMNS), dtype=np.float32))
+    assert model.right_ids[:3].tolist() == [70, 71, 72]
+    sentence = (
+        f"{path} must be the file that was opened; got another since, or none; "
+        "load it again."
     )
+    assert refusal(lambda: model.right) == sentence
     path.unlink()
-    with pytest.raises(InputError, match="must be the file that was opened"):
-        model.names("right")
+    assert refusal(lambda: model.right) == sentence
+
+
+def test_a_large_folder_refuses_a_file_that_changed(tmp_path: Path) -> None:
+    half = np.ones((N_ROWS // 2 + 1, N_COLUMNS), dtype=np.float32)
+    (folder := tmp_path / "d").mkdir()
+    for number in (0, 1):
+        vectors = pa.FixedSizeListArray.from_arrays(half.ravel(), N_COLUMNS)
+        ids = np.arange(len(half)) + number * len(half)
+        table = pa.table({"id": ids, "vector": vectors})
+        parquet.write_table(table, folder / f"part-{number}.parquet")
+    model = load(folder)
+    parquet.write_table(table.slice(0, 1), folder / "part-1.parquet")
+    sentence = refusal(lambda: model.right)
+    assert "part-1.parquet must be the file that was opened" in sentence

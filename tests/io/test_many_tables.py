@@ -153,19 +153,6 @@ def test_a_folder_of_text_is_read_as_one_file_of_it(tmp_path: Path) -> None:
             load(tmp_path)
 
 
-def test_a_shard_that_changed_since_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("embaudit.model.lazy_array.AT_ONCE", 0)
-    folder = shards(tmp_path / "shards")
-    model = load(folder)
-    parquet.write_table(TABLE.slice(0, 1), folder / "part-2.parquet")
-    with pytest.raises(
-        InputError, match=r"part-2.parquet must be the file that was opened"
-    ):
-        _ = model.right
-
-
 def test_the_command_line_takes_folders_patterns_and_lists(
     embaudit: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

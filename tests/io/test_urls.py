@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,18 +49,19 @@ def test_a_url_reads_as_its_file_does(elsewhere: Any, tmp_path: Path) -> None:
     assert load(local.as_uri()).right.tolist() == ROWS.tolist()
 
 
-def test_errors_name_the_url(
-    elsewhere: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_errors_name_the_url(elsewhere: Any, tmp_path: Path) -> None:
     harmed = ROWS.copy()
     harmed[5, 1] = np.nan
     url = elsewhere(harmed, "w.npy")
     sentence = f"{url}: item factors must be finite; got nan at row 5, column 1; repair or drop that row."
     with pytest.raises(InputError, match=re.escape(sentence)):
         load(url)
-    monkeypatch.setattr("embaudit.model.lazy_array.AT_ONCE", 0)
+    # Above 64 MiB, rows are read at their first use.
+    large = np.ones((2**18 + 1, 64), dtype=np.float32)
+    large[5, 1] = np.nan
+    model = load(elsewhere(large, "w.npy"))
     with pytest.raises(InputError, match=re.escape(sentence)):
-        _ = load(url).right
+        _ = model.right
     (tmp_path / "x.npy").write_bytes(b"nothing")
     with pytest.raises(
         InputError, match=r"^memory://models/x.npy must be a whole .npy file"
@@ -98,14 +99,8 @@ def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -
         str(caught.value)
         == "reading s3://a/v.npy needs another library: Install s3fs to access S3."
     )
-    real = builtins.__import__
-
-    def without(name: str, *rest: Any) -> Any:
-        if name.startswith("fsspec"):
-            raise ImportError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    for name in [name for name in sys.modules if name.startswith("fsspec")]:
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(InputError) as caught:
         load("s3://a/v.npy")
     assert (
