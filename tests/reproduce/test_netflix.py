@@ -13,7 +13,6 @@ from models import TINY
 
 from embaudit.canonical import identified_factors
 from embaudit.errors import InputError
-from embaudit.linalg.pairs import cosine_matrix
 from embaudit.reproduce import netflix
 from embaudit.reproduce.netflix_models import (
     EQ2,
@@ -28,6 +27,11 @@ from embaudit.reproduce.netflix_models import (
 )
 from embaudit.reproduce.netflix_setting import PAPER
 from embaudit.solvers import ProductPenaltyMF
+
+
+def cosine_matrix(rows):
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit @ unit.T
 
 
 @pytest.fixture(scope="module")

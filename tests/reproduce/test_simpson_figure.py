@@ -18,7 +18,7 @@ def figure(figures):
     return figures["simpson"]
 
 
-def test_example_of_the_source(figure):
+def test_two_blocks_that_agree_have_a_global_cosine_of_3_over_root_10(figure):
     assert figure.example["cosine"].tolist() == [1, 1]
     assert figure.global_cosine == pytest.approx(3 / np.sqrt(10), abs=1e-6)
     assert figure.example["contribution"].sum() == pytest.approx(
@@ -40,7 +40,7 @@ def test_bars_are_the_entries_of_both_vectors_side_by_side(drawings):
 
 
 @pytest.mark.parametrize("local", LOCAL)
-def test_sweep_is_the_formula_and_goes_to_0(figure, local):
+def test_the_sweep_follows_its_formula_down_to_zero(figure, local):
     part = figure.sweep[figure.sweep["local_cosine"] == local]
     s = part["ratio"].to_numpy()
     np.testing.assert_allclose(
