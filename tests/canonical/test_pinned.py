@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from adversary import break_claim
 
 from embaudit.canonical import pinned_test
 from embaudit.errors import EquivalenceError
 from embaudit.model import FactorModel, Softmax
-from embaudit.testing import break_claim
 
 UNIT = Softmax(unit_rows=True)
 CAPPED = Softmax(unit_rows=True, soft_cap=3.0)

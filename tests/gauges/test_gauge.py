@@ -7,24 +7,17 @@ from itertools import product
 
 import numpy as np
 import pytest
+from contract import EPS, assert_equivalent
 from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import matrix as mp_matrix
 from mpmath import mp
+from strategies import LINKS, factor_models, gauges, ranks, seeds
 
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import Gauge, GeneralLinear
 from embaudit.model import FactorModel, Link, Softmax
 from embaudit.model.equivalence import Equivalence, largest_gap
-from embaudit.testing import (
-    EPS,
-    LINKS,
-    assert_equivalent,
-    factor_models,
-    gauges,
-    ranks,
-    seeds,
-)
 
 RNG = np.random.default_rng(0)
 LEFT, RIGHT = RNG.standard_normal((6, 3)), RNG.standard_normal((7, 3))

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from contract import EPS, LAW, GaugeGroupContract
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from strategies import factor_models, gauge_groups, ranks, seeds
 
 import embaudit.gauges
 from embaudit.errors import InputError
@@ -27,15 +29,6 @@ from embaudit.gauges import (
 from embaudit.gauges.group import random_rotation
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence
-from embaudit.testing import (
-    EPS,
-    LAW,
-    GaugeGroupContract,
-    factor_models,
-    gauge_groups,
-    ranks,
-    seeds,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from snapshots import assert_refused
+from strategies import factor_matrices, seeds
 
 from embaudit.core import parallel
 from embaudit.core.checked import as_factors
@@ -18,7 +19,6 @@ from embaudit.linalg import nearest as module
 from embaudit.linalg.nearest import TIE, neighbours
 from embaudit.linalg.pairs import as_pairs, pair_cosines
 from embaudit.linalg.transformed_rows import with_shift
-from embaudit.testing import factor_matrices, seeds
 
 
 def cosine_matrix(x: np.ndarray) -> np.ndarray:

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 from snapshots import assert_refused
+from strategies import factor_models, one_sided_models
 
 from embaudit.errors import InputError
 from embaudit.model import FactorModel, Link
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.final_norm import FinalNorm
-from embaudit.testing import factor_models, one_sided_models
 
 SENTENCE = re.compile(r"^[^\n;]+ must (be|have) [^\n;]+; got [^\n;]+(; [^\n;]+)?\.$")
 LEFT = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])

@@ -9,12 +9,12 @@ import os
 
 import numpy as np
 import pytest
+from adversary import break_claim
 from random_models import BIASES, LINKS, random_model
 
 from embaudit.auditing.equivalence_class import equivalence_class_of
 from embaudit.auditing.evidence import default_roles
 from embaudit.errors import InputError
-from embaudit.testing import break_claim
 
 NUMBER = int(os.environ.get("EMBAUDIT_ADVERSARY", "64"))
 CONFIRMED = 0.8

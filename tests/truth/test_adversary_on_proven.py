@@ -13,6 +13,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from adversary import break_claim
 from proven_models import KINDS, proven_model
 
 from embaudit import audit
@@ -20,7 +21,6 @@ from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
 from embaudit.errors import InputError
 from embaudit.gauges import Affine, Diagonal, Gauge, GeneralLinear
 from embaudit.model import Equivalence, FactorModel
-from embaudit.testing import break_claim
 
 NUMBER = int(os.environ.get("EMBAUDIT_ADVERSARY", "60"))
 EFFORT = {"n_gauges": 1, "n_starts": 1, "n_steps": 2}

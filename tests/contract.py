@@ -1,12 +1,7 @@
-"""The laws of gauge groups as a suite to inherit, and what it checks with.
+"""The laws that every gauge group obeys, as a class of tests to inherit.
 
-Whoever writes a gauge group inherits its tests:
-
->>> from hypothesis import strategies as st
->>> from embaudit.gauges import Orthogonal
->>> from embaudit.testing import ranks
->>> class TestOrthogonal(GaugeGroupContract):
-...     groups = st.builds(Orthogonal, ranks())
+`tests/gauges/test_groups.py` has one subclass for each group of the package. A
+subclass sets `groups`, a Hypothesis strategy, and inherits one test per law.
 """
 
 from __future__ import annotations
@@ -17,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from strategies import LINKS, factor_models, gauge_groups, seeds
 
 from embaudit.core.checked import EPS as EPS
 from embaudit.core.checked import Floats, Matrix
@@ -25,7 +21,6 @@ from embaudit.gauges import Gauge, GaugeGroup, GeneralLinear, Orthogonal
 from embaudit.linalg.rows import row_norms, unit_rows
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence, largest_gap
-from embaudit.testing.strategies import LINKS, factor_models, gauge_groups, seeds
 
 SEEDS = range(5)
 """Samples that stand for a set where a law says "some" or "all"."""

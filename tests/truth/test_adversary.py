@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from adversary import break_claim
 
 from embaudit.errors import InputError
 from embaudit.model import FactorModel, Softmax
-from embaudit.testing import break_claim
 
 UNIT = Softmax(unit_rows=True)
 

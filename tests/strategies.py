@@ -37,13 +37,9 @@ def seeds() -> st.SearchStrategy[int]:
 
 @st.composite
 def factor_matrices(draw: st.DrawFn, n_rows: int, rank: int) -> Matrix:
-    """Draw factors of any precision, memory order and scale, some with parallel rows or a zero row.
+    """Draw factors of any precision, memory order and scale.
 
-    Examples
-    --------
-    >>> from hypothesis import find
-    >>> find(factor_matrices(3, 2), lambda x: x.any()).shape
-    (3, 2)
+    Some have parallel rows or a zero row.
     """
     # Entries of 16 bits are exact in every precision; scales and orders are drawn apart, so that failures shrink well.
     x = draw(arrays(np.float64, (n_rows, rank), elements=_ENTRIES))
@@ -73,7 +69,7 @@ def factor_models(
     links : strategy of Link
         The links to draw from.
     biased : strategy of bool
-        Whether a side has a bias, drawn once a side.
+        Whether a side has a bias, drawn once per side.
     """
     k = draw(ranks()) if rank is None else rank
     n, p = draw(st.integers(1, 6)), draw(st.integers(1, 6))
@@ -92,29 +88,14 @@ def factor_models(
 
 
 def one_sided_models(rank: int | None = None) -> st.SearchStrategy[FactorModel]:
-    """Draw a model without its left side.
-
-    Examples
-    --------
-    >>> from hypothesis import Phase, find, settings
-    >>> find(one_sided_models(2), lambda model: True, settings=settings(phases=[Phase.generate])).sides
-    ('right',)
-    """
+    """Draw a model without its left side."""
     return factor_models(rank).map(
         lambda model: model.replace(left=None, left_bias=None)
     )
 
 
 def gauge_groups(rank: int) -> st.SearchStrategy[GaugeGroup]:
-    """Draw any of the gauge groups of this package, whole or within a budget.
-
-    Examples
-    --------
-    >>> from hypothesis import Phase, find, settings
-    >>> quick = settings(max_examples=1000, phases=[Phase.generate])
-    >>> find(gauge_groups(2), lambda group: group.fixes_cosines and not hasattr(group, "max_condition"), settings=quick)
-    Orthogonal(rank=2)
-    """
+    """Draw any of the gauge groups of this package, whole or within a budget."""
     conditions = st.none() | st.sampled_from([1.0, 1.5, 10.0])
     shifts = st.none() | st.sampled_from([0.5, 3.0])
     sides = st.sampled_from(["left", "right"])
@@ -134,15 +115,7 @@ def gauge_groups(rank: int) -> st.SearchStrategy[GaugeGroup]:
 
 
 def gauges(rank: int) -> st.SearchStrategy[Gauge]:
-    """Draw a gauge of any group, or the composition of two: linear, affine on one side, affine on both.
-
-    Examples
-    --------
-    >>> from hypothesis import Phase, find, settings
-    >>> quick = settings(max_examples=1000, phases=[Phase.generate])
-    >>> find(gauges(2), lambda gauge: gauge.shifts_left and gauge.shifts_right, settings=quick).preserves.title
-    'nothing'
-    """
+    """Draw a gauge of any group, or the composition of two such gauges."""
     # Compositions leave every single group: a shift of either side after a linear map.
     single = st.builds(
         lambda group, seed: group.sample(rng=seed), gauge_groups(rank), seeds()
