@@ -40,7 +40,6 @@ def test_the_same_seed_gives_the_same_numbers_and_another_does_not(model):
     assert one != other
 
 
-@pytest.mark.usefixtures("without_attacks")
 @pytest.mark.parametrize(
     "options",
     [
@@ -49,22 +48,22 @@ def test_the_same_seed_gives_the_same_numbers_and_another_does_not(model):
     ],
 )  # fmt: skip
 def test_what_training_leaves_free_is_an_issue_whatever_was_drawn(options):
-    result = audit(make(objective="product"), **({"n_gauges": 1} | options))
+    result = audit(
+        make(objective="product"), **({"n_gauges": 1, "n_starts": 0} | options)
+    )
     assert codes(result) == ["EMB101"]
     assert result.answer.word == "NO"
 
 
-@pytest.mark.usefixtures("without_attacks")
 def test_factors_that_weight_decay_would_not_leave_so_are_told():
     balanced = ea.at_exponent(make(), 0.5).replace(objective="factors")
-    assert codes(audit(balanced, n_gauges=1)) == ["EMB103"]
+    assert codes(audit(balanced, n_gauges=1, n_starts=0)) == ["EMB103"]
     rescaled = (
         ea.Gauge.diagonal([1, 1, 1, 1, 3]).act(balanced).replace(objective="factors")
     )
-    assert set(codes(audit(rescaled, n_gauges=1))) == {"EMB103", "EMB104"}
+    assert set(codes(audit(rescaled, n_gauges=1, n_starts=0))) == {"EMB103", "EMB104"}
 
 
-@pytest.mark.usefixtures("without_attacks")
 @pytest.mark.parametrize(
     ("scale", "dtype", "fine"),
     [
@@ -75,7 +74,9 @@ def test_factors_that_weight_decay_would_not_leave_so_are_told():
 def test_factors_of_extraordinary_size_are_refused_not_misread(scale, dtype, fine):
     vectors = (np.random.default_rng(0).standard_normal((12, 3)) * scale).astype(dtype)
     if fine:
-        assert audit(ea.FactorModel.from_vectors(vectors), n_gauges=1).predictions_hold
+        assert audit(
+            ea.FactorModel.from_vectors(vectors), n_gauges=1, n_starts=0
+        ).predictions_hold
     else:
         with pytest.raises(InputError, match="a constant, which changes no cosine"):
             audit(ea.FactorModel.from_vectors(vectors))
@@ -106,7 +107,6 @@ MODEL = random_model(n=60, p=50, k=4, objective="product")
 LINE = "Quick audit: 2 models a group, 20,000 pairs, 100 lists, attacks of 1 × 5 steps."
 
 
-@pytest.mark.usefixtures("without_attacks")
 def test_a_quick_audit_takes_fewer_samples_which_repeat_it():
     result = ea.audit(MODEL, quick=True, n_pairs=500, rng=1)
     assert (result.options.quick, result.options.effort) == (

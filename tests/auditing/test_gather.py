@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from models import random_model
 
 from embaudit.auditing.evidence import gather
 from embaudit.auditing.options import Effort, Options
 from embaudit.model import FactorModel
 
-pytestmark = pytest.mark.usefixtures("without_attacks")
 SMALL = random_model(n=9, p=8, k=3)
 ROWS = np.random.default_rng(1).standard_normal((12, 3))
 
 
 def test_what_is_predicted_is_compared_on_the_pairs_and_lists_of_all_other_models():
     found = gather(
-        SMALL, Options(effort=Effort(n_gauges=1, n_pairs=20, n_lists=7), n_neighbours=2)
+        SMALL,
+        Options(
+            effort=Effort(n_gauges=1, n_pairs=20, n_lists=7, n_starts=0), n_neighbours=2
+        ),
     )
     visited = next(record for _, record in found.visits("right"))
     beside = found.predicted.of("right")
@@ -27,7 +28,9 @@ def test_what_is_predicted_is_compared_on_the_pairs_and_lists_of_all_other_model
 
 
 def test_one_side_alone_has_no_position_and_is_checked_on_probes():
-    found = gather(FactorModel.from_vectors(ROWS), Options(effort=Effort(n_gauges=1)))
+    found = gather(
+        FactorModel.from_vectors(ROWS), Options(effort=Effort(n_gauges=1, n_starts=0))
+    )
     assert found.position is None
     assert {record.n_rows for record in found.drift} == {256}
     assert found.model.left is None

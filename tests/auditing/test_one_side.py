@@ -18,8 +18,7 @@ VECTORS = random_model(0, n=None, p=40, k=4)
 UNIT = VECTORS.replace(
     right=VECTORS.right / (VECTORS.right**2).sum(axis=1, keepdims=True) ** 0.5
 )
-FEW = {"n_gauges": 1, "n_pairs": 50}
-pytestmark = pytest.mark.usefixtures("without_attacks")
+FEW = {"n_gauges": 1, "n_pairs": 50, "n_starts": 0}
 
 
 @pytest.fixture(scope="module")

@@ -212,10 +212,9 @@ def test_two_free_shifts_are_in_no_set_of_cross_pairs():
     assert holds_shifts(random_model(k=3), "right", "linear")
 
 
-@pytest.mark.usefixtures("without_attacks")
 def test_rescalings_of_wide_models_are_of_the_columns_as_stored():
     wide = random_model(n=None, p=30, k=1536)
-    found = audit(wide, n_gauges=1).evidence
+    found = audit(wide, n_gauges=1, n_starts=0).evidence
     drawn = next(one for one in found.equivalents if one.kind == "diagonal")
     assert np.array_equal(
         np.diag(np.diag(np.asarray(drawn.gauge.left))), np.asarray(drawn.gauge.left)
@@ -236,7 +235,9 @@ def test_rescalings_of_wide_models_are_of_the_columns_as_stored():
         wide.right / one_equivalent(wide).of(wide).right,
         one_equivalent(wide).gauge.left.scales,
     )
-    own = audit(wide, groups=[Diagonal(1536, max_condition=3.0)], n_gauges=1).evidence
+    own = audit(
+        wide, groups=[Diagonal(1536, max_condition=3.0)], n_gauges=1, n_starts=0
+    ).evidence
     assert own.drift[0].ok
     assert own.movement[0][0].mean_abs < 0.02 < found.movement[-1][0].mean_abs
 

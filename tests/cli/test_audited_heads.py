@@ -40,7 +40,6 @@ def test_drawn_heads_alarm_or_are_quiet(embaudit, drawn_heads, name, changed):
     assert all(record["ok"] for record in found["drift"])
 
 
-@pytest.mark.usefixtures("without_attacks")
 def test_a_checkpoint_is_audited_with_the_cap_of_its_configuration(embaudit, tmp_path):
     draw = np.random.default_rng(0)
     weights = (draw.standard_normal((30, 6)) + 1.5).astype(np.float32)
@@ -58,7 +57,15 @@ def test_a_checkpoint_is_audited_with_the_cap_of_its_configuration(embaudit, tmp
             json.dumps({"final_logit_softcapping": cap})
         )
         result = embaudit(
-            "audit", folder, "--n-gauges", 1, "--json", f"{name}.json", *options
+            "audit",
+            folder,
+            "--n-gauges",
+            1,
+            "--n-starts",
+            0,
+            "--json",
+            f"{name}.json",
+            *options,
         )
         assert result.code == 0, result.err
         found[name] = json.loads(Path(f"{name}.json").read_text())

@@ -15,7 +15,7 @@ from embaudit.io import load
 
 DRAW = np.random.default_rng(3)
 HEAD, GAIN = DRAW.standard_normal((40, 5)), np.array([1.0, 5.0, 0.5, 2.0, 1.0])
-FEW = ("--n-gauges", 1, "--n-pairs", 50)
+FEW = ("--n-gauges", 1, "--n-pairs", 50, "--n-starts", 0)
 SAID = (
     "final norm: model.norm.weight (RMSNorm, κ = 10), by the model_type llama of config.json; --norm none reads the "
     "head without it.\n"
@@ -34,7 +34,6 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.mark.usefixtures("without_attacks")
 def test_the_norm_of_a_checkpoint_is_found_and_said(embaudit, folder):
     result = embaudit(
         "audit", folder, *FEW, "--json", "a.json", "--full", "--fail-on", "issue"
@@ -50,11 +49,10 @@ def test_the_norm_of_a_checkpoint_is_found_and_said(embaudit, folder):
     assert embaudit("verify", "a.json", folder, "--norm", "none").code == 1
 
 
-@pytest.mark.usefixtures("without_attacks")
 def test_python_and_the_command_record_a_norm_alike(embaudit, folder):
     embaudit("audit", folder, *FEW, "--n-steps", 1, "--json", "command.json", "--quiet")
     record = json.loads(Path("command.json").read_text())
-    ours = ea.audit(folder, n_gauges=1, n_pairs=50, n_steps=1)
+    ours = ea.audit(folder, n_gauges=1, n_pairs=50, n_starts=0, n_steps=1)
     assert ours.to_dict()["input"]["intake"] == record["input"]["intake"]
     assert [part["became"] for part in record["input"]["intake"]["parts"]] == [
         "right",
@@ -66,7 +64,6 @@ def test_python_and_the_command_record_a_norm_alike(embaudit, folder):
     assert embaudit("verify", "python.json", folder).code == 0
 
 
-@pytest.mark.usefixtures("without_attacks")
 def test_tokens_of_a_tokenizer_beside_a_file_are_quoted(embaudit, tmp_path):
     np.save(tmp_path / "v.npy", HEAD)
     (tmp_path / "tokenizer.json").write_text(
@@ -78,7 +75,6 @@ def test_tokens_of_a_tokenizer_beside_a_file_are_quoted(embaudit, tmp_path):
     assert "nearest to ' 5'\n' " in result.out
 
 
-@pytest.mark.usefixtures("without_attacks")
 def test_states_become_inputs_by_the_final_norm(embaudit, folder):
     (folder / "config.json").write_text(
         json.dumps({"model_type": "llama", "rms_norm_eps": 0.25})
@@ -130,7 +126,6 @@ def test_states_become_inputs_by_the_final_norm(embaudit, folder):
     )
 
 
-@pytest.mark.usefixtures("without_attacks")
 def test_a_file_of_llama_cpp_is_audited_as_the_checkpoint_is(embaudit, folder):
     tensors = {
         "output.weight": HEAD - HEAD.mean(axis=0),

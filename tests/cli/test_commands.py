@@ -37,12 +37,11 @@ def test_fit_keeps_ids_titles_and_the_objective(model, embaudit):
     assert (loaded.objective, loaded.rank) == ("product", 5)
 
 
-@pytest.mark.usefixtures("without_attacks")
 def test_a_failed_drift_check_always_exits_1_and_is_said_first(
     model, embaudit, monkeypatch
 ):
     monkeypatch.setattr("embaudit.model.drift.rounding_bound", lambda *_: 0.0)
-    result = embaudit("audit", model, "--n-gauges", 1)
+    result = embaudit("audit", model, "--n-gauges", 1, "--n-starts", 0)
     assert result.code == 1
     words = " ".join(result.out.split())
     assert (
@@ -51,7 +50,7 @@ def test_a_failed_drift_check_always_exits_1_and_is_said_first(
     )
     assert "EMB001 issue: the predictions did not stay the same" in words
     assert "moved by" not in words
-    result = embaudit("audit", model, "--full", "--n-gauges", 1)
+    result = embaudit("audit", model, "--full", "--n-gauges", 1, "--n-starts", 0)
     assert result.code == 1
     assert result.out.index("check failed ─") < result.out.index("item-item cosines (")
 

@@ -10,7 +10,6 @@ from models import random_model
 
 import embaudit as ea
 
-pytestmark = pytest.mark.usefixtures("without_attacks")
 BEGINS = {"png": b"\x89PNG", "PDF": b"%PDF", "svg": b"<?xml"}
 
 
@@ -36,7 +35,12 @@ def model(tmp_path, monkeypatch):
 
 
 def drawn(embaudit, model, *options):
-    assert embaudit("audit", model, "--n-gauges", 1, "--quiet", *options).code == 0
+    assert (
+        embaudit(
+            "audit", model, "--n-gauges", 1, "--n-starts", 0, "--quiet", *options
+        ).code
+        == 0
+    )
 
 
 def test_a_heatmap_is_written_as_what_its_name_says_and_alike_each_time(

@@ -10,7 +10,6 @@ import pytest
 import embaudit as ea
 
 
-@pytest.mark.usefixtures("without_attacks")
 def test_the_ids_of_a_table_of_vectors_are_chosen_on_every_command(embaudit, tmp_path):
     rows = np.random.default_rng(0).standard_normal((12, 3)).round(3)
     lines = [f"{i},{i + 70},{','.join(map(str, row))}" for i, row in enumerate(rows)]
@@ -35,14 +34,37 @@ def test_the_ids_of_a_table_of_vectors_are_chosen_on_every_command(embaudit, tmp
         list(range(12)),
     )
     audited = embaudit(
-        "audit", "v.csv", *few, "--id", "asin", "--n-gauges", 1, "--json", "a.json"
+        "audit",
+        "v.csv",
+        *few,
+        "--id",
+        "asin",
+        "--n-gauges",
+        1,
+        "--n-starts",
+        0,
+        "--json",
+        "a.json",
     )
     assert audited.code == 0
-    assert "v.csv --id asin --n-gauges 1 --left OTHER-SIDE.npy\n" in audited.out
+    next_steps = audited.out.replace("\\\n    ", "")
+    asked = "--id asin --n-gauges 1 --n-starts 0"
+    assert f"embaudit audit v.csv {asked} --left OTHER-SIDE.npy\n" in next_steps
     intake = json.loads((tmp_path / "a.json").read_text())["input"]["intake"]
     assert {"name": "asin", "became": "right_ids", "shape": [12]} in intake["parts"]
     # Beside a table of titles it names the column there.
-    both = ("--load", "id=asin", "--items", "titles.csv", "--id", "no", "--n-gauges", 1)
+    both = (
+        "--load",
+        "id=asin",
+        "--items",
+        "titles.csv",
+        "--id",
+        "no",
+        "--n-gauges",
+        1,
+        "--n-starts",
+        0,
+    )
     named = embaudit("audit", "v.csv", *few, *both)
     assert (named.code, "titles: 12 of 12 items matched" in named.err) == (0, True)
     wrong = embaudit("gauge", "v.csv", *few, "--id", "none", "--out", "h.npz")

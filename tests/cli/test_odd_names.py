@@ -89,14 +89,25 @@ def odd(tmp_path):
 COMMANDS = (
     ("compare", "m.npz", "m.npz", "--by-row", "--full"),
     ("compare", "m.npz", "m.npz", "--by-row"),
-    ("audit", "m.npz", "--n-gauges", "1", "--n-pairs", "50", "--show", "\x1b[2J"),
+    (
+        "audit",
+        "m.npz",
+        "--n-gauges",
+        "1",
+        "--n-pairs",
+        "50",
+        "--n-starts",
+        "0",
+        "--show",
+        "\x1b[2J",
+    ),
     ("blocks", "t.npz", "t.npz", "--full"),
     ("simpson", "s.csv", "--x", "$x$", "--y", "y", "--groups", "gr\x1bp"),
     ("simpson", "s.csv", "--x", "$x$", "--y", "y", "--groups", "gr\x1bp", "--full"),
 )
 
 
-@pytest.mark.usefixtures("odd", "without_attacks")
+@pytest.mark.usefixtures("odd")
 @pytest.mark.parametrize(
     ("command", "encoding"),
     [(command, ("utf-8", "ascii")[at % 2]) for at, command in enumerate(COMMANDS)],

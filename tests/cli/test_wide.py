@@ -13,7 +13,7 @@ from embaudit.model import FactorModel
 
 COLUMNS = 6_040
 COMMANDS = {
-    "audit": ("audit", "pair.npz", "--n-gauges", 1),
+    "audit": ("audit", "pair.npz", "--n-gauges", 1, "--n-starts", 0),
     "fix": ("fix", "pair.npz", "--out", "vectors.npz"),
     "fix balanced": ("fix", "pair.npz", "--as", "balanced", "--out", "model.npz"),
     "fix centred": (
@@ -41,14 +41,13 @@ COMMANDS = {
         2,
         "--by-row",
     ),
-    "head": ("audit", "alone.npy", "--kind", "head", "--n-gauges", 1),
+    "head": ("audit", "alone.npy", "--kind", "head", "--n-gauges", 1, "--n-starts", 0),
 }
 
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("embaudit.auditing.limits.ATTACKED_RANK", 0)
     draw = np.random.default_rng(0)
     save(
         FactorModel.from_user_item(

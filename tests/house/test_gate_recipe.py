@@ -45,7 +45,7 @@ def trained(seed, *, zero=()):
 
 
 @pytest.fixture
-def project(embaudit, without_attacks):
+def project(embaudit):
     """A project with the settings of the recipe, and with a baseline made as the recipe says."""
     (settings,) = blocks("toml")
     Path("embaudit.toml").write_text("n-gauges = 1\n" + settings)

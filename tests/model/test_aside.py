@@ -34,11 +34,11 @@ def test_files_and_remedies_keep_them(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.usefixtures("without_attacks")
 def test_figures_of_a_head_are_of_those_asked() -> None:
     norm = FinalNorm("rms", np.linspace(1, 4, K))
     found, whole = (
-        audit(head(flags), final_norm=norm, n_gauges=2) for flags in (ASIDE, None)
+        audit(head(flags), final_norm=norm, n_gauges=2, n_starts=0)
+        for flags in (ASIDE, None)
     )
     assert (found.head.n_aside, whole.head.n_aside) == (10, 0)
     assert (found.head.n_panel, whole.head.n_panel) == (50, 60)
@@ -54,10 +54,9 @@ def test_figures_of_a_head_are_of_those_asked() -> None:
     assert [record.n_lists for record in moved] == [50, 60]
 
 
-@pytest.mark.usefixtures("without_attacks")
 def test_the_mean_row_is_still_that_of_the_whole_head() -> None:
     """Only the rows asked about are fewer: what a shift does to probabilities concerns them all."""
-    found = audit(head(), n_gauges=2)
+    found = audit(head(), n_gauges=2, n_starts=0)
     assert found.head.mean_norm == pytest.approx(
         np.linalg.norm(head().right.mean(axis=0)), rel=1e-12
     )

@@ -15,12 +15,12 @@ import embaudit as ea
 from embaudit.report.display import drawn_inline
 from embaudit.report.figures import IntervalDisplay
 
-pytestmark = pytest.mark.usefixtures("without_attacks")
-
 
 def audit(p=12, **fields):
     names = np.array([f"name {i}" for i in range(p)])
-    return ea.audit(random_model(p=p, k=4, right_names=names, **fields), n_gauges=1)
+    return ea.audit(
+        random_model(p=p, k=4, right_names=names, **fields), n_gauges=1, n_starts=0
+    )
 
 
 @pytest.fixture(scope="module")

@@ -13,15 +13,13 @@ from embaudit.report.next_steps import Invocation
 from embaudit.report.page import page
 from embaudit.report.terminal import first_screen
 
-pytestmark = pytest.mark.usefixtures("without_attacks")
-
 
 @pytest.mark.parametrize("norm", [None, FinalNorm("rms", [1.0, 2.0, 3.0, 9.0])])
 def test_labels_that_were_asked_for_stand_beside_the_convention(norm):
     rows = random_model(p=40, k=4).right + 2
     head = ea.FactorModel.from_softmax(rows, labels=[f"l{i}" for i in range(40)])
     (lists,) = document(
-        ea.audit(head.replace(final_norm=norm), n_gauges=1, show=["l7"])
+        ea.audit(head.replace(final_norm=norm), n_gauges=1, n_starts=0, show=["l7"])
     ).lists
     after = rows if norm is None else rows * np.asarray(norm.gain)
     unit = after - after.mean(axis=0)
@@ -34,7 +32,7 @@ def test_labels_that_were_asked_for_stand_beside_the_convention(norm):
 
 def test_lists_of_a_normalised_head_stand_beside_a_model_that_moves_them():
     head = ea.FactorModel.from_softmax(random_model(0, p=9, k=4).right)
-    found = ea.audit(head, n_gauges=1, normalised=True)
+    found = ea.audit(head, n_gauges=1, n_starts=0, normalised=True)
     assert found.evidence.equivalents[0].name == "orthogonal 1"
     assert found.evidence.examples_gauge == "rows rearranged at their lengths"
 
@@ -42,7 +40,7 @@ def test_lists_of_a_normalised_head_stand_beside_a_model_that_moves_them():
 @pytest.mark.parametrize(("trained", "lists"), [("cosine", 1), ("identity", 2)])
 def test_a_model_that_was_only_turned_has_no_list_of_its_own(trained, lists):
     rows = random_model(0, p=30, k=20).right
-    found = ea.audit(ea.FactorModel(None, rows, link=trained), n_gauges=1)
+    found = ea.audit(ea.FactorModel(None, rows, link=trained), n_gauges=1, n_starts=0)
     assert {len(each.grid.headings) for each in document(found).lists} == {
         2 * lists + 1
     }
