@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from pages import PAGES, ROOT, Block, blocks, differences
 
-from embaudit.auditing.limits import ATTACKED_RANK
 from embaudit.cli import main
 
 MADE = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
@@ -62,7 +61,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def typed(monkeypatch, capsys):
     """Return a function that does what a reader types, and compares what is printed with what the page shows."""
-    known: dict[tuple[str, int], str] = {}
+    known: dict[str, str] = {}
 
     def run(command: str, shown: str) -> None:
         program, *arguments = shlex.split(command)
@@ -71,17 +70,10 @@ def typed(monkeypatch, capsys):
         elif program != "embaudit":
             assert command in SHELL
         else:
-            # Attacks take most of the time and change only what this table shows, and what recomputes it.
-            rank = (
-                ATTACKED_RANK
-                if re.search("most in equivalent models|All agrees", shown)
-                else 0
-            )
-            if (command, rank) not in known:
-                monkeypatch.setattr("embaudit.auditing.limits.ATTACKED_RANK", rank)
-                known[command, rank] = printed_by(command, arguments)
-            assert not differences(shown, known[command, rank]), (
-                f"{command}\n{known[command, rank]}"
+            if command not in known:
+                known[command] = printed_by(command, arguments)
+            assert not differences(shown, known[command]), (
+                f"{command}\n{known[command]}"
             )
 
     def printed_by(command: str, arguments: list[str]) -> str:
@@ -129,7 +121,7 @@ def test_what_takes_long_runs_and_prints_what_is_shown(typed):
     )
 
 
-@pytest.mark.usefixtures("folder", "without_attacks")
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("page", with_blocks("python"))
 def test_every_python_example_holds(page):
     python = "\n".join(block.text for block in of(page, "python"))
