@@ -9,7 +9,6 @@ larger set never ends below one on a smaller set with the same seed.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -18,6 +17,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from embaudit.core.checked import Flags, Floats, Indices
+from embaudit.core.ties import first_best, largest_first
 from embaudit.gauges import Affine, Gauge, GaugeGroup
 from embaudit.gauges.group import random_rotation
 from embaudit.linalg.nearest import TopK
@@ -332,18 +332,17 @@ def best_displacement(
             _ramps(objective.table, budget, best),
             _drawn(objective.table, budget, best, draw),
         )
-        drawn = heapq.nlargest(
-            max(1, n_starts - len(ramps)),
-            candidates,
-            key=lambda start: _value(objective, start),
-        )
+        starts = list(candidates)
+        values = [_value(objective, start) for start in starts]
+        n_drawn = max(1, n_starts - len(ramps))
+        drawn = [starts[i] for i in largest_first(values)[:n_drawn]]
         tops = [
             _ascend(objective, start, budget, n_steps, goal)
             for start in (best, *ramps, *drawn)
         ]
         # Most searches end with their steps, before the top: the best goes on.
         value, best = _ascend(
-            objective, max(tops, key=itemgetter(0))[1], budget, 2 * n_steps, goal
+            objective, first_best(tops, itemgetter(0))[1], budget, 2 * n_steps, goal
         )
         if value >= goal:
             break

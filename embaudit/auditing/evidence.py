@@ -42,6 +42,7 @@ from embaudit.core.checked import Indices, as_count, require_one_of
 from embaudit.core.parallel import one_blas_thread, results_of, row_blocks
 from embaudit.core.plain import Finite
 from embaudit.core.progress import announced
+from embaudit.core.ties import largest_first
 from embaudit.errors import InputError, must_be
 from embaudit.linalg.nearest import list_length, require_length
 from embaudit.linalg.rows import sample_rows
@@ -468,6 +469,6 @@ def _long_rows(
         if groups.alone[side.directed].any()
         else groups.first == np.arange(len(side))
     )
-    longest = np.argsort(-norms, kind="stable")[: max(count, len(norms) // 20)]
+    longest = largest_first(norms)[: max(count, len(norms) // 20)]
     longest = longest[norms[longest] > 0]
     return sample_rows(longest, count, draw)

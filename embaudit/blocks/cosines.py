@@ -25,6 +25,7 @@ from embaudit.blocks.sums import BlockSums
 from embaudit.core.checked import Flags, Floats, as_count, is_number
 from embaudit.core.deferred import pd
 from embaudit.core.results import Drawn, Result
+from embaudit.core.ties import TIE, largest_first
 from embaudit.core.words import counted, down, up
 from embaudit.errors import must_be
 from embaudit.io.codecs.arrays import Shape
@@ -323,7 +324,7 @@ class BlockCosines(Drawn):
         without : float
             The global cosine without the block; None where nothing is left.
         """
-        order = np.argsort(-self.gaps, kind="stable")[:MAX_BLOCKS]
+        order = largest_first(self.gaps, TIE)[:MAX_BLOCKS]
         return self._frame(order).reset_index()
 
     @cached_property
@@ -472,13 +473,13 @@ class BlockCosines(Drawn):
         if share is not None and (not is_number(share) or not 0 < share <= 1):
             raise must_be("share", "above 0 and at most 1", repr(share))
         # From the largest gap down until the share is reached, be it but for rounding.
-        order = np.argsort(-self.gaps, kind="stable")
+        order = largest_first(self.gaps, TIE)
         total = math.fsum(self.gaps)
         shares = self.gaps[order] / (total or 1.0)
         needed = len(order)
         if share is not None:
             needed = (
-                int(np.searchsorted(np.cumsum(shares), share * (1 - 1e-12))) + 1
+                int(np.searchsorted(np.cumsum(shares), share - TIE)) + 1
                 if total > ROUNDING
                 else 0
             )

@@ -34,6 +34,7 @@ from embaudit.core.checked import (
     is_number,
 )
 from embaudit.core.results import Result
+from embaudit.core.ties import TIE, exceeds, first_best, first_largest, largest_first
 from embaudit.core.words import counted
 from embaudit.errors import must_be
 from embaudit.gauges import Gauge
@@ -368,9 +369,9 @@ def _unseen_by(model: FactorModel, side: SideName, scope: str) -> Pinning | None
     outside = x @ unseen
     if space.shape[1] == model.rank or np.abs(outside).max() < MIN_MOVEMENT:
         return None
-    first = outside[np.argmax(np.einsum("ij,ij->i", outside, outside))]
+    first = outside[first_largest(np.einsum("ij,ij->i", outside, outside), TIE)]
     # Every second of the rows that lie in one direction, so that pairs of them come apart.
-    order = np.argsort(-np.abs(outside @ first), kind="stable")
+    order = largest_first(np.abs(outside @ first), TIE)
     flip = Flip(side, frozen(np.sort(order[::2])), frozen(unseen))
     hidden = f"{counted(model.rank - space.shape[1], 'direction')} no {model.title(other)} has"
     because = f"{model.title(side)} rows reach into {hidden}"
@@ -493,7 +494,7 @@ def _searched(
         if (
             pinning is not None
             and pinning.residual <= 64 * model.rank * EPS * most
-            and pinning.largest > best.largest
+            and exceeds(pinning.largest, best.largest)
         ):
             best = pinning
     if best.status == "free":
@@ -554,9 +555,9 @@ def _head(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning
         )
     because = "what the rows leave free moved no cosine"
     unknown = Pinning("undecided", because, scope, span.rank, span.needed)
-    return max(
-        shown, key=lambda pinning: pinning.moved["right"].max_abs, default=unknown
-    )
+    if not shown:
+        return unknown
+    return first_best(shown, lambda pinning: pinning.moved["right"].max_abs, TIE)
 
 
 def _too_few(model: FactorModel) -> str:

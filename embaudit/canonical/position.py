@@ -23,6 +23,7 @@ from embaudit.canonical.row_span import in_span
 from embaudit.core.checked import Floats, Matrix, Vector, frozen
 from embaudit.core.deferred import pd
 from embaudit.core.results import Result
+from embaudit.core.ties import TIE, exceeds, first_best, reaches
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
 from embaudit.linalg.moments import Moments
@@ -127,7 +128,7 @@ class Position(Result):
     def energy_rank(self) -> int:
         """Fewest directions that hold 99 % of the scores' sum of squares."""
         energy = np.cumsum(self.singular_values**2)
-        return int(np.searchsorted(energy, 0.99 * energy[-1])) + 1
+        return int(np.searchsorted(energy, (0.99 - TIE) * energy[-1])) + 1
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each canonical gauge, and one for the nearest: exponent, and κ of the gauge to it."""
@@ -241,11 +242,11 @@ def nearest_exponent(form: CanonicalForm) -> tuple[float, float]:
         method="bounded",
         options={"xatol": 1e-6},
     )
-    # A bounded search ends near the minimum, not at it: the named exponents are tried as themselves.
-    candidates = {float(minimum.x): float(minimum.fun)} | {
-        e: log_condition(form, e) for e in EXPONENTS.values()
-    }
-    return min(((e, d) for e, d in candidates.items()), key=lambda pair: pair[1])
+    # A bounded search ends near the minimum, not at it. A named exponent comes first,
+    # so it is returned if it is as near as the end of the search.
+    candidates = [(e, log_condition(form, e)) for e in EXPONENTS.values()]
+    candidates.append((float(minimum.x), float(minimum.fun)))
+    return first_best(candidates, lambda pair: -pair[1], TIE)
 
 
 def balancedness(form: CanonicalForm) -> Floats:
@@ -322,7 +323,7 @@ def recognise(form: CanonicalForm) -> FactorScaling:
         return FactorScaling.TRUNCATED_SVD
     if aligned and _is_level(left) and not _is_level(right):
         return FactorScaling.PURE_SVD
-    if log_condition(form, 0.5) <= np.log(BALANCED):
+    if not exceeds(log_condition(form, 0.5), np.log(BALANCED)):
         return FactorScaling.BALANCED
     return FactorScaling.ALIGNED if aligned else FactorScaling.UNKNOWN
 
@@ -380,15 +381,15 @@ def _place(position: Position) -> str:
     kappas = {
         name: float(np.exp(distance)) for name, distance in position.distances.items()
     }
-    nearest = min(kappas, key=kappas.__getitem__)
-    if position.distance > NEAR:
+    nearest = first_best(list(kappas), lambda name: -kappas[name])
+    if exceeds(position.distance, NEAR):
         return (
             f"Your vectors are in none of the three standard forms; the {nearest} form is nearest, a stretch of "
             f"{kappas[nearest]:.2g} away. Training or storage decided which {items}s look alike, the predictions did "
             f"not."
         )
     start = f"Your cosines sit at exponent {position.exponent:.2f}:"
-    if kappas[nearest] > BALANCED:
+    if exceeds(kappas[nearest], BALANCED):
         low, high = (
             ("left-whitened", "balanced")
             if position.exponent < 0.5
@@ -399,7 +400,7 @@ def _place(position: Position) -> str:
             f"({kappas[high]:.3g} away), near neither. Training or storage shared the directions out so, and the "
             f"predictions leave it open."
         )
-    near = "" if position.distances[nearest] < AT else "nearly "
+    near = "nearly " if reaches(position.distances[nearest], AT) else ""
     return f"{start} {MEANINGS[nearest].format(users=users, items=items, near=near, kappa=kappas[nearest])}."
 
 
@@ -408,7 +409,7 @@ def _counted(position: Position) -> str:
     if position.counted_distance is None:
         return ""
     kappa = float(np.exp(position.counted_distance))
-    if kappa <= BALANCED:
+    if not exceeds(kappa, BALANCED):
         return f"Weighted by interactions, they are balanced within κ = {kappa:.3f}."
     return (
         "Training with weight decay at every interaction would have left other factors: these, with axes stretched by "

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from embaudit.comparison.matching import Match
 from embaudit.core.checked import Floats, Indices
 from embaudit.core.plain import Finite
-from embaudit.linalg.nearest import TIE, TopK
+from embaudit.core.ties import TIE
+from embaudit.linalg.nearest import TopK
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.equivalence import (

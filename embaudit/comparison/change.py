@@ -19,6 +19,7 @@ from embaudit.comparison.matching import Match, Pairing
 from embaudit.comparison.thresholds import CarriedThreshold, n_displaced, thresholds
 from embaudit.core.checked import Floats, Indices
 from embaudit.core.deferred import pd
+from embaudit.core.ties import largest_first
 from embaudit.linalg.intervals import (
     draw_groups,
     jackknife_margin,
@@ -382,7 +383,7 @@ def example_rows(moved: Floats) -> Indices:
     >>> example_rows(np.array([0.0, 1e-9])).tolist()
     []
     """
-    order = np.argsort(-moved, kind="stable")
+    order = largest_first(moved, TIED)
     order = order[moved[order] > TIED]
     middle = order[EACH:][max(0, len(order) // 2 - EACH) :]
     return np.concatenate([order[:EACH], middle[:EACH]])

@@ -41,6 +41,7 @@ from embaudit.core.checked import (
 )
 from embaudit.core.parallel import one_blas_thread
 from embaudit.core.progress import track
+from embaudit.core.ties import exceeds, reaches
 from embaudit.errors import InputError
 from embaudit.io.files import AnyPath
 from embaudit.linalg.nearest import require_length
@@ -189,7 +190,7 @@ def compare(
     in_steps = rounded(first, second, matches["right"])
     # A smaller gauge may explain nearly all of it even so: what little it leaves is no more than what remains.
     leaves = any(
-        change.mean_remainder > max(TIED, LITTLE * change.mean_total)
+        exceeds(change.mean_remainder, max(TIED, LITTLE * change.mean_total))
         for change in changes.values()
     )
     # No gauge moves the cosines of vectors that were made so that their cosines are those of predictions.
@@ -281,7 +282,7 @@ def brings_nearer(steps: dict[SideName, list[AttributionSteps]]) -> bool:
         for name in ("visible", "remainder")
     )
     # The factor by which a larger group has to beat a smaller one holds for cosines, too.
-    return still_apart * WORSE <= apart
+    return reaches(apart, still_apart * WORSE)
 
 
 def _fits(errors: dict[SideName, dict[str, float]], parts: list[CrossFitHalf]) -> bool:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats
 from embaudit.core.plain import Finite
+from embaudit.core.ties import TIE
 from embaudit.linalg.intervals import jackknife_margin
 from embaudit.linalg.pairs import draw_pairs, pair_cosines
 
@@ -16,8 +17,6 @@ COSINES = tuple(i / 20 for i in range(10, 20))
 """Thresholds in the first model, .5 to .95."""
 PAIRS = 200_000
 """Pairs whose cosines are compared; all of them where there are no more."""
-TIED = 1e-12
-"""Cosines closer than this are one but for rounding."""
 MIN_PAIRS = 20
 """Pairs that must lie above a threshold, and below it, for its share to mean anything."""
 
@@ -93,7 +92,7 @@ def thresholds(
     for cosine, after_cosine, margin in zip(
         COSINES, after_cosines, margins, strict=True
     ):
-        count = int((old >= cosine).sum())
+        count = int((old >= cosine - TIE).sum())
         # A tie in a sample would leave an interval from -1 to 1, which tells nobody anything.
         if (
             min(count, len(old) - count) >= MIN_PAIRS
@@ -115,11 +114,11 @@ def _exceeded(old: Floats, ranked: Floats, cosine: float) -> float:
     NaN where none does: pairs of one cosine, as duplicates have, cannot be parted.
     """
     # Half way between the last pair above and the first below: no pair of the sample itself is the threshold.
-    count = np.count_nonzero(old >= cosine)
+    count = np.count_nonzero(old >= cosine - TIE)
     if not 0 < count < len(ranked):
         return float("nan")
     below, above = ranked[len(ranked) - count - 1 :][:2]
-    return float(above + below) / 2 if above - below > TIED else float("nan")
+    return float(above + below) / 2 if above - below > TIE else float("nan")
 
 
 def n_displaced(before: Floats, after: Floats) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.comparison.agreement import SAME, Agreement
 from embaudit.comparison.change import RoleChange
+from embaudit.core.ties import first_best, reaches
 from embaudit.core.words import apportioned, counted, percent, percents
 
 if TYPE_CHECKING:
@@ -286,11 +287,11 @@ def _threshold(change: RoleChange, title: str) -> str:
     moved = [
         threshold
         for threshold in change.thresholds
-        if abs(threshold.after - threshold.before) >= STILL
+        if reaches(abs(threshold.after - threshold.before), STILL)
     ]
     if not moved or change.mean_total < STILL:
         return ""
-    usual = min(moved, key=lambda threshold: abs(threshold.before - USUAL))
+    usual = first_best(moved, lambda threshold: -abs(threshold.before - USUAL))
     return f"For {title}-{title} cosines, {usual}: the same share of pairs ({percent(usual.share)}) lies above."
 
 

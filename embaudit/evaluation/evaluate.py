@@ -24,6 +24,7 @@ from embaudit.core.checked import (
 from embaudit.core.deferred import pd
 from embaudit.core.parallel import row_blocks
 from embaudit.core.results import Result
+from embaudit.core.ties import TIE, exceeds, first_best
 from embaudit.core.words import counted, percent
 from embaudit.errors import InputError, must_be
 from embaudit.evaluation.measures import MEASURES, Version, query_measures
@@ -109,7 +110,9 @@ class Evaluation(Result):
 
     def best(self, measure: str = "precision") -> str:
         """Return the similarity with the highest mean."""
-        return max(self.by_query, key=lambda name: self.value(name, measure))
+        return first_best(
+            list(self.by_query), lambda name: self.value(name, measure), TIE
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each similarity and measure.
@@ -247,7 +250,7 @@ class Evaluation(Result):
         by += f"cosine's (95 %, allowing for {len(self.by_query) - 1} compared)"
         if winner:
             text += f"By precision, {winner} serves better: {by}."
-        elif difference > 0:
+        elif exceeds(difference, 0):
             text += (
                 f"By precision, none is surely better: the best, {best}, reaches {by}."
             )
@@ -281,7 +284,9 @@ class Evaluation(Result):
         better = [
             name for name in self.by_query if self._difference(name, place)[1] > 0
         ]
-        return max(better, key=lambda name: self.value(name, measure), default=None)
+        if not better:
+            return None
+        return first_best(better, lambda name: self.value(name, measure), TIE)
 
 
 @named_keywords

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Flags, Floats, Indices
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.progress import track
+from embaudit.core.ties import level_ties
 from embaudit.evaluation.truth import Truth
 from embaudit.linalg.nearest import TopK
 
@@ -75,7 +76,8 @@ def query_measures(
         for asking, listed in versions.values():
             scores = asking[positions] @ listed.T
             scores[itself] = -np.inf
-            measured.append(left_out.measures(scores))
+            # Duplicate candidates have equal scores but for rounding.
+            measured.append(left_out.measures(level_ties(scores)))
         return np.stack(measured)
 
     blocks = list(row_blocks(len(queries), 4 * len(rows)))

@@ -30,6 +30,7 @@ from embaudit.core.checked import (
     as_rows,
 )
 from embaudit.core.parallel import parallel_map, row_blocks
+from embaudit.core.ties import TIE, cosine_rounding, order_lists
 from embaudit.errors import must_be
 from embaudit.linalg.pairs import pair_cosines
 from embaudit.linalg.rows import unit_rows
@@ -310,8 +311,6 @@ def _inverse_lengths(x: Rows, block: slice) -> tuple[Singles, Singles, Singles]:
     return rows, inverse, slack
 
 
-TIE = 1e-9
-"""Cosines closer than this are one cosine: rows of one direction differ by rounding only."""
 FIRST = 512
 """Candidates of the first block, which sets the threshold for the others; each of those is twice as large."""
 MAX_BLOCK = 2048
@@ -340,9 +339,10 @@ class NeighbourLists:
     rows: Indices
     """The rows asked for."""
     indices: Indices
-    """(m, N) their neighbours; equal cosines in order of row number; -1 where no row with a direction is left."""
+    """(m, N) their neighbours. Cosines that differ by rounding only stand in order of row number; -1 where no row with
+    a direction is left."""
     cosines: Floats
-    """(m, N) the cosines, NaN where there is no neighbour."""
+    """(m, N) the N largest cosines in descending order, NaN where there is no neighbour."""
     runner_up: Floats
     """(m,) the cosine of the first excluded row, -inf where none is left, NaN for a row without direction."""
     searched: Rows = field(repr=False)
@@ -494,9 +494,22 @@ def _search(x: Rows, rows: Indices, keep: int, first: Indices | None) -> TopK:
 
 
 def _search_in_float64(
-    x: Rows, rows: Indices, keep: int, first: Indices | None
+    x: Rows,
+    rows: Indices,
+    keep: int,
+    first: Indices | None,
+    level: Vector | None = None,
 ) -> TopK:
-    """Search in float64 alone."""
+    """Search in float64 alone.
+
+    Parameters
+    ----------
+    x, rows, keep, first
+        As in `neighbours`.
+    level : array of shape (m,), optional
+        A cosine for each query. Cosines that differ from it by rounding only are replaced by it, so that the rows of
+        these cosines enter the list in order of their numbers.
+    """
     queries, best = unit_rows(x[rows], none=0), TopK(len(rows), keep)
     own = rows if first is None else first[rows]
 
@@ -520,6 +533,10 @@ def _search_in_float64(
             tile[itself, place[itself]] = -np.inf
             # Nothing exceeds a cosine of 1, though its rounding may.
             np.minimum(tile, 1, out=tile)
+            if level is not None:
+                levels = level[batch, None]
+                is_tied = np.abs(tile - levels) <= cosine_rounding(x.shape[1])
+                np.copyto(tile, levels, where=is_tied)
             row, column, value = topk_above(tile, best.threshold[batch], keep)
             parts.append((row + batch.start, number[column], np.maximum(value, -1)))
         return parts
@@ -528,6 +545,26 @@ def _search_in_float64(
         best.merge(*(np.concatenate(column) for column in zip(*parts, strict=True)))
     lost = ~queries.any(axis=1)
     best.columns[lost], best.values[lost] = -1, np.nan
+    return best
+
+
+def _with_ties_in_order(
+    x: Rows, rows: Indices, keep: int, first: Indices | None
+) -> TopK:
+    """Find the `keep` largest cosines, and put rows whose cosines differ by rounding only in order of their numbers.
+
+    The last entry is the runner-up. If it ties with the entry before it, rounding would decide which of the tied rows
+    are listed, so these lists are searched again with all tied cosines made equal.
+    """
+    best, tolerance = _search(x, rows, keep, first), cosine_rounding(x.shape[1])
+    last = best.values[:, -2]
+    with np.errstate(invalid="ignore"):
+        is_tied = last - best.values[:, -1] <= tolerance
+    tied = np.flatnonzero(is_tied)
+    if len(tied):
+        again = _search_in_float64(x, rows[tied], keep, first, last[tied])
+        best.columns[tied] = again.columns
+    best.columns = order_lists(best.columns, best.values, tolerance)
     return best
 
 
@@ -621,7 +658,7 @@ def neighbours(
     if not len(queries):
         raise must_be("rows", "at least one row number", "none")
     parts = [
-        _search(x, queries[batch], n + 1, first)
+        _with_ties_in_order(x, queries[batch], n + 1, first)
         for batch in row_blocks(len(queries), x.shape[1])
     ]
     indices, cosines = (

@@ -20,6 +20,7 @@ import numpy as np
 
 from embaudit.core.checked import Floats, Indices, Matrix
 from embaudit.core.parallel import row_blocks
+from embaudit.core.ties import TIE
 from embaudit.linalg.intervals import (
     Z95,
     independent_draws,
@@ -27,7 +28,6 @@ from embaudit.linalg.intervals import (
     quantile_ranks,
     wilson_interval,
 )
-from embaudit.linalg.nearest import TIE
 from embaudit.linalg.pairs import n_pairs
 from embaudit.linalg.rows import float64_blocks
 

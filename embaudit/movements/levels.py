@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from embaudit.core.checked import RNG, Floats, as_generator, as_numbers, frozen
 from embaudit.core.results import Result
+from embaudit.core.ties import TIE
 from embaudit.core.words import counted, down, drawn_of
-from embaudit.linalg.nearest import TIE
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_model

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Flags, Indices
 from embaudit.core.plain import Recorded
+from embaudit.core.ties import TIE
 from embaudit.errors import must_be
 from embaudit.linalg.intervals import wilson_interval
-from embaudit.linalg.nearest import TIE, NeighbourLists, neighbours
+from embaudit.linalg.nearest import NeighbourLists, neighbours
 from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import FactorModel, SideName
 from embaudit.movements.twins import twins

@@ -28,10 +28,11 @@ from embaudit.core.checked import (
 from embaudit.core.deferred import pd
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.results import Drawn, Picture
+from embaudit.core.ties import TIE
 from embaudit.core.words import at_least, percent
 from embaudit.errors import must_be
 from embaudit.gauges import Affine, Translation
-from embaudit.linalg.nearest import TIE, NeighbourLists, neighbours
+from embaudit.linalg.nearest import NeighbourLists, neighbours
 from embaudit.linalg.rows import row_norms, unit_rows
 from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_model

@@ -22,6 +22,7 @@ from embaudit.auditing.heads import HeadReport
 from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts, shifted_sides
 from embaudit.auditing.wording import in_titles, is_alone, seen_of, worded_for
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel
+from embaudit.core.ties import TIE, first_best
 from embaudit.core.words import (
     at_least,
     counted,
@@ -488,8 +489,10 @@ def _largest(
         for made, record in evidence.visits(role)
         if not np.isnan(figure(record))
     ]
-    value, made = max(figures, key=lambda each: each[0], default=(np.nan, None))
-    if made is None or value <= ROUNDING:
+    if not figures:
+        return _Most(np.nan)
+    value, made = first_best(figures, lambda each: each[0], TIE)
+    if value <= ROUNDING:
         return _Most(value)
     shift = f", {in_typical_rows(made.shift_in(evidence.model))}" if made.shift else ""
     # No gauge makes some models, which have no κ.

@@ -27,6 +27,7 @@ from embaudit.canonical.form import at_exponent
 from embaudit.canonical.position import log_condition
 from embaudit.core.checked import Floats, Indices
 from embaudit.core.plain import record
+from embaudit.core.ties import first_best, largest_first
 from embaudit.core.words import counted, cut, drawn_of
 from embaudit.linalg.nearest import neighbours
 from embaudit.model import OPPOSITE, Equivalence, FactorModel, SideName, Softmax
@@ -301,9 +302,9 @@ class Pad:
         # Without a mean row the first direction is that of the largest spread.
         along = centre / mean if mean else spread[0]
         # Of the two directions of largest spread, one is far from the mean row; its part across that is the second.
-        across = max(
-            (each - (each @ along) * along for each in spread[:2]),
-            key=lambda each: float(np.linalg.norm(each)),
+        across = first_best(
+            [each - (each @ along) * along for each in spread[:2]],
+            lambda each: float(np.linalg.norm(each)),
         )
         # In one dimension nothing lies across, and the zeros stay.
         across /= np.linalg.norm(across) or 1.0
@@ -519,7 +520,7 @@ def chosen_rows(
     alone = twins(model, role=role).first == np.arange(len(side))
     able = side.eligible_rows[(alone & (side.norms > 0))[side.eligible_rows]]
     # Chosen by weight, then put back in the order of the model.
-    return np.sort(able[np.argsort(-weight[able], kind="stable")[:most]])
+    return np.sort(able[largest_first(weight[able])[:most]])
 
 
 def _shows(
@@ -550,13 +551,10 @@ def _first(
     some: FactorModel, side: SideName, family: Family, n: int
 ) -> tuple[int, int]:
     """Choose a well-known row whose neighbours change most at the far end of a family, and one of those that go."""
-    weight = (
-        some.side(side).norms
-        if some.side(side).counts is None
-        else some.side(side).counts
-    )
+    counts = some.side(side).counts
+    weight = some.side(side).norms if counts is None else counts
     # Among rows that a reader is likely to know: those with most interactions, or the longest.
-    queries = np.sort(np.argsort(-np.asarray(weight), kind="stable")[:FIRST])
+    queries = np.sort(largest_first(weight)[:FIRST])
     # The end further from where the slider starts, as lists are likely to change most there.
     far_end = 0.0 if family.start > family.high - family.start else family.high
     far = family.rows * np.exp(family.step * (far_end - family.origin))

@@ -21,6 +21,7 @@ from embaudit.core.checked import (
     require_one_of,
 )
 from embaudit.core.deferred import pd
+from embaudit.core.ties import TIE, largest_first
 from embaudit.core.words import counted, cut, visible
 from embaudit.errors import must_be
 from embaudit.linalg.pairs import draw_pairs
@@ -412,7 +413,7 @@ class BlockDisplay(TableDisplay):
         """Take the blocks that have a weight, the highest cosine first."""
         # A block without weight would be a bar without width.
         weighted = np.flatnonzero(blocks.weights > 0)
-        order = weighted[np.argsort(-blocks.cosines[weighted], kind="stable")]
+        order = weighted[largest_first(blocks.cosines[weighted], TIE)]
         names = {"name": blocks.names[order]} if len(order) <= cls.MAX_NAMES else {}
         columns = {
             **names,

@@ -22,6 +22,7 @@ from embaudit.canonical.identified import prediction_view
 from embaudit.canonical.row_span import span_basis, turned
 from embaudit.core.checked import RNG, Floats, Indices, as_count, as_generator, as_list
 from embaudit.core.deferred import pd
+from embaudit.core.ties import TIE, first_best, largest_first
 from embaudit.core.words import counted, cut, nearest_to, two_decimals
 from embaudit.errors import InputError, must_be
 from embaudit.evaluation.truth import labels_in
@@ -154,7 +155,9 @@ def select_rows(
             sorted(set(first), key=lambda each: (not each, *_value(each)))
         )
     }
-    order = np.lexsort((-weights[rows], np.array([place[group] for group in first])))
+    heaviest = largest_first(weights[rows])
+    places = np.array([place[group] for group in first])
+    order = heaviest[np.argsort(places[heaviest], kind="stable")]
     by = (
         "group (the first label of each)"
         if any(len(each) > 1 for each in labels)
@@ -524,7 +527,7 @@ class _PanelMaker:
                 )
             stored = self.cosines(self.model.factors(self.side))
             name, among = (
-                max(candidates, key=partial(self._mean_change, stored)),
+                first_best(candidates, partial(self._mean_change, stored), TIE),
                 f", furthest of {len(candidates)}",
             )
         # That predictions stay is measured for each model shown, against rounding that its stretch amplifies.

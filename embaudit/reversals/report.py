@@ -16,6 +16,7 @@ from embaudit.core.checked import Flags, Floats, as_count
 from embaudit.core.deferred import pd
 from embaudit.core.plain import Recorded
 from embaudit.core.results import Drawn, Picture
+from embaudit.core.ties import exceeds, reaches
 from embaudit.core.words import counted, percent
 from embaudit.reversals.statistics import Association, GroupMoments
 
@@ -171,14 +172,15 @@ class Grouping(Recorded):
         pooled, within = self.pooled.r, self.within.r
         if math.isnan(within) or self.votes.sum() < 2:
             return ReversalKind.UNDECIDED
-        opposed = pooled * within < 0
+        are_clear = exceeds(abs(pooled), 0) and exceeds(abs(within), 0)
+        opposed = are_clear and pooled * within < 0
         if opposed and self.share_reversed == 1:
             return ReversalKind.REVERSAL
         if opposed and self.share_reversed >= 0.5:
             return ReversalKind.PARTIAL
-        if abs(within) <= FADED * abs(pooled) and not self.pooled.p > self.alpha:
+        if reaches(FADED * abs(pooled), abs(within)) and not self.pooled.p > self.alpha:
             return ReversalKind.VANISHING
-        if abs(pooled) <= FADED * abs(within) and not self.within.p > self.alpha:
+        if reaches(FADED * abs(within), abs(pooled)) and not self.within.p > self.alpha:
             return ReversalKind.MASKED
         return ReversalKind.NONE
 

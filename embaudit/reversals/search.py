@@ -20,6 +20,7 @@ from embaudit.core.checked import (
 )
 from embaudit.core.deferred import pd
 from embaudit.core.progress import track
+from embaudit.core.ties import TIE, largest_first
 from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
 from embaudit.io.tables.columns import read_frame
@@ -122,15 +123,16 @@ def _ranked(groupings: list[Grouping]) -> tuple[Grouping, ...]:
     ]
     # Kinds are listed from the strongest on; of two groupings that do the same, that of fewer columns explains it.
     kinds = list(ReversalKind)
+    by_effect = [tested[i] for i in largest_first([abs(g.effect) for g in tested], TIE)]
+    # The sort is stable: groupings that do the same stay in the order of their effect.
     return tuple(
         sorted(
-            tested,
+            by_effect,
             key=lambda g: (
                 not g.is_finding,
                 not g.is_significant,
                 kinds.index(g.kind),
                 len(g.columns),
-                -abs(g.effect),
             ),
         )
     )

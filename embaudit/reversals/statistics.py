@@ -20,13 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats
+from embaudit.core.ties import TIE
 
 WORK = 2**21
 """Permuted entries held at a time."""
 LARGE = 5_000
 """Rows above which the normal limit stands for shuffling."""
-TIE = 1e-12
-"""Permutations this close to the data count as equal to it: they differ by the order of summation."""
 
 
 def correlation(

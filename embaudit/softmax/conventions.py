@@ -15,6 +15,7 @@ import numpy as np
 from embaudit.canonical import identified_factors
 from embaudit.core.checked import Floats, Indices, Matrix, Vector
 from embaudit.core.plain import Recorded
+from embaudit.core.ties import first_best
 from embaudit.errors import InputError, must_be
 from embaudit.gauges import Gauge
 from embaudit.linalg.mapped import Mapped
@@ -306,7 +307,7 @@ class NormEvidence(Recorded):
     @property
     def furthest(self) -> ConventionDistance:
         """The two conventions between which most labels get another nearest one."""
-        return max(self.apart, key=lambda distance: distance.nearest.share)
+        return first_best(self.apart, lambda distance: distance.nearest.share)
 
     @property
     def verified(self) -> bool:

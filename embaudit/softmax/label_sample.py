@@ -20,6 +20,7 @@ from embaudit.core.checked import (
     is_integer,
 )
 from embaudit.core.parallel import parallel_map, row_blocks
+from embaudit.core.ties import TIE, first_largest
 from embaudit.errors import must_be
 from embaudit.linalg.moments import Moments
 from embaudit.linalg.nearest import neighbours
@@ -254,18 +255,14 @@ def _nearest_pair(x: Matrix, below: float) -> tuple[int, int] | None:
     n, most = 2, len(x) - 1
     while True:
         nearest = neighbours(x, min(n, most))
-        cosines = np.where(nearest.cosines < below, nearest.cosines, -np.inf)
+        cosines = np.where(nearest.cosines < below - TIE, nearest.cosines, -np.inf)
         # A list full of larger cosines does not tell the one sought.
         if n >= most or np.isfinite(cosines.max(axis=1)).all():
             break
         n *= 4
-    row, column = np.unravel_index(int(np.argmax(cosines)), cosines.shape)
+    row, column = divmod(first_largest(cosines.ravel(), TIE), cosines.shape[1])
     other = int(nearest.indices[row, column])
-    return (
-        (min(int(row), other), max(int(row), other))
-        if np.isfinite(cosines).any()
-        else None
-    )
+    return (min(row, other), max(row, other)) if np.isfinite(cosines).any() else None
 
 
 def _are_away(x: Matrix, norms: Vector, mean: Vector) -> Flags:

@@ -8,6 +8,7 @@ import numpy as np
 
 from embaudit.core.checked import Floats, Indices, Vector
 from embaudit.core.parallel import parallel_map, row_blocks
+from embaudit.core.ties import TIE, largest_first
 from embaudit.linalg.nearest import list_length, neighbours
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.linalg.transformed_rows import Rows, with_shift
@@ -107,7 +108,8 @@ def _summary(
     """Summarise the shortest shifts of all pairs to one target, with the easiest and the hardest pairs."""
     # Equal rows need an infinite shift for anything but a cosine of 1: counted apart, in no quantile.
     movable = np.flatnonzero(np.isfinite(shifts))
-    order = movable[np.argsort(shifts[movable], kind="stable")]
+    easiest = movable[largest_first(-shifts[movable])]
+    hardest = movable[largest_first(shifts[movable])]
     names = panel.model.names("right").astype(str)
 
     def shown(which: Indices) -> tuple[PairShift, ...]:
@@ -127,9 +129,9 @@ def _summary(
         quantiles={level: float(np.quantile(reached, level)) for level in QUANTILES}
         if len(movable)
         else {},
-        within_one=float(np.mean(reached <= 1)) if len(movable) else 0.0,
-        easiest=shown(order[:N_SHOWN]),
-        hardest=shown(order[::-1][:N_SHOWN]),
+        within_one=float(np.mean(reached <= 1 + TIE)) if len(movable) else 0.0,
+        easiest=shown(easiest[:N_SHOWN]),
+        hardest=shown(hardest[:N_SHOWN]),
     )
 
 

@@ -38,6 +38,7 @@ from embaudit.core.checked import (
     require_one_of,
 )
 from embaudit.core.parallel import one_blas_thread, parallel_map, row_blocks
+from embaudit.core.ties import first_largest
 from embaudit.errors import must_be
 from embaudit.linalg.rows import in_order, triangular_factor
 
@@ -617,9 +618,11 @@ def zero_below(shape: tuple[int, ...], largest: float) -> float:
 
 def _positive_signs(right: NDArray[Any]) -> NDArray[Any]:
     """Turn each vector so that its entry of largest magnitude (the first of equals) is positive."""
-    magnitude = np.abs(right)
-    # Equal up to rounding counts as equal, or the sign would depend on the route.
-    leading = (magnitude >= magnitude.max(axis=0) * (1 - 1e-6)).argmax(axis=0)
+    # Singular vectors that the Krylov route computed agree with exact ones to about 1e-6.
+    leading = [
+        first_largest(column, tolerance=1e-6 * column.max())
+        for column in np.abs(right).T
+    ]
     return right * np.where(right[leading, np.arange(right.shape[1])] < 0, -1.0, 1.0)
 
 

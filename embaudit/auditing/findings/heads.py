@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from embaudit.auditing.finding import Finding, Kind
 from embaudit.auditing.findings.writing import MOVES, finding, is_effect, template
+from embaudit.core.ties import exceeds, reaches
 from embaudit.core.words import (
     FEW,
     counted,
@@ -42,7 +43,7 @@ def decides_neighbours(head: HeadReport) -> bool:
 def origin_matters(head: HeadReport) -> bool:
     """Check that removing the mean row changes nearest labels or cosines noticeably."""
     return head.origin_is_free and (
-        decides_neighbours(head) or head.centred.movement.mean_abs >= MOVES
+        decides_neighbours(head) or reaches(head.centred.movement.mean_abs, MOVES)
     )
 
 
@@ -77,7 +78,7 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
         "labels": "labels asked" if few else examined_labels(head),
     }
     if not origin_matters(head):
-        near = ["near"] * (head.offset > CENTRED)
+        near = ["near"] * exceeds(head.offset, CENTRED)
         yield finding(
             "origin",
             evidence,
@@ -109,7 +110,7 @@ def undeclared_mean(evidence: Evidence) -> Iterator[Finding]:
     if (
         head is None
         or not head.origin_is_free
-        or head.offset <= DECAYED
+        or not exceeds(head.offset, DECAYED)
         or law is None
         or law.name not in DECAYING
     ):

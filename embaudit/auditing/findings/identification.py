@@ -16,6 +16,7 @@ from embaudit.auditing.findings.writing import (
 )
 from embaudit.auditing.wording import is_alone, worded_for
 from embaudit.canonical.quadratic_forms import LARGEST_SHOWN
+from embaudit.core.ties import reaches
 from embaudit.core.words import percent
 from embaudit.model import Equivalence, FactorModel
 from embaudit.model.objectives import (
@@ -190,19 +191,21 @@ def penalty(evidence: Evidence) -> Iterator[Finding]:
     model, form = evidence.model, evidence.penalty
     for movement in () if form is None else form.movement:
         changed = 1 - movement.top_n_overlap if movement.top_n else float("nan")
-        if not (is_effect(changed, movement.n_lists) or movement.mean_abs >= MOVES):
+        if not (
+            is_effect(changed, movement.n_lists) or reaches(movement.mean_abs, MOVES)
+        ):
             continue
         assert form is not None
         law = known_objective(model.objective)
         assert law is not None
         # Early stopping leaves trained models a little off; far off, the penalty did not choose these rows.
-        far = changed >= FAR and is_effect(changed, movement.n_lists)
+        far = reaches(changed, FAR) and is_effect(changed, movement.n_lists)
         yield finding(
             "EMB104",
             evidence,
             *["cosines"] * (not is_effect(changed, movement.n_lists)),
             role=movement.role,
-            value=changed if changed >= CHANGED else movement.mean_abs,
+            value=changed if reaches(changed, CHANGED) else movement.mean_abs,
             severity=Severity.ISSUE if far else Severity.TIP,
             law=template("EMB104", f"law_{law.name}"),
             counted=""

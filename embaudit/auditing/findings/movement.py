@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import embaudit.auditing.limits as budget
 from embaudit.auditing.finding import Finding, Scope
 from embaudit.auditing.findings.writing import finding, template
+from embaudit.core.ties import TIE, first_best
 from embaudit.core.words import (
     at_least,
     counted,
@@ -40,7 +41,7 @@ def moved(evidence: Evidence) -> Iterator[Finding]:
         if not visits:
             continue
         # By the mean: the largest change is that of a single pair.
-        equal, record = max(visits, key=lambda visit: visit[1].mean_abs)
+        equal, record = first_best(visits, lambda visit: visit[1].mean_abs, TIE)
         among = (
             ""
             if record.exact

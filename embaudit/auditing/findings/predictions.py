@@ -13,6 +13,7 @@ from embaudit.auditing.findings.writing import MOVES, finding, is_effect, templa
 from embaudit.auditing.wording import is_alone
 from embaudit.canonical import hidden_biases
 from embaudit.canonical.row_span import reached_space
+from embaudit.core.ties import first_best, reaches
 from embaudit.core.words import counted, drawn_of, percent
 from embaudit.model import OPPOSITE, Softmax
 from embaudit.movements import Movement
@@ -53,7 +54,7 @@ def predictions_moved(evidence: Evidence) -> Iterator[Finding]:
     change = evidence.score_change
     if change is None:
         return
-    if change.correlation < SAME:
+    if not reaches(change.correlation, SAME):
         rows = f"scores of {change.n_rows} and {change.n_columns} sampled rows"
         what = rows.capitalize()
         yield finding(
@@ -92,7 +93,9 @@ def check_failed(evidence: Evidence) -> Iterator[Finding]:
     """Name the first equivalent model whose predictions are others; of a head, the one furthest off (EMB001)."""
     head = evidence.head
     if head is not None and not head.verified:
-        worst = max(head.verifiable, key=lambda other: other.change / other.tolerance)
+        worst = first_best(
+            head.verifiable, lambda other: other.change / other.tolerance
+        )
         changed = f"a probability changed by {worst.change:.2g} of itself"
         yield _failed(evidence, worst.name, changed, worst.change, worst.tolerance)
         return
@@ -102,8 +105,8 @@ def check_failed(evidence: Evidence) -> Iterator[Finding]:
         if not record.ok
     ]
     if evidence.norm is not None and not evidence.norm.verified:
-        furthest = max(
-            evidence.norm.drift, key=lambda change: change.max_abs / change.tolerance
+        furthest = first_best(
+            evidence.norm.drift, lambda change: change.max_abs / change.tolerance
         )
         failed.append(("another form of the final norm", furthest))
     for name, record in failed[:1]:
@@ -149,7 +152,7 @@ def compared(evidence: Evidence) -> Iterator[Finding]:
 def predicted(evidence: Evidence) -> Iterator[Finding]:
     """Compare the cosines and lists of each side with those of what is predicted."""
     for record in () if evidence.predicted is None else evidence.predicted.movement:
-        near = "cosines_near" if record.mean_abs < MOVES else "cosines_differ"
+        near = "cosines_differ" if reaches(record.mean_abs, MOVES) else "cosines_near"
         code = "cosines_agree" if record.max_abs <= SEEN else near
         value = record.max_abs if code == "cosines_agree" else record.mean_abs
         yield finding(code, evidence, role=record.role, value=value)
@@ -175,7 +178,7 @@ def unseen_directions(evidence: Evidence) -> Iterator[Finding]:
     """Report components in directions that the other side does not have, by what they do to cosines (EMB203)."""
     model, equivalence = evidence.model, evidence.equivalence
     for record in evidence.unseen:
-        if record.mean_abs < ALIKE and record.max_abs < MOVES:
+        if not (reaches(record.mean_abs, ALIKE) or reaches(record.max_abs, MOVES)):
             continue
         side = model.side_name(record.role)
         other = OPPOSITE[side]
@@ -192,7 +195,7 @@ def unseen_directions(evidence: Evidence) -> Iterator[Finding]:
             evidence,
             role=record.role,
             value=changed if lists else record.mean_abs,
-            severity=Severity.ISSUE if lists or record.mean_abs >= MOVES else Severity.TIP,
+            severity=Severity.ISSUE if lists or reaches(record.mean_abs, MOVES) else Severity.TIP,
             **names | {
                 "effect": effect,
                 "unseen": unseen,

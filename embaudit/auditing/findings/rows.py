@@ -11,6 +11,7 @@ from embaudit.auditing.findings.heads import origin_matters
 from embaudit.auditing.findings.writing import finding, is_effect, template
 from embaudit.auditing.wording import is_alone, names_of
 from embaudit.canonical.position import MEANINGS
+from embaudit.core.ties import reaches
 from embaudit.core.words import counted, percent, row_called
 from embaudit.model import Equivalence, FactorModel, SideName, Softmax
 
@@ -50,9 +51,9 @@ def copies(evidence: Evidence) -> Iterator[Finding]:
         twins = traits.twins
         # The lower end of the interval decides, so that a sampled share is reported only where it surely reaches the
         # threshold.
-        if twins is None or twins.ci_low < evidence.thresholds["copies"]:
+        if twins is None or not reaches(twins.ci_low, evidence.thresholds["copies"]):
             continue
-        many = twins.ci_low >= evidence.thresholds["many-copies"]
+        many = reaches(twins.ci_low, evidence.thresholds["many-copies"])
         why = template("EMB401", "why", _origin_of_copies(evidence.model, traits.role))
         yield finding(
             "EMB401",
@@ -85,7 +86,7 @@ def common_direction(evidence: Evidence) -> Iterator[Finding]:
         )
         if (
             shared is None
-            or not shared.mean_cosine >= evidence.thresholds["common-direction"]
+            or not reaches(shared.mean_cosine, evidence.thresholds["common-direction"])
             or told
         ):
             continue
@@ -121,7 +122,7 @@ def hubs(evidence: Evidence) -> Iterator[Finding]:
     model = evidence.model if evidence.head is None else evidence.head.model
     for traits in evidence.traits:
         counts = traits.hubs
-        if counts is None or counts.filled < evidence.thresholds["hubs"]:
+        if counts is None or not reaches(counts.filled, evidence.thresholds["hubs"]):
             continue
         title, names = model.title(traits.role), model.names(traits.role)
         called = partial(row_called, model.row_title(traits.role))

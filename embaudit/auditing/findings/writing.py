@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
 from embaudit.auditing.texts import CODES, SAYS
 from embaudit.auditing.wording import names_of
+from embaudit.core.ties import exceeds, reaches
 from embaudit.gauges import Gauge
 from embaudit.model import Role
 
@@ -29,7 +30,7 @@ def is_effect(share: float, n_lists: int) -> bool:
     >>> is_effect(0.1, 10), is_effect(0.1, 100), is_effect(0.01, 1000), is_effect(float("nan"), 0)
     (False, True, False, False)
     """
-    return share >= CHANGED and share * n_lists > HANDFUL
+    return reaches(share, CHANGED) and exceeds(share * n_lists, HANDFUL)
 
 
 def template(code: str, name: str, *variants: str) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, Indices
+from embaudit.core.ties import first_largest
 from embaudit.errors import InputError, must_be
 from embaudit.io.intake import Contents
 from embaudit.io.readers.layout import two_labels
@@ -96,7 +97,8 @@ class LiveModel:
             gaps = np.where(is_number, np.abs(ways - theirs), np.inf)
         if (gaps.max(axis=1) <= allowed).any():
             return
-        k = int(np.argmax(gaps[0]))
+        # Deviations that differ by less than the allowed error count as equal.
+        k = first_largest(gaps[0], tolerance=allowed)
         raise InputError(
             f"the scores read from {name} must be its own; got {ways[0, k]:.6g} where its {self.method} says "
             f"{theirs[k]:.6g} (row {left[k]} of the left side, row {right[k]} of the right); it does more than "
