@@ -56,7 +56,7 @@ def brute_force(
         }, cosine(x, y)
 
 
-def test_the_seed_example_to_the_last_digit() -> None:
+def test_blocks_of_cosine_1_can_have_a_global_cosine_of_3_over_root_10() -> None:
     result = block_cosines([1, 1], [1, 2])
     with mpmath.workdps(50):
         exact = float(3 / mpmath.sqrt(10))
@@ -67,7 +67,7 @@ def test_the_seed_example_to_the_last_digit() -> None:
     assert result.bounds[0] == pytest.approx(exact, abs=1e-15)
 
 
-def test_a_vector_is_one_row() -> None:
+def test_cut_by_rows_a_vector_is_one_block() -> None:
     x = {"w": np.array([[1.0, 2.0], [3.0, 4.0]]), "b": np.array([1.0, 2.0, 3.0])}
     for cut, names in (("rows", ["w[0]", "w[1]", "b"]), ("tensors", ["w", "b"])):
         found = block_cosines(x, x, cut)
@@ -75,7 +75,7 @@ def test_a_vector_is_one_row() -> None:
 
 
 @given(cut_vectors())
-def test_cosines_are_those_of_the_definition(
+def test_local_and_global_cosines_agree_with_their_definition(
     case: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> None:
     x, y, labels = case
@@ -89,7 +89,7 @@ def test_cosines_are_those_of_the_definition(
 
 
 @given(cut_vectors())
-def test_identity_bounds_and_gaps(
+def test_contributions_add_up_to_the_global_cosine_within_its_bounds(
     case: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> None:
     x, y, labels = case

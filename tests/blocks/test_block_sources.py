@@ -41,7 +41,9 @@ def pair() -> tuple[Arrays, Arrays]:
     return make_pair(40)
 
 
-def test_patterns_join_tensors(pair: tuple[Arrays, Arrays]) -> None:
+def test_a_pattern_of_names_joins_tensors_to_one_block(
+    pair: tuple[Arrays, Arrays],
+) -> None:
     for blocks in ("emb*, conv", ["emb*", "conv"]):
         result = block_cosines(*pair, blocks)
         assert result.names[range(3)] == ["emb*", "conv", "other"]
@@ -148,7 +150,9 @@ def test_bfloat16_files(pair: tuple[Arrays, Arrays], tmp_path: Path) -> None:
     assert result.notes == ("5 tensors are bfloat16 in x and float32 in y",)
 
 
-def test_shards_and_npy(pair: tuple[Arrays, Arrays], tmp_path: Path) -> None:
+def test_sharded_checkpoints_and_npy_files_are_read(
+    pair: tuple[Arrays, Arrays], tmp_path: Path
+) -> None:
     x, y = pair
     homes = {name: f"part-{i % 2}.safetensors" for i, name in enumerate(x)}
     for file in set(homes.values()):

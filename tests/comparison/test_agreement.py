@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from inspect import signature
-
 import numpy as np
 import pytest
 
@@ -20,13 +17,7 @@ def everyone(n):
     )
 
 
-def test_what_agrees_and_by_how_much():
-    module = import_module("embaudit.comparison.agreement")
-    assert (
-        module.ROWS,
-        module.COLUMNS,
-        signature(agreement).parameters["top_n"].default,
-    ) == (512, 20_000, 10)
+def test_distances_of_scores_rankings_and_correlations_of_a_model_of_five_rows_by_hand():
     one = FactorModel.from_user_item(np.eye(2), np.array([[1.0, 0], [0, 1], [2, 1]]))
     two = one.replace(right=np.array([[1.0, 0], [0, 1], [2, 2]]))
     users, items = everyone(2), everyone(3)
@@ -48,7 +39,7 @@ def test_what_agrees_and_by_how_much():
 
 @pytest.mark.parametrize(("gap", "same"), [(0.9e-5, True), (1.1e-5, False)])
 @pytest.mark.parametrize("link", ["identity", "softmax", "ranking"])
-def test_models_agree_up_to_what_float32_leaves(gap, same, link):
+def test_models_agree_if_predictions_differ_by_less_than_1e_5(gap, same, link):
     draw = np.random.default_rng(0)
     p, q = draw.standard_normal((9, 3)), draw.standard_normal((8, 3))
     q -= q.mean(axis=0)
@@ -70,7 +61,7 @@ def test_models_agree_up_to_what_float32_leaves(gap, same, link):
     assert found.same == same
 
 
-def test_what_must_agree_depends_on_what_is_predicted():
+def test_agreement_is_judged_at_the_level_that_the_link_predicts():
     """A shift of items moves scores and no probability; the size of an old inversion counts, not that of a new one."""
     draw = np.random.default_rng(0)
     p, q = draw.standard_normal((2, 9, 3))
@@ -88,7 +79,7 @@ def test_what_must_agree_depends_on_what_is_predicted():
 
 
 @pytest.mark.parametrize("by", ["cosine", "dot"])
-def test_rows_of_one_table_are_not_their_own_neighbours(by):
+def test_a_row_is_not_its_own_neighbour_when_vectors_are_compared(by):
     draw = np.random.default_rng(5)
     one, two = draw.standard_normal((2, 60, 8))
     two[:40] += one[:40]

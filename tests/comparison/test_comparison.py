@@ -87,7 +87,7 @@ def test_an_exact_gauge_is_recovered_by_its_group_and_rejected_by_smaller_ones(
     sides=st.sampled_from(["left", "right", "both"]),
 )
 @settings(max_examples=20)
-def test_a_fit_is_the_best_of_its_group(seed, group, sides):
+def test_a_fitted_gauge_is_the_best_of_its_group(seed, group, sides):
     """Against a numerical optimiser that starts at the fit and at the identity, on noisy rows."""
     draw = np.random.default_rng(seed)
     k = 2
@@ -271,7 +271,7 @@ def different_predictions():
 
 @pytest.mark.parametrize("name", different_predictions())
 @pytest.mark.parametrize("roles", [None, ["right"]])
-def test_models_that_predict_otherwise_are_never_called_the_same(name, roles):
+def test_models_with_different_predictions_are_never_called_the_same(name, roles):
     found = compare(*different_predictions()[name], roles=roles)
     assert not found.agreement.same
     assert not found.explained
@@ -285,7 +285,7 @@ def test_models_that_predict_otherwise_are_never_called_the_same(name, roles):
     parts_add_up(found)
 
 
-def test_a_gauge_that_moves_lists_and_brings_none_nearer_is_no_reason():
+def test_users_are_not_explained_by_a_gauge_that_brings_only_items_nearer():
     """The items differ by a scale for each dimension, the users by noise, which their gauge does not take away."""
     p, q = pair()
     found = compare(
@@ -302,7 +302,7 @@ def test_a_gauge_that_moves_lists_and_brings_none_nearer_is_no_reason():
 
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("first", [False, True])
-def test_what_no_prediction_sees_is_neither_learned_nor_a_gauge(turned, first):
+def test_change_in_dimensions_that_no_prediction_sees_counts_as_unseen(turned, first):
     p, q = pair()
     noise = np.random.default_rng(3).standard_normal((80, 1))
     wide = user_item(np.column_stack([p, np.zeros(100)]), np.column_stack([q, noise]))
@@ -391,9 +391,7 @@ CASES = [
     ("one", "two", "says", "too_few"),
     [(*case, at < 5) for at, case in enumerate(CASES)],
 )
-def test_rows_too_few_for_their_dimensions_tell_nothing_about_a_gauge(
-    one, two, says, too_few
-):
+def test_no_gauge_is_claimed_for_fewer_rows_than_dimensions(one, two, says, too_few):
     found = compare(one, two)
     text, shown = found.explain(), str(summary_grid(found))
     assert says in text
@@ -424,7 +422,7 @@ def test_rows_too_few_for_their_dimensions_tell_nothing_about_a_gauge(
     assert (told["changes"][0]["mean_abs_gauge"] is None) == too_few
 
 
-def test_a_shift_is_a_gauge_where_a_bias_or_the_link_absorbs_it():
+def test_a_shift_counts_as_a_gauge_only_if_a_bias_or_the_link_absorbs_it():
     p, q = pair()
     shifted = [
         [user_item(p, x, link=link) for x in (q, q + 2)]

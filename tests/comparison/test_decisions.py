@@ -38,7 +38,7 @@ def shuffled():
     return ea.compare(model(), model(right=ITEMS[DRAW.permutation(len(ITEMS))]))
 
 
-def test_a_gauge_moves_lists_by_cosine_and_none_by_prediction_cosine(gauged):
+def test_a_gauge_changes_lists_by_cosine_but_none_by_prediction_cosine(gauged):
     for change in gauged.changes.values():
         assert change.predicted_kept == 1
         assert change.neighbour_shares["kept"] < 0.8
@@ -50,7 +50,7 @@ def test_a_gauge_moves_lists_by_cosine_and_none_by_prediction_cosine(gauged):
     }
 
 
-def test_lists_are_those_among_all_rows():
+def test_kept_shares_of_lists_agree_with_brute_force_over_all_rows():
     """Against brute force: the nearest rows, and the nearest columns of the score matrix."""
     other = model(
         USERS + 0.5 * DRAW.normal(size=USERS.shape),
@@ -111,7 +111,7 @@ def test_rows_that_are_duplicates_in_both_models_count_once():
         assert ea.compare(*pair, roles=["right"]).changes["right"].n_duplicates == 0
 
 
-def test_a_side_has_the_same_numbers_where_the_other_is_not_loaded():
+def test_a_side_has_the_same_numbers_whether_the_other_is_reported_or_not():
     other = model(right=ITEMS + 0.2 * DRAW.normal(size=ITEMS.shape))
     both = ea.compare(model(), other)
     alone = ea.compare(
@@ -126,7 +126,7 @@ def test_a_side_has_the_same_numbers_where_the_other_is_not_loaded():
         )
 
 
-def test_no_threshold_is_carried_over_from_a_handful_of_pairs():
+def test_thresholds_are_carried_over_only_from_twenty_pairs_on():
     x = np.random.default_rng(2).normal(size=(40, 30))
     assert thresholds(x, x, np.arange(40) % 20, np.random.default_rng(0)) == ()
     some = x[:, :4]
@@ -138,7 +138,7 @@ def test_no_threshold_is_carried_over_from_a_handful_of_pairs():
     assert all(20 <= share * 780 <= 760 for share in shares)
 
 
-def test_vectors_that_changed_places_are_named(shuffled, gauged, nudged):
+def test_shuffled_vectors_are_reported(shuffled, gauged, nudged):
     change = shuffled.changes["right"]
     assert change.n_displaced > 140
     assert (
@@ -175,7 +175,7 @@ def test_vectors_that_changed_places_are_named(shuffled, gauged, nudged):
         assert text in ea.compare(model(), other).explain().split(" Yet ")[1]
 
 
-def test_a_gate_writes_a_value_below_its_limit(tmp_path, embaudit):
+def test_a_gate_reports_the_value_that_is_below_its_limit(tmp_path, embaudit):
     save(model(), tmp_path / "a.npz")
     save(Gauge.diagonal([9.0, 1.0, 0.2, 1.0]).act(model()), tmp_path / "b.npz")
     files = (tmp_path / "a.npz", tmp_path / "b.npz")
@@ -193,7 +193,7 @@ def test_a_gate_writes_a_value_below_its_limit(tmp_path, embaudit):
 
 
 @pytest.mark.parametrize("n", [-1, 10, 100_000, 2.0, True])
-def test_lists_as_long_as_there_are_rows_are_refused(n):
+def test_neighbour_lists_must_be_shorter_than_the_number_of_rows(n):
     head = ea.FactorModel.from_softmax(np.random.default_rng(0).normal(size=(10, 6)))
     runs = (ea.audit, ea.head_report, lambda head, **n: ea.compare(head, head, **n))
     for run in (*runs, lambda head, **n: ea.movement(head, head, **n)):
@@ -204,7 +204,7 @@ def test_lists_as_long_as_there_are_rows_are_refused(n):
             run(head, n_neighbours=n)
 
 
-def test_duplicates_carry_no_threshold_over():
+def test_thresholds_of_many_duplicates_keep_their_share_of_pairs():
     rng = np.random.default_rng(0)
     before, few = rng.normal(size=(400, 3)), rng.normal(size=(4, 5))
     after = few[rng.integers(4, size=400)]
@@ -222,7 +222,7 @@ def test_duplicates_carry_no_threshold_over():
 
 @pytest.mark.parametrize("rng", [0, 1])
 @pytest.mark.parametrize("n_inputs", [0, 300])
-def test_all_pairs_of_a_few_rows_are_compared(n_inputs, rng):
+def test_changes_of_few_rows_are_those_of_all_pairs(n_inputs, rng):
     """Against numpy: neither a seed nor the halves of a gauge have a part in the 45 pairs of 10 labels."""
     draw = np.random.default_rng(7)
     heads, inputs = (

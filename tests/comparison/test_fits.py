@@ -19,7 +19,7 @@ from embaudit.model.final_norm import FinalNorm
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_directions_that_neither_side_has_are_no_gauge(seed):
+def test_a_direction_without_rows_is_not_stretched_by_the_fitted_gauge(seed):
     draw = np.random.default_rng(seed)
     plane = np.linalg.qr(draw.standard_normal((3, 3)))[0][:2]
     drawn = {
@@ -32,7 +32,7 @@ def test_directions_that_neither_side_has_are_no_gauge(seed):
     )
 
 
-def test_a_gauge_that_brings_cosines_no_nearer_is_not_kept():
+def test_a_fitted_gauge_that_brings_no_cosine_nearer_is_dropped():
     """A map that the factors need and the cosines do not: a far longer row decides the fit."""
     draw = np.random.default_rng(0)
     x, rows, draws = draw.standard_normal((40, 3)), np.arange(40), {"right": draw}
@@ -83,7 +83,7 @@ def test_a_gauge_that_brings_cosines_no_nearer_is_not_kept():
     )
 
 
-def test_a_head_behind_a_norm_keeps_what_its_shift_adds_to_the_logits():
+def test_a_head_behind_a_norm_keeps_the_part_of_the_shift_in_its_logits():
     draw = np.random.default_rng(0)
     rows, gain, shift, states = (
         draw.standard_normal(size) for size in ((6, 3), 3, 3, (4, 3))
@@ -100,7 +100,7 @@ def test_a_head_behind_a_norm_keeps_what_its_shift_adds_to_the_logits():
 
 
 @pytest.mark.parametrize("forward", [True, False])
-def test_lost_neighbours_are_counted_as_stored_as_seen_and_beside_the_gauged_rows(
+def test_lost_neighbours_are_split_into_unseen_gauge_and_learned_by_brute_force(
     forward,
 ):
     """Against lists looked up by brute force in every version: hidden columns, a stretch, noise, hidden columns."""

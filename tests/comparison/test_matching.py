@@ -21,7 +21,7 @@ def vectors(n=9, k=3, seed=0, **fields):
 NAMED = vectors(ids=list("abcdefghi"))
 
 
-def test_numbers_meet_texts_whichever_model_holds_them():
+def test_ids_that_are_numbers_match_ids_that_are_texts():
     numbers, texts = np.arange(9), [str(i) for i in range(8, -1, -1)]
     for one, two in ((numbers, texts), (texts, numbers)):
         assert match(
@@ -54,7 +54,7 @@ def refused(one, two, role="right", **options):
     return str(error.value)
 
 
-def test_a_join_by_row_is_refused_until_asked_for_and_needs_as_many_rows():
+def test_rows_are_matched_by_order_only_with_by_row_and_equal_numbers_of_rows():
     named, plain = vectors(ids=list("abcdefghi")), random_model(n=9, p=9, k=3)
     assert refused(vectors(), vectors(seed=1), by_row=False).startswith(
         "item ids must be in the first model, to"
@@ -85,7 +85,7 @@ def test_a_join_by_row_is_refused_until_asked_for_and_needs_as_many_rows():
     )
 
 
-def test_row_numbers_are_no_ids_of_another_world():
+def test_row_numbers_do_not_match_ids_of_another_range():
     rows, movies = range(20), [*range(1, 16), 50, 60, 70, 80, 90]
     expected = "got row numbers 0 to 19 in the {} model and ids such as 50 in the {} model; give both the same ids"
     first, second = (
@@ -112,7 +112,7 @@ def test_row_numbers_are_no_ids_of_another_world():
     )
 
 
-def test_less_than_half_is_refused_until_asked_for():
+def test_less_than_half_of_the_rows_in_common_is_refused_without_partial():
     one, half, less = (
         vectors(20, ids=range(5, 25)),
         vectors(20, ids=range(15, 35)),
@@ -138,7 +138,7 @@ def test_less_than_half_is_refused_until_asked_for():
     )
 
 
-def test_one_id_of_two_titles_is_refused():
+def test_one_id_with_two_titles_is_refused():
     ids, names = range(1, 11), [f"Film {i}" for i in range(10)]
 
     def titled(*changed, **fields):

@@ -44,7 +44,7 @@ def match(before, after=None):
     )
 
 
-def test_distances_are_counted_in_steps_of_both_types_in_the_gauge_between_the_norms():
+def test_distances_of_rounded_rows_are_counted_in_quantisation_steps_of_both_files():
     away = np.zeros((40, 2))
     # A step of 0.5 is 2 and 1.5 long in the other norm; one of 0.25 there is added.
     away[0], away[1], away[2] = (2.24, -1.74), (2.26, 0.0), (0.0, -1.76)
@@ -64,7 +64,7 @@ def test_distances_are_counted_in_steps_of_both_types_in_the_gauge_between_the_n
     assert not found.explains
 
 
-def test_the_mean_row_may_differ_where_no_prediction_shows_it():
+def test_rounding_explains_another_mean_row_only_if_no_prediction_shows_it():
     before, after = given(ROWS, None, rounding(0.01)), given(ROWS + AWAY)
     found = rounded(before, after, match(EVERY))
     assert (found.beyond, found.explains, found.kinds, found.condition_number) == (

@@ -60,14 +60,14 @@ def test_blocks_run_in_the_workers_and_their_results_come_in_order():
 
 
 @pytest.mark.usefixtures("elsewhere")
-def test_workers_that_are_killed_end_the_work_in_one_sentence():
+def test_killed_workers_raise_one_clear_error():
     with pytest.raises(
         InputError, match=r"the workers ended before their work was done: .+; check"
     ):
         list(parallel_map(lambda _: os.kill(os.getpid(), signal.SIGKILL), range(40)))
 
 
-def test_an_audit_by_command_is_that_of_threads(cluster, embaudit, tmp_path):
+def test_an_audit_on_a_cluster_is_that_of_threads(cluster, embaudit, tmp_path):
     ea.save(MODEL, "m.npz")
     address, asked = (
         cluster.scheduler_address.removeprefix("tcp://"),
@@ -103,7 +103,7 @@ def test_an_audit_by_command_is_that_of_threads(cluster, embaudit, tmp_path):
         ),
     ],
 )
-def test_who_cannot_work_is_refused_in_a_sentence(options, sentence, embaudit):
+def test_workers_that_cannot_be_reached_are_refused(options, sentence, embaudit):
     ea.save(MODEL, "m.npz")
     result = embaudit("fix", "m.npz", "--out", "v.npz", *options)
     assert (result.code, result.err) == (2, f"embaudit: {sentence}\n")

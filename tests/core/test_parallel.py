@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 import signal
 import sys
@@ -22,6 +21,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import embaudit as ea
 from embaudit.core import parallel
 from embaudit.core.parallel import one_blas_thread, parallel_map
+from embaudit.core.progress import reporting
 from embaudit.errors import InputError
 from embaudit.linalg.moments import moments
 from embaudit.linalg.nearest import neighbours
@@ -103,7 +103,7 @@ def test_one_item_or_one_worker_is_a_plain_loop_on_one_blas_thread(items, worker
     assert found == [(threading.current_thread().name, {1})] * items
 
 
-def test_a_reader_who_stops_leaves_no_thread_and_no_limit():
+def test_stopping_to_read_results_leaves_no_thread_and_no_limit():
     before, begun = host(), []
     with parallel_config(n_jobs=2):
         mapped = parallel_map(begun.append, range(1000))
@@ -113,7 +113,7 @@ def test_a_reader_who_stops_leaves_no_thread_and_no_limit():
     assert len(begun) < 20
 
 
-def test_ctrl_c_stops_the_map_and_leaves_the_host_as_it_was():
+def test_ctrl_c_stops_the_map_and_restores_threads_and_limits():
     # A shell switches the handler off for programs that it runs in the background.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     x, before = DRAW.normal(size=(300, 300)), host()
@@ -132,7 +132,7 @@ def test_ctrl_c_stops_the_map_and_leaves_the_host_as_it_was():
     assert_host_becomes(before)
 
 
-def test_an_audit_leaves_the_host_as_it_was_and_where_it_fails_too(monkeypatch):
+def test_an_audit_restores_threads_and_limits_even_if_it_fails():
     ea.audit(
         MODEL, n_gauges=1, n_starts=1, n_steps=1
     )  # what it imports has filters of its own
@@ -142,18 +142,14 @@ def test_an_audit_leaves_the_host_as_it_was_and_where_it_fails_too(monkeypatch):
 
     def fail(*_):
         raise ZeroDivisionError
+        yield
 
-    monkeypatch.setattr(
-        importlib.import_module("embaudit.movements.movement").MovementProbe,
-        "measure_rows",
-        fail,
-    )
-    with parallel_config(n_jobs=2), pytest.raises(ZeroDivisionError):
+    with parallel_config(n_jobs=2), reporting(fail), pytest.raises(ZeroDivisionError):
         ea.audit(MODEL, n_gauges=1)
     assert_host_becomes(before)
 
 
-def test_the_limit_is_one_inside_and_taken_back_after_several_threads_held_it():
+def test_the_blas_limit_is_one_inside_and_restored_after_several_threads():
     def work():
         for _ in range(20):
             with one_blas_thread(), one_blas_thread():
@@ -230,7 +226,7 @@ def rows_on_disk(tmp_path):
     return tmp_path / "x.npy"
 
 
-def test_digits_are_the_same_with_any_number_of_threads_and_on_loky(rows_on_disk):
+def test_results_are_identical_with_any_number_of_threads_and_on_loky(rows_on_disk):
     with parallel_config(n_jobs=1):
         alone = digits(rows_on_disk)
     for options in ({"n_jobs": 2}, {"n_jobs": 5}, {"backend": "loky", "n_jobs": 2}):
@@ -251,7 +247,7 @@ def test_blocks_elsewhere_have_one_blas_thread_and_read_the_file_themselves(
     assert [value for _, _, value in found] == rows[:8, 0].tolist()
 
 
-def test_a_worker_that_dies_is_told_of_in_a_sentence():
+def test_a_worker_that_dies_raises_one_clear_error():
     with (
         parallel_config(backend="loky", n_jobs=2),
         pytest.raises(

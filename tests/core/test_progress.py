@@ -143,14 +143,14 @@ def test_every_error_of_a_user_is_an_input_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "said"),
+    ("share", "text"),
     [
         (0.0, "0 %"), (0.0001, "0.1 %"), (0.0099, "1.0 %"), (0.01, "1 %"), (0.5, "50 %"), (0.99, "99 %"),
         (0.9901, "99.0 %"), (0.99999, "99.9 %"), (1.0, "100 %"), (np.nan, "–"),
     ],
 )  # fmt: skip
-def test_shares_are_never_rounded_to_all_or_nothing(share, said):
-    assert percent(share) == said
+def test_shares_are_never_rounded_to_all_or_nothing(share, text):
+    assert percent(share) == text
 
 
 def test_a_seed_is_kept_and_no_seed_draws_one():

@@ -42,7 +42,7 @@ def jaccard(a, b):
 @pytest.mark.parametrize(
     "similarity", ["cosine", "dot product", "prediction cosine", "balanced cosine"]
 )
-def test_measures_are_those_of_scikit_learn_and_of_counting(similarity):
+def test_precision_auc_and_ndcg_agree_with_counting_and_scikit_learn(similarity):
     model, n = make(), 3
     found = evaluate_similarities(model, GENRES, n_neighbours=n)
     rows = [i for i, g in enumerate(GENRES) if g]
@@ -77,7 +77,7 @@ def test_measures_are_those_of_scikit_learn_and_of_counting(similarity):
         )
 
 
-def test_the_prediction_cosine_does_not_move_with_the_gauge_and_the_raw_one_does():
+def test_a_gauge_changes_measures_of_the_raw_cosine_but_not_of_the_prediction_cosine():
     draw = np.random.default_rng(0)
     clusters = np.repeat(np.arange(3), 20)
     right = np.eye(3)[clusters] + 0.15 * draw.standard_normal((60, 3))
@@ -104,7 +104,7 @@ def test_the_prediction_cosine_does_not_move_with_the_gauge_and_the_raw_one_does
     )
 
 
-def test_fewer_than_30_queries_decide_nothing():
+def test_fewer_than_30_queries_give_no_verdict():
     draw = np.random.default_rng(0)
     model = FactorModel.from_vectors(draw.standard_normal((40, 3)))
     labels = [f"{i // 2}" if i < 2 * 14 else f"alone {i}" for i in range(40)]
@@ -133,7 +133,7 @@ def test_fewer_than_30_queries_decide_nothing():
         )
 
 
-def test_simulated_clusters_are_found_best_in_the_gauges_that_keep_what_matters():
+def test_the_prediction_cosine_finds_simulated_clusters_better_than_right_whitening():
     data = simulate_interactions(2_000, 300, rng=0)
     model = ProductPenaltyMF(30, alpha=100.0).fit(data.matrix).model(data.matrix)
     found = evaluate_similarities(model, data.clusters, n_queries=200)
@@ -142,7 +142,7 @@ def test_simulated_clusters_are_found_best_in_the_gauges_that_keep_what_matters(
     assert all(value > 0.5 for value in values.values())
 
 
-def test_equal_weight_decay_makes_the_raw_cosine_the_balanced_one():
+def test_after_equal_weight_decay_the_raw_cosine_is_the_balanced_one():
     data = simulate_interactions(800, 100, rng=1)
     model = FactorPenaltyMF(8, alpha=5.0).fit(data.matrix).model(data.matrix)
     found = evaluate_similarities(model, data.clusters)
@@ -151,7 +151,7 @@ def test_equal_weight_decay_makes_the_raw_cosine_the_balanced_one():
     )
 
 
-def test_one_side_and_a_model_of_cosines_have_fewer_similarities():
+def test_vectors_alone_and_models_of_cosines_are_judged_by_fewer_similarities():
     assert set(evaluate_similarities(FactorModel.from_vectors(make().right), GENRES, n_neighbours=3).by_query) == {
         "cosine", "dot product", "centred cosine", "CSLS",
     }  # fmt: skip
@@ -160,7 +160,7 @@ def test_one_side_and_a_model_of_cosines_have_fewer_similarities():
     assert "balanced cosine" not in found.by_query
 
 
-def test_rows_without_direction_are_left_out():
+def test_rows_of_zeros_are_neither_queries_nor_neighbours():
     model = make()
     right = model.right.copy()
     right[0] = 0
@@ -201,7 +201,7 @@ def noise(seed):
     return evaluate_similarities(model, draw.integers(3, size=50), rng=seed)
 
 
-def test_noise_is_seldom_called_a_win():
+def test_random_labels_seldom_give_a_winner():
     """The best of six similarities on random labels: as if chosen beforehand it would win far too often."""
     wins, naive = 0, 0
     for seed in range(100):
@@ -214,7 +214,7 @@ def test_noise_is_seldom_called_a_win():
     assert naive >= 10
 
 
-def test_what_users_consumed_last_is_held_against_a_loop_over_users(tmp_path):
+def test_items_consumed_last_together_agree_with_a_loop_over_users(tmp_path):
     draw = np.random.default_rng(8)
     rows = [(user, item, int(time)) for user in range(40) for item, time in
             zip(draw.permutation(30)[:6], draw.permutation(100)[:6], strict=True)]  # fmt: skip
@@ -264,7 +264,9 @@ def measured(scores, gains, n):
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(3, 40), st.integers(1, 5), st.booleans())
-def test_equal_to_measuring_what_remains(seed, m, n, ties):
+def test_measures_without_a_group_are_those_of_the_remaining_candidates(
+    seed, m, n, ties
+):
     draw = np.random.default_rng(seed)
     scores = (
         draw.integers(4, size=(2, m)).astype(float)
@@ -306,7 +308,7 @@ def evaluation(margin=0.0, queries=Q, **values):
 # labels
 
 
-def test_labels_of_any_kind_are_read_as_texts():
+def test_labels_of_any_type_become_texts_and_missing_ones_are_left_out():
     found = as_truth(
         [
             "b | a",
@@ -335,7 +337,7 @@ def test_labels_of_any_kind_are_read_as_texts():
 # what is judged
 
 
-def test_queries_that_nothing_answers_are_left_out():
+def test_queries_without_a_related_row_are_left_out():
     """One label of every row, one of a single row, one of two rows: chance is over queries that can be answered."""
     labels = ["a", "b", "b", "c", "c", "c", "a|b|c|d"]
     found = evaluate_similarities(random_model(n=9, p=7, k=2), labels, n_neighbours=2)

@@ -48,7 +48,7 @@ def draws(signal):
     return np.stack(found, axis=1)
 
 
-def test_labels_that_no_vector_shows():
+def test_intervals_hold_if_labels_are_independent_of_vectors():
     values, margins, naive = draws(0.0)
     truth = np.array([1 / 3, 1 / 2, values[:, 2].mean(), 0, 0, 0])
     assert ((np.abs(values - truth) <= margins).mean(axis=0) >= 0.93).all()
@@ -56,7 +56,7 @@ def test_labels_that_no_vector_shows():
     assert ((np.abs(values - truth) <= naive).mean(axis=0)[:2] < 0.85).all()
 
 
-def test_labels_that_vectors_show():
+def test_intervals_hold_if_labels_depend_on_vectors():
     values, margins, naive = draws(1.0)
     truth = values.mean(axis=0)
     assert truth[:2] == pytest.approx([0.47, 0.61], abs=0.02)

@@ -218,7 +218,7 @@ def test_same_seed_same_numbers_other_seed_others():
     )
 
 
-def test_items_nobody_took_are_left_out_and_counted():
+def test_items_without_users_are_left_out_and_counted():
     rare = replace(TINY, n_users=40, max_share=0.05, rank=5, alpha_factors=1.0)
     data = rare.simulate(0)
     found = solve(data, rare)
@@ -260,7 +260,7 @@ def vectors():
     return np.random.default_rng(0).standard_normal((30, 4))
 
 
-def test_recovery_agrees_with_loops_over_pairs(vectors):
+def test_cluster_recovery_agrees_with_loops_over_pairs(vectors):
     clusters = np.arange(30) % 3
     cosines = cosine_matrix(vectors)
     found = cluster_recovery(cosines, clusters)

@@ -72,7 +72,7 @@ def test_most_probable_labels_are_the_same_in_all_panels(figure):
 
 
 @pytest.mark.parametrize("name", HEADS)
-def test_edges_are_those_of_the_convex_hull(figure, name):
+def test_edges_of_the_label_figure_are_those_of_the_convex_hull(figure, name):
     expected = {
         tuple(sorted(edge)) for edge in ConvexHull(HEADS[name]).simplices.tolist()
     }

@@ -68,7 +68,7 @@ def test_a_full_reversal_needs_a_between_term_that_opposes_and_outweighs(
         assert abs(between) > abs(within)
 
 
-def test_the_negative_side_an_opposing_between_term_alone_reverses_nothing() -> None:
+def test_a_between_term_that_opposes_but_is_smaller_reverses_nothing() -> None:
     rows = GroupedRows.sort(
         np.array([0.0, 10.0, 1.0, 11.0]),
         np.array([1.0, 11.0, 0.0, 10.0]),
@@ -79,7 +79,7 @@ def test_the_negative_side_an_opposing_between_term_alone_reverses_nothing() -> 
     assert moments.total[2] > 0
 
 
-def test_spearman_is_scipys() -> None:
+def test_spearman_agrees_with_scipy() -> None:
     rng = np.random.default_rng(0)
     x, y, codes = (
         rng.integers(0, 5, 60).astype(float),
@@ -93,7 +93,7 @@ def test_spearman_is_scipys() -> None:
     np.testing.assert_allclose(found, expected, atol=1e-14)
 
 
-def test_within_p_values_against_enumeration() -> None:
+def test_within_p_values_agree_with_all_permutations() -> None:
     rng = np.random.default_rng(4)
     x, y = rng.standard_normal((2, 9))
     y[:5] += x[:5]
@@ -119,7 +119,7 @@ def test_within_p_values_against_enumeration() -> None:
     )
 
 
-def test_grouping_p_value_against_enumeration() -> None:
+def test_the_grouping_p_value_agrees_with_all_permutations() -> None:
     rng = np.random.default_rng(1)
     x, y = rng.standard_normal((2, 8))
     x[:4] += 1.5
@@ -142,7 +142,7 @@ def test_grouping_p_value_against_enumeration() -> None:
     )
 
 
-def test_p_values_are_uniform_when_nothing_is_there() -> None:
+def test_p_values_of_noise_are_uniform() -> None:
     rng = np.random.default_rng(7)
     codes = np.repeat([0, 1, 2], [10, 12, 8])
     pooled, grouping = [], []
@@ -201,7 +201,7 @@ def test_p_values_of_more_than_5000_rows_are_those_of_shuffling(shift: float) ->
 
 
 @given(st.lists(st.floats(0.001, 1), min_size=1, max_size=12))
-def test_adjustments_by_their_definition(p: list[float]) -> None:
+def test_adjusted_p_values_follow_benjamini_and_hochberg(p: list[float]) -> None:
     values = np.array(p)
     m, order = len(p), np.argsort(p, kind="stable")
     hochberg = [

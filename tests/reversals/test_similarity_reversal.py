@@ -24,7 +24,7 @@ def structures(
     return before, after + 0.05 * rng.standard_normal(after.shape), clusters
 
 
-def test_moments_are_those_of_all_pairs() -> None:
+def test_correlations_of_cosines_are_those_of_all_pairs() -> None:
     before, after, clusters = structures(np.random.default_rng(0), 1.0)
     report = similarity_reversal(before, after, clusters)
     u, v = (m / np.linalg.norm(m, axis=1, keepdims=True) for m in (before, after))
@@ -51,7 +51,7 @@ def test_moments_are_those_of_all_pairs() -> None:
     assert "cosine after on cosine before" in report._repr_html_()
 
 
-def test_structures_that_agree_on_clusters_only_are_found_out() -> None:
+def test_structures_that_agree_only_on_clusters_do_not_correlate_within_them() -> None:
     rng = np.random.default_rng(2)
     clusters = np.repeat(np.arange(8), 25)
     centre = 4 * rng.standard_normal((8, 10))[clusters]
@@ -69,7 +69,7 @@ def test_structures_that_agree_on_clusters_only_are_found_out() -> None:
     plt.close(display.figure_)
 
 
-def test_a_reversal_of_similarities() -> None:
+def test_similarities_that_are_reversed_within_clusters_are_found() -> None:
     """Both structures keep the clusters, and the second turns around who is close to whom inside them."""
     rng = np.random.default_rng(1)
     clusters = np.repeat(["u", "v"], 10)
@@ -91,7 +91,7 @@ def test_a_reversal_of_similarities() -> None:
     assert found.within.r == pytest.approx(-1)
 
 
-def test_what_has_no_pairs_or_direction_is_reported() -> None:
+def test_items_without_pairs_or_direction_are_left_out_and_reported() -> None:
     rng = np.random.default_rng(0)
     vectors = rng.standard_normal((7, 3))
     vectors[6] = 0

@@ -28,7 +28,9 @@ def admissions() -> SimpsonReport:
     return simpson(berkeley(), x="sex", y="admitted", counts="n")
 
 
-def test_berkeley_admissions(admissions: SimpsonReport) -> None:
+def test_berkeley_admissions_have_the_published_reversal(
+    admissions: SimpsonReport,
+) -> None:
     (found,) = admissions.findings
     assert found.columns == ("department",)
     assert found.kind is ReversalKind.PARTIAL
@@ -56,7 +58,7 @@ def test_berkeley_admissions(admissions: SimpsonReport) -> None:
     assert "sex: man counts as 0, woman as 1" in admissions.notes
 
 
-def test_kidney_stones() -> None:
+def test_kidney_stones_have_the_published_reversal() -> None:
     report = simpson(kidney_stones(), x="treatment", y="success", counts="n")
     (found,) = report.findings
     assert found.kind is ReversalKind.REVERSAL
@@ -70,7 +72,7 @@ def test_kidney_stones() -> None:
     assert report.pooled.p > 0.05
 
 
-def test_iris() -> None:
+def test_iris_sepals_have_the_known_reversal() -> None:
     data = load_iris(as_frame=True)
     frame = data.frame.assign(species=data.target_names[data.target]).drop(
         columns="target"
@@ -161,7 +163,7 @@ def test_noise_groupings_are_seldom_called_significant() -> None:
     assert hits <= 7
 
 
-def test_what_is_missing_small_or_constant_is_reported() -> None:
+def test_missing_values_small_and_constant_groups_are_reported() -> None:
     rng = np.random.default_rng(5)
     frame = clouds(rng, -1.0, 1.0, n=20)
     frame.loc[0, "x"] = np.nan
@@ -200,7 +202,7 @@ def test_what_is_missing_small_or_constant_is_reported() -> None:
     ].sum() == pytest.approx(np.cov(kept["x"], kept["y"], bias=True)[0, 1])
 
 
-def test_columns_of_every_kind() -> None:
+def test_columns_of_every_type_are_read() -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=60), "y": rng.normal(size=60)}).assign(
         mixed=rng.choice(np.array([1, "a", None, 2.5], dtype=object), 60),
@@ -256,7 +258,7 @@ def test_every_source_of_a_table_gives_one_answer(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("separator", [",", "|", "\t"])
-def test_texts_of_a_file_are_names_as_they_stand(
+def test_texts_in_a_file_are_group_names_unchanged(
     tmp_path: Path, separator: str
 ) -> None:
     frame, rows = (
@@ -403,7 +405,7 @@ def grouping(pooled, within, r=(-0.5, -0.5), n=(10.0, 10.0), p=(0.01, 0.01), **o
         ({"pooled": 0.5, "within": -0.5, "r": (-0.5, math.nan)}, ReversalKind.UNDECIDED),
     ],
 )  # fmt: skip
-def test_a_kind_is_told_by_signs_shares_and_sizes(given, kind):
+def test_the_kind_of_a_finding_depends_on_signs_shares_and_group_sizes(given, kind):
     found = grouping(**given)
     assert found.kind is kind
     assert found.is_finding is (kind not in (ReversalKind.NONE, ReversalKind.UNDECIDED))

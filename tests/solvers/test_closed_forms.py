@@ -94,7 +94,7 @@ def best_of(kind: type, X: np.ndarray, k: int, alpha: float, starts: int = 6) ->
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)
-def test_gradient_used_below_is_that_of_the_objective(kind: type) -> None:
+def test_the_gradient_of_these_tests_is_that_of_the_objective(kind: type) -> None:
     X, rng = data(), np.random.default_rng(2)
     flat, step = rng.standard_normal((2, 2 * 6 * 3))
     _, gradient = value_and_gradient(flat, kind, X, 3, 0.7)
@@ -146,7 +146,9 @@ def test_objective_is_the_one_written_in_the_paper(kind: type, form: Any) -> Non
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_symmetry_keeps_the_objective_and_a_larger_group_does_not(seed: int) -> None:
+def test_the_gauge_group_of_an_objective_keeps_it_and_a_larger_group_does_not(
+    seed: int,
+) -> None:
     X = data(15, 7, seed=seed)
     for mf in (ProductPenaltyMF(3, alpha=0.9), FactorPenaltyMF(3, alpha=0.9)):
         mf.fit(X)
@@ -180,7 +182,7 @@ def test_symmetry_keeps_the_objective_and_a_larger_group_does_not(seed: int) -> 
 
 
 @pytest.mark.parametrize("split", [0.0, 0.3, 0.5, 1.0, *RESCALINGS])
-def test_every_split_has_one_product(split: float | str) -> None:
+def test_every_split_of_factors_has_the_same_product(split: float | str) -> None:
     X, alpha, k = data(20, 8), 2.5, 4
     mf = ProductPenaltyMF(k, alpha=alpha, split=split).fit(X)
     _, sigma, right = np.linalg.svd(X)
@@ -223,7 +225,9 @@ def test_named_rescalings_are_those_of_the_paper() -> None:
         np.testing.assert_allclose(named.projection_, numbered.projection_, atol=1e-14)
 
 
-def test_full_rank_facts_of_the_paper() -> None:
+def test_at_full_rank_item_cosines_vanish_or_user_cosines_are_those_of_the_data() -> (
+    None
+):
     X, alpha = data(30, 8, seed=3), 3.0
     into_a = ProductPenaltyMF(8, alpha=alpha, split="g^1/2").fit(X)
     items, users = into_a.components_.T, into_a.transform(X)
@@ -240,7 +244,7 @@ def test_full_rank_facts_of_the_paper() -> None:
     assert np.abs(cosines(users, users) - cosines(X, X)).max() > 0.01
 
 
-def test_factors_of_the_second_objective() -> None:
+def test_the_second_objective_shrinks_each_singular_value_by_its_penalty() -> None:
     X, alpha = data(20, 8), 2.0
     left, sigma, right = np.linalg.svd(X, full_matrices=False)
     mf = FactorPenaltyMF(8, alpha=alpha).fit(X)
@@ -262,7 +266,7 @@ def test_factors_of_the_second_objective() -> None:
 
 
 @pytest.mark.parametrize("split", [0.0, 0.5, 1.0, *RESCALINGS])
-def test_directions_the_data_lack_are_zero(split: float | str) -> None:
+def test_directions_without_data_are_zero(split: float | str) -> None:
     X = data(20, 9, rank=3)
     mf = ProductPenaltyMF(6, alpha=0.5, split=split).fit(X)
     assert mf.effective_rank_ == 3
@@ -282,7 +286,7 @@ def test_directions_the_data_lack_are_zero(split: float | str) -> None:
 @pytest.mark.parametrize(
     "form", [sp.csr_array, sp.csc_array, sp.coo_array, sp.csr_matrix, sp.coo_matrix]
 )
-def test_sparse_is_dense(kind: type, form: Any) -> None:
+def test_sparse_and_dense_data_give_the_same_factors(kind: type, form: Any) -> None:
     X = np.round(2 * data(40, 15, seed=1)) * (
         np.random.default_rng(0).random((40, 15)) < 0.4
     )
@@ -320,7 +324,7 @@ def test_float32_gives_the_float64_answer(kind: type, solver: str) -> None:
     seed=st.integers(0, 10_000),
     log_alpha=st.floats(-6, 6),
 )
-def test_no_other_factors_are_better(
+def test_random_factors_are_never_better_than_the_closed_form(
     n: int, p: int, seed: int, log_alpha: float
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -394,7 +398,7 @@ def test_negative_data_of_1e200_are_fitted(estimator):
 
 @pytest.mark.parametrize("estimator", [ea.ProductPenaltyMF, ea.FactorPenaltyMF])
 @pytest.mark.parametrize("scale", [1e-320, 1e-170, 1e-103])
-def test_ratings_that_vanish_get_a_sentence(estimator, scale):
+def test_ratings_too_small_to_multiply_are_refused(estimator, scale):
     with pytest.raises(
         InputError,
         match=r"X must be of a largest singular value of at least 1e-100; got \S+;",
@@ -402,7 +406,7 @@ def test_ratings_that_vanish_get_a_sentence(estimator, scale):
         estimator(3).fit(NEGATIVE * scale)
 
 
-def test_one_user_is_none_to_fit_and_enough_to_embed():
+def test_fitting_needs_two_users_but_embedding_only_one():
     X = np.array([[3.0, 1.0, 0.0], [1.0, 2.0, 1.0]])
     mf = ProductPenaltyMF(2, alpha=1.0).fit(X)
     assert mf.transform(X[:1]).shape == (1, 2)

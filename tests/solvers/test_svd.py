@@ -56,7 +56,7 @@ def test_route_agrees_with_a_full_svd(
     )
 
 
-def test_randomized_is_near_and_says_how_far() -> None:
+def test_the_randomized_route_is_near_and_reports_its_residual() -> None:
     X = with_spectrum(200, 100, 0.5 ** np.arange(20))
     found = truncated_svd(X, 5, solver="randomized", rng=0)
     np.testing.assert_allclose(found.singular_values, 0.5 ** np.arange(5), rtol=1e-4)
@@ -69,7 +69,7 @@ def test_randomized_is_near_and_says_how_far() -> None:
 
 
 @pytest.mark.parametrize("solver", EXACT_ROUTES)
-def test_sparse_is_dense_and_precision_is_that_of_the_data(solver: str) -> None:
+def test_sparse_data_give_the_dense_result_in_float32_and_float64(solver: str) -> None:
     X = sparse_matrix(150, 60, seed=3)
     expected = truncated_svd(X.toarray(), 5, solver="lapack")
     for same in (X, X.tocsc(), X.tocoo(), sp.csr_matrix(X), sp.csc_matrix(X)):
@@ -96,7 +96,7 @@ def test_signs_do_not_depend_on_the_route_or_the_start() -> None:
 
 
 @pytest.mark.parametrize("solver", EXACT_ROUTES)
-def test_clusters_and_repeated_values(solver: str) -> None:
+def test_clustered_and_repeated_singular_values_are_found(solver: str) -> None:
     sigma = np.array([5.0, 5.0, 5.0, 5.0 - 1e-9, 2.0, 2.0, 1.0, *np.full(40, 0.5)])
     X = with_spectrum(200, 100, sigma, seed=2)
     found = truncated_svd(X, 7, solver=solver, rng=0)
@@ -163,7 +163,7 @@ def test_scale_of_the_data_does_not_matter(solver: str, scale: float) -> None:
 
 
 @pytest.mark.parametrize("shape", [(300, 90), (90, 300)])
-def test_what_float32_leaves_open_is_settled_in_float64(shape: tuple[int, int]) -> None:
+def test_the_krylov_route_is_exact_beyond_float32(shape: tuple[int, int]) -> None:
     sigma = np.geomspace(1.0, 1e-5, 60)
     found = truncated_svd(with_spectrum(*shape, sigma), 40, solver="krylov", rng=0)
     np.testing.assert_allclose(found.singular_values, sigma[:40], rtol=1e-8)
