@@ -14,7 +14,6 @@ from safetensors.numpy import save_file
 from embaudit import Link
 from embaudit.errors import InputError
 from embaudit.io import from_object, load, look, read, read_object
-from embaudit.io.checkpoints.architectures import ARCHITECTURES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,11 +122,13 @@ def live(config: dict[str, Any], bias: Any = None, **attributes: Any) -> Any:
     ],
 )
 def test_tied_embeddings_of_t5_see_smaller_states(
-    name: str, config: Any, factor: float
+    tmp_path: Path, name: str, config: Any, factor: float
 ) -> None:
-    assert ARCHITECTURES[name].factor(config) == factor
-    # The states that reach the head are those.
-    assert ARCHITECTURES[name].after(config) == 1.0
+    """T5 divides the states by the root of d_model before a head tied to its inputs."""
+    gain = np.float32([1.0, 2.0, 4.0])
+    tensors = {"lm_head.weight": WORDS, "decoder.final_layer_norm.weight": gain}
+    stored(tmp_path, tensors, {"model_type": name, **config})
+    np.testing.assert_array_equal(load(tmp_path).final_norm.gain, factor * gain)
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ import pytest
 
 import embaudit as ea
 from embaudit.errors import InputError
-from embaudit.io import look, read, read_ids
-from embaudit.io.intake import Part
+from embaudit.io import Part, look, read, read_ids
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,6 @@ from safetensors.numpy import save_file
 import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.io import load, read
-from embaudit.io.checkpoints.config import config_of
 from embaudit.model import FactorModel, Softmax
 
 DRAW = np.random.default_rng(0)
@@ -87,9 +86,10 @@ def test_what_is_no_norm_is_refused(tmp_path, options, words):
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"model_type": 3}'])
 def test_a_configuration_that_says_nothing(tmp_path, text):
-    Path(tmp_path / "config.json").write_text(text)
-    config = config_of(tmp_path)
-    assert (config.model_type, config.epsilon) == ("", 1e-5)
+    folder = checkpoint(tmp_path, {"model.norm.weight": GAIN})
+    (folder / "config.json").write_text(text)
+    found = read(folder).norm
+    assert (found.because, found.norm.epsilon) == ("its name", 1e-5)
 
 
 LM = Path(__file__).parents[2] / ".." / "shared" / "data" / "lm-stories260K"
@@ -192,5 +192,5 @@ def test_the_part_that_reads_text_is_asked(tmp_path, layer):
     found = read(folder).norm
     assert found.name == f"{layer}.weight"
     np.testing.assert_array_equal(found.norm.gain, 1 + GAIN)
-    config = config_of(folder)
-    assert (config.model_type, config.epsilon) == ("gemma", 1e-6)
+    assert found.because == "the model_type gemma of config.json"
+    assert found.norm.epsilon == 1e-6

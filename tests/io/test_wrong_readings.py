@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from safetensors.numpy import save_file
 
 import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.io import read_labels, read_titles
-from embaudit.io.checkpoints.tokens import tokens_of
 
 
 @pytest.mark.parametrize(
@@ -68,6 +68,13 @@ def test_labels_that_a_series_wrote(
     assert read_labels(tmp_path / file, 3).tolist() == ["a", '"', "b"]
 
 
+def head_beside_tokens(folder, n_rows):
+    """Read a head of so many rows that lies beside the files of a tokenizer."""
+    rows = np.ones((n_rows, 2), dtype=np.float32)
+    save_file({"lm_head.weight": rows}, folder / "model.safetensors")
+    return ea.load(folder)
+
+
 WORDS = ["<s>", "Ġthe", "a b", "é"]
 ADDED = [{"id": 4, "content": "<pad>"}, {"id": 0, "content": "<bos>"}, {"id": "5"}, 3]
 
@@ -117,15 +124,23 @@ ADDED = [{"id": 4, "content": "<pad>"}, {"id": 0, "content": "<bos>"}, {"id": "5
         ),
     ],
 )
-def test_names_are_read_and_rows_beyond_are_padding(tmp_path, files, names):
+def test_tokens_name_the_rows_of_a_head_and_rows_beyond_are_padding(
+    tmp_path, files, names
+):
     for file, content in files.items():
         (tmp_path / file).write_text(json.dumps(content))
     wanted = [*names, *(f"<padding {row}>" for row in range(len(names), 7))]
-    found = tokens_of(tmp_path, 7)
-    assert found.names.tolist() == wanted
-    assert found.aside.tolist() == [name.startswith("<padding") for name in wanted]
-    assert tokens_of(tmp_path, len(names)).names.tolist() == names
-    assert tokens_of(tmp_path, len(names) - 1) is None
+    head = head_beside_tokens(tmp_path, 7)
+    assert head.right_names.tolist() == wanted
+    is_padding = [name.startswith("<padding") for name in wanted]
+    assert head.right_aside.tolist() == is_padding
+    # A head of one row would be read as two labels.
+    if len(names) > 1:
+        whole = head_beside_tokens(tmp_path, len(names))
+        assert whole.right_names.tolist() == names
+    if len(names) > 2:
+        # More tokens than rows are those of another model.
+        assert head_beside_tokens(tmp_path, len(names) - 1).right_names is None
 
 
 def test_a_token_far_longer_than_others_takes_no_room_for_all(tmp_path):
@@ -134,7 +149,7 @@ def test_a_token_far_longer_than_others_takes_no_room_for_all(tmp_path):
         InputError,
         match=r"vocab\.json must be of like length; got one of 1,000,000 letters among 500",
     ):
-        tokens_of(tmp_path, 500)
+        head_beside_tokens(tmp_path, 500)
 
 
 def test_added_tokens_are_set_aside_where_they_are_called_special(tmp_path):
@@ -145,9 +160,9 @@ def test_added_tokens_are_set_aside_where_they_are_called_special(tmp_path):
     (tmp_path / "tokenizer.json").write_text(
         json.dumps({"model": {"vocab": {"a": 0}}, "added_tokens": added})
     )
-    found = tokens_of(tmp_path, 4)
-    assert found.names.tolist() == ["a", "x", "</s>", "<padding 3>"]
-    assert found.aside.tolist() == [False, False, True, True]
+    head = head_beside_tokens(tmp_path, 4)
+    assert head.right_names.tolist() == ["a", "x", "</s>", "<padding 3>"]
+    assert head.right_aside.tolist() == [False, False, True, True]
 
 
 NORMALIZED = [{"idx": 0, "type": "sentence_transformers.models.Transformer"},
