@@ -1,4 +1,4 @@
-"""Objects whose class says that it comes from a library that is not installed here."""
+"""Objects that look like those of libraries which are not installed for the tests."""
 
 from __future__ import annotations
 
@@ -9,34 +9,36 @@ import numpy as np
 
 
 def imitation(of: str, *inherited: str, **attributes: Any) -> Any:
-    """Make an object of the class `package.module.Name`, which inherits from others; functions become its methods."""
-    parents: tuple[type, ...] = ()
+    """Make an object of a class called `of`, such as `package.module.Name`.
+
+    It inherits from the classes called `inherited`, each of them from the one before.
+    Attributes that are Python functions become methods of the object.
+    """
+    bases: tuple[type, ...] = ()
     for path in (*inherited, of):
         module, _, name = path.rpartition(".")
-        parents = (type(name, parents, {"__module__": module}),)
-    made = parents[0]()
+        bases = (type(name, bases, {"__module__": module}),)
+    imitated = bases[0]()
     for name, value in attributes.items():
-        bound = (
-            MethodType(value, made)
-            if callable(value) and hasattr(value, "__code__")
-            else value
-        )
-        object.__setattr__(made, name, bound)
-    return made
+        is_function = callable(value) and hasattr(value, "__code__")
+        bound = MethodType(value, imitated) if is_function else value
+        object.__setattr__(imitated, name, bound)
+    return imitated
 
 
 class Tensor:
-    """What a torch tensor looks like from outside; it refuses NumPy while it carries a gradient."""
+    """An array that behaves like a tensor of torch, as far as readers use one.
+
+    As in torch, `numpy()` needs `detach()` first and knows no bfloat16.
+    """
 
     def __init__(
         self, array: Any, dtype: str = "torch.float32", detached: bool = False
     ) -> None:
-        self.array, self.dtype, self.detached, self.shape = (
-            np.asarray(array),
-            dtype,
-            detached,
-            np.shape(array),
-        )
+        self.array = np.asarray(array)
+        self.dtype = dtype
+        self.detached = detached
+        self.shape = np.shape(array)
 
     def detach(self) -> Tensor:
         return Tensor(self.array, self.dtype, True)

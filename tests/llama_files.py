@@ -1,4 +1,4 @@
-"""Files of language models as llama.cpp has them, written by the package gguf."""
+"""Small GGUF files, the format of llama.cpp, written by the package gguf."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ def gguf_file(
     types: list[int] | None = None,
     **keys: Any,
 ) -> Path:
-    """Write tensors, each in its type, by the package gguf; `keys` are metadata of the architecture."""
+    """Write tensors and metadata, and return the path.
+
+    `kinds` is the type of all matrices, or of each by its name; vectors stay in F32.
+    `keys` are metadata of the architecture; two underscores stand for a dot.
+    """
     import gguf
 
     writer = gguf.GGUFWriter(path, architecture)
@@ -38,8 +42,10 @@ def gguf_file(
     if types is not None:
         writer.add_token_types(types)
     for name, array in tensors.items():
-        called = kinds if isinstance(kinds, str) else kinds.get(name, "F32")
-        kind = gguf.GGMLQuantizationType[called if array.ndim > 1 else "F32"]
+        kind_name = kinds if isinstance(kinds, str) else kinds.get(name, "F32")
+        if array.ndim == 1:
+            kind_name = "F32"
+        kind = gguf.GGMLQuantizationType[kind_name]
         writer.add_tensor(
             name, gguf.quantize(array.astype(np.float32), kind), raw_dtype=kind
         )
@@ -50,5 +56,6 @@ def gguf_file(
     return path
 
 
+# Metadata by which a reader tells an RMSNorm from a LayerNorm.
 RMS = {"attention__layer_norm_rms_epsilon": 1e-5}
 LAYER = {"attention__layer_norm_epsilon": 1e-5}

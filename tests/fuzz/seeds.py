@@ -28,8 +28,6 @@ import embaudit as ea
 from embaudit.blocks import block_cosines
 from embaudit.cli import main
 from embaudit.io import read_ids, read_interactions, read_labels, read_titles
-from embaudit.io.tables.rows import read_counts
-from embaudit.model.side import Side
 
 DRAW = np.random.default_rng(0)
 LEFT, RIGHT = DRAW.normal(size=(5, 3)), DRAW.normal(size=(6, 3))
@@ -44,7 +42,6 @@ RATINGS = [
     for item in range(6)
     if (user + item) % 3
 ]
-SIDE = Side(RIGHT, "item", ids=NAMES)
 
 
 @dataclass(frozen=True)
@@ -241,7 +238,10 @@ def _tables() -> list[Seed]:
     numbers = "".join(f"{name},{i}\n" for i, name in enumerate(NAMES))
     titles = {"id": np.arange(6), "title": NAMES}
     named = partial(read_labels, n_rows=6)
-    counts = partial(read_counts, side=SIDE)
+
+    def counts(path: Path) -> Any:
+        return ea.io.from_object(VECTORS, right_counts=path).right_counts
+
     made = (
         ("ratings.csv", read_interactions, partial(_text, RATED)),
         ("ratings.dat", read_interactions, partial(_text, bare)),

@@ -1,4 +1,4 @@
-"""Each name that readers know by custom, written down apart from their tables: a file that uses it is read by it."""
+"""Names that readers know by custom: an array or a column of such a name is used."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def listed(text: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(("left", "right"), listed(PAIRS))
-def test_pairs(left: str, right: str) -> None:
+def test_two_tables_are_users_and_items(left: str, right: str) -> None:
     model = from_object({left: USERS, right: SQUARE, "other": OTHER[:2, :3]})
     np.testing.assert_array_equal(model.left, USERS)
     np.testing.assert_array_equal(model.right, SQUARE)
@@ -97,7 +97,7 @@ def test_arrays_beside_a_pair(field: str, name: str) -> None:
     ("weight", "bias"),
     [*((f"{x}.weight", f"{x}.bias") for x in listed(HEADS)), *listed(OTHER_HEADS)],
 )
-def test_heads(weight: str, bias: str) -> None:
+def test_a_weight_and_its_bias_are_a_head(weight: str, bias: str) -> None:
     for before in ("", "model.") if "." in weight else ("",):
         for added in ({}, {before + bias: BIAS}):
             if weight == "weight" and not added:
@@ -172,7 +172,7 @@ NORMS = """
     "line",
     [line.strip() for line in NORMS.replace("\n", "|").split("|") if line.strip()],
 )
-def test_final_norms(tmp_path: Path, line: str) -> None:
+def test_the_final_norm_of_each_architecture(tmp_path: Path, line: str) -> None:
     name, norm, kind, scale = line.replace(":", "").split()
     tensors = {
         "lm_head.weight": ITEMS,
@@ -203,7 +203,9 @@ EPSILONS = """rms_norm_eps layer_norm_eps layer_norm_epsilon layernorm_epsilon n
 
 
 @pytest.mark.parametrize("key", listed(EPSILONS))
-def test_the_epsilon_of_a_norm(tmp_path: Path, key: str) -> None:
+def test_the_epsilon_of_a_norm_is_in_the_configuration(
+    tmp_path: Path, key: str
+) -> None:
     save_file(
         {"lm_head.weight": ITEMS, "model.norm.weight": GAIN},
         tmp_path / "model.safetensors",

@@ -172,7 +172,7 @@ TABLES = st.lists(st.lists(CELLS, min_size=1, max_size=4), min_size=1, max_size=
     st.binary(max_size=60) | st.tuples(TABLES, st.sampled_from([",", "::", "\t", "|"])),
     st.sampled_from(["csv", "txt", "dat.gz", "parquet"]),
 )
-def test_any_content_is_read_or_told(
+def test_any_content_is_read_or_refused_with_the_name_of_the_file(
     tmp_path_factory: Any, content: Any, suffix: str
 ) -> None:
     path = tmp_path_factory.mktemp("t") / f"a.{suffix}"

@@ -1,4 +1,4 @@
-"""Tables, labels and vectors that used to be read as something else."""
+"""Tables, labels and tokens that are easily mistaken for something else."""
 
 from __future__ import annotations
 
