@@ -1,4 +1,4 @@
-"""What tests of pages share: a browser if there is one, names that would do harm, and how a page is read."""
+"""Helpers for tests of HTML pages: a browser if installed, hostile names, and a parser."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ HOSTILE = [
 ]
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 LOADED = r"""(src|href|action|data)=["'](?!#|data:image/png;base64,)|url\(|@import|https?:|//[a-z]+\."""
-"""What a page would fetch something by; pictures within it are fetched from nowhere."""
+"""Matches anything that makes a page load a file; embedded images load nothing."""
 
 
 def text_of(html: str) -> str:
-    """Return what is read of a page."""
+    """Return the text of a page with a space for each tag."""
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
 
 
 def read_text(html: str) -> str:
-    """Return the same where words lead somewhere within a sentence."""
+    """Return the text of a page with nothing for each tag, so that words stay whole."""
     return unescape(re.sub(r"<[^>]+>", "", html))
 
 
 class Tags(HTMLParser):
-    """Collects what is opened and not closed, ids, and where links lead."""
+    """Collect open tags, ids and targets of links."""
 
     VOID = ("meta", "input", "br")
 
@@ -49,14 +49,14 @@ class Tags(HTMLParser):
         self.open += [] if tag in self.VOID else [tag]
 
     def handle_startendtag(self, tag, attrs):
-        """What closes itself stays closed."""
+        """Ignore tags such as <path/> that close themselves."""
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
 
 def read(html: str) -> Tags:
-    """Read a page whose every tag is closed."""
+    """Parse a page and check that every tag is closed."""
     tags = Tags()
     tags.feed(html)
     assert tags.open == []

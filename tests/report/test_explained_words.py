@@ -1,4 +1,4 @@
-"""`embaudit explain` knows every word that a screen or page uses as a name: headings of tables, codes and answers."""
+"""`embaudit explain` explains the headings of tables, the codes and the answers of every page and screen."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def is_known(name):
 
 
 @pytest.mark.parametrize("kind", [*AUDITED, *KINDS])
-def test_every_heading_is_explained(kind):
+def test_every_heading_of_a_page_is_explained(kind):
     result = (
         ea.audit(AUDITED[kind], n_gauges=1, n_starts=0)
         if kind in AUDITED
@@ -101,7 +101,7 @@ def test_codes_and_answers_of_screens_are_explained():
     }
 
 
-def test_numbers_in_a_heading_do_not_matter_and_unknown_words_are_refused():
+def test_a_number_in_a_heading_is_ignored_and_an_unknown_word_refused():
     assert entry("10 nearest lost") is entry("5 nearest lost") is WORDS["nearest lost"]
     assert entry("top-20 kept") is WORDS["nearest lost"]
     assert entry("emb202").name == "EMB202"

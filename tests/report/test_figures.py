@@ -1,4 +1,4 @@
-"""The figures of pages: few, small, the same every time, described in words, harmless, in the colours of the page."""
+"""The figures within pages: few, small, reproducible, described in words, and harmless."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def figures(html):
     )
 
 
-def test_pages_hold_few_figures_each_described_and_the_same_every_time(found):
+def test_figures_of_a_page_are_few_described_and_drawn_the_same_every_time(found):
     html = found.report()
     assert html == found.report()
     assert html.count("<figure>") == len(figures(html)) == 6
@@ -66,7 +66,7 @@ def intervals(names, values):
     )
 
 
-def test_numbers_and_names_are_written_as_they_are_and_do_no_harm():
+def test_hostile_names_in_a_figure_are_escaped():
     svg = drawn_inline(intervals(HOSTILE, [0.1, 0.125, 0.15, 1.5, 2.0]))
     assert "<script" not in svg
     assert "<img" not in svg
@@ -79,7 +79,7 @@ def test_numbers_and_names_are_written_as_they_are_and_do_no_harm():
     assert not any("#" in text for text in texts)
 
 
-def test_drawing_for_a_page_leaves_the_settings_of_matplotlib_alone():
+def test_drawing_for_a_page_does_not_depend_on_or_change_matplotlib_settings():
     with mpl.rc_context(
         {"font.size": 31, "axes.edgecolor": "red", "svg.fonttype": "path"}
     ):

@@ -1,4 +1,4 @@
-"""Neighbour lists of heads: rows that were asked for stand beside the convention that the screen names."""
+"""Neighbour lists of heads stand next to those under the convention that the screen names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from embaudit.report.terminal import first_screen
 
 
 @pytest.mark.parametrize("norm", [None, FinalNorm("rms", [1.0, 2.0, 3.0, 9.0])])
-def test_labels_that_were_asked_for_stand_beside_the_convention(norm):
+def test_neighbours_of_a_label_are_listed_with_the_mean_row_subtracted(norm):
     rows = random_model(p=40, k=4).right + 2
     head = ea.FactorModel.from_softmax(rows, labels=[f"l{i}" for i in range(40)])
     (lists,) = document(
@@ -30,7 +30,7 @@ def test_labels_that_were_asked_for_stand_beside_the_convention(norm):
     ]
 
 
-def test_lists_of_a_normalised_head_stand_beside_a_model_that_moves_them():
+def test_lists_of_a_normalised_head_stand_next_to_a_model_that_changes_them():
     head = ea.FactorModel.from_softmax(random_model(0, p=9, k=4).right)
     found = ea.audit(head, n_gauges=1, n_starts=0, normalised=True)
     assert found.evidence.equivalents[0].name == "orthogonal 1"
@@ -38,7 +38,7 @@ def test_lists_of_a_normalised_head_stand_beside_a_model_that_moves_them():
 
 
 @pytest.mark.parametrize(("trained", "lists"), [("cosine", 1), ("identity", 2)])
-def test_a_model_that_was_only_turned_has_no_list_of_its_own(trained, lists):
+def test_an_equivalent_model_is_listed_only_if_it_changes_a_list(trained, lists):
     rows = random_model(0, p=30, k=20).right
     found = ea.audit(ea.FactorModel(None, rows, link=trained), n_gauges=1, n_starts=0)
     assert {len(each.grid.headings) for each in document(found).lists} == {

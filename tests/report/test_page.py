@@ -1,4 +1,4 @@
-"""The page of an audit: everything in its order, one file, readable without scripts, harmless whatever the names."""
+"""The page of an audit: its answer, findings and links, and escaped names."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_every_link_leads_to_a_place_on_the_page_and_ids_are_unique(result, head
         assert len(tags.ids) == len(set(tags.ids))
 
 
-def test_the_top_says_the_answer_why_and_what_to_do(result):
+def test_the_top_of_a_page_gives_the_answer_the_reasons_and_the_advice(result):
     html = result.report()
     assert f"<h1>{result.answer.question}</h1>" in html
     assert (
@@ -69,7 +69,7 @@ def test_the_top_says_the_answer_why_and_what_to_do(result):
     )
 
 
-def test_every_finding_has_its_card_with_what_to_do(result):
+def test_every_finding_has_a_card_with_its_remedy(result):
     html = result.report()
     assert [finding.code for finding in result.findings] == re.findall(
         r'class="code" href="#EMB\d+">(EMB\d+)<', html
@@ -81,7 +81,7 @@ def test_every_finding_has_its_card_with_what_to_do(result):
         assert f"<h3>{finding.title[0].upper()}{finding.title[1:]}</h3>" in card
 
 
-def test_every_code_of_a_finding_leads_to_what_explain_says_of_it(result, head):
+def test_every_code_links_to_its_explanation(result, head):
     for audit in (result, head):
         html = audit.report()
         tags = read(html)
@@ -102,7 +102,7 @@ def test_every_code_of_a_finding_leads_to_what_explain_says_of_it(result, head):
             )
 
 
-def test_hostile_names_stay_harmless_in_every_place():
+def test_hostile_names_are_escaped_everywhere():
     names = [
         HOSTILE,
         "x" * 10_000,

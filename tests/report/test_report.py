@@ -1,4 +1,4 @@
-"""The terminal and the page show the same numbers, whatever the width and the names."""
+"""The terminal and the page show the same tables, sentences and definitions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def printed(result, width):
     return console.export_text()
 
 
-def test_every_table_is_in_both_renderings(result):
+def test_every_table_and_sentence_is_in_the_terminal_and_on_the_page(result):
     terminal, html = printed(result, 160), result.report().replace("\xa0", " ")
     for grid in grids(result):
         for cell in (cell for row in grid.rows for cell in row):
@@ -58,7 +58,7 @@ def test_every_table_is_in_both_renderings(result):
     assert words.index(str(result.answer)) < words.index(grids(result)[0].caption)
 
 
-def test_words_are_defined_before_they_are_met(result):
+def test_terms_are_defined_between_the_answer_and_the_first_table(result):
     words = audit_document(result, drawn=False).words
     assert {"gauge", "κ", "budget", "certified"} <= {word for word, _ in words}
     terminal, html = (
@@ -81,7 +81,7 @@ def test_words_are_defined_before_they_are_met(result):
     ]
 
 
-def test_narrow_terminals_get_fewer_columns_and_no_column_of_single_letters(result):
+def test_a_narrow_terminal_gets_only_the_essential_columns(result):
     text = printed(result, 60)
     assert "mean |Δcos|" in text.replace("\n", " ") or "mean" in text
     assert "sign flips" not in text
@@ -105,7 +105,9 @@ def table(rows, name="row", **fields):
     ("said", "rows", "shown", "more"),
     [(1, 19, 19, False), (1, 20, 19, True), (19, 9, 3, True)],
 )
-def test_words_come_first_and_rows_as_far_as_there_is_room(said, rows, shown, more):
+def test_a_first_screen_has_all_sentences_and_as_many_rows_as_fit(
+    said, rows, shown, more
+):
     lines = brief(["A sentence."] * said, [table(rows)]).splitlines()
     assert lines[:said] == ["A sentence."] * said
     assert sum(line.startswith("row ") for line in lines) == shown
@@ -113,7 +115,7 @@ def test_words_come_first_and_rows_as_far_as_there_is_room(said, rows, shown, mo
     assert len(lines) <= 25 or said > 17
 
 
-def test_long_names_are_cut_and_columns_left_out_where_there_is_no_room():
+def test_a_first_screen_cuts_long_names_and_drops_columns_that_do_not_fit():
     wide = Grid(
         "t",
         "",

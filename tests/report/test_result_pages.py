@@ -1,4 +1,4 @@
-"""The pages of comparisons, evaluations, blocks and Simpson reports: in order, true to the numbers, and harmless."""
+"""The pages of comparisons, evaluations, blocks and Simpson reports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ORIGIN = Origin(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_is_loaded_and_nothing_does_harm(kind):
+def test_a_page_loads_nothing_runs_nothing_and_escapes_every_name(kind):
     html = page(shown(kind), "</title><script>", ORIGIN)
     assert "default-src 'none'" in html
     assert not re.search(LOADED, html)
@@ -37,7 +37,7 @@ def test_nothing_is_loaded_and_nothing_does_harm(kind):
     assert len(html) < 300_000
 
 
-def test_similarities_stand_beside_chance_and_the_cosine_with_their_intervals():
+def test_figures_of_an_evaluation_hold_its_values_intervals_and_chance():
     found = shown("evaluate")
     view = document(found)
     frame, records = view.top[0].frame(), found.to_frame()
@@ -60,7 +60,7 @@ def test_similarities_stand_beside_chance_and_the_cosine_with_their_intervals():
 
 
 @pytest.mark.parametrize("count", [20, 3000])
-def test_the_area_of_the_blocks_is_the_global_cosine_and_the_page_stays_small(count):
+def test_the_page_of_many_blocks_stays_small_and_its_area_is_the_global_cosine(count):
     draw = np.random.default_rng(count)
     x = draw.standard_normal((count, 5))
     y = x * draw.uniform(0.3, 2, (count, 1)) + 2 * draw.standard_normal(
