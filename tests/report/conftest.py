@@ -1,4 +1,4 @@
-"""A browser for the tests of pages, started once; whatever a page complains of fails the test that opened it."""
+"""A browser for the tests of pages, started once per session."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from playwright.sync_api import sync_playwright
 @pytest.fixture(scope="session")
 def browser():
     with sync_playwright() as driver:
-        made = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield made
-        made.close()
+        chromium = driver.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"]
+        )
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture
 def showing(browser):
-    """Open the page of a file; whatever it complains of or asks the network for fails the test."""
+    """Return a function that opens a file; errors and network requests fail the test."""
     contexts, complaints = [], []
 
     def show(path, **options):

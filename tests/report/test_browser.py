@@ -1,4 +1,4 @@
-"""The page of an audit in a browser: what it computes is what the package computes, and predictions never move."""
+"""The page of an audit in a browser computes what the package computes."""
 
 from __future__ import annotations
 
@@ -58,34 +58,45 @@ KINDS = {
     "head": {"worst", "folded"},
     "vectors": {"worst"},
 }
-"""Families of models that have others than most."""
+"""Kinds of families of the models that lack an exponent or the worst gauge."""
+
+
+class Audits(dict):
+    """Audits by the name of the model, each made when first used."""
+
+    def __missing__(self, name):
+        norm = FinalNorm("rms", GAIN) if name == "head" else None
+        self[name] = ea.audit(MODELS[name](), n_gauges=1, final_norm=norm)
+        return self[name]
 
 
 @pytest.fixture(scope="session")
 def audits():
-    norms = {"head": FinalNorm("rms", GAIN)}
-    return {
-        name: ea.audit(made(), n_gauges=1, final_norm=norms.get(name))
-        for name, made in MODELS.items()
-    }
+    return Audits()
 
 
 @pytest.fixture(scope="session")
 def written(audits, tmp_path_factory):
+    """Return a function that writes the page of a model once."""
     folder = tmp_path_factory.mktemp("pages")
-    for name, audit in audits.items():
-        (folder / f"{name}.html").write_text(audit.report(), encoding="utf-8")
-    return folder
+
+    def write(name):
+        path = folder / f"{name}.html"
+        if not path.exists():
+            path.write_text(audits[name].report(), encoding="utf-8")
+        return path
+
+    return write
 
 
 @pytest.fixture
 def opened(showing, written):
     """Open the page of a model."""
-    return lambda name, **options: showing(written / f"{name}.html", **options)
+    return lambda name, **options: showing(written(name), **options)
 
 
 def rows_of(audit, found):
-    """Rows of the model that the explorer holds: small models are held whole, but for copies."""
+    """Return the model whose rows the explorer holds: a small model is held whole."""
     model = audit.evidence.model
     assert len(found.names) == model.n_right
     return model
@@ -117,7 +128,17 @@ def shown_predictions(model, found, left):
     return model.link.predict(scores)
 
 
-@pytest.mark.parametrize("name", MODELS)
+FAST = ("scores", "head")
+"""Models whose pages are opened in every run; `make test-slow` opens the others."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in FAST else pytest.param(name, marks=pytest.mark.slow)
+        for name in MODELS
+    ],
+)
 def test_cosines_and_predictions_are_those_of_the_package(audits, opened, name):
     audit, page = audits[name], opened(name)
     found = explorer(audit)
@@ -158,8 +179,9 @@ def test_cosines_and_predictions_are_those_of_the_package(audits, opened, name):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["scores", "vectors"])
-def test_ranges_are_exact(audits, opened, name):
+def test_ranges_of_a_pair_are_those_of_the_package(audits, opened, name):
     audit, page = audits[name], opened(name)
     model = rows_of(audit, explorer(audit))
     pairs = [[i, j] for i in range(12) for j in range(i + 1, 12)]
@@ -208,8 +230,15 @@ def back(page):
     )
 
 
-@pytest.mark.parametrize("name", ["scores", "ranking", "head"])
-def test_sliders_move_neighbours_and_no_prediction(opened, name):
+@pytest.mark.parametrize(
+    "name",
+    [
+        "scores",
+        pytest.param("ranking", marks=pytest.mark.slow),
+        pytest.param("head", marks=pytest.mark.slow),
+    ],
+)
+def test_sliders_change_neighbours_and_no_prediction(opened, name):
     page = opened(name)
     back(page)
     stored = predictions(page)
@@ -233,7 +262,7 @@ def test_sliders_move_neighbours_and_no_prediction(opened, name):
         )
 
 
-def test_predictions_that_move_would_be_counted_and_shown(opened):
+def test_a_changed_prediction_is_counted_and_highlighted(opened):
     page = opened("scores")
     stored = predictions(page)
     page.evaluate(
@@ -246,7 +275,8 @@ def test_predictions_that_move_would_be_counted_and_shown(opened):
     assert "some" in page.locator("#changed").get_attribute("class")
 
 
-def test_the_pair_stays_in_its_range_and_both_are_those_of_the_package(audits, opened):
+@pytest.mark.slow
+def test_the_cosine_of_a_pair_stays_within_its_range(audits, opened):
     page, found = opened("scores"), explorer(audits["scores"])
     page.locator("#slider-0").press("Home")
     settled(page)
@@ -265,7 +295,8 @@ def test_the_pair_stays_in_its_range_and_both_are_those_of_the_package(audits, o
     )
 
 
-def test_the_pad_shifts_and_no_prediction_moves(opened):
+@pytest.mark.slow
+def test_the_pad_shifts_rows_and_changes_no_prediction(opened):
     page = opened("head")
     stored = predictions(page)
     pad = page.locator("#pad")
@@ -286,7 +317,8 @@ def test_the_pad_shifts_and_no_prediction_moves(opened):
     assert page.locator("#changed").text_content().startswith("0 of ")
 
 
-def test_items_are_found_by_a_part_of_their_title(opened):
+@pytest.mark.slow
+def test_an_item_is_found_by_part_of_its_name(opened):
     page = opened("scores")
     field = page.locator("#item-0")
     field.fill("ITEM 7")
@@ -305,7 +337,8 @@ def test_items_are_found_by_a_part_of_their_title(opened):
     assert page.locator("#predicted-1 li").count() == 3
 
 
-def test_a_page_opens_at_an_equal_model_and_a_button_leads_to_each(opened, audits):
+@pytest.mark.slow
+def test_a_page_opens_at_an_equivalent_model_and_buttons_lead_to_others(opened, audits):
     for name in ("scores", "head"):
         page, found = opened(name), explorer(audits[name])
         stored = predictions(page)
@@ -344,11 +377,12 @@ def test_a_page_opens_at_an_equal_model_and_a_button_leads_to_each(opened, audit
     assert all(page.locator(f"#explorer{one}").count() > 0 for one in stay)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "scheme", "viewport"),
     [("scores", "light", PHONE), ("head", "dark", DESKTOP)],
 )
-def test_pages_are_accessible_and_as_wide_as_the_screen(opened, name, scheme, viewport):
+def test_a_page_is_accessible_and_as_wide_as_the_screen(opened, name, scheme, viewport):
     page = opened(name, viewport=viewport, color_scheme=scheme, bypass_csp=True)
     page.evaluate(
         "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
@@ -358,7 +392,8 @@ def test_pages_are_accessible_and_as_wide_as_the_screen(opened, name, scheme, vi
     assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
 
 
-def test_without_scripts_everything_but_the_explorer_can_be_read(opened, audits):
+@pytest.mark.slow
+def test_without_scripts_everything_but_the_explorer_is_readable(opened, audits):
     page = opened("scores", java_script_enabled=False)
     assert page.locator("#explorer noscript").is_visible()
     assert not page.locator("#explorer-app").is_visible()
@@ -368,7 +403,8 @@ def test_without_scripts_everything_but_the_explorer_can_be_read(opened, audits)
     assert page.locator("#movement svg").first.is_visible()
 
 
-def test_names_are_text_wherever_they_stand(opened):
+@pytest.mark.slow
+def test_hostile_names_are_shown_as_text(opened):
     page = opened("scores")
     names = page.locator("#names option").evaluate_all(
         "all => all.map(one => one.value)"
@@ -379,7 +415,8 @@ def test_names_are_text_wherever_they_stand(opened):
     assert page.locator("img").count() == 0
 
 
-def test_figures_take_the_colours_and_letters_of_the_page(showing, tmp_path):
+@pytest.mark.slow
+def test_figures_have_the_colours_and_the_font_of_the_page(showing, tmp_path):
     path, model = tmp_path / "movement.html", random_model(p=9, k=2)
     path.write_text(
         ea.movement(model, at_exponent(model, 0.0)).report(), encoding="utf-8"
@@ -396,8 +433,9 @@ def test_figures_take_the_colours_and_letters_of_the_page(showing, tmp_path):
         ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "viewport"), [("scores", PHONE), ("head", DESKTOP)])
-def test_no_letter_of_a_figure_is_cut_or_too_small(opened, name, viewport):
+def test_no_text_of_a_figure_is_cut_off_or_too_small(opened, name, viewport):
     page = opened(name, viewport=viewport)
     for figure in page.locator("figure > svg").all():
         box = figure.bounding_box()

@@ -26,6 +26,11 @@ def result():
 
 
 @pytest.fixture(scope="module")
+def html(result):
+    return result.report()
+
+
+@pytest.fixture(scope="module")
 def head():
     rows = np.random.default_rng(0).standard_normal((40, 4)) + 1
     model = ea.FactorModel.from_softmax(rows, labels=[f"label {i}" for i in range(40)])
@@ -34,16 +39,21 @@ def head():
     )
 
 
-def test_every_link_leads_to_a_place_on_the_page_and_ids_are_unique(result, head):
-    for audit in (result, head):
-        tags = read(audit.report())
+@pytest.fixture(scope="module")
+def pages(result, html, head):
+    """Return audits with their pages."""
+    return [(result, html), (head, head.report())]
+
+
+def test_every_link_leads_to_a_place_on_the_page_and_ids_are_unique(pages):
+    for _, html in pages:
+        tags = read(html)
         assert {link[1:] for link in tags.links} <= set(tags.ids)
         assert all(link.startswith("#") for link in tags.links)
         assert len(tags.ids) == len(set(tags.ids))
 
 
-def test_the_top_of_a_page_gives_the_answer_the_reasons_and_the_advice(result):
-    html = result.report()
+def test_the_top_of_a_page_gives_the_answer_the_reasons_and_the_advice(result, html):
     assert f"<h1>{result.answer.question}</h1>" in html
     assert (
         f'<b class="no">{result.answer.word}.</b> <span>{result.answer.because.capitalize()}.</span>'
@@ -69,8 +79,7 @@ def test_the_top_of_a_page_gives_the_answer_the_reasons_and_the_advice(result):
     )
 
 
-def test_every_finding_has_a_card_with_its_remedy(result):
-    html = result.report()
+def test_every_finding_has_a_card_with_its_remedy(result, html):
     assert [finding.code for finding in result.findings] == re.findall(
         r'class="code" href="#EMB\d+">(EMB\d+)<', html
     )
@@ -81,9 +90,8 @@ def test_every_finding_has_a_card_with_its_remedy(result):
         assert f"<h3>{finding.title[0].upper()}{finding.title[1:]}</h3>" in card
 
 
-def test_every_code_links_to_its_explanation(result, head):
-    for audit in (result, head):
-        html = audit.report()
+def test_every_code_links_to_its_explanation(pages):
+    for audit, html in pages:
         tags = read(html)
         codes = list(dict.fromkeys(finding.code for finding in audit.findings))
         assert [link[1:] for link in tags.links if link.startswith("#EMB")] == [
@@ -118,3 +126,22 @@ def test_hostile_names_are_escaped_everywhere():
     assert "x" * LONGEST not in html
     assert f"{'x' * (LONGEST - 1)}…" in html
     assert "\\u202e" in html
+
+
+def test_a_notebook_shows_the_answer_the_table_and_the_findings_of_a_page(result, html):
+    # A notebook has no end of the page that codes could link to.
+    without_links = re.sub(
+        r'<a class="code" href="#EMB\d+">(EMB\d+)</a>',
+        r'<span class="code">\1</span>',
+        html,
+    )
+    fragment = result._repr_html_()
+    for start, end in (
+        ('<p class="answer">', "</p>"),
+        ('<article class="card finding', "</article>"),
+        ("<caption>At a", "</table>"),
+    ):
+        assert without_links.split(start)[1].split(end)[0] in fragment
+    assert fragment.count("<article") == len(result.findings)
+    assert "explorer" not in fragment
+    assert ' id="' not in fragment

@@ -10,12 +10,12 @@ from browsing import LOADED, text_of
 from report.results_shown import KINDS, shown
 
 import embaudit as ea
-from embaudit.evaluation.measures import MEASURES
-from embaudit.io.intake import Intake, Part
+from embaudit.io import Intake, Part
 from embaudit.report.document import Origin
 from embaudit.report.documents import document
 from embaudit.report.page import page
 
+MEASURES = ("precision", "auc", "ndcg")
 INTAKE = Intake(
     "npz", ("m.npz",), (Part("Q", "right", (7, 2)),), (Part("<b>seed", ""),)
 )
