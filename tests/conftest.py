@@ -90,33 +90,6 @@ def shared_data() -> Callable[[str], Path]:
 
 
 @pytest.fixture
-def without_attacks(monkeypatch):
-    """Audit without attacks, which take most of the time and are tested on their own."""
-    monkeypatch.setattr("embaudit.auditing.limits.ATTACKED_RANK", 0)
-
-
-@pytest.fixture
-def short_attacks(monkeypatch):
-    """Attack from fewer starts: what is said of an attack holds however long it searched."""
-    monkeypatch.setattr("embaudit.attacks.ascent.N_DRAWN", 6)
-    monkeypatch.setattr("embaudit.attacks.ascent.IN_ALL", 0)
-
-
-@pytest.fixture(autouse=True)
-def _short_in_audits(request):
-    """Attack at length in `tests/attacks` only."""
-    if request.path.parent.name in (
-        "auditing",
-        "cli",
-        "fuzz",
-        "house",
-        "report",
-        "truth",
-    ):
-        request.getfixturevalue("short_attacks")
-
-
-@pytest.fixture
 def screen(snapshot):
     """Return the stored text of this test; `pytest --snapshot-update` writes it."""
     from screens import PlainText  # the peers' environment has no syrupy

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 
 import numpy as np
 import pytest
 from models import random_model
 from schemas import misfits
-from snapshots import assert_refused
 
 import embaudit as ea
 from embaudit.auditing import audit
@@ -92,12 +92,32 @@ def test_every_link_and_one_sided_models_are_audited():
     assert alone.evidence.position is None
 
 
-def test_parameters_outside_their_sets_are_refused_in_one_sentence():
-    given = [{"n_gauges": 0}, {"max_condition": 0.5}, {"objective": "magic"}, {"groups": ["magic"]}, {"roles": []},
-             {"roles": ["movie"]}, {"final_norm": FinalNorm("rms", [1.0])}]  # fmt: skip
-    assert_refused(
-        "audit", (partial(audit, make(link="softmax"), **one) for one in given)
-    )
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"n_gauges": 0}, "n_gauges must be an integer from 1 to 10000; got 0."),
+        ({"n_pairs": 10**12}, "n_pairs must be an integer from 1 to 100000000; got"),
+        ({"n_lists": 0}, "n_lists must be an integer from 1 to 100000; got 0."),
+        ({"n_starts": -1}, "n_starts must be an integer from 0 to 1000; got -1."),
+        ({"n_steps": -1}, "n_steps must be an integer from 0 to 10000; got -1."),
+        ({"n_neighbours": -1}, "n_neighbours must be an integer >= 1; got -1."),
+        ({"max_condition": 0.5}, "max_condition must be a finite number >= 1; got 0.5"),
+        ({"quick": 1}, "quick must be True or False; got 1."),
+        ({"normalised": "yes"}, "normalised must be True or False; got 'yes'."),
+        ({"soft_cap": -1.0}, "soft_cap must be a positive number; got -1"),
+        ({"objective": "magic"}, "objective must be a word of `embaudit explain obj"),
+        ({"objective": "clip"}, "link must be cosine for the objective clip"),
+        ({"groups": ["magic"]}, "groups must be one of canonical, diagonal, linear, "),
+        ({"roles": []}, "roles must be one or more of right, left, cross; got none."),
+        ({"roles": ["movie"]}, 'role must be one of "left" (user), "right" (item)'),
+        ({"show": ["film 3"]}, "'film 3'"),
+        ({"thresholds": {"hubs": 2}}, "hubs must be a number from 0.05 to 1; got 2"),
+        ({"final_norm": FinalNorm("rms", [1.0])}, "as wide as the head, 5 dimensions"),
+    ],
+)
+def test_an_option_outside_its_set_is_refused_by_name(options, sentence):
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        audit(make(link="softmax"), **options)
 
 
 # Thresholds of one's own
