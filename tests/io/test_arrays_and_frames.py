@@ -118,9 +118,10 @@ CODES = (9 * ROWS).astype(np.int8)
         # Columns of a frame.
         (pd.DataFrame(ROWS, columns=["a", "a"]), {}, "called by different names"),
         (pd.DataFrame({"id": [1, "a", 2], "v": ROWS.tolist()}), {}, "of one type each"),
-        (pd.DataFrame(CODES).add_prefix("e"), {}, "column e0 of the data frame must be"),
+        (pd.DataFrame(CODES).add_prefix("e"), {},
+         "column e0 of the data frame must be"),
         (pd.DataFrame({"v": list(CODES)}), {}, "got int8, counts or codes"),
-        (pd.DataFrame(ROWS).add_prefix("e").assign(bias=1.0), {}, "name it with bias='b"),
+        (pd.DataFrame(ROWS).add_prefix("e").assign(bias=1.0), {}, "bias='bias'"),
         (FRAME, {"bias": np.ones(3)}, "the bias column must be one of id, v, title"),
         # Options that only files or other objects have.
         (ROWS, {"weight": "a"}, "an option for arrays must be one of left, transpose"),
@@ -128,7 +129,8 @@ CODES = (9 * ROWS).astype(np.int8)
         (FRAME, {"weight": "a"}, "an option for data frames must be one of id, vector"),
         (FRAME, {"transpose": "both"}, "an option for data frames must be one of id"),
         (ROWS, {"left": 3}, "left must be an array, a data frame or a file of vectors"),
-        (ea.FactorModel.from_vectors(ROWS), {"link": "cosine"}, "beside a model, which"),
+        (ea.FactorModel.from_vectors(ROWS), {"link": "cosine"},
+         "beside a model, which"),
         (SimpleNamespace(obsm={"X_a": ROWS, "X_b": ROWS}, obs_names=IDS), {},
          "they are X_a, X_b; choose one with weight"),
         (SimpleNamespace(obsm={}, obs_names=IDS), {}, "they are none"),

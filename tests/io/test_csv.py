@@ -133,9 +133,9 @@ def test_ids_of_users_are_asked_for_by_the_name_of_the_rows(tmp_path: Path) -> N
         ("a,,\nb,,\n", {}, "columns of numbers; got empty cells"),
         # Which columns are ids, and which a bias?
         ("id,e0\na,1\n", {"id": "x"}, "the id column must be one of id, e0"),
-        ("id,e1,bias\na,1,1\n", {}, "name it with bias='bias', or leave it out with ig"),
+        ("id,e1,bias\na,1,1\n", {}, "or leave it out with ignore='bias'"),
         ('id,v,bias\na,"[1]",1\n', {"bias": "v"}, "bias must be a column of its own"),
-        ("id,e0\na,1\n", {"bias": "e0", "kind": "vectors"}, "kind='vectors', which ha"),
+        ("id,e0\na,1\n", {"bias": "e0", "kind": "vectors"}, "beside kind='vectors'"),
         ("id,e0,e1\na,1,2\na,3,4\n", {}, "item ids must be unique; got a 2 times"),
         # What stands in a cell?
         ("id,e0,e1\na,1,2\nb,3,\n", {}, "got an empty cell in line 3; drop that row"),
@@ -143,7 +143,7 @@ def test_ids_of_users_are_asked_for_by_the_name_of_the_rows(tmp_path: Path) -> N
         ('id,v\na,"[1, 2]"\nb,\n', {}, "a vector in every row; got none in row 1"),
         ('id,v\na,"[1, 2]"\nb,"[1]"\n', {}, "vectors of 2 numbers, as the first is"),
         ('id,v\na,"[1, 2]"\nb,"[1, x]"\n', {}, "got '[1, x]' in row 1"),
-        ('id,v\na,"[1, 2]"\nb,"[1, ... 2]"\n', {"vector": "v"}, "write it with .tolist"),
+        ('id,v\na,"[1, 2]"\nb,"[1, ... 2]"\n', {"vector": "v"}, "with .tolist()"),
         # Is it a table at all?
         ("id,e0,e0\na,1,2\n", {}, "'e0' more than once; rename one"),
         ("1.5\n2.5\n", {}, "equally many columns in every line"),

@@ -31,7 +31,8 @@ def lines(*values: Any) -> str:
         # A list of vectors, a map from id to vector, alone or beside other keys.
         ("v.json", json.dumps(ROWS), None),
         ("v.json", json.dumps(dict(zip("ab", ROWS, strict=True))), ["a", "b"]),
-        ("v.json", json.dumps({"model": "x", "data": dict(zip("ab", ROWS, strict=True))}),
+        ("v.json", json.dumps({"model": "x",
+         "data": dict(zip("ab", ROWS, strict=True))}),
          ["a", "b"]),
         # Records, or one list for each column.
         ("v.json", json.dumps(RECORDS), ["a", "b"]),
@@ -80,8 +81,10 @@ def test_lines_of_whole_numbers_are_vectors(tmp_path: Path) -> None:
         ('[{"a": 1}, 2]', "write vectors with json.dump"),
         ("[[1, NaN]]", "must be finite; got nan at row 0, column 1"),
         ('{"a": [1, 2], "b": [3]}', "vectors of 2 numbers, as the first is; got 1 in"),
-        ('[{"id": 1, "v": [1]}, {"id": 2}]', "a vector in every row; got none in row 1"),
-        ('[{"v": [1]}, {"id": "b", "v": [2]}]', "an id in every row; got none in row 0"),
+        ('[{"id": 1, "v": [1]}, {"id": 2}]',
+         "a vector in every row; got none in row 1"),
+        ('[{"v": [1]}, {"id": "b", "v": [2]}]',
+         "an id in every row; got none in row 0"),
         ('[{"v": [1]}, {"v": [2], "bias": 1}]', "got bias, which is called a bias"),
         # Other files of JSON that lie beside models.
         ('{"a": 0, "b": 1}', "got a vocabulary; give the head, and this with labels="),

@@ -1,4 +1,4 @@
-"""Files above 64 MiB are not read when they are opened; faults show at their first use."""
+"""Files above 64 MiB are read at their first use, so faults show only then."""
 
 from __future__ import annotations
 

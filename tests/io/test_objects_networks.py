@@ -356,11 +356,13 @@ def watched(forward: Any, state: Any = TABLES) -> Any:
          "which has one a cluster of labels"),
         (watched(lambda _, user, item: 3), {}, "one array; got int; say link="),
         (watched(lambda _, user, item: [1.0]), {}, "one array; got list; say link="),
-        (watched(lambda _, user, item: [][1]), {}, "inputs of Net must be what its forw"),
-        (watched(lambda _, batch: batch), {"inputs": ["a"]}, "numbers, or a dictionary"),
+        (watched(lambda _, user, item: [][1]), {}, "what its forward takes"),
+        (watched(lambda _, batch: batch), {"inputs": ["a"]},
+         "numbers, or a dictionary"),
         (watched(lambda _, batch: Tensor(ROWS)), {"inputs": ROWS},
          "must be layers that forward calls; got others"),
-        (watched(lambda _, batch: batch), {}, "pass example inputs of forward as inputs="),
+        (watched(lambda _, batch: batch), {},
+         "pass example inputs of forward as inputs="),
     ],
 )  # fmt: skip
 def test_networks_that_leave_a_question_are_refused(

@@ -33,7 +33,8 @@ PACKED = (".npz", ".npy", ".h5", ".parquet", ".feather", ".safetensors", ".gguf"
         ("u.data", "factorize it first: `embaudit fit"),
         ("a.npz.zip", "an archive; unpack it"),
         ("a.tar", "an archive; unpack it"),
-        *((f"a{suffix}.gz", "a packed file; unpack it with: gunzip") for suffix in PACKED),
+        *((f"a{suffix}.gz",
+         "a packed file; unpack it with: gunzip") for suffix in PACKED),
         ("a.xyz", "write the vectors as .npy or .parquet, or name its format with"),
     ],
 )  # fmt: skip
@@ -182,8 +183,10 @@ def test_labels_and_inputs_of_a_head_from_files(tmp_path: Path) -> None:
         (ROWS, {"ids": list("aabc")}, "item ids must be unique; got a 2 times"),
         (ROWS, {"bias": "b.npy", "kind": "vectors"}, "kind='vectors', which have none"),
         (ROWS, {"kind": "factors"}, "must both be named, with left=A and weight=B"),
-        (ROWS, {"kind": "head", "inputs": ROWS[:, :2]}, "number of columns; got 2 and 3"),
-        (ROWS, {"objective": "word2vec", "link": "cosine"}, "identity or sigmoid for the"),
+        (ROWS, {"kind": "head", "inputs": ROWS[:, :2]},
+         "number of columns; got 2 and 3"),
+        (ROWS, {"objective": "word2vec", "link": "cosine"},
+         "identity or sigmoid for the"),
     ],
 )  # fmt: skip
 def test_one_array_that_is_no_model_is_refused(
