@@ -180,7 +180,7 @@ class LinearEmbedding(
                 dtype=[np.float64, np.float32],
             )
         except (ValueError, OverflowError) as error:
-            raise InputError(" ".join(str(error).split())) from error
+            raise _refused("X", error) from error
         if reset and rows.shape[0] == 1:
             raise must_be(
                 "X",
@@ -243,7 +243,7 @@ class LinearEmbedding(
         try:
             embedded = check_array(Z, dtype=[np.float64, np.float32])
         except (TypeError, ValueError, OverflowError) as error:
-            raise InputError(" ".join(str(error).split())) from error
+            raise _refused("Z", error) from error
         if embedded.shape[1] != len(self.components_):
             raise must_be(
                 "Z",
@@ -292,3 +292,9 @@ class LinearEmbedding(
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _refused(name: str, error: Exception) -> InputError:
+    """Put a message of scikit-learn, which may have several lines, into one sentence."""
+    message = " ".join(str(error).split()).rstrip(".")
+    return InputError(f"{name} cannot be used: {message}.")

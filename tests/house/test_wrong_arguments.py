@@ -1,11 +1,13 @@
-"""Whatever is given to a public function in place of what it takes is refused in the house's sentence."""
+"""Every public function refuses a wrong argument with an InputError of one sentence.
+
+It never raises another exception and never warns.
+"""
 
 from __future__ import annotations
 
 import inspect
 import re
 import warnings
-from pathlib import Path
 from types import FunctionType
 
 import numpy as np
@@ -14,7 +16,6 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator
-from snapshots import LOCKED, assert_section
 
 import embaudit as ea
 
@@ -241,10 +242,10 @@ EDGES = {
     int: (0, 1, 2, 3, 4, 7, 8, 9),
     float: (-1.5, -1.0, -0.1, 0.0, 0.1, 1.0, 1.1, 2.0),
 }
-"""Numbers about where limits of small models lie: `refused.txt` says which are taken."""
+"""Numbers near the limits of small models: each is accepted or refused, and nothing else."""
 SLOW = (ea.audit, ea.reproduce.nielsen)
-"""What is tried with the first few of them."""
-TAKEN = {
+"""Functions that are tried with the first three of these numbers only."""
+ACCEPTED = {
     "int": "int|float|RNG",
     "scalar": "float",
     "frame": "Iterable",
@@ -254,19 +255,19 @@ TAKEN = {
     "str": r"str|Path|Literal|Name|Role|End|Side|Objective|Law|Correction|Duplicates|Header|Kind",
     "dict": "Mapping",
 }
-"""What each wrong value may be right for, judged by how a parameter is annotated; the value may still be refused."""
+"""Annotations of parameters that may accept a value of this kind."""
 NAMES = re.compile(
     r"(str|Literal|Correction|Role|SideName|Side\b|End|Objective|NormKind|Header|Duplicates|PopularityLaw)"
 )
-"""Flags, which are taken as Python takes them, and names out of a few: they are tried with another name alone."""
+"""Annotations of parameters that take one of a few names. They are tried with another name only."""
 CHOICES = re.compile(
     r"Correction|Role|SideName|End|NormKind|Header|Duplicates|PopularityLaw|Literal\[.[a-z]"
 )
-"""Names among them that are looked up, which a list cannot be."""
+"""Annotations of names that are looked up in a table, where a list would raise TypeError."""
 ANYTHING = re.compile(
     r"Any\b|object|ArrayLike|NDArray|Vector|Matrix|Floats|Indices|Rows|PartitionLike|Groups|^$"
 )
-"""Where an annotation does not tell: arrays of many kinds, and what a function looks at itself."""
+"""Annotations that do not tell whether a value is accepted: the function decides."""
 
 
 def name_of(call):
@@ -292,7 +293,10 @@ def folder(tmp_path_factory):
 
 
 def refusal(call, arguments):
-    """Return the sentence of the house's error, nothing where there is none; any other error is a fault."""
+    """Return the sentence of the InputError, or "" if the arguments are accepted.
+
+    Any other exception, and any warning, fails the test.
+    """
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings(
@@ -302,62 +306,83 @@ def refusal(call, arguments):
     except ea.InputError as refused:
         return str(refused)
     except TypeError:
-        # The contract of scikit-learn asks for it.
+        # The contract of scikit-learn asks estimators for a TypeError.
         if not isinstance(getattr(call, "__self__", None), BaseEstimator):
             raise
-        return "as scikit-learn says"
+        return "The contract of scikit-learn asks for this TypeError."
     return ""
 
 
-SAID = Path(__file__).with_name("refused.txt")
-"""What each parameter must be."""
+def annotation_of(parameter):
+    return "" if parameter.annotation is parameter.empty else str(parameter.annotation)
+
+
+def wrong_values(annotation):
+    """Return values by kind that a parameter with this annotation should not take."""
+    if annotation.startswith("bool"):
+        # Python takes every object as a truth value.
+        return {}
+    if CHOICES.match(annotation):
+        return {"str": "x", "list": ["x"]}
+    if NAMES.match(annotation):
+        return {"str": "x"}
+    return WRONG
+
+
+def may_accept(annotation, kind):
+    """Return True if a parameter with this annotation may take a value of this kind."""
+    if ANYTHING.search(annotation):
+        return True
+    return kind in ACCEPTED and bool(re.search(ACCEPTED[kind], annotation))
+
+
+def parameters_of(call):
+    parameters = inspect.signature(call).parameters.values()
+    return [one for one in parameters if one.kind is not one.VAR_KEYWORD]
+
+
+def assert_one_sentence(text):
+    assert "\n" not in text
+    assert text.endswith("."), text
+    assert len(text) < 700
+
+
+@pytest.fixture(autouse=True)
+def _in_folder(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    yield
+    plt.close("all")
 
 
 @pytest.mark.parametrize("call", CALLS, ids=name_of)
-def test_what_is_of_a_wrong_type_is_refused_in_one_sentence(call, folder, monkeypatch):
-    monkeypatch.chdir(folder)
+def test_a_value_of_a_wrong_type_is_refused_in_one_sentence(call):
     right = CALLS[call]
     call(**right)
-    lines = []
-    for name, one in inspect.signature(call).parameters.items():
-        said = "" if one.annotation is one.empty else str(one.annotation)
-        another = {"str": "x", "list": ["x"]} if CHOICES.match(said) else {"str": "x"}
-        tried = (
-            {} if said.startswith("bool") else another if NAMES.match(said) else WRONG
-        )
-        for kind, value in tried.items():
-            may_be_taken = ANYTHING.search(said) or (
-                kind in TAKEN and re.search(TAKEN[kind], said)
-            )
-            sentence = (
-                ""
-                if one.kind is one.VAR_KEYWORD
-                else refusal(call, right | {name: value})
-            )
-            assert sentence or may_be_taken or one.kind is one.VAR_KEYWORD, (
-                f"{name}={value!r} was taken for {said}"
-            )
-            assert len(sentence) < 700
-            assert "\n" not in sentence
-            said_of = re.sub(r"; got .*?(?=; |[.]$)", "", sentence)
-            lines += [f"{name}: {said_of}\n"] * bool(sentence)
-        usual = right.get(name, one.default)
-        kinds = [
-            kind
-            for kind in EDGES
-            if name != "rng" and (type(usual) is kind or kind.__name__ in said.split())
-        ]
-        for kind in kinds[:1]:
-            edges = EDGES[kind][: 3 if call in SLOW else None]
-            taken = [
-                str(value)
-                for value in edges
-                if not refusal(call, right | {name: value})
-            ]
-            lines.append(f"{name}: takes {' '.join(taken) or 'none of these'}\n")
-    plt.close("all")
-    if LOCKED:
-        assert_section(SAID, name_of(call), "".join(dict.fromkeys(lines)))
+    for parameter in parameters_of(call):
+        name, annotation = parameter.name, annotation_of(parameter)
+        for kind, value in wrong_values(annotation).items():
+            sentence = refusal(call, right | {name: value})
+            if sentence:
+                assert_one_sentence(sentence)
+            else:
+                assert may_accept(annotation, kind), f"{name}={value!r} was accepted"
+
+
+@pytest.mark.parametrize("call", CALLS, ids=name_of)
+def test_a_number_out_of_range_is_refused_in_one_sentence(call):
+    right = CALLS[call]
+    for parameter in parameters_of(call):
+        name, annotation = parameter.name, annotation_of(parameter)
+        example = right.get(name, parameter.default)
+        if name == "rng":
+            continue
+        for kind, numbers in EDGES.items():
+            if type(example) is kind or kind.__name__ in annotation.split():
+                for number in numbers[: 3 if call in SLOW else None]:
+                    sentence = refusal(call, right | {name: number})
+                    if sentence:
+                        assert_one_sentence(sentence)
+                break
 
 
 NO_RESULTS = {
@@ -368,13 +393,13 @@ NO_RESULTS = {
     "InputError",
     "EquivalenceError",
 }
-"""Names, texts and numbers of a kind; links are told what a model has checked."""
+"""Public classes whose methods only see values that a model has checked."""
 ELSEWHERE = {
     "fit", "fit_transform", "transform", "model", "objective", "get_feature_names_out", "get_params", "set_params",
     "inverse_transform", "replace", "checked", "write", "verify", "seen", "of", "twin", "reached", "explain", "plot",
     "moved_of", "affine", "view",
 }  # fmt: skip
-"""Methods of scikit-learn's contract, of any fields, and of what only the package itself calls."""
+"""Methods that scikit-learn's contract describes, that take any field, or that only the package calls."""
 
 
 def test_every_public_function_and_method_is_tried():
