@@ -19,10 +19,17 @@ test: $(READY) style
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2; tests=$$?; \
 	wait $$types; types=$$?; cat $$log; rm -f $$log; test $$tests -eq 0 && test $$types -eq 0
 
+# Laws, the truth table, oracles and screens: results must not depend on the processor.
+EVERYWHERE := tests/truth tests/gauges tests/ranges tests/canonical tests/linalg tests/cli/test_first_screens.py
+
 # What takes long by its nature: whole notebooks, audits of real models against former ones, runs that are killed or
-# interrupted, many workers, files that are large.
+# interrupted, many workers, files that are large. On x86, also the products of other processors.
 test-slow: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -m slow
+	@if test "$$(uname -m)" = x86_64; then for core in Haswell Prescott; do \
+	  echo "With the matrix products of $$core:"; \
+	  OPENBLAS_CORETYPE=$$core OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -q $(EVERYWHERE) || exit 1; \
+	done; fi
 
 check: $(READY) style
 	$(BIN)/mypy

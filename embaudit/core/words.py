@@ -9,6 +9,23 @@ from difflib import get_close_matches
 from embaudit.errors import escaped
 
 
+def snapped(value: float) -> float:
+    """Round a number to 9 decimals, before it is rounded to the few that are printed.
+
+    A number half way between two printed ones is then printed alike whatever its last
+    bits are.
+
+    Examples
+    --------
+    >>> below, above = 0.125 - 2**-55, 0.125 + 2**-55
+    >>> f"{below:.2f}", f"{above:.2f}"
+    ('0.12', '0.13')
+    >>> f"{snapped(below):.2f}", f"{snapped(above):.2f}"
+    ('0.12', '0.12')
+    """
+    return round(float(value), 9)
+
+
 def percent(share: float) -> str:
     """Write a share, never rounding to all or nothing; a dash where there is none.
 
@@ -21,7 +38,7 @@ def percent(share: float) -> str:
         return "–"
     if 0 < share < 0.01 or 0.99 < share < 1:
         return f"{min(max(100 * share, 0.1), 99.9):.1f} %"
-    return f"{100 * share:.0f} %"
+    return f"{snapped(100 * share):.0f} %"
 
 
 FEW = 20
@@ -39,7 +56,9 @@ def share_of(share: float, count: int) -> str:
     ('1 of 10', '10 % of')
     """
     return (
-        f"{round(share * count)} of {count}" if count < FEW else f"{percent(share)} of"
+        f"{round(snapped(share * count))} of {count}"
+        if count < FEW
+        else f"{percent(share)} of"
     )
 
 
@@ -88,12 +107,16 @@ def apportioned(parts: Sequence[float], whole: float, step: float) -> list[float
     Examples
     --------
     >>> apportioned([0.044, 0.134], 0.18, 0.01), apportioned([0.144, 0.144], 0.29, 0.01)
-    ([0.04, 0.14], [0.15, 0.14])
+    ([0.05, 0.13], [0.15, 0.14])
     """
     counts = [math.floor(size / step + ROUNDING) for size in parts]
-    # What rounding down leaves goes to the parts that lost most by it.
-    order = sorted(range(len(parts)), key=lambda i: counts[i] - parts[i] / step)
-    gaining = order[: max(0, round(whole / step) - sum(counts))]
+    # What rounding down leaves goes to the parts that lost most by it, the first ones
+    # of those that lost the same.
+    order = sorted(
+        range(len(parts)), key=lambda i: snapped(counts[i] - parts[i] / step)
+    )
+    n_gaining = max(0, round(snapped(whole / step)) - sum(counts))
+    gaining = order[:n_gaining]
     return [round((count + (i in gaining)) * step, 9) for i, count in enumerate(counts)]
 
 
@@ -124,7 +147,7 @@ def two_decimals(value: float) -> str:
     >>> two_decimals(-0.001), two_decimals(-0.123)
     ('0.00', '-0.12')
     """
-    return f"{round(float(value), 2) + 0.0:.2f}"
+    return f"{round(snapped(value), 2) + 0.0:.2f}"
 
 
 def copied(count: int) -> str:

@@ -32,6 +32,7 @@ from embaudit.core.words import (
     percent,
     row_called,
     row_quoted,
+    two_decimals,
     up,
 )
 from embaudit.linalg.nearest import list_length
@@ -477,7 +478,7 @@ def glance_of(audit: Audit) -> Glance:
 
 
 def _number(value: float) -> str:
-    return "–" if np.isnan(value) else f"{value:.2f}"
+    return "–" if np.isnan(value) else two_decimals(value)
 
 
 def _largest(

@@ -17,7 +17,7 @@ from embaudit.auditing.texts import WORDS
 from embaudit.auditing.wording import in_titles
 from embaudit.core.checked import Indices
 from embaudit.core.deferred import pd
-from embaudit.core.words import copied, cut, row_called, visible
+from embaudit.core.words import copied, cut, row_called, two_decimals, visible
 from embaudit.io.intake import WORDS as FIELDS
 from embaudit.io.intake import Intake
 from embaudit.model import FactorModel, SideName
@@ -537,11 +537,11 @@ def lists_of(
         named(called(example.name)),
         headings,
         tuple(
-            Near(named(called(name)), f"{cosine:.2f}", columns, level)
+            Near(named(called(name)), two_decimals(cosine), columns, level)
             for (name, cosine), columns, level in before
         ),
         tuple(
-            Near(named(called(name)), f"{cosine:.2f}", columns)
+            Near(named(called(name)), two_decimals(cosine), columns)
             for (name, cosine), columns in after
         ),
         "; ".join(filter(None, (note, copies))),
