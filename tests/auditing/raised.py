@@ -1,14 +1,11 @@
-"""A case for every finding and note that an audit can draw, from evidence made by hand or traits of a few rows.
-
-`texts.txt` holds each of them as people read it.
-"""
+"""A case for every finding and note that an audit can draw, from evidence made by hand or traits of a few rows."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,8 +59,6 @@ if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
     from embaudit.auditing.finding import Finding
 
-TEXTS = Path(__file__).with_name("texts.txt")
-"""Every finding and note as it is printed."""
 ALONE = MODEL.replace(left=None)
 WITH_INPUTS = HEAD.replace(left=np.eye(3))
 CAPPED, UNIT = (
@@ -467,9 +462,10 @@ def printed(finding: Finding) -> str:
     shown = ", with a witness" * (finding.witness is not None)
     first = f"{finding.code} ({finding.severity.title}, {finding.kind}{shown})"
     about = f"of {finding.rows}; in {finding.scope}{value}"
-    return "\n    ".join(
-        filter(None, (first, about, finding.title, finding.text, finding.remedy))
-    )
+    lines = [first]
+    for part in filter(None, (about, finding.title, finding.text, finding.remedy)):
+        lines += wrap(part, 100, initial_indent="    ", subsequent_indent="      ")
+    return "\n".join(lines)
 
 
 def page() -> str:
