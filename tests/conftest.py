@@ -30,11 +30,11 @@ settings.load_profile("embaudit")
 
 TOGETHER = re.compile(
     r"tests/(?:reproduce|report)/|tests/(?:truth|auditing)/\w+|tests/(?:canonical/test_balance|cli/test_gate_)"
-    r"|tests/(?:cli/test_transcripts|docs/test_blocks).*|test_notebooks\.py::\D*(?P<notebook>\d+)_"
+    r"|tests/docs/test_blocks.*|test_notebooks\.py::\D*(?P<notebook>\d+)_"
 )
 """Tests that share models trained or audited, or a browser: of pages, of the figures, of one such file or notebook.
 
-Transcripts and pages of the documentation share nothing, and each takes long.
+Pages of the documentation share nothing, and each takes long.
 """
 
 

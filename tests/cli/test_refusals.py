@@ -1,0 +1,242 @@
+"""A command refuses wrong input with exit code 2 and one sentence on the mistake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shlex import split
+
+import pytest
+
+REFUSED = {
+    "": [
+        ("magic", "No such command 'magic'"),
+        ("audti model.npz", "Did you mean 'audit'?"),
+    ],
+    "audit": [
+        ("", "Missing argument 'path'"),
+        ("model.npz --magic", "No such option: --magic"),
+        ("nowhere.npz", "must be a file that exists; got nowhere.npz"),
+        ("films.csv", "choose them with --vector FIRST:LAST"),
+        ("ratings.csv", "factorize them first: `embaudit fit ratings.csv"),
+        ("items.npy users.npy", "the other side as --left"),
+        ("layers.npz", "name two factors with --left A and --weight B"),
+        ("layers.npz --weight magic", "--weight must be one of"),
+        ("layers.npz --left a --weight b", "or leave it out with --ignore c"),
+        ("films.csv --kind vectors --vector title", "column of lists; got 'title'"),
+        ("model.npz --kind magic", "one of auto, factors, head, vectors"),
+        ("model.npz --link magic", "one of identity, softmax, sigmoid, cosine"),
+        ("model.npz --objective magic", "`embaudit explain objectives`"),
+        ("model.npz --role magic", "--role must be one of"),
+        ("model.npz --groups magic", "one of canonical, diagonal, linear"),
+        ("model.npz --groups translation", "a family that keeps the scores"),
+        ("unit.npy --compared cosine --groups linear", "keeps the cosines"),
+        ("model.npz --n-gauges 0", "--n-gauges must be an integer from 1"),
+        ("model.npz --n-pairs 0", "--n-pairs must be an integer from 1"),
+        ("model.npz --max-condition 0.5", "--max-condition must be a finite number >"),
+        ("model.npz --rng magic", "Invalid value for '--rng'"),
+        ("model.npz --jobs 0", "Invalid value for '--jobs'"),
+        ("model.npz --jobs 2 --dask localhost:1", "--jobs must be left out beside"),
+        ("model.npz --dask magic", "HOST:PORT of a Dask scheduler"),
+        ("model.npz --weight magic", "model.npz: an option for embaudit files must"),
+        ("model.npz --load nothing", "--load must be NAME=VALUE"),
+        ("model.npz --load objective=magic", "`embaudit explain objectives`"),
+        ("model.npz --show nobody", "no titles: add --items movies.csv"),
+        ("model.npz --items films.csv --show magic", "--show must be an id or title"),
+        ("model.npz --title title", "--title must be given with --items"),
+        ("model.npz --items films.csv --id magic", "one of id, title, kind"),
+        ("model.npz --labels magic", "must be a file that exists; got magic"),
+        ("model.npz --right-counts users.npy", "must be one number a row"),
+        ("items.npy --ids two.txt", "a file of 30 item ids, one a row; got 2"),
+        ("items.npy --labels two.txt", "a file of 30 item names, one a row; got 2"),
+        ("items.npy --right-counts two.txt", "must be numbers; got 'i0' in line 1"),
+        ("items.npy --objective normalised", "nearest ones are 'normalised-head'"),
+        ("head.npz --kind head --objective arcface", "add --link cosine"),
+        ("head.npz --kind head --states users.npy", "with --inputs"),
+        ("model.npz --fail-on magic", "not one of 'issue', 'tip', 'never'"),
+        ("model.npz --severity EMB101=magic", "EMB101=magic"),
+        ("model.npz --ignore EMB999", "`embaudit explain` lists"),
+        ("model.npz --thresholds magic=3", "one of copies, many-copies"),
+        ("model.npz --thresholds hubs=x", "hubs=x"),
+        ("model.npz --thresholds hubs=0.2 --thresholds hubs=0.3", "given once"),
+        ("model.npz --baseline films.csv", "must be the JSON of an audit"),
+        ("model.npz --baseline none.json", "must be a file that exists"),
+        ("model.npz --out page.pdf", "--out must be a file that ends in .html"),
+        ("model.npz --markdown page.html", "a file that ends in .md"),
+        ("model.npz --json page.html", "a file that ends in .json"),
+        ("model.npz --json model.npz --force", "another file than the input"),
+        ("model.npz --heatmap heat.gif", "ends in .png, .svg or .pdf"),
+        ("model.npz --heatmap heat", "ends in .png, .svg or .pdf"),
+        ("model.npz --heatmap-groups kind", "must stand beside --heatmap"),
+        ("model.npz --sarif films.csv", "overwrite it with --force"),
+    ],
+    "blocks": [
+        ("x.npz longer.npz", "only y has 'late'"),
+        ("x.npz items.npy", "x and y must be of the same keys"),
+        ("x.npz y.npz --threshold 2", "a cosine, from -1 to 1; got 2.0"),
+        ("x.npz y.npz --blocks 'none*'", "patterns that match some name; got 'none*'"),
+        ("x.npz y.npz --markdown there.md", "overwrite it with --force"),
+    ],
+    "compare": [
+        ("model.npz nowhere.npz", "must be a file that exists; got nowhere.npz"),
+        ("model.npz items.npy", "the second has none; add them to it with --ids"),
+        ("items.npy unit.npy", "join by the order of the rows with --by-row"),
+        ("items.npy users.npy --ids labels.txt", "a file of 40 item ids"),
+        ("model.npz twin.npz --n-neighbours 0", "--n-neighbours must be an integer"),
+        ("model.npz twin.npz --fail-below 2", "--fail-below must be NAME=NUMBER"),
+        ("model.npz twin.npz --fail-below kept=x", "got 'kept=x'"),
+        ("model.npz twin.npz --fail-below magic=1", "one of shared, kept, predicted"),
+        ("model.npz twin.npz --json a --out a", "another file than another output"),
+        ("model.npz twin.npz --markdown there.md", "overwrite it with --force"),
+    ],
+    "demo": [
+        ("--n-users 1", "greater than or equal to 20"),
+        ("--rng -1", "greater than or equal to 0"),
+    ],
+    "evaluate": [
+        ("model.npz", "--items with --truth, or --interactions; got neither"),
+        (
+            "model.npz --items films.csv --truth kind --interactions ratings.csv",
+            "--items with --truth, or --interactions; got both",
+        ),
+        ("model.npz --items films.csv --truth magic", "one of id, title, kind"),
+        ("model.npz --items films.csv --truth title", "some rows and not all"),
+        ("model.npz --items films.csv --truth kind --time time", "--time must be"),
+        ("model.npz --interactions ratings.csv --separator ,", "--separator must be"),
+        ("model.npz --interactions films.csv", "name it with --time"),
+        ("model.npz --interactions ratings.csv --time foo", "one of user, item"),
+        ("items.npy --interactions ratings.csv", "add them with --ids"),
+        (
+            "model.npz --items films.csv --truth kind --n-neighbours 40",
+            "--n-neighbours must be an integer from 1 to 28",
+        ),
+    ],
+    "explain": [
+        ("magic", "`embaudit explain` lists them all"),
+        ("EMB0001", "did you mean EMB001?"),
+        ("gauge,", "did you mean gauge?"),
+    ],
+    "fit": [
+        ("none.csv --objective product", "must be a file that exists; got none.csv"),
+        ("empty.csv --objective product", "which is empty"),
+        ("header.csv --objective product", "rows below its header"),
+        ("words.csv --objective product", "must be numbers; got 'good' in line 3"),
+        ("missing.csv --objective product", "finite numbers; got nan in line 3"),
+        ("one-user.csv --objective product", "at least 2 users; got 1"),
+        ("one-item.csv --objective product", "at least 2 items; got 1"),
+        ("twice.csv --objective product", "merge them with --duplicates sum"),
+        ("ratings.csv --objective product --n-components 31", "from 1 to 20"),
+        ("ratings.csv --objective product --n-components 0", "from 1 to 20"),
+        ("ratings.csv --objective product --alpha -1", "--alpha must be a finite"),
+        ("ratings.csv --objective product --alpha nan", "--alpha must be a finite"),
+        ("ratings.csv --objective factors --alpha 999", "largest singular value"),
+        ("ratings.csv --objective product --split 2", "--split must be from 0 to 1"),
+        ("ratings.csv --objective factors --split 1", "goes with --objective product"),
+        ("ratings.csv --objective product --duplicates magic", "one of error, sum"),
+        ("ratings.csv --objective product --user magic", "the user column must be"),
+        ("ratings.csv --objective product --rating stars", "the rating column must be"),
+        ("ratings.csv --objective product --id id", "must be given with --items"),
+        ("ratings.csv --objective product --items none.csv", "got none.csv"),
+        ("ratings.csv --objective product --out m.npy", "which holds both sides"),
+        ("ratings.csv --objective product --out m.xyz", "a file that ends in one of"),
+        ("ratings.csv --objective product --out nowhere/m.npz", "create it first"),
+    ],
+    "fix": [
+        ("model.npz --out model.npz --force", "another file than the input"),
+        ("model.npz --labels films.csv --out films.csv --force", "than the input"),
+        ("model.npz --out other.npz", "overwrite it with --force"),
+        ("model.npz --out f.npz --as folded", "a head whose final norm is known"),
+        ("head.safetensors --norm none --as folded --out f.npz", "without one"),
+        ("model.npz --out f.npz --dimensions 9", "--dimensions must be an integer"),
+        ("items.npy --out f.npz --as prediction", "add the users with --left"),
+        (
+            "items.npy --left users.npy --as right-whitened --out f.parquet",
+            "must be those of one side",
+        ),
+    ],
+    "formats": [
+        ("nowhere", "must be a file that exists; got nowhere"),
+        ("layers.npz", "name two factors with --left A and --weight B"),
+        ("ratings.csv", "factorize them first: `embaudit fit ratings.csv"),
+    ],
+    "gauge": [
+        ("nothing.npz --out model.npz", "overwrite it with --force"),
+        ("model.npz --out g.npz --group magic", "--group must be one of canonical"),
+        ("model.npz --out g.npz --max-condition 0.5", "--max-condition must be"),
+        ("model.npz --out g.npz --exponent 2", "from 0 (left-whitened) to 1"),
+        ("model.npz --out g.npz --exponent 0.5 --group linear", "--exponent must be"),
+        ("model.npz --out g.npz --exponent 1 --max-condition 3", "--exponent must be"),
+        ("model.npz --out g.npz --name linear", "--from and --name must be given"),
+        ("model.npz --out g.npz --from films.csv --name x", "the audit must be JSON"),
+        (
+            "model.npz --out g.npz --from films.csv --name x --group diagonal",
+            "--from must be given without --group",
+        ),
+        (
+            "unit.npy --out g.npz --compared cosine --group diagonal",
+            "a family that keeps the cosines",
+        ),
+        (
+            "items.npy --left users.npy --link cosine --group linear --out g.npz",
+            "a family that keeps the cosines",
+        ),
+    ],
+    "reproduce": [
+        ("netflix --size magic", "not one of 'small', 'paper'"),
+        ("simpson --n-users 9", "simpson has no setting"),
+        ("simpson --out labels.txt", "the output must be a folder"),
+    ],
+    "schema": [("magic", "audit, blocks, compare, evaluate or simpson")],
+    "simpson": [
+        ("cases.csv --x magic --y y", "--x must be a column of the table"),
+        ("cases.csv --x x --y x", "two different columns"),
+        ("cases.csv --x x --y y --groups magic", "--groups must be a column"),
+        ("cases.csv --x x --y y --counts x", "--counts must be another column"),
+        ("cases.csv --x x --y y --min-size 0", "--min-size must be an integer from 2"),
+        ("films.csv --x id --y kind", "numeric or of two categories"),
+        (
+            "cases.csv --x x --y y --n-permutations 0 --fail-on issue",
+            "--n-permutations must be 1 or more beside --fail-on issue",
+        ),
+    ],
+    "verify": [("films.csv model.npz", "the audit must be JSON; got films.csv")],
+}
+"""For each command: arguments, and a part of the sentence on the mistake in them."""
+CASES = [(f"{name} {typed}", part) for name in REFUSED for typed, part in REFUSED[name]]
+
+WRONG_TABLES = {
+    "empty.csv": "",
+    "header.csv": "user,item,rating\n",
+    "words.csv": "user,item,rating\n1,1,3\n2,2,good\n3,1,5\n",
+    "missing.csv": "user,item,rating\n1,1,3\n2,2,nan\n3,1,5\n",
+    "one-user.csv": "user,item,rating\n1,1,3\n1,2,4\n",
+    "one-item.csv": "user,item,rating\n1,1,3\n2,1,4\n",
+    "twice.csv": "user,item,rating\n1,1,3\n1,1,4\n2,2,4\n",
+    "two.txt": "i0\ni1\n",
+    "there.md": "mine",
+}
+
+
+@pytest.fixture
+def _wrong_tables(inputs):
+    for name, text in WRONG_TABLES.items():
+        Path(name).write_text(text)
+
+
+@pytest.mark.usefixtures("_wrong_tables")
+@pytest.mark.parametrize(("typed", "part"), CASES, ids=[typed for typed, _ in CASES])
+def test_a_refusal_names_the_mistake_in_one_sentence_and_writes_nothing(
+    embaudit, typed, part
+):
+    before = {path: path.stat().st_mtime_ns for path in Path().iterdir()}
+    words = split(typed)
+    if words[0] == "fit" and "--out" not in words:
+        words += ["--out", "new.npz"]
+    if words[0] == "fit" and "--n-components" not in words:
+        words += ["--n-components", "2"]
+    result = embaudit(*words)
+    *_, last = result.err.splitlines()
+    assert result.code == 2
+    assert last.startswith(("embaudit: ", "Error: "))
+    assert part in last
+    assert result.out == ""
+    assert {path: path.stat().st_mtime_ns for path in Path().iterdir()} == before

@@ -1,0 +1,141 @@
+"""Settings of a project in `embaudit.toml`, or in `pyproject.toml`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shlex import split
+
+import pytest
+
+AUDIT = split("audit model.npz --n-pairs 50 --n-starts 0")
+REFUSED = [
+    ("magic = 3", "got 'magic'"),
+    ("n-pair = 3", "the nearest one is n-pairs"),
+    ("fail_on = 'tip'", "the nearest one is fail-on"),
+    ("n-pairs = true", "n-pairs in embaudit.toml must be a whole number; got True"),
+    ("n-pairs = 1.5", "must be a whole number; got 1.5"),
+    ("n-pairs = '9'", "must be a whole number; got '9'"),
+    ("n-gauges = 0", "--n-gauges must be an integer from 1"),
+    ("max-condition = '2'", "max-condition in embaudit.toml must be a number"),
+    ("objective = 3", "objective in embaudit.toml must be a text"),
+    ("groups = 'linear'", "groups in embaudit.toml must be a list of texts"),
+    ("groups = [1]", "must be a list of texts; got [1]"),
+    ("groups = ['magic']", "one of canonical, diagonal, linear"),
+    ("normalised = 1", "normalised in embaudit.toml must be true or false"),
+    ("rng = -1", "rng in embaudit.toml must be a whole number >= 0"),
+    ("rng = 1.0", "must be a whole number >= 0; got 1.0"),
+    ("fail-on = 'magic'", "must be one of issue, tip, never; got 'magic'"),
+    ("fail-on = 3", "must be one of issue, tip, never; got 3"),
+    ("ignore = [3]", "ignore in embaudit.toml must be a list of texts"),
+    ("ignore = ['EMB1O1']", "the nearest one is EMB101"),
+    ("severity = 3", "a table of codes with issue or tip; got 3"),
+    ("severity = {EMB101 = 3}", "a table of codes with issue or tip"),
+    ("severity = {EMB101 = 'magic'}", "got 'EMB101=magic'"),
+    ("thresholds = 3", "a table of names with numbers; got 3"),
+    ("thresholds = {magic = 3}", "one of copies, many-copies, common-direction"),
+    ("thresholds = {hubs = 'x'}", "got 'hubs=x'"),
+    ("baseline = 3", "baseline in embaudit.toml must be a text"),
+    ("baseline = 'none.json'", "the baseline must be a file that exists"),
+    ("[tool", "must be TOML"),
+    ("a = " + 100_000 * "[", "must be TOML"),
+]
+
+
+@pytest.mark.usefixtures("inputs")
+@pytest.mark.parametrize(
+    ("text", "part"), REFUSED, ids=[one[:30] for one, _ in REFUSED]
+)
+def test_a_wrong_setting_is_refused_by_name(embaudit, text, part):
+    Path("embaudit.toml").write_text(text)
+    result = embaudit(*AUDIT)
+    *_, last = result.err.replace(f"{Path.cwd()}/", "").splitlines()
+    assert result.code == 2
+    assert last.startswith("embaudit: ")
+    assert part in last
+    assert result.out == ""
+
+
+@pytest.mark.usefixtures("inputs")
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("[tool]\nembaudit = 3\n", "tool.embaudit in pyproject.toml must be a table"),
+        ("[tool.embaudit]\nmagic = 3\n", "a setting in pyproject.toml must be one of"),
+    ],
+)
+def test_a_wrong_setting_of_pyproject_is_refused_by_name(embaudit, text, part):
+    Path("pyproject.toml").write_text(text)
+    result = embaudit(*AUDIT)
+    assert result.code == 2
+    assert part in result.err.replace(f"{Path.cwd()}/", "")
+
+
+@pytest.mark.usefixtures("inputs")
+def test_settings_must_be_a_file(embaudit):
+    Path("embaudit.toml").mkdir()
+    result = embaudit(*AUDIT)
+    assert result.code == 2
+    assert "embaudit.toml must be a file; got a folder" in result.err
+
+
+@pytest.mark.usefixtures("inputs")
+def test_a_pyproject_without_settings_changes_nothing(embaudit):
+    Path("pyproject.toml").write_text("tool = 3")
+    result = embaudit(*AUDIT, "--quiet")
+    assert (result.code, result.err) == (0, "")
+
+
+@pytest.mark.usefixtures("inputs")
+@pytest.mark.parametrize(
+    ("name", "table"), [("embaudit.toml", ""), ("pyproject.toml", "tool.embaudit")]
+)
+def test_settings_hold_below_their_folder_and_options_override_them(
+    embaudit, name, table, monkeypatch
+):
+    """EMB101 is an issue of this model, so the gate stops unless settings say tip."""
+    head = f"[{table}]\n" if table else ""
+    severity = f"[{table}.severity]" if table else "[severity]"
+    file = Path.cwd() / name
+    file.write_text(
+        f'{head}fail-on = "issue"\nn-gauges = 1\n{severity}\nEMB101 = "tip"\n'
+    )
+    model = Path.cwd() / "model.npz"
+    Path("below").mkdir()
+    monkeypatch.chdir("below")
+    few = ("audit", model, "--n-pairs", 50, "--n-starts", 0)
+    settled = embaudit(*few)
+    assert settled.code == 0
+    assert settled.err == (
+        f"settings: fail-on, n-gauges, severity of {file}; "
+        "options on the command line override this file.\n"
+    )
+    assert settled.out.splitlines()[-1].startswith("gate: passes")
+    stricter = embaudit(*few, "--fail-on", "tip", "--quiet")
+    assert (stricter.code, stricter.err) == (1, "")
+    graver = embaudit(*few, "--severity", "EMB101=issue")
+    assert graver.code == 1
+
+
+@pytest.mark.usefixtures("inputs")
+def test_a_code_that_settings_ignore_does_not_stop_the_gate(embaudit):
+    Path("embaudit.toml").write_text("ignore = ['EMB101']\nfail-on = 'tip'\n")
+    result = embaudit(*AUDIT)
+    last = result.out.splitlines()[-1]
+    assert result.code == 0
+    assert last == "gate: passes; not counted: EMB101 items (issue, ignored)"
+
+
+@pytest.mark.usefixtures("inputs")
+def test_settings_choose_how_a_head_is_read_and_audited(embaudit):
+    audit = split("audit head.safetensors --n-pairs 50 --n-starts 0 --n-gauges 1")
+    Path("embaudit.toml").write_text(
+        'norm = "none"\nsoft-cap = 30\nn-neighbours = 3\nobjective = "softmax-decay"\n'
+    )
+    capped = embaudit(*audit).out
+    assert "left over: model.norm.weight (4)" in capped
+    assert "softmax-decay, as you" in capped
+    assert "tied by a logit soft-cap of 30" in capped
+    assert "3 nearest lost" in capped
+    Path("embaudit.toml").write_text('normalised = true\nnorm-kind = "rms"\n')
+    unit = embaudit(*audit).out
+    assert "YES: label-label cosines are the same in all equivalent models" in unit
