@@ -1,4 +1,4 @@
-"""Helpers for tests of HTML pages: a browser if installed, hostile names, and a parser."""
+"""Helpers for tests of HTML pages: a browser, hostile names, and a parser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each door page begins with a picture, and committed pictures are what is drawn today."""
+"""Each door page has an early picture; committed pictures are those drawn today."""
 
 from __future__ import annotations
 

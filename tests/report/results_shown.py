@@ -1,4 +1,4 @@
-"""One result of each public type, whose names would do harm if they were not escaped."""
+"""One result of each public type, with names that do harm unless escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`embaudit explain` explains the headings of tables, the codes and the answers of every page and screen."""
+"""`embaudit explain` knows the headings, codes and answers of pages and screens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data that the explorer of a page holds: a few hundred rows and families of equivalent models.
+"""The data of the explorer of a page: rows and families of equivalent models.
 
 A page computes cosines and predictions from this data by the formulas that
 `moved_rows` repeats here. The tests in a browser check that the page does so.

@@ -1,4 +1,4 @@
-"""The figures within pages: few, small, reproducible, described in words, and harmless."""
+"""The figures of pages are few, small, reproducible, described and harmless."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Neighbour lists of heads stand next to those under the convention that the screen names."""
+"""Neighbour lists of heads, next to those with the mean row subtracted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of results in a browser are accessible and fit the screen; notebooks keep their style."""
+"""Pages of results are accessible and fit the screen; notebooks keep their style."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SARIF, JUnit and Markdown outputs of the gate are well-formed and escape hostile names."""
+"""SARIF, JUnit and Markdown of the gate are well-formed and escape hostile names."""
 
 from __future__ import annotations
 

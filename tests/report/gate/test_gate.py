@@ -1,4 +1,4 @@
-"""The gate stops at findings that are grave enough, unless they are ignored or known and no worse."""
+"""The gate stops at grave findings that are neither ignored nor known before."""
 
 from __future__ import annotations
 
