@@ -67,11 +67,10 @@ $(PEERS)/.ready: requirements-peers.lock pyproject.toml
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
-# Write anew the texts and numbers that tests keep, of a room or a file where one is named, as make kept TESTS=tests/io;
-# read what changed before it is committed.
-TESTS ?=
+# Store the screens of the tests anew, and the parts of pages that come from the code;
+# read the difference before it is committed.
 kept: $(READY)
-	UPDATE_SCREENS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n 0 $(TESTS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -m syrupy_snapshot --snapshot-update
 	$(BIN)/python docs/generate.py
 
 # Search 500 random models for an equivalent one that moves what an audit calls pinned.
