@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from models import TINY
 
 import embaudit as ea
 
@@ -54,9 +53,11 @@ def test_reproduce_replaces_files_when_told_and_can_be_silent(embaudit):
     }
 
 
-def test_reproduce_netflix_prints_the_numbers_it_writes(embaudit, monkeypatch):
-    monkeypatch.setattr("embaudit.reproduce.netflix_setting.SIZES", {"small": TINY})
-    result = embaudit("reproduce", "netflix", "--n-seeds", 1, "--out", "figures")
+def test_reproduce_netflix_prints_the_numbers_it_writes(embaudit):
+    sizes = ("--n-users", 800, "--n-items", 80, "--rank", 10)
+    penalties = ("--alpha-product", 200, "--alpha-factors", 14)
+    few = (*sizes, *penalties, "--n-seeds", 1)
+    result = embaudit("reproduce", "netflix", *few, "--out", "figures")
     assert result.code == 0
     caption = json.loads(Path("figures/netflix.json").read_text())["caption"]
     assert " ".join(caption.split()) in " ".join(result.out.split())
