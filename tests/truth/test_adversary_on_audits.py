@@ -45,13 +45,13 @@ def searched():
     return found
 
 
-def test_nothing_that_is_pinned_is_broken(searched):
+def test_no_search_moves_cosines_that_an_audit_calls_pinned(searched):
     pinned = {key: search for key, (says, search) in searched.items() if says is False}
     assert len(pinned) >= NUMBER / 8
     assert [key for key, search in pinned.items() if search.found] == []
 
 
-def test_what_is_free_moves(searched):
+def test_a_search_moves_cosines_that_an_audit_calls_free(searched):
     free = [search.found for says, search in searched.values() if says]
     assert len(free) >= NUMBER / 2
     assert np.mean(free) >= CONFIRMED

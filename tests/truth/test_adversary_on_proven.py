@@ -351,7 +351,7 @@ BOUNDS = {"range", "certified", "bound"}
 
 
 @pytest.mark.parametrize("number", range(NUMBER))
-def test_nothing_that_is_proven_is_broken(number):
+def test_no_equivalent_model_breaks_a_sentence_called_proven(number):
     model, draw = proven_model(number), np.random.default_rng(number)
     broken = [(one.code, one.role, one.text) for one in proven(number)
               if one.code not in BOUNDS and ATTACKS[one.code](model, one, draw)]  # fmt: skip
@@ -362,7 +362,7 @@ def test_nothing_that_is_proven_is_broken(number):
         in_bounds(model, audited(number), draw)
 
 
-def test_what_is_false_is_broken():
+def test_the_adversary_breaks_false_sentences():
     """Sentences about other models."""
     draw, false = (
         np.random.default_rng(0),

@@ -150,7 +150,9 @@ def test_a_comparison_of_heads_says_what_is_true(
     assert [phrase for phrase in never if phrase in text] == []
 
 
-def test_the_numbers_behind_it(found: dict[str, Comparison]) -> None:
+def test_the_parts_of_a_comparison_have_the_numbers_of_their_construction(
+    found: dict[str, Comparison],
+) -> None:
     plain, folded = (
         found["rounded to 8 bits"].rounded,
         found["folded and rounded"].rounded,
@@ -184,7 +186,9 @@ def test_the_numbers_behind_it(found: dict[str, Comparison]) -> None:
     assert list(found["folded"].changes) == ["right"]
 
 
-def test_what_a_gauge_does_and_what_rounding_does(found: dict[str, Comparison]) -> None:
+def test_a_comparison_separates_the_gauge_from_rounding(
+    found: dict[str, Comparison],
+) -> None:
     """The gauge part of a folded head is that of the fold; the rest is what rounding moves without any gauge."""
     both, fold, eight = (
         found[name].changes["right"]
@@ -201,7 +205,7 @@ def test_what_a_gauge_does_and_what_rounding_does(found: dict[str, Comparison]) 
     assert distances[0] < 0.01 < distances[1] < 0.2
 
 
-def test_a_comparison_of_heads_in_plain_values(found: dict[str, Comparison]) -> None:
+def test_a_comparison_of_heads_has_a_json_record(found: dict[str, Comparison]) -> None:
     told = found["folded and rounded"].to_dict()
     assert told["n_states"] == 1064
     assert set(told["rounded"]) == {"kinds", "beyond", "largest", "condition_number"}

@@ -39,7 +39,7 @@ def overlap(before, after, n):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_movement_of_a_verdict(name):
+def test_the_verdict_states_the_movement_between_the_models_it_names(name):
     model = MODELS[name]
     found = audit(model, n_gauges=3, n_neighbours=4, n_starts=0)
     twins = {
@@ -76,7 +76,7 @@ def test_the_movement_of_a_verdict(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_predictions_of_a_verdict(name):
+def test_the_verdict_states_the_largest_change_of_predictions(name):
     model = MODELS[name]
     found = audit(model, n_gauges=2, n_starts=0)
     twins = [made.of(model) for made in found.evidence.equivalents]
@@ -86,7 +86,7 @@ def test_the_predictions_of_a_verdict(name):
     assert said == pytest.approx(largest, rel=1, abs=1e-13)
 
 
-def test_the_numbers_of_a_head():
+def test_the_verdict_on_a_head_states_its_mean_row_shifts_and_changed_neighbours():
     labels = drawn(12, 3) + 1
     model = FactorModel.from_softmax(labels)
     found = audit(model, n_gauges=2, n_starts=0)
@@ -117,7 +117,7 @@ def test_the_numbers_of_a_head():
     assert opposite == pytest.approx(-1)
 
 
-def test_unseen_dimensions_and_dimensions_in_all():
+def test_the_verdict_counts_dimensions_that_no_prediction_sees():
     found = audit(MODELS["deficient"], n_gauges=1, n_starts=0)
     assert "No score shows more than 2 of 3 dimensions" in found.verdict
     finding = next(f for f in found.findings if f.code == "EMB203")
@@ -172,7 +172,7 @@ def test_a_caption_names_the_shifts_of_its_numbers(embaudit, name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_12_what_fix_wrote_is_told_what_its_cosines_are(embaudit, name):
+def test_12_an_audit_knows_prediction_vectors_that_fix_wrote(embaudit, name):
     save(MODELS[name], "model.npz")
     assert (
         embaudit("fix", "model.npz", "--as", "prediction", "--out", "vectors.npz").code

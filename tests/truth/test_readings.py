@@ -31,7 +31,9 @@ def found(name: str, folder: Path) -> Reading:
 
 
 @pytest.mark.parametrize("name", READINGS)
-def test_a_model_holds_what_is_true_and_nothing_else(name: str, tmp_path: Path) -> None:
+def test_a_model_holds_the_arrays_of_its_file_and_nothing_else(
+    name: str, tmp_path: Path
+) -> None:
     row, model = READINGS[name], found(name, tmp_path).model
     for field in FIELDS:
         held, true = getattr(model, field), row.fields.get(field)
@@ -49,7 +51,7 @@ def test_a_model_holds_what_is_true_and_nothing_else(name: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", READINGS)
-def test_all_that_is_said_is_true(name: str, tmp_path: Path) -> None:
+def test_the_report_of_a_reading_is_true(name: str, tmp_path: Path) -> None:
     row, intake = READINGS[name], found(name, tmp_path).intake
     said = intake.explain().replace(str(tmp_path), "FOLDER")
     assert said == row.says
@@ -61,7 +63,7 @@ def test_all_that_is_said_is_true(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_array_is_taken_or_left_over_and_not_both(
+def test_every_array_is_either_used_or_reported_as_left_over(
     name: str, tmp_path: Path
 ) -> None:
     row, intake = READINGS[name], found(name, tmp_path).intake
@@ -103,7 +105,7 @@ def test_a_look_says_the_same_but_for_what_only_numbers_tell(
     "name",
     ["a pair with all that is known of it", "classes with names", "a column of lists"],
 )
-def test_it_stands_on_the_screen_the_page_and_in_the_json(
+def test_the_report_of_a_reading_is_on_the_screen_the_page_and_in_the_json(
     name: str, tmp_path: Path, embaudit: Any
 ) -> None:
     row = READINGS[name]
@@ -127,7 +129,7 @@ def test_it_stands_on_the_screen_the_page_and_in_the_json(
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_could_be_read_otherwise_is_refused_until_it_is_settled(
+def test_an_ambiguous_file_is_refused_until_an_option_settles_it(
     name: str, tmp_path: Path
 ) -> None:
     row = REFUSED[name]

@@ -58,7 +58,7 @@ def test_the_table_is_large_and_has_the_faults_by_name():
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_freedom_is_the_true_one(name):
+def test_an_audit_says_correctly_whether_cosines_are_free_or_pinned(name):
     row, found = TABLE[name], audited(name)
     for role, letter in row.truth.items():
         (drawn,) = one_of(found, NAMES.values(), role)
@@ -71,7 +71,7 @@ def test_freedom_is_the_true_one(name):
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_findings_are_those_that_are_true(name):
+def test_an_audit_raises_exactly_the_findings_that_are_true(name):
     row, found = TABLE[name], audited(name)
     severities = {finding.code: finding.severity.title for finding in found.findings}
     besides = OF_HEADS if isinstance(row.model.link, Softmax) else set()
@@ -84,7 +84,7 @@ def test_findings_are_those_that_are_true(name):
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_words_are_those_that_are_true(name):
+def test_an_audit_uses_the_words_that_are_true_and_no_others(name):
     row, said = TABLE[name], sentences(audited(name))
     assert [phrase for phrase in row.says if phrase not in said] == []
     alone = (
@@ -101,7 +101,7 @@ def test_words_are_those_that_are_true(name):
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_answers_are_those_that_are_true_and_advice_says_the_same(name):
+def test_the_answer_is_the_true_one_and_the_advice_agrees(name):
     row, found = TABLE[name], audited(name)
     answer = found.answer
     assert answer.word == row.word, answer
@@ -117,7 +117,7 @@ def test_answers_are_those_that_are_true_and_advice_says_the_same(name):
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_records_are_what_the_schema_says(name):
+def test_the_json_of_each_audit_fits_its_schema(name):
     assert (
         misfits(
             "audit", json.loads(json.dumps(audited(name).to_dict(), allow_nan=False))
@@ -248,7 +248,7 @@ def test_the_command_line_says_the_same(embaudit, name):
         assert f"{found.answer.question} {found.answer}" in printed
 
 
-def test_a_third_goes_through_the_command_line():
+def test_a_third_of_the_table_is_tested_through_the_command_line():
     assert 3 * len(BY_COMMAND) >= len(TABLE)
 
 
