@@ -60,12 +60,7 @@ def test_no_command_writes_over_what_it_reads(
         assert Path(path).read_bytes() == before
 
 
-def test_figures_there_already_are_refused_before_the_work(
-    embaudit, monkeypatch, tmp_path
-):
-    monkeypatch.setattr(
-        "embaudit.reproduce.simpson", lambda **_: pytest.fail("worked first")
-    )
+def test_figures_that_exist_are_not_replaced(embaudit, tmp_path):
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "simpson.json").write_text("mine")
     (tmp_path / "file").write_text("mine")
@@ -73,6 +68,9 @@ def test_figures_there_already_are_refused_before_the_work(
     assert_refused(
         embaudit("reproduce", "simpson", "--out", "file", "--force"), "folder"
     )
+    (figure,) = (tmp_path / "figures").iterdir()
+    assert figure.read_text() == "mine"
+    assert (tmp_path / "file").read_text() == "mine"
 
 
 # What a command says and keeps
