@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
 from html import escape
 from io import BytesIO
 from textwrap import wrap
+from threading import RLock
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -87,6 +89,23 @@ BARE = (
     (r"<g/>\n|<g>\n</g>\n", ""),
 )
 """Patterns within SVG that a page does without, and their replacements."""
+
+
+_one_thread = RLock()
+
+
+@contextmanager
+def settings_of(*styles: str | dict[Any, Any]) -> Iterator[None]:
+    """Change the settings of matplotlib inside the block.
+
+    matplotlib keeps one set of settings for the whole process, and so does Python with
+    filters of warnings. If two threads changed them at once, the last to leave would
+    restore what the first one set, so only one thread draws at a time.
+    """
+    from matplotlib import style
+
+    with _one_thread, style.context(list(styles)):
+        yield
 
 
 def drawn(name: object, longest: int = LONGEST) -> str:
@@ -184,7 +203,7 @@ class Display(ABC):
             box.height / (margins.top - margins.bottom),
         )
         scale = min(1.0, *np.multiply(room, figure.get_size_inches()) / self.size)
-        with mpl.rc_context({"font.size": mpl.rcParams["font.size"] * scale}):
+        with settings_of({"font.size": mpl.rcParams["font.size"] * scale}):
             # Axes that exist already took their letters from the settings of before.
             for axis in (ax.xaxis, ax.yaxis) if scale < 1 else ():
                 axis.label.set_fontsize(mpl.rcParams["axes.labelsize"])
@@ -346,12 +365,11 @@ def picture_format(path: AnyPath) -> str:
 
 def drawn_file(shown: Display, kind: str) -> bytes:
     """Draw numbers on a figure of their own and render it as PNG, SVG or PDF."""
-    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     contents = BytesIO()
     # A fixed salt for ids, one font, and no dates: the same numbers give the same bytes.
-    with rc_context(FIXED):
+    with settings_of(FIXED):
         figure = Figure(figsize=shown.size, layout="constrained")
         shown.plot(figure.add_subplot())
         figure.savefig(contents, format=kind, dpi=DOTS, metadata=UNDATED[kind])
@@ -363,11 +381,10 @@ def drawn_inline(shown: Display) -> str:
 
     Nothing in it has an id, so that any number of pictures may stand on one page.
     """
-    from matplotlib import style
     from matplotlib.figure import Figure
 
     contents = BytesIO()
-    with style.context(["default", PAGE]), warnings.catch_warnings():
+    with settings_of("default", PAGE), warnings.catch_warnings():
         # The reader's own fonts draw the text.
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure = Figure(figsize=shown.size, layout="constrained")

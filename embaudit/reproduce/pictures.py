@@ -18,7 +18,7 @@ from embaudit._version import __version__
 from embaudit.core.plain import Recorded
 from embaudit.errors import InputError
 from embaudit.io.outputs import written_whole
-from embaudit.report.display import UNDATED
+from embaudit.report.display import UNDATED, settings_of
 
 P = ParamSpec("P")
 STYLE: Any = {
@@ -68,9 +68,7 @@ def styled(draw: Callable[P, Any]) -> Callable[P, Picture]:
 
     @wraps(draw)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> Picture:
-        from matplotlib import rc_context
-
-        with rc_context(STYLE):
+        with settings_of(STYLE):
             return Picture(draw(*args, **kwargs))
 
     return drawn
@@ -78,10 +76,8 @@ def styled(draw: Callable[P, Any]) -> Callable[P, Picture]:
 
 def rendered(figure: Any, kind: str, **options: Any) -> bytes:
     """Render a figure as "png" or "pdf", without date and software version."""
-    from matplotlib import rc_context
-
     buffer = io.BytesIO()
-    with rc_context(STYLE):
+    with settings_of(STYLE):
         figure.savefig(buffer, format=kind, metadata=UNDATED[kind], **options)
     return buffer.getvalue()
 
