@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from embaudit.cli.app import Count, Model, Rng, app
 from embaudit.cli.reading import Given, Titles
 from embaudit.cli.terminal import Output, Workers, values_in
+
+if TYPE_CHECKING:
+    from embaudit.comparison import Comparison
 
 
 @app.command()
@@ -28,9 +32,17 @@ def compare(
         list[str] | None,
         typer.Option(
             "--fail-below",
-            help="Exit 1 below this: kept=0.7 (neighbour lists), predicted=0.7, scores=0.9, rows=0.97, shared=1.",
+            help="Exit 1 below this share: top=0.6 (recommended lists), kept=0.7 (neighbour lists), predicted=0.7, "
+            "scores=0.9, rows=0.97, shared=1; rows count by interactions.",
         ),
     ] = None,
+    allow_swapped: Annotated[
+        bool,
+        typer.Option(
+            "--allow-swapped",
+            help="With --fail-below, let rows pass that have the vector of another row.",
+        ),
+    ] = False,
     reading: Given,
     titles: Titles,
     rng: Rng = 0,
@@ -72,26 +84,38 @@ def compare(
                 partial=titles.partial,
                 rng=rng,
             )
-        failed = result.below(limits)
+        result.below(
+            limits
+        )  # a limit of no number is refused before anything is written
         origin = Origin(
             ((before.name, first.intake), (after.name, other.intake)), seed=rng
         )
         write(result, f"{before.name} and {after.name}", origin)
     output.show(result)
+    stops: list[str] = []
     if limits:
-        values = [
-            (name, *pair)
-            for name in failed
-            for pair in result.kept_by_side[name]
-            if not pair[0] >= limits[name]
-        ]
-        stops = [
-            f"{n} {_below(x, limits[n])}{side and f' ({side}s)'} is below {limits[n]}"
-            for n, x, side in values
-        ]
-        text = f"gate: stops, {', '.join(stops)}" if failed else "gate: passes"
+        stops = _reasons_to_stop(result, limits, allow_swapped=allow_swapped)
+        text = f"gate: stops, {', '.join(stops)}" if stops else "gate: passes"
         output.console.print(text, markup=False, highlight=False, soft_wrap=True)
-    raise typer.Exit(int(bool(failed)))
+    raise typer.Exit(int(bool(stops)))
+
+
+def _reasons_to_stop(
+    result: Comparison, limits: Mapping[str, float], *, allow_swapped: bool
+) -> list[str]:
+    """Name the limits that are not reached, by side, and rows that have the vector of another row."""
+    reasons = []
+    for name in result.below(limits):
+        for value, side in result.kept_by_side[name]:
+            # Not `value < limit`, because a value may be NaN.
+            if not value >= limits[name]:
+                of_side = f" ({side}s)" if side else ""
+                shown = _below(value, limits[name])
+                reasons.append(f"{name} {shown}{of_side} is below {limits[name]}")
+    if not allow_swapped:
+        for side, count in result.swapped.items():
+            reasons.append(f"{count:,} {side}s have the vector of another {side}")
+    return reasons
 
 
 def _below(value: float, limit: float) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.comparison.matching import Match
+from embaudit.comparison.weights import RowWeights, equal_weights
 from embaudit.core.checked import Floats, Indices
 from embaudit.core.plain import Finite
 from embaudit.core.ties import TIE
@@ -66,6 +67,8 @@ class Agreement:
     """
     same: bool
     """True if the two models predict at the same level and agree there."""
+    weighted_unlike: tuple[Finite, ...] = ()
+    """The same shares as `unlike`, with rows weighed by interactions or slots in lists."""
 
     RECORD = (..., "kl_warning")
 
@@ -92,6 +95,7 @@ def agreement(
     right: Match,
     *,
     rng: np.random.Generator,
+    weights: tuple[RowWeights, RowWeights] | None = None,
     top_n: int = 10,
 ) -> Agreement:
     """Compare predictions of the shared entities.
@@ -104,6 +108,8 @@ def agreement(
         The shared entities.
     rng : numpy Generator
         Chooses rows and columns where there are many.
+    weights : pair of RowWeights, optional
+        Of the left and the right rows of the first model; equal by default.
     top_n : int
         Length of the recommendation lists compared.
 
@@ -112,6 +118,10 @@ def agreement(
     Agreement
     """
     one_table = before.compared is not None
+    of_left, of_right = weights or (
+        equal_weights(1 + max(left.before)),
+        equal_weights(1 + max(right.before)),
+    )
     columns = sample_rows(len(right), COLUMNS, rng)
     # Of one table each row is a column, too, so that all have as many others.
     rows = sample_rows(columns if one_table else len(left), ROWS, rng)
@@ -125,9 +135,14 @@ def agreement(
     # Divergence needs the logits as they are; all that follows has a scale that counts for nothing.
     alike = _comparable(old, new)
     if one_table:
-        old, new, unlike = _without_self(old, new, rows[:, None] == columns)
+        old, new, flags = _without_self(old, new, rows[:, None] == columns)
+        flagged = [(flags, right.before[rows], of_right)]
     else:
-        unlike = tuple(float(flags.mean()) for flags in unlike_rows(old, new))
+        of_rows, of_columns = unlike_rows(old, new)
+        flagged = [
+            (of_rows, left.before[rows], of_left),
+            (of_columns, right.before[columns], of_right),
+        ]
     n, correlations = min(top_n, old.shape[1] - 1), row_correlations(old, new)
     centred = [s - s.mean(axis=1, keepdims=True) for s in (old, new)]
     return Agreement(
@@ -142,7 +157,11 @@ def agreement(
         difference_distance=_distance(*centred),
         scale=_rms(centred[1]) / (_rms(centred[0]) or 1.0),
         kl_divergence=divergence,
-        unlike=unlike,
+        unlike=tuple(float(flags.mean()) for flags, _, _ in flagged),
+        weighted_unlike=tuple(
+            weight.mean(flags.astype(np.float64), drawn)
+            for flags, drawn, weight in flagged
+        ),
         predicts=(before.predicts.title, after.predicts.title),
         same=alike
         and before.link == after.link
@@ -175,15 +194,15 @@ def _comparable(old: NDArray[np.float64], new: NDArray[np.float64]) -> bool:
 
 def _without_self(
     old: NDArray[np.float64], new: NDArray[np.float64], own: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], tuple[float, ...]]:
-    """Leave out the score of each row with itself, the largest in every model, and count the rows of other scores."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Leave out the score of each row with itself, the largest in every model, and flag the rows of other scores."""
     tables = [scores[~own].reshape(len(scores), -1) for scores in (old, new)]
     # Columns must stay columns where they are centred: there a row's score with itself becomes its mean score.
     pairs = zip(tables, (old, new), strict=True)
     neutral = [
         np.where(own, table.mean(axis=1)[:, None], scores) for table, scores in pairs
     ]
-    return tables[0], tables[1], (float(unlike_rows(*neutral)[0].mean()),)
+    return tables[0], tables[1], unlike_rows(*neutral)[0]
 
 
 def _same(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from embaudit.comparison.fits import CrossFitHalf
 from embaudit.comparison.matching import Match, Pairing
 from embaudit.comparison.thresholds import CarriedThreshold, n_displaced, thresholds
+from embaudit.comparison.weights import RowWeights
 from embaudit.core.checked import Floats, Indices
 from embaudit.core.deferred import pd
 from embaudit.core.ties import largest_first
@@ -156,6 +157,14 @@ class RoleChange:
     """Number of entities that are a zero row in the first model alone, in the second alone, and in both."""
     n_displaced: int = 0
     """Entities whose vector in the second model is another one's in the first."""
+    weighted_by: str = "equal"
+    """How rows count in the weighted shares: by "interactions", "slots" in lists, or "equal"."""
+    weighted_shared: float = 1.0
+    """Weighted share of the first model's entities that the second has."""
+    weighted_kept: float = 1.0
+    """Weighted share of former neighbours that stayed."""
+    weighted_predicted_kept: float | None = None
+    """Weighted share of former neighbours by prediction cosine that are still near by it."""
 
     def interval(self, name: str) -> tuple[float, float]:
         """Return the 95 % interval of the mean change ("total"), "kept" or "predicted_kept", over other entities too.
@@ -220,6 +229,8 @@ def role_change(
     unexplained: dict[str, float],
     n: int | None,
     rng: np.random.Generator,
+    weights: RowWeights,
+    weighted_shared: float,
     predicted: tuple[Floats, Floats] | None = None,
 ) -> RoleChange:
     """Measure the change of one side's cosines on rows held out of the fits.
@@ -240,6 +251,10 @@ def role_change(
         Length of the neighbour lists.
     rng : numpy Generator
         Draws the groups of entities that are left out in turn, and the rows whose lists are looked up.
+    weights : RowWeights
+        Weights of all rows of the first model.
+    weighted_shared : float
+        Weight of the first model's rows that the second has.
     predicted : pair of array of shape (m, r), optional
         The rows whose plain cosine is the prediction cosine, in either model.
 
@@ -289,13 +304,14 @@ def role_change(
     rows = once(sample_rows(len(match), SEARCHED, rng), first)
     former, latter = (neighbours(x, n, rows=rows, first=first) for x in (before, after))
     _, replicates["kept"] = _kept(former, latter, groups)
+    weighted_kept = _weighted_kept(former, latter, match, weights)
     n_former, *lost = np.sum(
         [neighbour_counts(path, former, latter, first) for path in steps], axis=0
     ).tolist()
     outcomes = dict(
         zip(OUTCOMES, map(int, (n_former - lost[0], *_split(*lost))), strict=True)
     )
-    predicted_kept = None
+    predicted_kept = weighted_predicted_kept = None
     if predicted is not None:
         old_lists, new_lists = (
             neighbours(x, n, rows=rows, first=first) for x in predicted
@@ -303,6 +319,7 @@ def role_change(
         predicted_kept, replicates["predicted_kept"] = _kept(
             old_lists, new_lists, groups
         )
+        weighted_predicted_kept = _weighted_kept(old_lists, new_lists, match, weights)
     zeros = ~np.array([before.any(axis=1), after.any(axis=1)])
     moved, examples = (
         standing[example_rows(total[standing])],
@@ -332,7 +349,26 @@ def role_change(
         n_duplicates=len(match) - len(standing),
         zero_rows=tuple(np.bincount([1, 2] @ zeros, minlength=4)[1:].tolist()),
         n_displaced=n_displaced(before, after),
+        weighted_by=weights.source,
+        weighted_shared=weighted_shared,
+        weighted_kept=weighted_kept,
+        weighted_predicted_kept=weighted_predicted_kept,
     )
+
+
+def _weighted_kept(
+    former: NeighbourLists, latter: NeighbourLists, match: Match, weights: RowWeights
+) -> float:
+    """Return the share of former neighbours that stayed, with the lists weighed by their rows."""
+    listed = former.indices >= 0
+    n_listed = listed.sum(axis=1)
+    has_list = n_listed > 0
+    if not has_list.any():
+        return 0.0
+    n_lost = n_listed - former.kept_in(latter, tie=TIED).sum(axis=1)
+    shares_lost = n_lost[has_list] / n_listed[has_list]
+    # Weights add up to 1 but for rounding; nothing lost is exactly 1 this way.
+    return 1.0 - weights.mean(shares_lost, match.before[former.rows[has_list]])
 
 
 def _split(total: Any, visible: Any, remainder: Any) -> tuple[Any, Any, Any]:

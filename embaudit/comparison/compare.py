@@ -31,6 +31,7 @@ from embaudit.comparison.fits import (
 from embaudit.comparison.matching import Match, Pairing, match, pairing
 from embaudit.comparison.result import Comparison
 from embaudit.comparison.rounded import LoadedModel, rounded, with_states
+from embaudit.comparison.weights import row_weights
 from embaudit.core.checked import (
     RNG,
     Floats,
@@ -146,6 +147,11 @@ def compare(
     }
     matches = {role: each.take(drawn[role]) for role, each in shared.items()}
     require_length(n_neighbours, max(len(matches[role]) for role in compared))
+    # Streams of their own, so that weights change no other draw.
+    weights = {
+        role: row_weights(before, role, stream)
+        for role, stream in zip(sides, draw.spawn(len(sides)), strict=True)
+    }
     paired = pairing(before, after, matches)
     # Rows that are compared with each other stand on both sides of what is predicted.
     left = (
@@ -156,7 +162,14 @@ def compare(
     predictions = (
         None
         if left is None
-        else agreement(before, after, left, matches["right"], rng=draw)
+        else agreement(
+            before,
+            after,
+            left,
+            matches["right"],
+            rng=draw,
+            weights=(weights.get("left", weights["right"]), weights["right"]),
+        )
     )
     parts, errors, fits = _gauges(paired, predictions, draws)
     steps = _steps(paired, parts, draws)
@@ -182,6 +195,8 @@ def compare(
             errors[role],
             n_neighbours,
             draws[role],
+            weights[role],
+            weights[role].share(shared[role].before),
             predicted.get(role),
         )
         for role in track(compared, "comparing cosines", len(compared))

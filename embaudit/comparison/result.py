@@ -136,6 +136,15 @@ class Comparison(Result):
             Share of neighbours by prediction cosine that are still near by it; None where a side is missing.
         n_displaced : int
             Entities whose vector in the second model is another one's in the first.
+        weighted_by : {"interactions", "slots", "equal"}
+            How rows count in the three shares that follow: by their interactions, by their slots in users' lists of
+            ten, or equally.
+        weighted_shared : float
+            Share of the first model's entities that the second has, weighted.
+        weighted_kept : float
+            `kept`, weighted.
+        weighted_predicted_kept : float
+            `predicted_kept`, weighted; None where a side is missing.
         mean_abs_change_ci_low : float
             Lower end of the 95 % interval of `mean_abs_change`.
         mean_abs_change_ci_high : float
@@ -219,6 +228,10 @@ class Comparison(Result):
             **change.neighbour_shares,
             "predicted_kept": change.predicted_kept,
             "n_displaced": change.n_displaced,
+            "weighted_by": change.weighted_by,
+            "weighted_shared": change.weighted_shared,
+            "weighted_kept": change.weighted_kept,
+            "weighted_predicted_kept": change.weighted_predicted_kept,
             **{
                 f"{name}_ci_{end}": x
                 for name, pair in ends.items()
@@ -237,15 +250,20 @@ class Comparison(Result):
         }
 
     def shares_kept(self) -> dict[str, float]:
-        """Return what a gate may ask of: of neighbour lists the least over the sides, and the scores' correlation.
+        """Return the numbers that a gate may limit: of each the least over the sides.
+
+        Rows are weighed by their interactions, or by their slots in users' lists if the
+        model holds no counts, so that a few popular items count for what people see.
 
         Returns
         -------
         dict of str to float
-            `shared`, the share of the first model's rows that the second has; `kept`, that of former neighbours by
-            cosine that stayed; and where both models predict, `predicted`, that of neighbours by prediction cosine,
-            `scores`, the correlation of scores within a row, and `rows`, the share of rows whose scores are like those
-            before (see `Agreement.unlike`).
+            `shared`, the share of the first model's rows that the second has; `kept`, the
+            share of former neighbours by cosine that stayed; and if both models predict,
+            `top`, the share of each left row's best ten that stayed, `predicted`, the
+            share of former neighbours by prediction cosine that stayed, `scores`, the
+            correlation of scores within a row, and `rows`, the share of rows whose scores
+            are like those before (see `Agreement.unlike`).
         """
         return {name: min(pairs)[0] for name, pairs in self.kept_by_side.items()}
 
@@ -253,22 +271,29 @@ class Comparison(Result):
     def kept_by_side(self) -> dict[str, list[tuple[float, str]]]:
         """Values of each of `shares_kept`, each with the title of its side; empty for the scores of both."""
         sides = [(change, self.title(role)) for role, change in self.changes.items()]
-        values = {"shared": [(x.match.shared, title) for x, title in sides]}
-        values["kept"] = [(x.neighbour_shares["kept"], title) for x, title in sides]
+        values = {"shared": [(x.weighted_shared, title) for x, title in sides]}
+        values["kept"] = [(x.weighted_kept, title) for x, title in sides]
         values["predicted"] = [
-            (x.predicted_kept, title)
+            (x.weighted_predicted_kept, title)
             for x, title in sides
-            if x.predicted_kept is not None
+            if x.weighted_predicted_kept is not None
         ]
         if self.agreement is not None:
-            rows = zip(
-                self.agreement.unlike,
-                self.roles[-len(self.agreement.unlike) :],
-                strict=True,
-            )
+            unlike = self.agreement.weighted_unlike
+            rows = zip(unlike, self.roles[-len(unlike) :], strict=True)
+            values["top"] = [(self.agreement.ranking_overlap, self.roles[0])]
             values["scores"] = [(self.agreement.score_correlation, "")]
             values["rows"] = [(1 - share, title) for share, title in rows]
         return {name: pairs for name, pairs in values.items() if pairs}
+
+    @property
+    def swapped(self) -> dict[str, int]:
+        """Number of entities, by side, whose vector is that of another entity in the first model; none is left out."""
+        counts = {
+            self.title(role): change.n_displaced
+            for role, change in self.changes.items()
+        }
+        return {title: count for title, count in counts.items() if count}
 
     def below(self, limits: Mapping[str, float]) -> dict[str, tuple[float, float]]:
         """Return value and limit of each of `shares_kept` that is below its limit.
@@ -326,7 +351,7 @@ class Comparison(Result):
 
 
 def _absent(name: str) -> str:
-    both = name in ("predicted", "scores", "rows")
+    both = name in ("predicted", "scores", "rows", "top")
     return (
         "without both sides of both models nothing is predicted"
         if both

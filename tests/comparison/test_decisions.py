@@ -248,7 +248,9 @@ def test_changes_of_few_rows_are_those_of_all_pairs(n_inputs, rng):
 
 
 def test_the_share_of_rows_that_both_models_hold_is_reported_and_gated():
-    whole = random_model(n=60, p=80, k=4, right_ids=np.arange(80))
+    whole = random_model(
+        n=60, p=80, k=4, right_ids=np.arange(80), right_counts=np.ones(80)
+    )
     some = whole.take(right=np.arange(60))
     fewer, more = ea.compare(whole, some), ea.compare(some, whole)
     assert fewer.below({"shared": 0.8}) == {"shared": (0.75, 0.8)}
