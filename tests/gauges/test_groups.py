@@ -238,22 +238,26 @@ def test_a_lie_about_a_budget_breaks_its_law(
     assert caught(st.just(lie(Diagonal, **claims)(3, max_condition=2.0)), law)
 
 
-@pytest.mark.parametrize("law", ["predictions_stay", "composition_is_acting_twice"])
-def test_a_gauge_that_acts_slightly_wrong_is_caught(
-    law: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The rounding bounds are tight enough to see an error in the eighth digit."""
-    right = Gauge.act
+class SlightlyWrongGauge(Gauge):
+    """A gauge that acts with an error in the eighth digit of right rows."""
 
-    def wrong(gauge: Gauge, model: FactorModel) -> FactorModel:
-        acted = right(gauge, model)
+    def act(self, model: FactorModel) -> FactorModel:
+        acted = super().act(model)
         return acted.replace(right=acted.right * (1 + 1e-8))
 
-    monkeypatch.setattr(Gauge, "act", wrong)
-    assert caught(st.just(Diagonal(3)), law)
+
+def _sample_slightly_wrong(self: Diagonal, *, rng: object = None) -> Gauge:
+    gauge = Diagonal.sample(self, rng=rng)
+    return SlightlyWrongGauge(gauge.left, gauge.right)
 
 
-def test_the_truth_breaks_no_law() -> None:
+@pytest.mark.parametrize("law", ["predictions_stay", "composition_is_acting_twice"])
+def test_the_laws_notice_a_gauge_that_acts_wrong_in_the_eighth_digit(law: str) -> None:
+    wrong = lie(Diagonal, sample=_sample_slightly_wrong)
+    assert caught(st.just(wrong(3)), law)
+
+
+def test_an_honest_group_breaks_no_law() -> None:
     """The harness above finds nothing wrong with an honest group."""
     assert not any(caught(st.just(lie(kind)(3)), law) for kind, _, law in LIES[:3])
 

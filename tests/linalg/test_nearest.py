@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from snapshots import assert_refused
 from strategies import factor_matrices, seeds
 
+import embaudit as ea
 from embaudit.core import parallel
 from embaudit.core.checked import as_factors
-from embaudit.linalg import nearest as module
+from embaudit.errors import InputError
 from embaudit.linalg.nearest import TIE, neighbours
-from embaudit.linalg.pairs import as_pairs, pair_cosines
+from embaudit.linalg.pairs import pair_cosines
 from embaudit.linalg.transformed_rows import with_shift
 
 
@@ -134,24 +134,22 @@ def test_a_search_in_float32_misses_nothing(dtype: type, spread: float) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("seed", range(3))
-def test_tiles_do_not_show(
-    monkeypatch: pytest.MonkeyPatch, seed: int, dtype: type
+@pytest.mark.parametrize("workers", ["1", "2", "3"])
+def test_blocks_and_threads_do_not_choose_among_equal_cosines(
+    monkeypatch: pytest.MonkeyPatch, workers: str, dtype: type
 ) -> None:
-    """Rows on a grid, so that many cosines tie: neither blocks nor tiles may choose among the equals."""
-    x = np.random.default_rng(seed).integers(-1, 2, size=(90, 4)).astype(dtype)
-    whole = neighbours(x, 7, rows=np.arange(0, 90, 2))
-    monkeypatch.setattr(module, "MAX_BLOCK", 16)
-    monkeypatch.setattr(module, "FIRST", 4)
-    monkeypatch.setattr(module, "TILE", 16 * 5)
-    for workers_ in ("1", "2", "3"):
-        monkeypatch.setenv("EMBAUDIT_WORKERS", workers_)
-        tiled = neighbours(x, 7, rows=np.arange(0, 90, 2))
-        np.testing.assert_allclose(tiled.cosines, whole.cosines, rtol=0, atol=1e-15)
-        np.testing.assert_allclose(tiled.runner_up, whole.runner_up, rtol=0, atol=1e-15)
-        np.testing.assert_array_equal(tiled.rows, whole.rows)
-        clear = ~np.isclose(np.diff(whole.cosines, axis=1), 0, atol=1e-14).any(axis=1)
-        np.testing.assert_array_equal(tiled.indices[clear], whole.indices[clear])
+    """Rows on a grid have many equal cosines; 5,000 rows pass by in several blocks."""
+    x = np.random.default_rng(0).integers(-3, 4, size=(5_000, 4)).astype(dtype)
+    rows = np.arange(0, 5_000, 25)
+    rows = rows[x[rows].any(axis=1)]
+    monkeypatch.setenv("EMBAUDIT_WORKERS", workers)
+    found = ea.neighbours(x, 7, rows=rows)
+    cosines = cosine_matrix(x)[rows]
+    order = np.argsort(-np.round(cosines, 12), axis=1, kind="stable")
+    expected = np.take_along_axis(cosines, order[:, :8], axis=1)
+    np.testing.assert_array_equal(found.indices, order[:, :7])
+    np.testing.assert_allclose(found.cosines, expected[:, :7], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(found.runner_up, expected[:, 7], rtol=0, atol=1e-14)
 
 
 def test_a_shift_moves_every_row_before_the_search() -> None:
@@ -205,27 +203,70 @@ def test_neighbours_never_build_the_square() -> None:
     assert peak < parallel.BLOCK_BYTES
 
 
-def test_what_cannot_be_searched_is_refused() -> None:
-    x, numbers, rows = (
-        np.ones((3, 2)),
-        (0, -1, 3, 1.0, "2", None),
-        ([], [3], [-1], [True, False, True], [0.5]),
-    )
-    pairs: Any = ([[0.0, 1.0]], [0, 1, 2], [[0, 1, 2]], [[0], [0, 1]], [["a", "b"]], [[True, False]], [[0, 5]],
-                  [[-1, 0]], None, [])  # fmt: skip
-    asked: Any = [
-        partial(neighbours(x, 1, rows=[0, 1]).kept_in, neighbours(x, 1, rows=[0]))
-    ]
-    asked += [
-        *(partial(neighbours, x, n) for n in numbers),
-        partial(neighbours, x[:1], 1),
-    ]
-    asked += [partial(neighbours, x, 1, first=np.array([0, 1]))]
-    asked += [
-        *(partial(neighbours, x, 1, rows=one) for one in rows),
-        *(partial(as_pairs, bad, 3, 3) for bad in pairs),
-    ]
-    assert_refused("neighbours", asked)
+THREE_ROWS = np.ones((3, 2))
+
+
+@pytest.mark.parametrize("number", [0, -1, 3, 1.0, "2", None])
+def test_the_number_of_neighbours_is_an_integer_below_the_number_of_rows(
+    number: Any,
+) -> None:
+    with pytest.raises(
+        InputError, match=r"number of neighbours must be an integer from 1 to 2; got"
+    ):
+        ea.neighbours(THREE_ROWS, number)
+
+
+@pytest.mark.parametrize(
+    ("rows", "part"),
+    [
+        ([], "rows must be at least one row number; got none"),
+        ([3], "rows must be row numbers from 0 to 2; got 3"),
+        ([-1], "rows must be row numbers from 0 to 2; got -1"),
+        ([True, False, True], "np.flatnonzero turns a mask into row numbers"),
+        ([0.5], "rows must be a vector of integers; got float64 of shape (1,)"),
+        ("a", "rows must be a vector of integers; got <U1 of shape ()"),
+        (1, "rows must be a vector of integers; got int64 of shape ()"),
+        ([[0, 1]], "rows must be a vector of integers; got int64 of shape (1, 2)"),
+        ([[0], [0, 1]], "rows must be a rectangular array; got rows that differ"),
+    ],
+)
+def test_neighbours_refuse_rows_that_are_not_row_numbers(rows: Any, part: str) -> None:
+    with pytest.raises(InputError, match=re.escape(part)):
+        ea.neighbours(THREE_ROWS, 1, rows=rows)
+
+
+def test_neighbours_refuse_a_single_row_and_a_short_list_of_first_copies() -> None:
+    with pytest.raises(InputError, match="rows must be at least 2 to have neighbours"):
+        ea.neighbours(THREE_ROWS[:1], 1)
+    with pytest.raises(InputError, match="first must be a vector of 3 row numbers"):
+        ea.neighbours(THREE_ROWS, 1, first=np.array([0, 1]))
+
+
+def test_lists_of_different_rows_are_not_compared() -> None:
+    two = ea.neighbours(THREE_ROWS, 1, rows=[0, 1])
+    one = ea.neighbours(THREE_ROWS, 1, rows=[0])
+    with pytest.raises(InputError, match="must be of the same rows; got 2 and 1"):
+        two.kept_in(one)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "part"),
+    [
+        ([[0.0, 1.0]], "got float64 of shape (1, 2)"),
+        ([0, 1, 2], "got int64 of shape (3,)"),
+        ([[0, 1, 2]], "got int64 of shape (1, 3)"),
+        ([[0], [0, 1]], "got rows that differ in length"),
+        ([["a", "b"]], "got <U1 of shape (1, 2)"),
+        ([[True, False]], "got bool of shape (1, 2)"),
+        ([[0, 5]], "row numbers from 0 to 2 and from 0 to 2; got (0, 5)"),
+        ([[-1, 0]], "row numbers from 0 to 2 and from 0 to 2; got (-1, 0)"),
+        ([], "got float64 of shape (0,)"),
+    ],
+)
+def test_cosines_refuse_pairs_that_are_not_row_numbers(pairs: Any, part: str) -> None:
+    model = ea.FactorModel.from_vectors(THREE_ROWS)
+    with pytest.raises(InputError, match=f"^pairs must be .*{re.escape(part)}"):
+        model.cosines("right", pairs)
 
 
 @given(st.data())

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import tracemalloc
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 from scipy import stats
-from snapshots import assert_refused
 
-from embaudit.core import parallel
-from embaudit.core.checked import as_factors, as_rows
+from embaudit.core.checked import as_factors
 from embaudit.core.parallel import BLOCK_BYTES, row_blocks
 from embaudit.errors import InputError
-from embaudit.linalg import scratch as module
 from embaudit.linalg.pairs import pair_cosines
 from embaudit.linalg.rows import (
     gram,
@@ -32,6 +29,7 @@ from embaudit.linalg.rows import (
     unit_rows,
 )
 from embaudit.linalg.scratch import scratch
+from embaudit.model import FactorModel
 
 EPS = np.finfo(np.float64).eps
 EXTREME = [1e-320, 1e-200, 1e-141, 1e-139, 1e-30, 1.0, 1e30, 1e139, 1e141, 1e200, 1e307]
@@ -185,41 +183,49 @@ def test_factors_are_read_only_and_the_callers_stay_writeable() -> None:
     assert mine.flags.writeable
 
 
-BAD_FACTORS: Any = (
-    [[1.0, np.nan]], [[np.inf]], np.array([[1.0], [-np.inf]], dtype=np.float32),
-    np.array([[np.inf]], dtype=np.float16), [[1j]], [["1.0"]], [[b"1"]], [[True]],
-    np.array([[1.0, None]], dtype=object), np.array([["2020-01-01"]], dtype="M8[D]"),
-    np.array([[(1.0,)]], dtype=[("x", "f8")]), [[1.0], [1.0, 2.0]], np.empty((0, 3)), np.empty((3, 0)), [],
-    [1.0, 2.0], 1.0, np.ones((1, 1, 1)), None, np.ma.array([[1.0, 2.0]], mask=[[False, True]]), {"a": 1},
-)  # fmt: skip
+NOT_A_MATRIX = "must be a matrix with at least one row and one column; got "
 
 
-def test_bad_factors_and_rows_are_refused() -> None:
-    rows: Any = (
-        [True, False, True],
-        [0.5],
-        [-1],
-        [3],
-        "a",
-        ["a"],
-        1,
-        [[0, 1]],
-        [[0], [0, 1]],
-        None,
-    )
-    asked: Any = [partial(as_factors, bad, "item factors") for bad in BAD_FACTORS]
-    assert_refused("rows", [*asked, *(partial(as_rows, bad, 3) for bad in rows)])
+@pytest.mark.parametrize(
+    ("bad", "part"),
+    [
+        ([[1.0, np.nan]], "must be finite; got nan at row 0, column 1; repair or drop"),
+        ([[np.inf]], "must be finite; got inf at row 0, column 0"),
+        (np.float32([[1.0], [-np.inf]]), "must be finite; got -inf at row 1, column 0"),
+        (np.float16([[np.inf]]), "must be finite; got inf at row 0, column 0"),
+        ([[1j]], "got dtype complex128; convert it to float32 or float64"),
+        ([["1.0"]], "got dtype <U3"),
+        ([[b"1"]], "got dtype |S1"),
+        ([[True]], "got dtype bool"),
+        (np.array([[1.0, None]], dtype=object), "got dtype object"),
+        (np.array([["2020-01-01"]], dtype="M8[D]"), "got dtype datetime64[D]"),
+        (np.array([[(1.0,)]], dtype=[("x", "f8")]), "got dtype [('x', '<f8')]"),
+        ([[1.0], [1.0, 2.0]], "must be a rectangular array; got rows that differ"),
+        (np.empty((0, 3)), NOT_A_MATRIX + "shape (0, 3)"),
+        (np.empty((3, 0)), NOT_A_MATRIX + "shape (3, 0)"),
+        ([], NOT_A_MATRIX + "shape (0,)"),
+        ([1.0, 2.0], NOT_A_MATRIX + "shape (2,)"),
+        (1.0, NOT_A_MATRIX + "one float"),
+        (np.ones((1, 1, 1)), NOT_A_MATRIX + "shape (1, 1, 1)"),
+        (None, NOT_A_MATRIX + "one NoneType"),
+        (np.ma.array([[1.0, 2.0]], mask=[[False, True]]), "got masked entries; fill"),
+        ({"a": 1}, NOT_A_MATRIX + "one dict"),
+    ],
+)
+def test_factors_are_refused_unless_they_are_a_finite_real_matrix(
+    bad: Any, part: str
+) -> None:
+    with pytest.raises(InputError, match=f"^item factors .*{re.escape(part)}"):
+        FactorModel.from_vectors(bad)
 
 
-def test_the_first_bad_entry_is_located(monkeypatch: pytest.MonkeyPatch) -> None:
-    x = np.zeros((100, 3), dtype=np.float32)
-    x[71, 2] = np.inf
-    monkeypatch.setattr(parallel.row_blocks, "__kwdefaults__", {"budget": 10 * 3 * 8})
-    with pytest.raises(
-        InputError,
-        match=r"finite; got inf at row 71, column 2; repair or drop that row\.$",
-    ):
-        as_factors(x, "item factors")
+def test_the_first_bad_entry_is_named_by_its_row_in_the_whole_matrix() -> None:
+    """Rows are checked in blocks; 100,000 rows of 100 columns are several blocks."""
+    x = np.zeros((100_000, 100), dtype=np.float32)
+    x[71_000, 2] = np.inf
+    x[99_999, 0] = np.nan
+    with pytest.raises(InputError, match="got inf at row 71000, column 2; repair or"):
+        FactorModel.from_vectors(x)
 
 
 def test_rows_are_drawn_once_each_in_order_and_uniformly() -> None:
@@ -232,25 +238,27 @@ def test_rows_are_drawn_once_each_in_order_and_uniformly() -> None:
     assert set(sample_rows(np.array([9, 4, 6]), 2, draw).tolist()) < {4, 6, 9}
 
 
-def test_on_both_sides_of_what_is_held(monkeypatch, tmp_path):
+def test_an_array_of_more_than_64_mib_lies_in_a_file_without_a_name(
+    monkeypatch, tmp_path
+):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(module, "HELD", 48)
-    assert not isinstance(scratch((3, 4), np.float32), np.memmap)
-    large = scratch((3, 5), np.float32)
+    assert not isinstance(scratch((4096, 4096), np.float32), np.memmap)
+    large = scratch((4097, 4096), np.float32)
     assert isinstance(large, np.memmap)
-    assert (large.shape, large.dtype) == ((3, 5), np.float32)
-    large[1] = 7
-    assert large.sum() == 35
+    assert (large.shape, large.dtype) == ((4097, 4096), np.float32)
+    large[1, :5] = 7
+    assert large[:3].sum() == 35
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_room_it_is_held(monkeypatch):
+@pytest.mark.parametrize(
+    ("module", "name"), [(os, "posix_fallocate"), (tempfile, "TemporaryFile")]
+)
+def test_a_large_array_lies_in_memory_where_the_disk_is_full(monkeypatch, module, name):
     def full(*_, **_options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(module, "HELD", 0)
-    for place, name in ((os, "posix_fallocate"), (tempfile, "TemporaryFile")):
-        monkeypatch.setattr(place, name, full)
-        found = scratch((3, 5), np.float32)
-        assert not isinstance(found, np.memmap)
-        assert (found.shape, found.dtype) == ((3, 5), np.float32)
+    monkeypatch.setattr(module, name, full)
+    found = scratch((4097, 4096), np.float32)
+    assert not isinstance(found, np.memmap)
+    assert (found.shape, found.dtype) == ((4097, 4096), np.float32)

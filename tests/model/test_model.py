@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
-from snapshots import assert_refused
 from strategies import factor_models, one_sided_models
 
 from embaudit.errors import InputError
@@ -216,10 +214,21 @@ def test_its_condition_is_that_of_its_gains_whatever_their_signs():
     )
 
 
-def test_what_is_no_norm_is_refused():
-    given = [("batch", GAIN), ("rms", np.zeros(3)), ("rms", [1.0, np.nan]), ("rms", [[1.0]]),
-             ("rms", GAIN, None, -1e-6), ("rms", GAIN, None, np.inf), ("layer", GAIN, [1.0])]  # fmt: skip
-    assert_refused("norm", (partial(FinalNorm, *one) for one in given))
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (("batch", GAIN), "the kind of a norm must be rms or layer; got 'batch'"),
+        (("rms", np.zeros(3)), "gain must be numbers that are not all 0"),
+        (("rms", [1.0, np.nan]), "gain must be finite; got nan at row 1"),
+        (("rms", [[1.0]]), "gain must be a vector of 1 numbers"),
+        (("rms", GAIN, None, -1e-6), "the epsilon of a norm must be a number >= 0"),
+        (("rms", GAIN, None, np.inf), "the epsilon of a norm must be a number >= 0"),
+        (("layer", GAIN, [1.0]), "shift must be a vector of 5 numbers; got shape (1,)"),
+    ],
+)
+def test_a_final_norm_refuses_other_kinds_gains_shifts_and_epsilons(arguments, part):
+    with pytest.raises(InputError, match=re.escape(part)):
+        FinalNorm(*arguments)
 
 
 def test_a_side_is_copied_while_another_thread_keeps_what_it_computed():

@@ -6,12 +6,11 @@ from functools import partial
 
 import numpy as np
 import pytest
-from snapshots import assert_refused
 
 import embaudit as ea
 from embaudit.auditing.equivalence_class import equivalence_class_of
 from embaudit.canonical.pinned import TABLE
-from embaudit.errors import EquivalenceError
+from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import Gauge, GeneralLinear, Orthogonal
 from embaudit.model import Equivalence, FactorModel
 
@@ -131,34 +130,58 @@ def test_cosines_through_a_temperature_fix_the_order_and_not_the_level():
 
 
 @both
-def test_what_needs_two_sides_or_another_word_is_refused_in_one_sentence(by):
-    model = TABLES[by]
-    asked = [
+@pytest.mark.parametrize(
+    "function",
+    [
         ea.canonical_form,
         ea.position,
         partial(ea.identified_cosines, role="item"),
-    ]
-    asked += [partial(ea.fix, as_=kind) for kind in ("centred", "balanced")]
-    asked = [partial(ask, model) for ask in asked]
-    for changes in ({"left": ROWS}, {"right_bias": np.zeros(40)}, {"offset": 1.0}):
-        whole = FactorModel(**{"left": None, "right": ROWS, **changes})
-        asked += [
-            partial(model.replace, **changes),
-            partial(ea.audit, whole, compared=by),
-        ]
-    asked += [
-        partial(FactorModel.from_vectors, ROWS, compared=wrong)
-        for wrong in ("euclidean", 3, "")
-    ]
-    head = FactorModel.from_softmax(ROWS)
-    asked += [
-        partial(ea.audit, model, objective="factors"),
-        partial(ea.audit, head, compared=by),
-    ]
-    assert_refused(f"rows compared by {by}", asked)
-    assert (
-        ea.audit(
-            FactorModel.from_vectors(ROWS), compared="cosine", objective="cosine", **FEW
-        ).model.compared
-        == "cosine"
-    )
+        partial(ea.fix, as_="centred"),
+        partial(ea.fix, as_="balanced"),
+    ],
+)
+def test_functions_of_two_sides_refuse_one_table_of_rows(by, function):
+    with pytest.raises(
+        InputError, match=f"must be one of two sides; got rows compared by {by}"
+    ):
+        function(TABLES[by])
+
+
+@both
+@pytest.mark.parametrize(
+    ("field", "value", "part"),
+    [
+        ("left", ROWS, "another side"),
+        ("right_bias", np.zeros(40), "a bias"),
+        ("offset", 1.0, "an offset"),
+    ],
+)
+def test_rows_compared_with_each_other_have_no_other_side_bias_or_offset(
+    by, field, value, part
+):
+    sentence = f"compared by {by} must be one table of rows alone; got {part}"
+    with pytest.raises(InputError, match=sentence):
+        TABLES[by].replace(**{field: value})
+    whole = FactorModel(**{"left": None, "right": ROWS, field: value})
+    with pytest.raises(InputError, match=sentence):
+        ea.audit(whole, compared=by)
+
+
+@pytest.mark.parametrize("wrong", ["euclidean", 3, ""])
+def test_rows_are_compared_by_cosine_or_dot_product_only(wrong):
+    with pytest.raises(InputError, match="compared must be one of cosine, dot; got"):
+        FactorModel.from_vectors(ROWS, compared=wrong)
+
+
+@both
+def test_an_audit_of_rows_compared_with_each_other_refuses_an_objective_or_a_head(by):
+    with pytest.raises(InputError, match=f"objective must be left out .* by {by}"):
+        ea.audit(TABLES[by], objective="factors")
+    with pytest.raises(InputError, match="got a model with softmax link"):
+        ea.audit(FactorModel.from_softmax(ROWS), compared=by)
+
+
+def test_the_objective_cosine_may_be_named_for_rows_compared_by_cosine():
+    rows = FactorModel.from_vectors(ROWS)
+    found = ea.audit(rows, compared="cosine", objective="cosine", **FEW)
+    assert found.model.compared == "cosine"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from snapshots import assert_refused
 
-from embaudit.errors import InputError
+from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import Diagonal, GeneralLinear, Orthogonal, Translation
 from embaudit.model import FactorModel
 from embaudit.ranges import condition_to_reach, cosine_range
@@ -294,36 +293,56 @@ def test_differences_of_labels_move_under_linear_gauges_and_not_under_translatio
         )
 
 
-def test_what_is_no_gauge_of_the_model_is_refused() -> None:
-    model, group, pairs = (
-        FactorModel.from_vectors(np.eye(3)),
-        Diagonal(3, max_condition=2.0),
-        [[0, 1]],
-    )
-    both = FactorModel.from_user_item(np.eye(3), np.eye(3), link="cosine")
-    given = [(model, Translation(3), pairs), (both, Diagonal(3), pairs), (model, Diagonal(2), pairs),
-             (model, group, [[0, 1, 2]]), (model, "linear", pairs), (model, group, [[0, 1], [2]]),
-             (model, group, [[0, 1, 2, 0], [0]])]  # fmt: skip
-    asked: Any = [
-        partial(cosine_range, one, group, pairs=pairs) for one, group, pairs in given
-    ]
-    asked += [partial(cosine_range, model, group, role="up", pairs=pairs)]
-    witness = cosine_range(model, group, pairs=pairs).witness
-    asked += [
-        partial(witness, 0, "middle"),
-        *(partial(witness, 0, "lower", tol=tol) for tol in (0, np.nan, np.inf, "1")),
-    ]
-    asked += [partial(witness, pair, "lower") for pair in (1, 5, -1, 0.0, "0", True)]
-    asked += [
-        partial(
-            cosine_range(
-                model.replace(right=np.eye(3)[[0, 1]] * [[1], [0]]), group
-            ).witness,
-            0,
-            "lower",
-        )
-    ]
-    assert_refused("ranges", asked)
+VECTORS = FactorModel.from_vectors(np.eye(3))
+COSINES = FactorModel.from_user_item(np.eye(3), np.eye(3), link="cosine")
+BUDGET = Diagonal(3, max_condition=2.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "group", "options", "part"),
+    [
+        (VECTORS, Translation(3), {}, "must preserve the scores this model predicts"),
+        (COSINES, Diagonal(3), {}, "must preserve the cosines this model predicts"),
+        (VECTORS, Diagonal(2), {}, "got 2 for a model of rank 3"),
+        (VECTORS, "linear", {}, "group must be a GaugeGroup; got 'linear'"),
+        (VECTORS, BUDGET, {"pairs": [[0, 1, 2]]}, "got int64 of shape (1, 3)"),
+        (VECTORS, BUDGET, {"pairs": [[0, 1], [2]]}, "got rows that differ in length"),
+        (VECTORS, BUDGET, {"role": "up"}, "role must be one of"),
+    ],
+)
+def test_cosine_range_refuses_gauges_that_move_predictions_and_bad_pairs(
+    model: FactorModel, group: Any, options: dict[str, Any], part: str
+) -> None:
+    options = {"pairs": [[0, 1]], **options}
+    with pytest.raises((InputError, EquivalenceError), match=re.escape(part)):
+        cosine_range(model, group, **options)
+
+
+@pytest.mark.parametrize(
+    ("pair", "end", "tol", "part"),
+    [
+        (0, "middle", 1e-7, "end must be one of lower, upper; got 'middle'"),
+        *((0, "lower", tol, "tol must be a number > 0") for tol in (0, np.nan, np.inf)),
+        (0, "lower", "1", "tol must be a number > 0; got '1'"),
+        *(
+            (pair, "lower", 1e-7, "pair must be a position in pairs, an integer from 0")
+            for pair in (1, 5, -1, 0.0, "0", True)
+        ),
+    ],
+)
+def test_a_witness_refuses_other_pairs_ends_and_tolerances(
+    pair: Any, end: Any, tol: Any, part: str
+) -> None:
+    found = cosine_range(VECTORS, BUDGET, pairs=[[0, 1]])
+    with pytest.raises(InputError, match=re.escape(part)):
+        found.witness(pair, end, tol=tol)
+
+
+def test_a_pair_with_a_zero_row_has_no_witness() -> None:
+    model = FactorModel.from_vectors([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    found = cosine_range(model, BUDGET)
+    with pytest.raises(InputError, match="pair 0 has no range: one of its rows is"):
+        found.witness(0, "lower")
 
 
 def test_an_end_that_float64_cannot_come_near_is_refused_not_missed() -> None:
@@ -345,16 +364,31 @@ def test_condition_to_reach_is_the_budget_at_which_the_range_arrives() -> None:
         end = found.upper if target[i] > start[i] else found.lower
         assert end[0] == pytest.approx(target[i], abs=1e-12)
     assert np.isnan(condition_to_reach(np.nan, 0.5))
-    wrong: Any = ("a", None, [0.1, "b"], [[0.1], [0.2, 0.3]], 1j, True)
-    asked: Any = [
-        (0.5, 1.5),
-        ([0.1, 0.2], [0.1, 0.2, 0.3]),
-        *((bad, 0.5) for bad in wrong),
-        *((0.5, x) for x in wrong),
-    ]
-    assert_refused(
-        "condition to reach", (partial(condition_to_reach, *one) for one in asked)
-    )
+
+
+@pytest.mark.parametrize(
+    ("bad", "part"),
+    [
+        ("a", "got 'a'"),
+        (None, "got None"),
+        ([0.1, "b"], "got dtype <U32"),
+        ([[0.1], [0.2, 0.3]], "got rows that differ in length"),
+        (1j, "got 1j"),
+        (True, "got True"),
+    ],
+)
+def test_condition_to_reach_refuses_what_is_not_a_number(bad: Any, part: str) -> None:
+    with pytest.raises(InputError, match=f"^cosine must be .*{re.escape(part)}"):
+        condition_to_reach(bad, 0.5)
+    with pytest.raises(InputError, match=f"^target must be .*{re.escape(part)}"):
+        condition_to_reach(0.5, bad)
+
+
+def test_condition_to_reach_refuses_cosines_beyond_1_and_different_shapes() -> None:
+    with pytest.raises(InputError, match="target must be a cosine, from -1 to 1"):
+        condition_to_reach(0.5, 1.5)
+    with pytest.raises(InputError, match="cosine and target must be of one shape"):
+        condition_to_reach([0.1, 0.2], [0.1, 0.2, 0.3])
 
 
 def test_float32_rows_give_the_float64_range() -> None:
