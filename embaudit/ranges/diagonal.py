@@ -223,11 +223,10 @@ class CrossDiagonalRangeSolver(NamedTuple):
         """Return both ends; a cosine of 0 stays 0 and no cosine changes its sign."""
         x, y = normalise_exponent(x), normalise_exponent(y)
         dot = compensated_dot(x, y)
+        # Two rows on one axis cannot move.
+        pinned = ((x != 0).sum(axis=1) == 1) & ((y != 0).sum(axis=1) == 1) & (dot != 0)
         if self.max_condition is None:
-            # Towards 0 it is a limit, unless both rows lie on one axis and cannot move.
-            pinned = (
-                ((x != 0).sum(axis=1) == 1) & ((y != 0).sum(axis=1) == 1) & (dot != 0)
-            )
+            # Towards 0 it is a limit, unless the rows are pinned.
             far = _Far(np.where(pinned, 0.0, 1.0), pinned, np.ones(x.shape))
             # |cos| = |Σr| / Σ|r| has the tangent √(smaller/larger) of the sums of either sign.
             sums = np.maximum(x * y, 0).sum(axis=1), -np.minimum(x * y, 0).sum(axis=1)
@@ -240,7 +239,12 @@ class CrossDiagonalRangeSolver(NamedTuple):
             near_attained = ((x == 0) == (y == 0)).all(axis=1)
         else:
             square = self.max_condition**2
-            far = _bounded_far(x, y, dot, square)
+            bound = _bounded_far(x, y, dot, square)
+            far = _Far(
+                np.where(pinned, 0.0, bound.tangent),
+                bound.attained | pinned,
+                bound.weights,
+            )
             near = _acute(_after(x, y, _longest_shadow(x, y, square)))
             near_attained = np.ones(len(x), dtype=np.bool_)
         negative, still = dot < 0, dot == 0

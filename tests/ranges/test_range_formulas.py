@@ -144,6 +144,15 @@ def test_diagonal_gauges_scale_a_cross_pair_in_opposite_directions() -> None:
     assert found == pytest.approx([1 / 5**0.5, 2 / 5**0.5], abs=1e-12)
 
 
+@pytest.mark.parametrize("kappa", [2.0, None])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_diagonal_gauges_do_not_move_a_cross_pair_on_one_axis(
+    kappa: float | None, sign: float
+) -> None:
+    group = Diagonal(2, max_condition=kappa)
+    assert ends_across([1.0, 0.0], [2.0 * sign, 0.0], group) == [sign, sign]
+
+
 @pytest.mark.parametrize(
     ("cosine", "target", "expected"),
     [
