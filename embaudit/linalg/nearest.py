@@ -237,7 +237,7 @@ def _upper_bounds(
 
     def above(block: slice) -> list[Hits]:
         """Take the bounds of a block that exceed the threshold of their query so far."""
-        candidates, inverse, slack = _inverse_lengths(x, block)
+        candidates, inverse, slack = inverse_lengths(x, block)
         if first is not None:
             slack[first[block] != np.arange(len(x))[block]] = -np.inf
         # Where it is the same for all candidates, the threshold is moved instead of every cosine of the tile.
@@ -291,7 +291,7 @@ def _together(parts: list[Hits]) -> Hits:
     return row[order], column[order], value[order]
 
 
-def _inverse_lengths(x: Rows, block: slice) -> tuple[Singles, Singles, Singles]:
+def inverse_lengths(x: Rows, block: slice) -> tuple[Singles, Singles, Singles]:
     """Rows of a block, what to multiply products with them by, and how far each cosine may then be off.
 
     The last is 2 where nothing is known: a direction that rounding may have turned far, a length that float32 cannot

@@ -219,7 +219,7 @@ class CosineRange(Result):
         gauge = range_solver_for(self.group, self.role, self.pairs.shape[1]).witness(
             x[0], y[0], end, near
         )
-        missed = abs(self._under(gauge, pair) - getattr(self, end)[pair])
+        missed = abs(self.cosine_under(gauge, pair) - getattr(self, end)[pair])
         if not missed <= tol:
             raise InputError(
                 f"no gauge was found within {tol:g} of the {end} end of pair {pair}; the best one misses it by "
@@ -227,8 +227,8 @@ class CosineRange(Result):
             )
         return gauge
 
-    def _under(self, gauge: Gauge, pair: int) -> float:
-        """Cosine of one pair under a gauge, without acting on the whole model."""
+    def cosine_under(self, gauge: Gauge, pair: int) -> float:
+        """Return the cosine of one pair under a gauge, without acting on the whole model."""
         numbers = self.pairs[pair]
         kind = Pairs(self.role)
         sides = list(

@@ -94,7 +94,7 @@ def test_no_cosine_exceeds_its_bound(seed, k, power, shift):
         shift * draw.standard_normal(k),
     )
     queries = unit_rows(seen[np.arange(8)])
-    rows, inverse, slack = nearest._inverse_lengths(seen, slice(0, 60))
+    rows, inverse, slack = nearest.inverse_lengths(seen, slice(0, 60))
     found = (queries.astype(np.float32) @ rows.T) * inverse
     exact = queries @ unit_rows(seen).T
     assert (np.abs(found - exact) <= slack).all()

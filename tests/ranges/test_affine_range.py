@@ -317,7 +317,7 @@ def test_no_attained_end_is_refused_however_large_the_condition() -> None:
                 for end in ("lower", "upper"):
                     if getattr(found, f"{end}_attained")[0]:
                         missed = (
-                            found._under(found.witness(0, end), 0)
+                            found.cosine_under(found.witness(0, end), 0)
                             - getattr(found, end)[0]
                         )
                         assert abs(missed) <= 1e-7

@@ -198,7 +198,9 @@ def test_an_attained_end_is_reached_whatever_the_tolerance_and_a_limit_within_it
                     ):
                         continue
                     missed = (
-                        found._under(found.witness(int(pair), end, tol=0.01), pair)
+                        found.cosine_under(
+                            found.witness(int(pair), end, tol=0.01), pair
+                        )
                         - getattr(found, end)[pair]
                     )
                     assert abs(missed) <= (1e-11 if attained else 0.01)
