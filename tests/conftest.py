@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 SHARED_DATA = Path(__file__).parents[1].parent / "shared" / "data"
 
-collect_ignore_glob = ["*/conftest.py"]
-"""They hold no doctests; collected as modules, those of two folders have one name."""
+collect_ignore_glob = ["conftest.py", "*/conftest.py"]
+"""They hold no doctests, and those of two folders cannot be imported under one name."""
 
 settings.register_profile("embaudit", deadline=None, max_examples=50, derandomize=True)
 settings.load_profile("embaudit")
