@@ -113,6 +113,29 @@ def option(name: str, value: object) -> str:
     return f"--{name}={quote(str(value))}"
 
 
+def with_taker(error: InputError, taker: str) -> InputError:
+    """Add to a sentence that names options the function which takes them.
+
+    Parameters
+    ----------
+    error : InputError
+        The error. If its sentence names no option, it is returned as it is.
+    taker : str
+        The function that takes the options, such as "embaudit.load".
+
+    Examples
+    --------
+    >>> print(with_taker(InputError("say --kind=head."), "embaudit.load"))
+    say kind='head'; these options are taken by embaudit.load.
+    >>> print(with_taker(InputError("fit it first."), "embaudit.load"))
+    fit it first.
+    """
+    if not any(match[1] for match in OPTION.finditer(error.sentence)):
+        return error
+    clause = f"these options are taken by {taker}"
+    return InputError(f"{error.sentence.removesuffix('.')}; {clause}.")
+
+
 class KeywordError(InputError, TypeError):
     """A function has no keyword of that name."""
 

@@ -18,12 +18,13 @@ from embaudit.auditing.options import Options, effort_of
 from embaudit.auditing.texts import VERDICT, thresholds_of
 from embaudit.auditing.wording import kind_of, names_of
 from embaudit.canonical.equivalents import EquivalentModel
-from embaudit.core.checked import RNG, as_list, as_seed, is_integer, named_keywords
+from embaudit.core.checked import RNG, as_list, as_seed, is_integer, keywords_besides
 from embaudit.core.deferred import pd
 from embaudit.core.plain import SCHEMA_VERSION, Recorded, frame_of, record
 from embaudit.core.results import Drawn, Picture
+from embaudit.errors import InputError, with_taker
 from embaudit.gauges import GaugeGroup
-from embaudit.io import Intake, as_reading, source_of, with_titles
+from embaudit.io import OPTIONS, Intake, as_reading, source_of, with_titles
 from embaudit.io.files import AnyPath
 from embaudit.model import (
     Comparison,
@@ -394,7 +395,7 @@ def _declared_by(intake: Intake | None, own: object, former: str | None) -> str:
     )
 
 
-@named_keywords
+@keywords_besides(OPTIONS)
 def audit(
     model: FactorModel | AnyPath | object,
     *,
@@ -426,6 +427,7 @@ def audit(
     thresholds: Mapping[str, float] | None = None,
     source: str | None = None,
     rng: RNG = 0,
+    **reading: Any,
 ) -> Audit:
     """Audit the cosines of a model: how far do they move while every prediction stays the same?
 
@@ -435,7 +437,7 @@ def audit(
         One side or both: a model, what `load` reads, `embaudit.io.read` returns or `from_object` takes; a data frame of
         pandas, polars, Arrow or DuckDB; AnnData; an array, one row an item.
     left : array or path, optional
-        Left factors beside an array; the name of theirs in a file of several arrays.
+        Left factors beside an array or a fitted decomposition; the name of theirs in a file of several arrays.
     bias, ids, labels : array, optional
         Biases, ids and names of the right rows, or where a file holds them (see `load`). A bias makes an array a head.
     items : path, optional
@@ -489,6 +491,8 @@ def audit(
     rng : numpy Generator or int
         The same seed gives the same numbers. The seed that the JSON holds is the one given, or the first number drawn
         from a generator, which gives the same audit again.
+    **reading
+        Further options of `load`, such as `kind`, `weight`, `transpose`, `left_ids` and `link`.
 
     Returns
     -------
@@ -512,9 +516,13 @@ def audit(
         "inputs": inputs,
     }
     read, intake = as_reading(
-        model, **beside, left_name=left_name, right_name=right_name
+        model, **beside, left_name=left_name, right_name=right_name, **reading
     )
-    read = read if items is None else with_titles(read, items)[0]
+    if items is not None:
+        try:
+            read, _ = with_titles(read, items)
+        except InputError as error:
+            raise with_taker(error, "embaudit.io.with_titles") from error
     audited = declared(
         read,
         compared=compared,

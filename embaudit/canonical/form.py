@@ -51,7 +51,7 @@ def require_both_sides(model: FactorModel, what: str) -> None:
         )
         raise InputError(
             f"{what} must be read from the predictions, {users} against {items}; got {items} factors only; add the "
-            f"{users}s with {option}."
+            f"{users}s with {option} when the model is read."
         )
 
 

@@ -31,6 +31,8 @@ from embaudit.movements.twins import twins
 
 OPTIONS: dict[SideName, str] = {"left": "left_ids", "right": "ids"}
 """Options that give ids to a side that has none."""
+LOADED = "when the model is read"
+"""A comparison takes models, so that ids are given where they are read."""
 MODELS = ("the first model", "the second model")
 MIN_SHARED = 8
 """Fewest shared entities that can be fitted on one half and judged on the other."""
@@ -182,12 +184,12 @@ def _by_key(
         (side.names if key == "names" else side.ids for side in sides),
     )
     if first is None and second is None:
-        raise without_ids(title, *MODELS, option=option)
+        raise without_ids(title, *MODELS, option=option, when=LOADED)
     if first is None or second is None:
         which = "second" if second is None else "first"
         raise InputError(
             f"{title} ids must be in both models or in neither; the {which} has none; add them to it with "
-            f"--{option.replace('_', '-')}, or {BY_ROW}."
+            f"--{option.replace('_', '-')} {LOADED}, or {BY_ROW}."
         )
     require_one_kind(
         np.asarray(first), np.asarray(second), MODELS, what=f"{title} {key}"

@@ -16,7 +16,7 @@ import numpy as np
 from embaudit.comparison.matching import Match
 from embaudit.core.checked import Floats
 from embaudit.core.parallel import row_blocks
-from embaudit.io import Rounding, as_reading, rounding_of
+from embaudit.io import Rounding, model_and_intake, rounding_of
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 from embaudit.softmax.conventions import Convention
@@ -46,7 +46,7 @@ class LoadedModel:
         >>> LoadedModel.of(FactorModel.from_vectors([[1.0, 2.0]])).norm is None
         True
         """
-        model, intake = as_reading(source)
+        model, intake = model_and_intake(source)
         norm = model.final_norm if model.left is None else None
         return cls(model, norm, rounding_of(model, intake))
 

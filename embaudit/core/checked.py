@@ -76,22 +76,45 @@ def named_keywords(function: Callable[P, T]) -> Callable[P, T]:
         ...
     embaudit.errors.KeywordError: a keyword of <lambda> must be one of top; got 'to'; the nearest one is top.
     """
-    keywords = [
-        name
-        for name, parameter in signature(function).parameters.items()
-        if parameter.kind is not parameter.POSITIONAL_ONLY
-    ]
+    return keywords_besides(())(function)
 
-    @wraps(function)
-    def checked(*args: P.args, **options: P.kwargs) -> T:
-        for name in options:
-            if name not in keywords:
-                raise KeywordError(
-                    str(unknown_keyword(function.__name__, name, keywords))
-                )
-        return function(*args, **options)
 
-    return checked
+def keywords_besides(
+    further: Iterable[str],
+) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator like `named_keywords` for a function that passes some keywords on.
+
+    Parameters
+    ----------
+    further : iterable of str
+        Names of the keywords that the function takes as `**options`.
+
+    Examples
+    --------
+    >>> keywords_besides(["kind"])(lambda *, top=1, **options: options)(kind="head")
+    {'kind': 'head'}
+    """
+
+    def decorated(function: Callable[P, T]) -> Callable[P, T]:
+        own = [
+            name
+            for name, parameter in signature(function).parameters.items()
+            if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.VAR_KEYWORD)
+        ]
+        keywords = list(dict.fromkeys([*own, *further]))
+
+        @wraps(function)
+        def checked(*args: P.args, **options: P.kwargs) -> T:
+            for name in options:
+                if name not in keywords:
+                    raise KeywordError(
+                        str(unknown_keyword(function.__name__, name, keywords))
+                    )
+            return function(*args, **options)
+
+        return checked
+
+    return decorated
 
 
 def unknown_keyword(function: str, name: str, keywords: Iterable[str]) -> InputError:

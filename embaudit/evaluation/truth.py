@@ -201,7 +201,7 @@ def last_together(path: AnyPath, side: Side, *, time: str | None = None) -> Trut
 
     if side.ids is None:
         raise InputError(
-            f"the {side.title}s must have ids, to be found in {path}; add them with --ids."
+            f"the {side.title}s must have ids, to be found in {path}; read the model with --ids."
         )
     time = _times(path, time)
     interactions = read_interactions(path, rating=time, duplicates="last")

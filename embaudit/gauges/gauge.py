@@ -466,7 +466,10 @@ class Gauge:
         if model.compared is not None:
             why += ": one map acts on both rows that are compared, so it must be orthogonal"
         elif model.link == "unknown":
-            why += ": it changes the lengths of unit rows; say --link=identity if their dot products were trained"
+            why += (
+                ": it changes the lengths of unit rows; read the model with "
+                "--link=identity if their dot products were trained"
+            )
         elif model.predicts is Equivalence.COSINES:
             why += ": it changes the lengths that the cosine divides by"
         elif self.shifts_left and model.right_bias is None:

@@ -3,11 +3,12 @@
 from embaudit.io.catalogue import Format, formats
 from embaudit.io.checkpoints.final_norm import Rounding, rounding_of
 from embaudit.io.files import distinct_outputs
-from embaudit.io.given import as_model, as_reading, source_of
+from embaudit.io.given import as_model, as_reading, model_and_intake, source_of
 from embaudit.io.intake import Intake, Part, Reading, StoredNorm
 from embaudit.io.objects.live import from_object, read_object
 from embaudit.io.outputs import written_whole
 from embaudit.io.registry import load, look, read
+from embaudit.io.request import OPTIONS
 from embaudit.io.saving import require_output, save
 from embaudit.io.tables.interactions import Interactions, read_interactions
 from embaudit.io.tables.rows import read_ids, read_labels
@@ -21,6 +22,7 @@ from embaudit.io.tables.titles import (
 )
 
 __all__ = [
+    "OPTIONS",
     "Format",
     "Intake",
     "Interactions",
@@ -39,6 +41,7 @@ __all__ = [
     "join_texts",
     "load",
     "look",
+    "model_and_intake",
     "read",
     "read_ids",
     "read_interactions",

@@ -8,9 +8,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from embaudit.errors import must_be
+from embaudit.errors import InputError, must_be
 from embaudit.io.files import AnyPath, as_path, first_bytes, plain_suffix
 from embaudit.io.refusals import refusal, refuse_foreign
+from embaudit.io.request import Request
+
+MOST_TRIED = 100
+"""Files of a folder that are tried at most, to name those that can be read."""
 
 
 @dataclass(frozen=True)
@@ -160,9 +164,26 @@ def detected(path: Path) -> Format:
     word2vec = named("word2vec")
     if module_of(word2vec).is_word2vec(path):
         return word2vec
-    raise refusal(
-        path, dict.fromkeys(s for f in FORMATS for s in f.suffixes if s != "/")
-    )
+    suffixes = dict.fromkeys(s for f in FORMATS for s in f.suffixes if s != "/")
+    raise refusal(path, suffixes, _readable_in(path) if path.is_dir() else ())
+
+
+def _readable_in(folder: Path) -> list[Path]:
+    """Return the files in a folder, and in the folders in it, that can be read without options.
+
+    A vocabulary or a configuration has the suffix of a format and is no model, so each
+    file is opened. At most 100 files are tried.
+    """
+    files = sorted(file for at in ("*", "*/*") for file in folder.glob(at))
+    readable = []
+    for file in [file for file in files if file.is_file()][:MOST_TRIED]:
+        try:
+            entry = detected(file)
+            getattr(module_of(entry), entry.reader)(file, Request())
+        except (InputError, OSError):
+            continue
+        readable.append(file)
+    return readable
 
 
 def writer_of(path: AnyPath) -> Format:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from embaudit.core.deferred import pa
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, must_be, with_taker
 from embaudit.io.catalogue import COLUMNS
 from embaudit.io.codecs.arrays import UNNAMED, Memory, as_array
 from embaudit.io.codecs.arrow import ArrowTable
@@ -174,6 +174,31 @@ def _of_array(array: Any, options: dict[str, Any]) -> tuple[Contents, Request, s
     )
 
 
+def model_and_intake(source: Given) -> tuple[FactorModel, Intake | None]:
+    """Return a model and its intake for a function that takes no options of reading.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or the object is of no known kind. A sentence that
+        names options says which function takes them.
+    """
+    try:
+        return as_reading(source)
+    except InputError as error:
+        if isinstance(source, FactorModel | Reading):
+            raise
+        raise with_taker(error, _taker(source)) from error
+
+
+def _taker(source: object) -> str:
+    """Return the function that reads a source with options."""
+    if _is_path(source):
+        return "embaudit.load"
+    is_array = isinstance(source, (list, tuple)) or hasattr(source, "shape")
+    return f"embaudit.io.{'as_reading' if is_array else 'from_object'}"
+
+
 def as_model(source: Given) -> FactorModel:
     """Return a model as it is, read one from a path, or take one from arrays, a data frame or an object.
 
@@ -194,7 +219,7 @@ def as_model(source: Given) -> FactorModel:
         ...
     embaudit.errors.InputError: ...
     """
-    return as_reading(source)[0]
+    return model_and_intake(source)[0]
 
 
 def source_of(source: object) -> str | None:

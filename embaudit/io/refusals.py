@@ -7,7 +7,7 @@ import re
 import tomllib
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -68,8 +68,19 @@ BEGINNINGS = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
 """Pickles of protocol 2 and later."""
 
 
-def refusal(path: Path, suffixes: Iterable[str]) -> InputError:
+def refusal(
+    path: Path, suffixes: Iterable[str], inside: Sequence[Path] = ()
+) -> InputError:
     """Build the error for a file or folder of no known format: what would help.
+
+    Parameters
+    ----------
+    path : path
+        The file or folder.
+    suffixes : iterable of str
+        Suffixes of the files that are read.
+    inside : sequence of path
+        Files in the folder that can be read.
 
     Examples
     --------
@@ -81,13 +92,8 @@ numpy.save('vectors.npy', [index.get_item_vector(i) for i in range(index.get_n_i
         pickled = pickled_checkpoint(path)
         if pickled is not None:
             return pickled
-        inside = sorted(
-            str(file)
-            for at in ("*", "*/*")
-            for file in path.glob(at)
-            if file.suffix.lower() in suffixes
-        )
-        name = f"name the file in it{': ' * bool(inside)}{listed(inside, 4)}"
+        names = listed([str(file) for file in inside], 4)
+        name = f"name the file in it: {names}" if names else "name a model file"
         remedy = f"{name}; folders are read of tables, of safetensors checkpoints and of ALS models of Spark"
         return must_be(
             "the input",

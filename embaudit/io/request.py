@@ -136,3 +136,7 @@ class Request:
     def transposes(self, side: Literal["left", "right"]) -> bool | None:
         """Return whether a side is stored with one column an entity; None where the caller did not say."""
         return None if self.transpose is None else self.transpose in (side, "both")
+
+
+OPTIONS = ("format", *(field.name for field in fields(Request)))
+"""Names of the options of `load`."""

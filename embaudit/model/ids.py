@@ -117,16 +117,26 @@ def require_lengths(first: int, two: int, names: tuple[str, str], *, what: str) 
 
 
 def without_ids(
-    what: str, where: str, other: str, *, option: str = "ids"
+    what: str, where: str, other: str, *, option: str = "ids", when: str = ""
 ) -> InputError:
     """Write the error of a join that needs ids.
+
+    Parameters
+    ----------
+    what, where, other : str
+        The noun of a row, the model without ids, and what its rows are joined with.
+    option : str
+        The option that gives ids.
+    when : str
+        A clause that says where the option is given.
 
     Examples
     --------
     >>> str(without_ids("item", "the model", "movies.csv"))
     'item ids must be in the model, to find its rows in movies.csv; got none; add them with ids, or ...'
     """
-    remedy = f"add them with --{option.replace('_', '-')}, or {BY_ROW}"
+    given = f"--{option.replace('_', '-')} {when}".strip()
+    remedy = f"add them with {given}, or {BY_ROW}"
     return must_be(
         f"{what} ids", f"in {where}, to find its rows in {other}", "none", remedy
     )

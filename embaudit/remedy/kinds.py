@@ -283,8 +283,8 @@ def _less(centre: Vector) -> RowMap:
 def _require_scores(model: FactorModel, kind: str) -> None:
     if model.link == "unknown" and kind != "prediction":
         raise EquivalenceError(
-            "a model of rows of length 1 must say whether dot products or cosines were trained; got neither; say "
-            "--link=identity or --objective=cosine."
+            "a model of rows of length 1 must say whether dot products or cosines were trained; got neither; read "
+            "it with --link=identity or --objective=cosine."
         )
     if model.predicts is Equivalence.COSINES and kind != "prediction":
         raise EquivalenceError(

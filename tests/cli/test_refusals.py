@@ -104,7 +104,7 @@ REFUSED = {
         ("model.npz --interactions ratings.csv --separator ,", "--separator must be"),
         ("model.npz --interactions films.csv", "name it with --time"),
         ("model.npz --interactions ratings.csv --time foo", "one of user, item"),
-        ("items.npy --interactions ratings.csv", "add them with --ids"),
+        ("items.npy --interactions ratings.csv", "read the model with --ids"),
         (
             "model.npz --items films.csv --truth kind --n-neighbours 40",
             "--n-neighbours must be an integer from 1 to 28",

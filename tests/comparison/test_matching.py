@@ -63,7 +63,7 @@ def test_rows_are_matched_by_order_only_with_by_row_and_equal_numbers_of_rows():
         "equal rows need no ids"
     )
     assert (
-        "the second has none; add them to it with ids, or join by the order"
+        "the second has none; add them to it with ids when the model is read, or join by"
         in refused(named, vectors())
     )
     other = vectors().replace(roles=("reader", "book"))

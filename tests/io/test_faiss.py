@@ -10,7 +10,7 @@ import pytest
 
 from embaudit import FactorModel
 from embaudit.errors import InputError
-from embaudit.io import load, look, save
+from embaudit.io import from_object, load, look, save
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +75,7 @@ def test_other_vectors_than_those_given_are_refused(
     faiss.write_index(index, str(path))
     with pytest.raises(
         InputError,
-        match=f"with ids or without.; got {name} of 160; save the vectors as .npy or",
+        match=f"with ids or without.; got {name} of 160; save the vectors that were added to",
     ):
         load(path)
     empty = faiss.IndexIVFFlat(faiss.IndexFlatL2(X.shape[1]), X.shape[1], 2)
@@ -88,6 +88,27 @@ def test_other_vectors_than_those_given_are_refused(
     path.write_bytes(path.read_bytes()[:50])
     with pytest.raises(InputError, match="must be a whole FAISS index"):
         load(path)
+
+
+def test_a_compressed_index_whose_tables_exceed_its_file_is_refused_like_a_live_one(
+    tmp_path: Path,
+) -> None:
+    """FAISS would compute 32 × 3 × 256 numbers of 4 bytes while reading 9 KB."""
+    draw = np.random.default_rng(0).normal(size=(300, 6)).astype(np.float32)
+    quantizer = faiss.IndexFlatL2(6)
+    index = faiss.IndexIVFPQ(quantizer, 6, 32, 3, 8)
+    index.train(draw)
+    index.add(draw)
+    path = tmp_path / "i.faiss"
+    faiss.write_index(index, str(path))
+    assert path.stat().st_size < 32 * 3 * 256 * 4
+    sentences = []
+    for call in (lambda: load(path), lambda: from_object(index)):
+        with pytest.raises(InputError) as error:
+            call()
+        sentences.append(str(error.value).partition(" must be ")[2])
+    assert sentences[0] == sentences[1]
+    assert "got IndexIVFPQ of 300" in sentences[0]
 
 
 @pytest.mark.parametrize("ids", [None, IDS])

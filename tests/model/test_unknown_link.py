@@ -57,7 +57,7 @@ def test_only_what_keeps_dot_products_and_lengths_acts_on_an_unknown_link():
     ):
         with pytest.raises(
             EquivalenceError,
-            match="say link='identity' if their dot products were trained",
+            match="read the model with link='identity' if their dot products were trained",
         ):
             gauge.act(OPEN)
     assert (

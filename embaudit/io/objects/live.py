@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.catalogue import ARRAYS
-from embaudit.io.intake import Reading
+from embaudit.io.intake import GIVEN, Contents, Reading
 from embaudit.io.objects import networks, recommenders, scikit_learn
 from embaudit.io.objects.live_model import LiveModel, comes_from
 from embaudit.io.objects.recommenders import LIBRARIES
-from embaudit.io.registry import reading_of, require_options
+from embaudit.io.registry import reading_of, require_options, with_left
 from embaudit.io.request import Request
 from embaudit.model import FactorModel
 
@@ -78,6 +79,10 @@ def from_object(
         module or state dictionary whose names `load` knows from files).
     ids, labels : array, optional
         Ids and names of the right rows (items or labels), if the model has none.
+    left : array, path or str, optional
+        Rows of the other side beside vectors of one side, such as `svd.transform(X)`
+        beside a TruncatedSVD, or a file of them; the name of their array in a state
+        dictionary or a module.
     left_ids : array, optional
         Ids of the left rows (users or inputs), if the model has none.
     inputs : array of shape (n, d), optional
@@ -127,21 +132,39 @@ def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Reading:
     """
     request, model = Request.of(kind, options), networks.unwrapped(model)
     library, reader, used = _reader(model)
-    require_options(request, used, library)
-    live = reader(model, request)
+    # A table of one side, such as the components of a decomposition, has its other side
+    # given beside it; where arrays are named, left is one of the names.
+    beside = None if "left" in used else request.left
+    own = request if beside is None else replace(request, left=None)
+    require_options(own, used, library)
+    live = reader(model, own)
+    if beside is not None:
+        if live.contents.link == "softmax":
+            require_options(request, used, library)
+        contents, request = with_left(
+            live.contents, replace(request, left=_rows(beside))
+        )
+        live = replace(live, contents=contents)
     # What reaches the factors stands in for the inputs as the caller has them; examples of pairs are no left side.
     inputs = request.inputs if live.inputs is None else live.inputs
-    beside = replace(request, inputs=None if live.pairs is not None else inputs)
+    said = replace(request, inputs=None if live.pairs is not None else inputs)
     if request.kind == "vectors" and "left" in live.contents.fields:
-        beside = replace(beside, left_ids=None)
+        said = replace(said, left_ids=None)
     # The fields of the object first, then what the caller says beside them, then the check against its own scores.
-    reading = reading_of(live.contents, beside, library)
+    reading = reading_of(live.contents, said, library)
     # Vectors alone are part of a model that scores.
     live.require_agreement(
         live.contents.model() if request.kind == "vectors" else reading.model,
         type(model).__name__,
     )
     return reading
+
+
+def _rows(left: Any) -> Any:
+    """Return rows of the left side as contents; a path and contents stay as they are."""
+    if isinstance(left, (str, os.PathLike, Contents)):
+        return left
+    return Contents.of(FactorModel.from_vectors(left), {"right": GIVEN})
 
 
 def _reader(model: Any) -> tuple[str, Reader, tuple[str, ...]]:

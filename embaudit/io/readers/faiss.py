@@ -16,6 +16,8 @@ from embaudit.io.saving import Draft
 
 LIMITS = ("loop_limit", "vector_byte_limit")
 """Limits of faiss, from 1.14 on, while it reads: vectors of vectors, and bytes of each vector."""
+TABLES = ("IO_FLAG_SKIP_PRECOMPUTE_TABLE", "IO_FLAG_PQ_SKIP_SDC_TABLE")
+"""Flags to leave out the tables that faiss computes for searches in compressed indexes."""
 
 
 def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
@@ -27,14 +29,16 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
         If it is damaged, empty, or a compressed index, whose vectors are other ones.
     """
     faiss = import_module("faiss")
-    # A header may say that it is followed by more than the file holds; faiss would ask for the memory.
+    # A header may say that it is followed by more than the file holds; faiss would ask for the memory. Tables that
+    # are computed while a file is read can be larger than the file, so they are left out.
+    flags = sum(getattr(faiss, flag, 0) for flag in TABLES)
     limits = {
         name: getattr(faiss, f"get_deserialization_{name}", int)() for name in LIMITS
     }
     try:
         for name in LIMITS:
             getattr(faiss, f"set_deserialization_{name}", int)(path.stat().st_size)
-        index = faiss.read_index(str(path))
+        index = faiss.read_index(str(path), flags)
     except (RuntimeError, MemoryError) as error:
         raise InputError(
             f"{path} must be a whole FAISS index; faiss cannot read it."
@@ -80,7 +84,8 @@ def vectors_of(
     ):
         allowed = "an index that keeps vectors as they are (flat, IVFFlat or HNSWFlat, with ids or without)"
         got = f"{type(storage).__name__} of {index.ntotal}"
-        raise must_be(f"{where}", allowed, got, "save the vectors as .npy or .parquet")
+        remedy = "save the vectors that were added to it as .npy or .parquet"
+        raise must_be(f"{where}", allowed, got, remedy)
     if isinstance(storage, faiss.IndexFlat):
         return storage.reconstruct_n(0, storage.ntotal), ids
     # Inverted lists hold vectors by their cell; the numbers that they are kept under are their order.
