@@ -35,7 +35,13 @@ def evaluate(
         ),
     ] = None,
     time: Annotated[Text, Option(help="Its column of times.")] = None,
-    separator: Annotated[str, Option(help="Between the labels of one item.")] = "|",
+    separator: Annotated[
+        Text,
+        Option(
+            help="Between the labels of one item; '' if each text is one label.",
+            show_default="found by itself",
+        ),
+    ] = None,
     n_neighbours: Annotated[
         Count, Option(help="Length of the neighbour lists; 10, of few rows a third.")
     ] = None,
@@ -64,7 +70,7 @@ def evaluate(
         "--time"
         if truth and time
         else "--separator"
-        if interactions and separator != "|"
+        if interactions and separator is not None
         else None
     )
     if unused is not None:
@@ -88,7 +94,7 @@ def evaluate(
             else titles.on(source.model, quiet=output.quiet)
         )
         with workers.at_work(quiet=output.quiet):
-            labels: Truth | list[str | None]
+            labels: Truth | list[list[str]]
             if items and truth:
                 header = open_table(
                     items, customary=ID_NAMES | TITLE_NAMES, named=(titles.id, *truth)
@@ -96,21 +102,21 @@ def evaluate(
                 # A misspelt column is refused before any is joined.
                 for name in truth:
                     header.position(name, "--truth")
-                labels, matched = _labels(
+                labels, split, matched = _labels(
                     truth,
                     separator,
                     lambda column: join_texts(
                         model.right_side, items, title=column, **titles.joining
                     ),
                 )
-                judged = f"judged by {', '.join(truth)}: {matched}"
+                judged = f"judged by {', '.join(truth)}{split}: {matched}"
             else:
                 labels = last_together(
                     table, model.right_side, time=time or column or None
                 )
                 judged = f"judged by {labels.source} in {table}; leave these out of training."
             result = evaluate_similarities(
-                model, labels, n_neighbours=n_neighbours, separator=separator, rng=rng
+                model, labels, n_neighbours=n_neighbours, rng=rng
             )
         files = listed([path.name, *map(str, more or ())], 1)
         title = f"which similarity serves {', '.join(truth or [str(table)])} best in {files}"
@@ -120,17 +126,33 @@ def evaluate(
 
 
 def _labels(
-    columns: list[str], separator: str, join: Callable[[str], Joined]
-) -> tuple[list[str | None], str]:
-    """Collect the labels of every item over the chosen columns, and how many rows matched."""
+    columns: list[str], separator: str | None, join: Callable[[str], Joined]
+) -> tuple[list[list[str]], str, str]:
+    """Collect the labels of every item over the chosen columns.
+
+    Returns
+    -------
+    list of list of str, str and str
+        The labels of each row, a clause that says where texts were split, and how many
+        rows matched.
+    """
+    from embaudit.evaluation import labels_in, separator_in
     from embaudit.io import flags_named
 
-    matches = [join(column) for column in columns]
-    texts = (
-        flags_named(list(x.texts), column)
-        for x, column in zip(matches, columns, strict=True)
+    labels: list[list[str]] = []
+    separators: list[str] = []
+    matched = ""
+    for column in columns:
+        joined = join(column)
+        matched = matched or joined.explain()
+        texts = flags_named(list(joined.texts), column)
+        own = separator_in(texts) if separator is None else separator
+        if own and any(own in text for text in texts if text):
+            separators.append(repr(own))
+        labels = labels or [[] for _ in texts]
+        for row, text in zip(labels, texts, strict=True):
+            row.extend(labels_in(text, own))
+    split = (
+        f", split at {' and '.join(dict.fromkeys(separators))}" if separators else ""
     )
-    joined = [
-        separator.join(text for text in row if text) for row in zip(*texts, strict=True)
-    ]
-    return [text or None for text in joined], matches[0].explain()
+    return labels, split, matched

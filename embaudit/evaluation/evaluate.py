@@ -41,6 +41,8 @@ CANDIDATES = 50_000
 """Rows among which neighbours are looked up; more are sampled."""
 MIN_QUERIES = 30
 """Queries that a verdict takes: no interval over fewer is narrower than ±0.1 (rule of three)."""
+CONFIDENCE = "with 95 % confidence"
+"""Where the interval of a difference from the raw cosine lies on one side of 0."""
 RAW, CSLS = "cosine", "CSLS"
 """Baseline similarity, the cosine of the stored factors; and the same less the local mean that makes hubs."""
 PREDICTION = "prediction cosine"
@@ -243,7 +245,7 @@ class Evaluation(Result):
             return (
                 f"{text}{n} asked are too few for a verdict, which takes {MIN_QUERIES}."
             )
-        winner = self._surely_better(MEASURES[0])
+        winner = self._better(MEASURES[0])
         best = winner or self.best()
         difference, low, high = self._difference(best, 0)
         by = f"{percent(self.value(best))}, which is {100 * low:+.1f} to {100 * high:+.1f} percentage points from the "
@@ -252,18 +254,19 @@ class Evaluation(Result):
             text += f"By precision, {winner} serves better: {by}."
         elif exceeds(difference, 0):
             text += (
-                f"By precision, none is surely better: the best, {best}, reaches {by}."
+                f"By precision, no other similarity is better {CONFIDENCE}: the best, "
+                f"{best}, reaches {by}."
             )
         else:
             text += "By precision, no other similarity does better."
         for measure in MEASURES[1:]:
-            winner = self._surely_better(measure)
-            text += f" By {measure.upper()}, {winner or 'none'} is surely better"
-            text += (
-                f": {self.value(winner, measure):.3f} against {self.value(RAW, measure):.3f}."
-                if winner
-                else "."
-            )
+            winner = self._better(measure)
+            better = winner or "no other similarity"
+            text += f" By {measure.upper()}, {better} is better {CONFIDENCE}"
+            if winner:
+                values = self.value(winner, measure), self.value(RAW, measure)
+                text += f": {values[0]:.3f} against {values[1]:.3f}"
+            text += "."
         # What an audit recommends may find less: it is what predictions fix, and no better taste.
         places = range(len(MEASURES)) if PREDICTION in self.by_query else ()
         worse = [
@@ -275,11 +278,13 @@ class Evaluation(Result):
             each if each == MEASURES[0] else each.upper() for each in worse
         )
         return (
-            f"{text} The {PREDICTION} is surely worse by {measures}." if worse else text
+            f"{text} The {PREDICTION} is worse by {measures} {CONFIDENCE}."
+            if worse
+            else text
         )
 
-    def _surely_better(self, measure: str) -> str | None:
-        """Return the best similarity whose difference from the raw cosine is above chance, if any is."""
+    def _better(self, measure: str) -> str | None:
+        """Return the best similarity whose difference from the raw cosine has an interval above 0, if any has."""
         place = MEASURES.index(measure)
         better = [
             name for name in self.by_query if self._difference(name, place)[1] > 0
@@ -297,7 +302,7 @@ def evaluate_similarities(
     role: SideName | str = "right",
     n_neighbours: int | None = None,
     n_queries: int = 1_000,
-    separator: str = "|",
+    separator: str | None = None,
     rng: RNG = 0,
 ) -> Evaluation:
     """Score similarities by labels: does a neighbour share one?
@@ -320,8 +325,8 @@ def evaluate_similarities(
         Length of the neighbour lists; a third of the other rows by default, 10 at most.
     n_queries : int
         Rows whose neighbours are judged, drawn at random if there are more.
-    separator : str
-        Between the labels of one text.
+    separator : str, optional
+        Between the labels of one text, such as "|"; found by default (see `as_truth`).
     rng : numpy Generator or int
         Draws the queries and the groups behind the intervals; the same seed gives the same numbers.
 

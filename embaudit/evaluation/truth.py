@@ -19,6 +19,8 @@ from embaudit.model.side import Side
 
 MISSING = ("", "nan", "none", "null", "na", "n/a", "(no genres listed)")
 """Texts, in lower case, that say that there is no label."""
+SEPARATORS = ("|", ";", ", ", ",")
+"""What may stand between the labels of one text, tried in this order."""
 TIMES = ("timestamp", "time", "ts", "unixtime")
 """Customary names of a column of times."""
 
@@ -66,7 +68,10 @@ class Truth:
 
 
 def as_truth(
-    truth: Truth | Sequence[Any] | NDArray[Any], n_rows: int, *, separator: str = "|"
+    truth: Truth | Sequence[Any] | NDArray[Any],
+    n_rows: int,
+    *,
+    separator: str | None = None,
 ) -> Truth:
     """Read labels: one value a row, a text such as "Comedy|Drama", or a list or set of values a row.
 
@@ -76,8 +81,9 @@ def as_truth(
         Labels; None, NaN and empty texts mean that a row has none.
     n_rows : int
         How many rows there must be.
-    separator : str
-        Between the labels of one text.
+    separator : str, optional
+        Between the labels of one text; by default what `separator_in` finds, and "" for
+        texts that are one label each.
 
     Raises
     ------
@@ -96,7 +102,10 @@ def as_truth(
     if isinstance(truth, Truth):
         result = truth
     else:
-        sets = [_labels(value, separator) for value in _rows_of(truth)]
+        values = list(_rows_of(truth))
+        if separator is None:
+            separator = separator_in(x for x in values if isinstance(x, str))
+        sets = [_labels(value, separator) for value in values]
         labels = sorted(set().union(*sets))
         place = {label: i for i, label in enumerate(labels)}
         columns = [place[label] for row in sets for label in sorted(row)]
@@ -148,6 +157,38 @@ def labels_in(text: str | None, separator: str = "|") -> tuple[str, ...]:
     return tuple(
         label.strip() for label in parts if label.strip().lower() not in MISSING
     )
+
+
+def separator_in(texts: Iterable[str | None]) -> str:
+    """Find what stands between the labels of texts, such as "Comedy, Drama".
+
+    A separator is one of `|`, `;` and a comma. Texts that hold `|` are split there. Any
+    other separator must show that it joins labels which recur: after splitting there are
+    fewer labels than there were different texts. Names such as "Lee, Ang" become more.
+
+    Returns
+    -------
+    str
+        The separator; `|` if no text is split.
+
+    Examples
+    --------
+    >>> separator_in(["Comedy, Drama", "Drama", "Comedy", "Drama, War, Comedy", "War"])
+    ', '
+    >>> separator_in(["Lee, Ang", "Ray, Nicholas", "Ozu, Yasujiro"])
+    '|'
+    """
+    # Lists and records in JSON have commas that separate more than labels.
+    cells = {text for text in texts if text and not text.startswith(("[", "{"))}
+    if any(SEPARATORS[0] in cell for cell in cells):
+        return SEPARATORS[0]
+    for separator in SEPARATORS[1:]:
+        if not any(separator in cell for cell in cells):
+            continue
+        labels = {label for cell in cells for label in labels_in(cell, separator)}
+        if len(labels) < len(cells):
+            return separator
+    return SEPARATORS[0]
 
 
 def _labels(value: Any, separator: str) -> set[str]:

@@ -25,7 +25,7 @@ from embaudit.core.deferred import pd
 from embaudit.core.ties import TIE, first_best, largest_first
 from embaudit.core.words import counted, cut, nearest_to, two_decimals
 from embaudit.errors import InputError, must_be
-from embaudit.evaluation.truth import labels_in
+from embaudit.evaluation.truth import labels_in, separator_in
 from embaudit.io import as_model, join_texts
 from embaudit.io.files import AnyPath
 from embaudit.io.tables.rows import split_column
@@ -188,7 +188,9 @@ def _group_labels(side: Side, groups: str | Iterable[Any]) -> list[tuple[str, ..
             f"a label for each of {len(side):,} {side.title}s, or FILE:COLUMN",
             f"{len(values):,}",
         )
-    return [() if value is None else labels_in(str(value)) for value in values]
+    texts = [None if value is None else str(value) for value in values]
+    separator = separator_in(texts)
+    return [labels_in(text, separator) for text in texts]
 
 
 def _value(group: str) -> tuple[float, str]:

@@ -203,3 +203,20 @@ def test_sides_have_names_in_python():
         ea.InputError, match="left_name must be left out beside a model"
     ):
         ea.audit(found.model, left_name="text")
+
+
+@pytest.mark.parametrize("separator", ["|", ", "])
+def test_labels_of_a_column_are_judged_one_by_one_in_the_suggested_evaluation(
+    shell, folder, separator
+):
+    """Half of the films are drama and comedy, and a quarter each is one of the two."""
+    cells = [f"Drama{separator}Comedy", "Drama", f"Comedy{separator}Drama", "Comedy"]
+    lines = [f'{n},Film {n},"{cells[n % 4]}"' for n in range(100, 140)]
+    (folder / "genres.csv").write_text("\n".join(["id,title,genres", *lines]))
+    screen = shell(f"embaudit audit ids.npz --items genres.csv {SMALL}")
+    command = next(line for line in suggested(screen) if " evaluate " in line)
+    judged = shell(command)
+    assert f"judged by genres, split at '{separator}': 40 of 40 items" in judged
+    # The 20 films of both kinds share a label with all others, and so are not asked. The
+    # other 20 share one with the 9 of their own kind and the 20 of both: 29 of 39.
+    assert "74 % would by chance" in " ".join(judged.split())

@@ -20,6 +20,7 @@ from embaudit.evaluation import (
     as_truth,
     evaluate_similarities,
     last_together,
+    separator_in,
 )
 from embaudit.evaluation.measures import LeftOut
 from embaudit.gauges import Gauge
@@ -94,7 +95,9 @@ def test_a_gauge_changes_measures_of_the_raw_cosine_but_not_of_the_prediction_co
     assert second.value("cosine") < 0.6
     assert second.best() == "prediction cosine"
     assert "By precision, prediction cosine serves better" in second.explain()
-    assert "By AUC, prediction cosine is surely better" in second.explain()
+    assert (
+        "By AUC, prediction cosine is better with 95 % confidence" in second.explain()
+    )
     frame = second.to_frame().set_index(["similarity", "measure"])
     assert frame.loc[("prediction cosine", "precision"), "difference_ci_low"] > 0.2
     assert (
@@ -332,6 +335,41 @@ def test_labels_of_any_type_become_texts_and_missing_ones_are_left_out():
     assert as_truth(found, 8) is found
     missing = ["", " ", "nan", "None", "NULL", "na", "N/A", "(no genres listed)"]
     assert as_truth([*missing, "a", "b"], 10).labelled.tolist() == [8, 9]
+
+
+@pytest.mark.parametrize(
+    ("texts", "separator"),
+    [
+        (["Comedy|Drama", "Drama"], "|"),
+        (["Action, Sci-Fi|Drama", "Drama, War", "War"], "|"),
+        (["Comedy, Drama", "Drama", "Comedy", None], ", "),
+        (["Comedy,Drama", "Drama", "Comedy"], ","),
+        (["Comedy; Drama", "Drama", "Comedy"], ";"),
+        (["Crime, Law; Drama", "Drama", "Crime, Law"], ";"),
+        # Names, places and records in JSON are one label each.
+        (["Lee, Ang", "Ray, Nicholas", "Ozu, Yasujiro", "Lee, Spike"], "|"),
+        (["Paris, Texas", "Austin, Texas", "Rome, Italy", "Bari, Italy"], "|"),
+        (["['a', 'b']", "['a']", "['b']"], "|"),
+        (["a", "b"], "|"),
+    ],
+)
+def test_the_separator_of_labels_is_what_leaves_fewer_labels_than_texts(
+    texts, separator
+):
+    assert separator_in(texts) == separator
+
+
+@pytest.mark.parametrize("separator", ["|", ", ", ";"])
+def test_the_separator_of_labels_does_not_change_an_evaluation(separator):
+    """Four kinds of 10 items: two kinds share a label with 29 others of 39, two with 19."""
+    cells = [("Drama", "Comedy"), ("Drama",), ("Comedy", "War"), ("War",)]
+    labels = [separator.join(cell) for cell in cells] * 10
+    items = np.random.default_rng(0).normal(size=(40, 3))
+    found = evaluate_similarities(FactorModel.from_vectors(items), labels)
+    assert found.chance == pytest.approx(24 / 39)
+    assert "62 % would by chance" in found.explain()
+    whole = evaluate_similarities(FactorModel.from_vectors(items), labels, separator="")
+    assert whole.chance == pytest.approx(9 / 39)
 
 
 # what is judged

@@ -268,7 +268,7 @@ def test_an_evaluation_of_few_items_gives_precision_and_chance_without_a_verdict
     assert text.endswith("6 asked are too few for a verdict, which takes 30.")
 
 
-def test_an_evaluation_names_the_similarity_that_is_surely_better():
+def test_an_evaluation_names_the_similarity_that_is_better():
     # On a circle the nearest two of 40 items have the other label. The users weigh the
     # first column, which holds the label, 10,000 times as much as the circle.
     sign = (-1.0) ** np.arange(40)
@@ -279,13 +279,16 @@ def test_an_evaluation_names_the_similarity_that_is_surely_better():
     assert "0 % share a label with the item asked for (precision)" in text
     assert "49 % would by chance" in text  # 19 of 39
     assert "By precision, prediction cosine serves better: 100 %" in text
-    assert "By AUC, prediction cosine is surely better: 1.000" in text
+    assert "By AUC, prediction cosine is better with 95 % confidence: 1.000" in text
 
 
 def test_an_evaluation_reports_that_no_similarity_is_better_than_the_cosine():
     items = vectors(at_angles(*range(20), *range(90, 110)))
     text = ea.evaluate_similarities(items, ["a"] * 20 + ["b"] * 20, n_neighbours=2)
     assert "By precision, no other similarity does better." in text.explain()
+    assert "By AUC, no other similarity is better with 95 % confidence." in (
+        text.explain()
+    )
 
 
 def test_a_simpson_report_gives_both_correlations_of_a_reversal():
