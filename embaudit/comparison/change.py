@@ -165,6 +165,8 @@ class RoleChange:
     """Weighted share of former neighbours that stayed."""
     weighted_predicted_kept: float | None = None
     """Weighted share of former neighbours by prediction cosine that are still near by it."""
+    slight_gauge: float = 0.0
+    """Mean change that the best gauge takes away, also if that is too little to be counted as `gauge`."""
 
     def interval(self, name: str) -> tuple[float, float]:
         """Return the 95 % interval of the mean change ("total"), "kept" or "predicted_kept", over other entities too.
@@ -232,6 +234,7 @@ def role_change(
     weights: RowWeights,
     weighted_shared: float,
     predicted: tuple[Floats, Floats] | None = None,
+    slight_gauge: float = 0.0,
 ) -> RoleChange:
     """Measure the change of one side's cosines on rows held out of the fits.
 
@@ -257,6 +260,8 @@ def role_change(
         Weight of the first model's rows that the second has.
     predicted : pair of array of shape (m, r), optional
         The rows whose plain cosine is the prediction cosine, in either model.
+    slight_gauge : float
+        Mean change that the best gauge takes away.
 
     Returns
     -------
@@ -353,6 +358,7 @@ def role_change(
         weighted_shared=weighted_shared,
         weighted_kept=weighted_kept,
         weighted_predicted_kept=weighted_predicted_kept,
+        slight_gauge=slight_gauge,
     )
 
 

@@ -46,6 +46,7 @@ from embaudit.core.ties import exceeds, reaches
 from embaudit.errors import InputError
 from embaudit.io.files import AnyPath
 from embaudit.linalg.nearest import require_length
+from embaudit.linalg.pairs import pair_cosines
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_ordinary_size
@@ -173,6 +174,7 @@ def compare(
     )
     parts, errors, fits = _gauges(paired, predictions, draws)
     steps = _steps(paired, parts, draws)
+    slight = slight_gauges(paired, parts, steps)
     # A gauge acts on both sides: one that helps one side and spoils the other is not what happened.
     if not (fits or brings_nearer(steps)):
         parts = [replace(fold, group="rotation") for fold in parts]
@@ -198,6 +200,7 @@ def compare(
             weights[role],
             weights[role].share(shared[role].before),
             predicted.get(role),
+            slight[role],
         )
         for role in track(compared, "comparing cosines", len(compared))
     }
@@ -298,6 +301,48 @@ def brings_nearer(steps: dict[SideName, list[AttributionSteps]]) -> bool:
     )
     # The factor by which a larger group has to beat a smaller one holds for cosines, too.
     return reaches(apart, still_apart * WORSE)
+
+
+def slight_gauges(
+    paired: Pairing,
+    parts: list[CrossFitHalf],
+    steps: dict[SideName, list[AttributionSteps]],
+) -> dict[SideName, float]:
+    """Measure what the best gauge takes away of the mean change of each side's cosines.
+
+    This is also known of a gauge that takes away too little to be counted. A gauge acts on
+    both sides, so a side is not credited with more than both sides together.
+
+    Parameters
+    ----------
+    paired : Pairing
+        The shared rows.
+    parts : list of CrossFitHalf
+        The fits of every group.
+    steps : dict of role to list of AttributionSteps
+        The pairs that each part judges.
+
+    Returns
+    -------
+    dict of role to float
+        Mean change of a cosine that the gauge takes away, at least 0.
+    """
+    best, most = dict.fromkeys(steps, 0.0), 0.0
+    for group in parts[0].fits:
+        nearer = {}
+        for role, paths in steps.items():
+            before, after = [], []
+            for fold, path in zip(parts, paths, strict=True):
+                rows = fold.fits[group].apply(role, paired.fitted[role][0])
+                before.append(path.visible)
+                after.append(path.end - pair_cosines(rows, rows, path.pairs))
+            apart, still_apart = map(mean_size, map(np.concatenate, (before, after)))
+            nearer[role] = apart - still_apart
+        together = sum(nearer.values())
+        if exceeds(together, most):
+            most = together
+            best = {role: min(max(0.0, x), most) for role, x in nearer.items()}
+    return best
 
 
 def _fits(errors: dict[SideName, dict[str, float]], parts: list[CrossFitHalf]) -> bool:

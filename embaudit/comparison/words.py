@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
 from embaudit.comparison.agreement import SAME, Agreement
 from embaudit.comparison.change import RoleChange
 from embaudit.core.ties import first_best, reaches
-from embaudit.core.words import apportioned, counted, percent, percents
+from embaudit.core.words import apportioned, counted, percent, percents, snapped
 
 if TYPE_CHECKING:
     from embaudit.comparison.result import Comparison
@@ -33,6 +34,8 @@ UNRELATED = 0.1
 """Share of lists kept, and correlation of scores, up to which two models have nothing in common."""
 ALIKE = 0.999
 """Correlation of scores from which they differ in size alone, and by how much is told."""
+AXES = " on the axes that both models share, which are a convention"
+"""What heads that are folded and centred still depend on."""
 USUAL = 0.8
 """The threshold that is carried over in a sentence."""
 
@@ -212,22 +215,25 @@ def _parts(comparison: Comparison, change: RoleChange, title: str) -> str:
     if unseen:
         parts.append(f"{unseen:.2f} comes from dimensions that no prediction sees")
     if not parts:
-        # Lists can change by less than two digits of a mean show.
-        little = f", of which a gauge explains less than {2 * SHOWN:.2f}"
-        tried = (
-            "rotation, the one gauge that keeps cosines,"
-            if [*change.unexplained] == ["rotation"]
-            else "gauge"
-        )
-        explained = (
-            little
-            if change.outcomes["lost_to_gauge"]
-            else f", and no {tried} explains it"
-        )
-        return explained if is_known else ""
+        return _unexplained(change) if is_known else ""
     if rest and is_known:
         parts.append(f"{rest:.2f} remains, on {title}s that were not used to find it")
     return f". Of that, {'. '.join(parts)}"
+
+
+def _unexplained(change: RoleChange) -> str:
+    """Describe a change that no gauge was credited with."""
+    # A rotation keeps every cosine.
+    if [*change.unexplained] == ["rotation"]:
+        return ", and no rotation, the one gauge that keeps cosines, explains it"
+    if change.slight_gauge >= SHOWN:
+        # Rounded up, because it is a bound.
+        bound = ceil(snapped(100 * change.slight_gauge)) / 100
+        return f", of which no gauge explains more than {bound:.2f}"
+    # Lists can change by less than two digits of a mean show.
+    if change.outcomes["lost_to_gauge"]:
+        return f", of which a gauge explains less than {2 * SHOWN:.2f}"
+    return ", and no gauge explains it"
 
 
 def _lists(comparison: Comparison, change: RoleChange, title: str) -> str:
@@ -376,11 +382,31 @@ def _next(comparison: Comparison) -> str:
         beside = " and dimensions that no prediction sees" if unseen else ""
         return (
             f"The models are the same up to {gauge}{beside}. Compare and index them by "
-            f"`embaudit fix MODEL --as {form}`, which gives both the same cosines."
+            f"`embaudit fix MODEL --as {form}`, which gives both the same cosines{AXES * bool(comparison.n_states)}."
         )
     if agreement.same:
         return "No prediction asks for what differs in the cosines: compare what the models predict."
+    return _next_of_other_predictions(comparison, form, still=still)
+
+
+def _next_of_other_predictions(
+    comparison: Comparison, form: str, *, still: bool
+) -> str:
+    """Name the next step for models that predict other things.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        A comparison of models with predictions.
+    form : str
+        The kind of vectors that is compared by `embaudit fix MODEL --as`.
+    still : bool
+        True if neither cosines nor lists changed.
+    """
+    agreement = comparison.agreement
+    assert agreement is not None, "both models have predictions"
     if comparison.fits or still:
+        gauge = _GAUGES[comparison.group]
         what = "cosines agree" if still else f"factors agree up to {gauge}"
         if agreement.score_correlation > ALIKE and agreement.score_distance > SAME:
             return f"Their {what}, and the models rank nearly alike."
@@ -391,14 +417,15 @@ def _next(comparison: Comparison) -> str:
     if agreement.of_one_table:
         # Their plain cosines are those of the predictions, and there is no form to bring them into.
         return ""
-    what = (
-        "heads with their norms folded in"
-        if comparison.n_states
-        else "models by prediction cosines"
-    )
+    if comparison.n_states:
+        return (
+            f"Compare heads with their norms folded in (`embaudit fix MODEL --as {form}`): differences there come "
+            "neither from the norms nor from a mean row that no probability shows. A change of the axes can still "
+            "move those cosines."
+        )
     return (
-        f"Compare {what} (`embaudit fix MODEL --as {form}`), which no gauge moves: what differs there is no matter of "
-        "coordinates."
+        f"Compare models by prediction cosines (`embaudit fix MODEL --as {form}`), which no gauge moves: what differs "
+        "there is no matter of coordinates."
     )
 
 

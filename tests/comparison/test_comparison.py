@@ -300,6 +300,45 @@ def test_users_are_not_explained_by_a_gauge_that_brings_only_items_nearer():
     parts_add_up(found)
 
 
+def test_a_gauge_that_explains_two_points_is_not_called_none():
+    """A scale of 2.5 in one dimension of four, beside noise that is 0.6 times the rows.
+
+    The gauge takes 0.02 of 0.35 away for users, less than the tenth that counts.
+    """
+    draw = np.random.default_rng(0)
+    p, q, e, f = (draw.standard_normal((n, 4)) for n in (200, 150, 200, 150))
+    scale = np.array([1, 1, 1, 2.5])
+    after = {"left": (p + 0.6 * e) / scale, "right": (q + 0.6 * f) * scale}
+    found = compare(user_item(p, q), user_item(after["left"], after["right"]))
+    text = found.explain()
+    assert "no gauge explains it" not in text
+    gauged = {"left": p / scale, "right": q * scale}
+    before = {"left": p, "right": q}
+    for role, change in found.changes.items():
+        unit = [
+            x[role] / np.linalg.norm(x[role], axis=1, keepdims=True)
+            for x in (before, gauged, after)
+        ]
+        old, nearer, new = ((x @ x.T)[np.triu_indices(len(x), 1)] for x in unit)
+        taken_away = np.abs(new - old).mean() - np.abs(new - nearer).mean()
+        assert change.mean_gauge < 1e-12
+        assert change.slight_gauge == pytest.approx(taken_away, abs=0.01)
+        assert 0.01 < change.slight_gauge < 0.03
+        bound = np.ceil(100 * change.slight_gauge) / 100
+        said = f" differ by {change.mean_total:.2f} "
+        assert said in text
+        assert f"of which no gauge explains more than {bound:.2f}" in text
+
+
+def test_a_gauge_that_spoils_the_other_side_explains_nothing():
+    """Only items are stretched, so that a gauge which does the same moves users away."""
+    p, q = pair()
+    found = compare(user_item(p, q), user_item(p, q * [1, 2, 4, 1, 3]))
+    users, items = found.changes.values()
+    assert (users.mean_total, users.slight_gauge) == (0, 0)
+    assert items.slight_gauge <= 0.1 * items.mean_total
+
+
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("first", [False, True])
 def test_change_in_dimensions_that_no_prediction_sees_counts_as_unseen(turned, first):

@@ -12,6 +12,7 @@ from llama_files import LAYER, RMS, gguf_file
 from embaudit.comparison import Match, compare
 from embaudit.comparison.rounded import LoadedModel, rounded
 from embaudit.model.final_norm import FinalNorm
+from embaudit.remedy import fix
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,8 +55,9 @@ ROWS: dict[str, tuple[Head, Head, tuple[str, ...], tuple[str, ...]]] = {
     "folded": (
         STORED, FOLDED,
         ("predict the same", f"is the work of one scale for each dimension ({APART})", "The models are the same up to",
-         "`embaudit fix MODEL --as folded-centred`"),
-        ("round", *LEARNED),
+         "`embaudit fix MODEL --as folded-centred`, which gives both the same cosines on the axes that both models "
+         "share, which are a convention."),
+        ("round", "no gauge moves", *LEARNED),
     ),
     "rounded to 8 bits": (
         STORED, Head(W, GAIN, "Q8_0"),
@@ -86,13 +88,13 @@ ROWS: dict[str, tuple[Head, Head, tuple[str, ...], tuple[str, ...]]] = {
         ("predict the same", "learned", "does not explain"),
     ),
     "trained further": (
-        STORED, Head(OTHER, GAIN), ("Compare heads with their norms folded in", "no matter of coordinates"),
-        ("predict the same", "is rounded", "No gauge undoes"),
+        STORED, Head(OTHER, GAIN), ("Compare heads with their norms folded in", "A change of the axes can still move"),
+        ("predict the same", "is rounded", "No gauge undoes", "no gauge moves", "no matter of coordinates"),
     ),
     "trained further and rounded": (
         STORED, Head(OTHER, GAIN, "Q8_0"),
         ("The second model is rounded to Q8_0. ", " than one step from their counterparts. So rounding alone does not",
-         "no matter of coordinates"),
+         "A change of the axes can still move those cosines."),
         ("predict the same", "rounding can explain", "as rounding does", "No gauge undoes"),
     ),
     "another norm, which no fold makes up for": (
@@ -184,6 +186,17 @@ def test_the_parts_of_a_comparison_have_the_numbers_of_their_construction(
     assert states["folded"] == 1000 + 2 * 32
     assert all((one.agreement is None) == (one.n_states == 0) for one in found.values())
     assert list(found["folded"].changes) == ["right"]
+
+
+def test_compare_and_fix_agree_that_the_axes_of_a_folded_head_are_a_convention(
+    found: dict[str, Comparison], tmp_path: Path
+) -> None:
+    """The rows of both heads are equal once folded and centred, on the axes that both use."""
+    paths = STORED.written(tmp_path / "a.gguf"), FOLDED.written(tmp_path / "b.gguf")
+    first, second = (fix(path, "folded-centred") for path in paths)
+    np.testing.assert_allclose(first.vectors(), second.vectors(), rtol=1e-5, atol=1e-5)
+    assert "The axes stay a convention." in first.explain()
+    assert "which are a convention" in found["folded"].explain()
 
 
 def test_a_comparison_separates_the_gauge_from_rounding(
