@@ -322,7 +322,8 @@ def test_a_gauge_that_explains_two_points_is_not_called_none():
         old, nearer, new = ((x @ x.T)[np.triu_indices(len(x), 1)] for x in unit)
         taken_away = np.abs(new - old).mean() - np.abs(new - nearer).mean()
         assert change.mean_gauge < 1e-12
-        assert change.slight_gauge == pytest.approx(taken_away, abs=0.01)
+        # A gauge that is fitted to noisy rows does not reach the one that was applied.
+        assert 0.5 * taken_away < change.slight_gauge < taken_away
         assert 0.01 < change.slight_gauge < 0.03
         bound = np.ceil(100 * change.slight_gauge) / 100
         said = f" differ by {change.mean_total:.2f} "
