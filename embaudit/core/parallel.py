@@ -12,11 +12,15 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
+from functools import cache
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from embaudit.core.progress import track
 from embaudit.errors import InputError, must_be
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -236,12 +240,18 @@ def one_blas_thread() -> Iterator[None]:
     ...     {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
     {1}
     """
+    with _loaded_libraries().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _loaded_libraries() -> ThreadpoolController:
+    """Find the libraries with threads once, because that takes 5 ms; an audit asks 50 times."""
     # Only a BLAS that is loaded can be limited, and SciPy brings its own.
     import scipy.linalg  # noqa: F401
-    from threadpoolctl import threadpool_limits
+    from threadpoolctl import ThreadpoolController
 
-    with threadpool_limits(limits=1, user_api="blas"):
-        yield
+    return ThreadpoolController()
 
 
 def file_state(path: Path) -> tuple[int, int] | None:
