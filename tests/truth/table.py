@@ -684,7 +684,7 @@ def wrong_before() -> Iterator[Row]:
         **here,
     )
     stopped = (
-        "Training stopped early, had another objective, or the rows were rescaled",
+        "The penalty was too weak to undo the random start, training stopped early",
     )
     balanced = user(orthonormal(90, 4), orthonormal(80, 4, 1), objective="factors")
     for power, codes, answer in (
