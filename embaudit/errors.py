@@ -23,7 +23,16 @@ OPTION = re.compile(
     r"""`[^`]*`|(?<![\w'"/-])--([a-z][a-z0-9-]*)(?:=((?:'[^']*'|"'"|[^\s'"\\])+?)(?=[.:;,)]*(?:\s|$)))?"""
 )
 """An option in a sentence with its value, where it has one; what is in backticks is a command, and stays."""
-FLAGS = ("binarise", "by-row", "force", "normalised", "partial", "quick", "unit")
+FLAGS = (
+    "binarise",
+    "by-row",
+    "force",
+    "keep-empty",
+    "normalised",
+    "partial",
+    "quick",
+    "unit",
+)
 """Options that take no value; in Python they are True."""
 KEYWORDS = {"as": "as_"}
 """Options whose keyword in Python has another name."""

@@ -46,6 +46,10 @@ def fix(
     unit: Annotated[
         bool, Option("--unit", help="Length 1, so that a dot product is the cosine.")
     ] = False,
+    keep_empty: Annotated[
+        bool,
+        Option("--keep-empty", help="Keep rows without direction, such as zero rows."),
+    ] = False,
     reading: Given,
     titles: Titles,
     rng: Rng = 0,
@@ -67,7 +71,15 @@ def fix(
         say_norm(source, quiet=quiet)
     kind = None if as_ is None else str(as_)
     with workers.at_work(quiet=quiet):
-        remedy = mend(model, kind, role=role, dimensions=dimensions, unit=unit, rng=rng)
+        remedy = mend(
+            model,
+            kind,
+            role=role,
+            dimensions=dimensions,
+            unit=unit,
+            keep_empty=keep_empty,
+            rng=rng,
+        )
         remedy.write(out, force=force)
     console = make_console(quiet=quiet)
     console.print(remedy.explain(), markup=False)

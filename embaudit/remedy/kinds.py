@@ -64,6 +64,7 @@ def fix(
     role: SideName | str | None = None,
     dimensions: int | None = None,
     unit: bool = False,
+    keep_empty: bool = False,
     form: CanonicalForm | None = None,
     final_norm: FinalNorm | None = None,
     rng: RNG = 0,
@@ -87,6 +88,9 @@ def fix(
         Keep so many leading directions; by default all that the predictions see, which costs nothing.
     unit : bool
         Divide vectors by their length, so that a dot product is the cosine; for one side only.
+    keep_empty : bool
+        Keep rows without direction in a table of vectors of one side. By default such rows
+        are left out, and rows of a model without ids get their numbers as ids.
     form : CanonicalForm, optional
         The form of this model, where it is at hand already.
     final_norm : FinalNorm, optional
@@ -156,6 +160,7 @@ def fix(
         if form is not None:
             require_form_of(model, form)
         remedy = _canonical(model, as_, roles, dimensions, form, draw)
+    remedy = replace(remedy, keep_empty=keep_empty)
     maps = {role: _then_unit(function) for role, function in remedy.maps.items()}
     return replace(remedy, maps=maps, unit=True) if unit else remedy
 
@@ -247,10 +252,10 @@ def _centred(
         if "left" in centres
         else {}
     )
-    maps = {
-        role: _less(centres[role] if basis is None else basis @ centres[role])
-        for role in roles
-    }
+    maps = {}
+    for role in roles:
+        centre = centres[role] if basis is None else basis @ centres[role]
+        maps[role] = _less(centre, small.side(role).moments.precision)
     objective = kept_objective(
         model.objective, Linear.IDENTITY, shifted_sides(small, centres)
     )
@@ -276,8 +281,17 @@ def _require_no_lengths(model: FactorModel, roles: tuple[SideName, ...]) -> None
         )
 
 
-def _less(centre: Vector) -> RowMap:
-    return lambda block: block - centre
+def _less(centre: Vector, precision: float) -> RowMap:
+    """Return the function that subtracts a centre; what is rounding becomes zero."""
+    length = np.linalg.norm(centre)
+
+    def function(block: Floats) -> Floats:
+        result = block - centre
+        sizes = np.linalg.norm(block, axis=1) + length
+        result[np.linalg.norm(result, axis=1) <= precision * sizes] = 0
+        return result
+
+    return function
 
 
 def _require_scores(model: FactorModel, kind: str) -> None:

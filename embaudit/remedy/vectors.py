@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.core.checked import Floats, Matrix, Vector, require_one_of
+from embaudit.core.checked import Floats, Indices, Matrix, Vector, require_one_of
 from embaudit.core.deferred import pd
 from embaudit.core.parallel import row_blocks
 from embaudit.core.results import Result
@@ -79,12 +81,47 @@ class Remedy(Result):
     Vectors that hold prediction cosines, none of them dropped, have the objective "prediction"."""
     description: str = ""
     """Description of the vectors in words, where they are a head behind a final norm, or rows as they are."""
+    keep_empty: bool = False
+    """True if rows without direction are kept in a table of vectors."""
 
     RECORD = ("kind", "roles", "columns", "unit", "reduction", "explanation=__str__")
 
     def __repr__(self) -> str:
         sides = " and ".join(self._title(role) for role in self.roles)
         return f"Remedy({self.kind} vectors of {sides}, {counted(self.columns, 'dimension')})"
+
+    @property
+    def is_model(self) -> bool:
+        """True if the vectors make a model or a head, which needs all of its rows; else they are a table."""
+        if len(self.roles) == 2:
+            return True
+        is_head = self.model.left is None and self.model.link != "identity"
+        is_folded = self.kind.startswith("folded")
+        return (is_head or is_folded) and self.model.compared is None and not self.unit
+
+    @cached_property
+    def empty(self) -> dict[SideName, Indices]:
+        """Rows of each side that have no direction: zero as stored, or zero once mapped.
+
+        A row of zeros holds nothing that was learned, such as that of an item without
+        interactions. Centring would give it a direction, which is that of the mean row.
+        """
+        found: dict[SideName, Indices] = {}
+        for role in self.roles:
+            # Lengths of the stored rows are known to be finite, so that squares suffice.
+            is_empty = self.model.side(role).norms == 0
+            for rows, block in self._mapped_rows(role).blocks():
+                is_empty[rows] |= ~block.any(axis=1)
+            found[role] = np.flatnonzero(is_empty)
+        return found
+
+    def _kept(self, role: SideName) -> Indices | None:
+        """Return the rows of a side that are written; None for all of them."""
+        empty = self.empty[role]
+        if self.is_model or self.keep_empty or not len(empty):
+            return None
+        rows = np.arange(len(self.model.side(role)))
+        return np.delete(rows, empty)
 
     def _title(self, role: SideName) -> str:
         return f"{self.model.title(role)}s"
@@ -94,19 +131,18 @@ class Remedy(Result):
 
         Columns are `id`, `title` and `vector`, before them `role` where there are two sides.
         """
-        tables = [
-            pd.DataFrame(
-                {
-                    "role": role,
-                    "id": ids,
-                    "title": self.model.names(role),
-                    "vector": [*self.vectors(role)],
-                }
-            )
-            for role in self.roles
-            for side in [self.model.side(role)]
-            for ids in [np.arange(len(side)) if side.ids is None else side.ids]
-        ]
+        tables = []
+        for role in self.roles:
+            side, kept = self.model.side(role), self._kept(role)
+            ids = np.arange(len(side)) if side.ids is None else side.ids
+            rows = slice(None) if kept is None else kept
+            columns = {
+                "role": role,
+                "id": np.asarray(ids)[rows],
+                "title": np.asarray(self.model.names(role))[rows],
+                "vector": [*self.vectors(role)],
+            }
+            tables.append(pd.DataFrame(columns))
         return pd.concat(tables, ignore_index=True).drop(
             columns=["role"] * (len(tables) == 1)
         )
@@ -142,26 +178,55 @@ class Remedy(Result):
                 texts.append(
                     "Without their lengths they are vectors to compare, and predict nothing."
                 )
-        return " ".join(texts)
+        return " ".join([*texts, *self._empty_rows()])
+
+    def _empty_rows(self) -> Iterator[str]:
+        """Yield a sentence about the rows without direction of each side that has some."""
+        for role, rows in self.empty.items():
+            if not len(rows):
+                continue
+            names = [str(name) for name in np.asarray(self.model.names(role))[rows[:5]]]
+            shown = ", ".join(names) + (", ..." if len(rows) > len(names) else "")
+            have = "has" if len(rows) == 1 else "have"
+            text = f"{counted(len(rows), self.model.title(role))} {have} no direction ({shown})"
+            if self._kept(role) is not None:
+                yield f"{text} and {'is' if len(rows) == 1 else 'are'} left out; --keep-empty keeps such rows."
+            elif self.is_model:
+                yield f"{text}, kept because a model needs all of its rows."
+            else:
+                yield f"{text}, kept: do not list their neighbours."
 
     def stream(self, role: SideName) -> Stream:
         """Return the vectors of a side, computed while they are read."""
-        vectors = self._mapped(role)
-        return Stream(
-            vectors.shape,
-            vectors.dtype,
-            vectors.blocks,
-            sum(1 for _ in row_blocks(*vectors.x.shape)),
-        )
-
-    def _mapped(self, role: SideName) -> Mapped:
         require_one_of(role, "role", self.roles, "ask fix for it")
+        vectors, kept = self._mapped_rows(role), self._kept(role)
+        n_blocks = sum(1 for _ in row_blocks(*vectors.x.shape))
+        if kept is None:
+            return Stream(vectors.shape, vectors.dtype, vectors.blocks, n_blocks)
+        is_kept = np.zeros(len(vectors), dtype=bool)
+        is_kept[kept] = True
+
+        def blocks() -> Iterator[tuple[slice, Matrix]]:
+            start = 0
+            for rows, block in vectors.blocks():
+                some = block[is_kept[rows]]
+                yield slice(start, start + len(some)), some
+                start += len(some)
+
+        return Stream((len(kept), vectors.width), vectors.dtype, blocks, n_blocks)
+
+    def _mapped_rows(self, role: SideName) -> Mapped:
+        """Return the vectors of all rows of a side, those without direction too."""
         return Mapped(self.model.factors(role), self.maps[role], self.columns)
 
     def vectors(self, role: SideName | None = None) -> Matrix:
         """Compute the vectors of a side in memory: the right one, or the only one there is, by default."""
         *_, last = self.roles
-        return self._mapped(last if role is None else role).stored()
+        stream = self.stream(last if role is None else role)
+        result = np.empty(stream.shape, dtype=stream.dtype)
+        for rows, block in stream.blocks():
+            result[rows] = block
+        return result
 
     def to_model(self) -> FactorModel:
         """Return the vectors as a model: an equivalent one, or for one side a table of vectors with ids."""
@@ -180,10 +245,20 @@ class Remedy(Result):
         model = self.model
         if len(self.roles) == 1:
             (role,) = self.roles
+            side, kept = model.side(role), self._kept(role)
             labels = {
-                f"right_{name}": getattr(model.side(role), name)
+                f"right_{name}": getattr(side, name)
                 for name in ("ids", "names", "aside")
             }
+            if kept is not None:
+                # Without ids rows go by their number, which leaving some out would change.
+                labels["right_ids"] = (
+                    np.arange(len(side)) if side.ids is None else side.ids
+                )
+                labels = {
+                    name: None if values is None else np.asarray(values)[kept]
+                    for name, values in labels.items()
+                }
             predicts: dict[str, Any] = (
                 {"objective": self.objective} if self.objective == "prediction" else {}
             )
@@ -245,7 +320,23 @@ class Remedy(Result):
                 sides,
                 "pass role, or write .npz",
             )
-        save(self._in_file(target)[0], target, force=force)
+        draft = self._in_file(target)[0]
+        # Without ids a file would give the rows after one that is left out other numbers.
+        for role in self.roles:
+            bare = self.model.side(role).ids is None
+            if (
+                bare
+                and self._kept(role) is not None
+                and "right_ids" not in room_in(writer_of(target), draft)
+            ):
+                raise must_be(
+                    "the output",
+                    f"a file that can record ids, since {counted(len(self.empty[role]), self.model.title(role))} "
+                    "without direction would be left out",
+                    f"a {plain_suffix(target)} file",
+                    "write .npz or .parquet, or keep all rows with --keep-empty",
+                )
+        save(draft, target, force=force)
         self.verify(target)
         return target
 
@@ -288,8 +379,10 @@ class Remedy(Result):
             # A write that stopped early, or put a chunk in the wrong place, shows in one of these.
             for start in sorted({0, (n - size) // 2, n - size}):
                 rows = slice(start, start + size)
+                kept = self._kept(role)
+                taken = rows if kept is None else kept[rows]
                 wanted = self.maps[role](
-                    np.array(self.model.factors(role)[rows], dtype=np.float64)
+                    np.array(self.model.factors(role)[taken], dtype=np.float64)
                 )
                 _require_same(stored(rows), wanted, path, self.stream(role).dtype)
 

@@ -75,3 +75,17 @@ def test_prediction_vectors_say_what_they_are_or_the_command_does(
     assert (told in " ".join(result.out.split())) is not keeps
     assert ea.load(f"v.{suffix}").objective == ("prediction" if keeps else None)
     assert ea.load(f"v.{suffix}", objective="prediction").objective == "prediction"
+
+
+def test_fix_names_the_rows_that_it_leaves_out(model, embaudit):
+    cold = np.array(model.right)
+    cold[[0, 5]] = 0
+    ea.save(model.replace(right=cold, objective="bpr"), "cold.npz")
+    result = embaudit("fix", "cold.npz", "--unit", "--out", "v.parquet")
+    assert (
+        "2 items have no direction (100, 105) and are left out; --keep-empty keeps"
+    ) in " ".join(result.out.split())
+    assert len(ea.load("v.parquet").right) == 38
+    kept = embaudit("fix", "cold.npz", "--keep-empty", "--out", "all.parquet")
+    assert kept.code == 0
+    assert len(ea.load("all.parquet").right) == 40
