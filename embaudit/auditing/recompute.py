@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from embaudit._version import __version__
-from embaudit.auditing.audit import audit, declared
-from embaudit.auditing.identity import fingerprint
+from embaudit.auditing.audit import Audit, audit, declared
+from embaudit.auditing.identity import ScoreChange, fingerprint, score_change
 from embaudit.auditing.options import EFFORT, Effort, Options
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.canonical.row_span import span_basis
@@ -91,7 +91,7 @@ class Verification:
     difference: Difference | None
     """The first difference; None where all agrees."""
     beside_baseline: bool = False
-    """True where the file holds a finding that only a baseline can show; it is not compared."""
+    """True if the file holds EMB002 and no baseline was given, so EMB002 was not compared."""
 
     @property
     def ok(self) -> bool:
@@ -103,11 +103,14 @@ class Verification:
         if self.difference is not None:
             return str(self.difference)
         aside = (
-            f" {AGAINST_BASELINE} and its answer need the baseline: not recomputed."
+            f" {AGAINST_BASELINE} needs the baseline: not recomputed."
             if self.beside_baseline
             else ""
         )
-        return f"All agrees: {counted(self.n_numbers, 'number')} and every text are those of this model.{aside}"
+        return (
+            f"All agrees: {counted(self.n_numbers, 'number')} and every text are those "
+            f"of this model.{aside}"
+        )
 
 
 def recorded(audited: Mapping[str, Any] | AnyPath) -> Mapping[str, Any]:
@@ -153,6 +156,7 @@ def verify(
     record: Mapping[str, Any] | AnyPath,
     model: FactorModel | AnyPath | object,
     *,
+    baseline: Mapping[str, Any] | AnyPath | None = None,
     final_norm: FinalNorm | None = None,
     source: str | None = None,
 ) -> Verification:
@@ -161,12 +165,18 @@ def verify(
     Numbers agree to 1e-9 of themselves. The drift of predictions is rounding, so it has to lie within its tolerance
     here and there. Neighbours whose cosines tie may be listed in another order, and files may lie in another folder.
 
+    EMB002 compares the predictions with those of a baseline. Without `baseline` the
+    text of EMB002 is not compared, but the answer has to be the one that follows from
+    EMB002.
+
     Parameters
     ----------
     record : mapping or path
         What `Audit.to_dict` returned, or the JSON that `embaudit audit` wrote.
     model : FactorModel, path or object
         The model that was audited, read as it was read then.
+    baseline : mapping or path, optional
+        JSON of the audit that was the baseline of this one.
     final_norm : FinalNorm, optional
         As `audit` takes it.
     source : str, optional
@@ -179,7 +189,8 @@ def verify(
     Raises
     ------
     InputError
-        If the file is damaged or no audit, or its options are none that `audit` takes.
+        If the file is damaged or no audit, its options are none that `audit` takes, or
+        the scores of the baseline cannot be compared with those of the model.
 
     Examples
     --------
@@ -212,12 +223,16 @@ def verify(
             ),
         )
     source = source_of(model) if source is None else source
-    record, beside_baseline = _without_baseline(record)
-    current = audit(model, **options, final_norm=final_norm, source=source).to_dict()
-    record = {
-        **record,
-        **{name: current[name] for name in ("answer", "verdict") if beside_baseline},
-    }
+    audited = audit(model, **options, final_norm=final_norm, source=source)
+    is_unchecked = baseline is None and _has_moved_predictions(record)
+    if baseline is not None:
+        audited = _beside(audited, score_change_since(baseline, audited))
+    elif is_unchecked:
+        # The answer under EMB002 does not depend on its numbers.
+        audited = _beside(audited, ScoreChange(0, 0, correlation=0.0))
+    current: Mapping[str, Any] = audited.to_dict()
+    if is_unchecked:
+        record, current = _without_moved(record), _without_moved(current)
     n_numbers = 0
     for where, old, new, tolerance in _leaves(
         "", record, current, _largest_tolerance(current)
@@ -227,26 +242,59 @@ def verify(
                 n_numbers, Difference(escaped(where), _shown(old), _shown(new))
             )
         n_numbers += is_number(new)
-    return Verification(n_numbers, None, beside_baseline)
+    return Verification(n_numbers, None, is_unchecked)
 
 
-def _without_baseline(record: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
-    """Leave out the finding that holds predictions against a baseline, and note whether there was one.
+def score_change_since(
+    baseline: Mapping[str, Any] | AnyPath, audited: Audit
+) -> ScoreChange:
+    """Compare the scores of an audit with those in the JSON of its baseline.
 
-    Examples
-    --------
-    >>> [_without_baseline({"findings": found})[1] for found in ([{"code": AGAINST_BASELINE}, 3], [], "altered")]
-    [True, False, False]
+    Raises
+    ------
+    InputError
+        If the file is no audit, or too few of its rows have scores here.
     """
+    sample = recorded(baseline).get("score_sample")
+    try:
+        change = score_change(sample, audited.score_sample)
+    except (ValueError, TypeError, KeyError, IndexError) as error:
+        raise must_be(
+            "score_sample of the baseline", "scores of an audit", "other content"
+        ) from error
+    if change is None:
+        raise must_be(
+            "score_sample of the baseline",
+            "scores of at least 6 rows of each side that the model has, too",
+            "none" if sample is None else "others",
+            "name the baseline that the audit was made with",
+        )
+    return change
+
+
+def _beside(audited: Audit, change: ScoreChange) -> Audit:
+    return replace(audited, evidence=replace(audited.evidence, score_change=change))
+
+
+def _is_moved(finding: Any) -> bool:
+    return isinstance(finding, Mapping) and finding.get("code") == AGAINST_BASELINE
+
+
+def _has_moved_predictions(record: Mapping[str, Any]) -> bool:
+    """Return True if a record holds EMB002; a damaged list of findings is compared as it is."""
     findings = record.get("findings")
-    if not isinstance(findings, list):
-        return record, False
-    rest = [
-        each
-        for each in findings
-        if not (isinstance(each, Mapping) and each.get("code") == AGAINST_BASELINE)
-    ]
-    return {**record, "findings": rest}, len(rest) < len(findings)
+    return isinstance(findings, list) and any(map(_is_moved, findings))
+
+
+def _without_moved(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Drop EMB002, and its sentence where the verdict begins with it."""
+    findings, verdict = [], str(record.get("verdict"))
+    for finding in record["findings"]:
+        if _is_moved(finding):
+            verdict = verdict.removeprefix(str(finding.get("text")))
+        else:
+            findings.append(finding)
+    return {**record, "findings": findings, "verdict": verdict}
 
 
 def equivalent_of(

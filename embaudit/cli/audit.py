@@ -89,6 +89,13 @@ class Gating(Group):
     baseline: Annotated[
         File, Option(help="JSON of an earlier audit; only what is new or worse counts.")
     ] = None
+    allow_missing_scores: Annotated[
+        bool,
+        Option(
+            "--allow-missing-scores",
+            help="Pass although predictions cannot be compared with the baseline's.",
+        ),
+    ] = False
     sarif: Annotated[File, Option(help="Write the findings as SARIF, for forges.")] = (
         None
     )
@@ -134,6 +141,7 @@ class Gating(Group):
             severities=severities,
             baseline=before,
             written=written,
+            allow_missing_scores=self.allow_missing_scores,
             never=never,
         )
 

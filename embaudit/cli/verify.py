@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Model, More, Quiet, app
+from embaudit.cli.app import File, Model, More, Quiet, app
 from embaudit.cli.reading import Given, Titles, read_for_audit
 from embaudit.cli.terminal import make_console, progress_bars
 
@@ -23,6 +23,10 @@ def verify(
     *,
     reading: Given,
     titles: Titles,
+    baseline: Annotated[
+        File,
+        typer.Option(help="JSON of the baseline that the audit was compared with."),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Recompute an audit with the seed and options in its JSON; exit 1 at the first number or text that differs.
@@ -38,7 +42,10 @@ def verify(
         # How the model was trained stands in the record.
         model = read_for_audit(path, reading.undeclared, titles, more, quiet=quiet)
         verification = compared(
-            record, model, source=source_of([path, *more]) if more else str(path)
+            record,
+            model,
+            baseline=baseline,
+            source=source_of([path, *more]) if more else str(path),
         )
     make_console(quiet=quiet).print(
         verification.explain(), markup=False, soft_wrap=True

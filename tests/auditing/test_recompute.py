@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import embaudit as ea
 from embaudit.auditing.recompute import equivalent_of
 from embaudit.errors import InputError
+from embaudit.report.gate.gate import Baseline, Gate
 
 DRAW = np.random.default_rng(0)
 USERS, ITEMS = DRAW.standard_normal((30, 4)), DRAW.standard_normal((25, 4))
@@ -172,6 +173,73 @@ def test_no_forged_file_agrees(record, checked, name):
     verified = checked(forged)
     assert not verified.ok
     assert verified.difference.recorded != verified.difference.recomputed
+
+
+@pytest.fixture(scope="module")
+def stopped(record):
+    """Return the record of a model whose predictions moved, and that of its baseline."""
+    shuffled = MODEL.replace(left=USERS[::-1])
+    before = json.loads(json.dumps(ea.audit(shuffled, **SHORT).to_dict()))
+    gate = Gate.of(None, baseline=Baseline({}, before["score_sample"]))
+    after = gate.beside(ea.audit(MODEL, source="m.npz", show=["film 5"], **SHORT))
+    after = json.loads(json.dumps(after.to_dict()))
+    assert after["answer"]["word"] == "CANNOT BE SAID"
+    return after, before
+
+
+def test_an_audit_with_a_baseline_is_recomputed_with_it(stopped, checked):
+    after, before = stopped
+    verified = ea.verify(after, MODEL, baseline=before, source="m.npz")
+    assert verified.ok, verified.explain()
+    assert "not recomputed" not in verified.explain()
+    alone = checked(after)
+    assert alone.ok
+    assert "EMB002 needs the baseline: not recomputed." in alone.explain()
+    # An audit made without the baseline holds no EMB002.
+    record = copy.deepcopy(after)
+    record["findings"] = [one for one in record["findings"] if one["code"] != "EMB002"]
+    assert not ea.verify(record, MODEL, baseline=before, source="m.npz").ok
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda r: r["answer"].update(word="YES"),
+        lambda r: r["answer"].update(because="all is well"),
+        lambda r: r.update(verdict="YES: all is well"),
+    ],
+)
+def test_no_other_answer_is_accepted_next_to_moved_predictions(stopped, checked, forge):
+    forged = copy.deepcopy(stopped[0])
+    forge(forged)
+    assert not checked(forged).ok
+    assert not ea.verify(forged, MODEL, baseline=stopped[1], source="m.npz").ok
+
+
+def test_moved_predictions_that_were_added_by_hand_do_not_free_the_answer(
+    record, stopped, checked
+):
+    """An honest answer next to a forged EMB002 is refused, too."""
+    forged = copy.deepcopy(record)
+    forged["findings"] = copy.deepcopy(stopped[0]["findings"])
+    assert "answer" in str(checked(forged).difference)
+    with_base = ea.verify(stopped[0], MODEL, baseline=record, source="m.npz")
+    assert not with_base.ok
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        (lambda r: r.update(score_sample=None), "got none"),
+        (lambda r: r.update(score_sample=3), "must be scores of an audit"),
+        (lambda r: r["score_sample"].update(left=["x"] * 30), "got others"),
+    ],
+)
+def test_a_baseline_whose_scores_cannot_be_compared_is_refused(stopped, change, part):
+    after, before = copy.deepcopy(stopped)
+    change(before)
+    with pytest.raises(InputError, match=part):
+        ea.verify(after, MODEL, baseline=before, source="m.npz")
 
 
 def test_an_audit_of_another_model_is_called_so_before_fingerprints_are_shown(

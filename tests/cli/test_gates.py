@@ -8,6 +8,8 @@ from shlex import split
 
 import pytest
 
+import embaudit as ea
+
 pytestmark = pytest.mark.usefixtures("inputs")
 AUDIT = "audit model.npz --n-gauges 1 --n-pairs 50 --n-starts 0"
 SIMPSON = "simpson cases.csv --x x --y y --min-size 2"
@@ -110,6 +112,69 @@ def test_a_model_that_cannot_be_held_against_its_baseline_is_refused(
     result = embaudit("audit", *split(typed), "--quick", "--baseline", "base.json")
     assert result.code == 2
     assert part in result.err
+
+
+def with_sample(change):
+    """Write the baseline again after `change` has edited its record."""
+    record = json.loads(Path("base.json").read_text())
+    change(record)
+    Path("base.json").write_text(json.dumps(record))
+
+
+@pytest.mark.usefixtures("_baseline")
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda record: record.pop("score_sample"),
+        lambda record: record.update(score_sample=None),
+        # As if the model of the baseline had had one side.
+        lambda record: record.update(score_sample=None, model={}),
+        # Scores of five users are too few to compare.
+        lambda record: record["score_sample"].update(
+            left=record["score_sample"]["left"][:5],
+            values=record["score_sample"]["values"][:5],
+        ),
+        # Scores without a correlation: all equal, or beyond float64 when squared.
+        lambda record: record["score_sample"].update(values=[[0.0] * 30] * 40),
+        lambda record: record["score_sample"].update(
+            values=[[1e308, -1e308] * 15] * 40
+        ),
+    ],
+)
+@pytest.mark.parametrize("release", ["model.npz", "shuffled.npz"])
+def test_a_baseline_without_scores_passes_nothing_unless_allowed(
+    embaudit, damage, release
+):
+    with_sample(damage)
+    typed = split(f"{AUDIT} --baseline base.json".replace("model.npz", release))
+    result = embaudit(*typed)
+    assert result.code == 2
+    assert "the baseline must be one with scores (score_sample)" in result.err
+    assert "--allow-missing-scores" in result.err
+    allowed = embaudit(*typed, "--allow-missing-scores", "--fail-on", "never")
+    assert allowed.code == 0, allowed.err
+    assert "predictions not compared" in allowed.out.splitlines()[-1]
+
+
+@pytest.mark.usefixtures("_baseline")
+def test_a_model_without_scores_passes_its_baseline_only_if_that_is_allowed(embaudit):
+    typed = split("audit items.npy --quick --baseline base.json --fail-on never")
+    assert embaudit(*typed).code == 2
+    allowed = embaudit(*typed, "--allow-missing-scores")
+    assert allowed.code == 0, allowed.err
+    assert "predictions not compared" in allowed.out.splitlines()[-1]
+
+
+@pytest.mark.parametrize("release", ["items.npy", "head.npz", "small.npz"])
+def test_models_that_never_had_scores_pass_their_own_baseline(embaudit, release):
+    """Vectors of one side, a head without inputs, and a model of five users."""
+    ea.save(ea.load("model.npz").take(left=range(5)), "small.npz")
+    few = split("--n-gauges 1 --n-pairs 50 --n-starts 0 --fail-on tip")
+    series = ("--baseline", "own.json")
+    assert embaudit("audit", release, *few, *series, "--json", "own.json").code == 0
+    result = embaudit("audit", release, *few, *series)
+    assert result.code == 0, result.err
+    assert "predictions not compared" in result.out.splitlines()[-1]
 
 
 def test_a_file_named_as_baseline_and_output_starts_the_series(embaudit):

@@ -6,15 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from embaudit.auditing import Audit
 from embaudit.auditing.finding import Finding, Severity
-from embaudit.auditing.identity import score_change, score_sample
+from embaudit.auditing.identity import MIN_SHARED, score_change, score_sample
 from embaudit.auditing.texts import CODES
 from embaudit.core.words import counted, nearest_to
 from embaudit.errors import must_be
 from embaudit.io.files import AnyPath, existing_file
-from embaudit.io.json_text import parsed
-from embaudit.model import Equivalence
+from embaudit.io.json_text import parsed_finite
+from embaudit.model import Equivalence, FactorModel
 
 WORSE = 1.1
 """How many times as large a number must be to be worse: models trained anew differ by less all the time."""
@@ -70,9 +72,15 @@ class Baseline:
     )
     """Severity and number of each finding, by its code and its role; an empty role speaks of the whole model."""
     sample: Mapping[str, Any] | None = None
-    """A few scores of that model; None for a model of one side."""
+    """A few scores of that model; None if they can be compared with no others."""
     model: Mapping[str, Any] = field(default_factory=dict)
     """Rows of each side and objective of its model, as in its JSON."""
+
+    @property
+    def should_hold_scores(self) -> bool:
+        """True if its model had two sides, with enough rows to compare their scores."""
+        sizes = [self.model.get(name, 0) for name in ("n_left", "n_right")]
+        return bool(min(sizes) >= MIN_SHARED)
 
     @classmethod
     def load(cls, path: AnyPath) -> Baseline:
@@ -81,7 +89,7 @@ class Baseline:
         Raises
         ------
         InputError
-            If the file is none such.
+            If the file is none such, or holds a number that is not finite.
         """
         remedy = "write it with `embaudit audit MODEL --json FILE`"
         where, findings = (
@@ -89,7 +97,7 @@ class Baseline:
             {},
         )
         try:
-            record = parsed(where.read_bytes())
+            record = parsed_finite(where.read_bytes())
             # Whether predictions moved is asked of each model anew: a baseline may have been audited beside another.
             for each in (
                 finding for finding in record["findings"] if finding["code"] != MOVED
@@ -103,7 +111,9 @@ class Baseline:
             model |= {name: int(model.get(name) or 0) for name in ("n_left", "n_right")}
             # Compared with itself, so that a damaged sample is found here, where the file can be named; one of too few
             # rows can be compared with none.
-            sample = None if score_change(sample, sample) is None else sample
+            with np.errstate(all="ignore"):
+                is_comparable = score_change(sample, sample) is not None
+            sample = sample if is_comparable else None
         except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
             raise must_be(
                 "the baseline",
@@ -179,6 +189,8 @@ class Gate:
     """Findings of an earlier audit, which stop nothing."""
     written: str = ""
     """The file of a baseline that the audit writes: what it finds is known from then on."""
+    allow_missing_scores: bool = False
+    """True to pass a model whose scores cannot be compared with those of the baseline."""
     never: bool = False
     """True if no finding stops a release, not even those that always do beside a baseline: that was asked for."""
 
@@ -191,6 +203,7 @@ class Gate:
         severities: Iterable[str] = (),
         baseline: Baseline | None = None,
         written: str = "",
+        allow_missing_scores: bool = False,
         never: bool = False,
     ) -> Gate:
         """Check codes and `CODE=SEVERITY` pairs.
@@ -212,7 +225,13 @@ class Gate:
                 )
             own[known_code(code)] = Severity[name.upper()]
         return cls(
-            fail_on, frozenset(map(known_code, ignore)), own, baseline, written, never
+            fail_on,
+            frozenset(map(known_code, ignore)),
+            own,
+            baseline,
+            written,
+            allow_missing_scores,
+            never,
         )
 
     @property
@@ -226,31 +245,53 @@ class Gate:
         Raises
         ------
         InputError
-            If the baseline holds scores and the model has none under the same ids: what cannot look does not pass.
+            If only one of the baseline and the model has scores, or no rows with the
+            same ids: a gate that cannot compare predictions does not pass. If neither
+            has scores, as for vectors of one side, there is nothing to compare.
         """
-        before = None if self.baseline is None else self.baseline.sample
-        if before is None:
+        if self.baseline is None:
             return audit
-        now = score_sample(audit.model)
+        before, now = self.baseline.sample, score_sample(audit.model)
         change = score_change(before, now)
-        if change is None and MOVED not in self.ignore:
-            shared = [
-                f"{len({*before[side]} & {*now[side]})} of {len(before[side])} sampled {audit.model.title(side)}s"
-                for side in audit.model.sides if now is not None
-            ]  # fmt: skip
-            got = (
-                f"{' and '.join(shared)} in both"
-                if shared
-                else "vectors of one side, which have no scores"
-            )
-            remedy = f"read sides and ids as for the baseline, write it anew, or leave this out with --ignore {MOVED}"
-            raise must_be(
-                "a model beside this baseline",
-                "one with scores under the same ids",
-                got,
-                remedy,
-            )
+        should_compare = (
+            before is not None
+            or self.baseline.should_hold_scores
+            or score_change(now, now) is not None
+        )
+        if change is None and should_compare:
+            self._require_scores(audit.model, now)
         return replace(audit, evidence=replace(audit.evidence, score_change=change))
+
+    def _require_scores(
+        self, model: FactorModel, now: Mapping[str, Any] | None
+    ) -> None:
+        """Raise InputError unless predictions may go without a comparison."""
+        if self.allow_missing_scores or MOVED in self.ignore:
+            return
+        before = None if self.baseline is None else self.baseline.sample
+        go_on = "write it anew, or go on with --allow-missing-scores"
+        if before is None:
+            raise must_be(
+                "the baseline",
+                "one with scores (score_sample) to compare those of this model with",
+                "none",
+                go_on,
+            )
+        if now is None:
+            got = "vectors of one side, which have no scores"
+        else:
+            shared = [
+                f"{len({*before[side]} & {*now[side]})} of {len(before[side])} "
+                f"sampled {model.title(side)}s"
+                for side in model.sides
+            ]
+            got = f"{' and '.join(shared)} in both"
+        raise must_be(
+            "a model beside this baseline",
+            "one with scores under the same ids",
+            got,
+            f"read sides and ids as for the baseline, {go_on}",
+        )
 
     def judge(self, audit: Audit) -> Outcome:
         """Judge of every finding whether it stops the release."""
@@ -263,10 +304,7 @@ class Gate:
         """Name what no finding sees beside a baseline: fewer rows, another objective or scale of scores."""
         if self.baseline is None:
             return
-        model, change = (
-            audit.model,
-            None if self.baseline.sample is None else audit.evidence.score_change,
-        )
+        model, change = audit.model, audit.evidence.score_change
         for side in (
             model.sides
         ):  # a side that is gone leaves no scores to compare, which is refused
@@ -279,8 +317,8 @@ class Gate:
         ]
         if "objective" in self.baseline.model and trained[0] != trained[1]:
             yield f"objective {trained[1]}, {trained[0]} before"
-        if self.baseline.sample is None:
-            yield "predictions not compared, as it holds no scores"
+        if change is None:
+            yield "predictions not compared, as there are no scores to compare"
         # Rankings leave the scale of scores open.
         scale = (
             1.0

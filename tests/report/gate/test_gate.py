@@ -33,7 +33,12 @@ def finding(code="EMB401", severity=TIP, value=0.2, role="right"):
 
 def audit(*findings, hold=True):
     sides = SimpleNamespace(roles=("user", "item"), sides=(), objective=None)
-    return SimpleNamespace(findings=findings, predictions_hold=hold, model=sides)
+    return SimpleNamespace(
+        findings=findings,
+        predictions_hold=hold,
+        model=sides,
+        evidence=SimpleNamespace(score_change=None),
+    )
 
 
 def outcome(gate, *findings, hold=True):
@@ -134,6 +139,15 @@ def test_a_file_that_holds_no_audit_is_refused_as_a_baseline(tmp_path, text):
         InputError,
         match=r"^the baseline must be the JSON of an audit; got .*a\.json, which is none; write",
     ):
+        Baseline.load(file)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_a_baseline_with_a_number_that_is_not_finite_is_refused(tmp_path, number):
+    file = tmp_path / "a.json"
+    record = {"findings": [finding(value=7.0).to_dict()]}
+    file.write_text(json.dumps(record).replace("7.0", number))
+    with pytest.raises(InputError, match="the baseline must be the JSON of an audit"):
         Baseline.load(file)
 
 
