@@ -17,7 +17,13 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from embaudit.core.checked import Flags, Floats, Indices
-from embaudit.core.ties import first_best, largest_first
+from embaudit.core.ties import (
+    TIE,
+    cosine_rounding,
+    first_best,
+    first_largest,
+    largest_first,
+)
 from embaudit.gauges import Affine, Gauge, GaugeGroup
 from embaudit.gauges.group import random_rotation
 from embaudit.linalg.nearest import TopK
@@ -230,8 +236,10 @@ class MeanShiftObjective:
         moved, (first, second) = self.table.moved(displacement), self.pairs.T
         x, _, y, _ = moved
         change = np.einsum("ij,ij->i", x[first], y[second]) - self.before
-        # The derivative of |Δ|; it is 0 where nothing moved yet, so that the search starts elsewhere.
-        push = np.sign(change)
+        # The derivative of |Δ|. It is 0 where nothing has moved yet, so the search starts
+        # elsewhere. There `change` is rounding, whose sign must not choose a direction.
+        has_moved = np.abs(change) > cosine_rounding(self.table.x.shape[1])
+        push = np.where(has_moved, np.sign(change), 0.0)
         return float(np.abs(change).mean()), lambda: self.table.slopes(
             displacement, moved, first, second, push
         )
@@ -370,7 +378,8 @@ def _ascend(
         # A gain doubles the share of the budget that a step takes, a loss halves it: no line search is needed.
         trial = best.step(slope, size, budget)
         tried, slopes = objective.at(trial)
-        if tried > value:
+        # A gain that rounding explains is none.
+        if tried > value * (1 + TIE):
             best, value, slope, size = trial, tried, slopes(), min(2 * size, 2.0)
         else:
             size /= 2
@@ -381,6 +390,30 @@ def _attacked(table: Table) -> Floats:
     return table.x if table.y is None or table.is_shifted[0] else table.y
 
 
+TILT = 1e-3
+"""Perturbation of the mean squares of the axes, relative to their mean."""
+
+
+def _principal_axes(x: Floats) -> Floats:
+    """Return the principal axes of rows as columns, those with most energy last.
+
+    Where several axes have the same energy, rounding would choose the axes and their
+    signs. So each coordinate gets a little more weight than the one before, and the
+    largest entry of each axis is positive.
+
+    Examples
+    --------
+    >>> _principal_axes(np.eye(2)).round(9).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    r = x.shape[1]
+    # Divided by the sum of squares, so that no scale of the model matters.
+    energy = gram(x) / max(float(np.square(x).sum()), 1e-300)
+    axes = np.linalg.eigh(energy + np.diag(np.linspace(0.0, TILT / r, r)))[1]
+    largest = [first_largest(sizes) for sizes in np.abs(axes).T]
+    return np.asarray(axes * np.sign(axes[largest, np.arange(r)]))
+
+
 def _ramps(table: Table, budget: Budget, best: Displacement) -> list[Displacement]:
     """Return spectra in order of the energy along the principal axes or coordinates, rising and falling.
 
@@ -389,15 +422,12 @@ def _ramps(table: Table, budget: Budget, best: Displacement) -> list[Displacemen
     if budget.radius:
         return []
     x = _attacked(table)
-    # Principal axes of the rows; scaled by their sum of squares so that no scale of the model matters.
-    axes = (
-        None
-        if budget.is_diagonal
-        else np.linalg.eigh(gram(x) / max(float(np.square(x).sum()), 1e-300))[1]
-    )
+    axes = None if budget.is_diagonal else _principal_axes(x)
     energy = np.square(x if axes is None else x @ axes).sum(axis=0)
     # Ranks from -½ to ½, so that the widest stretch lies between the strongest and the weakest direction.
-    ramp = np.argsort(np.argsort(energy)) / max(1, len(energy) - 1) - 0.5
+    ranks = np.empty(len(energy))
+    ranks[largest_first(-energy)] = np.arange(len(energy))
+    ramp = ranks / max(1, len(energy) - 1) - 0.5
     return [
         best._replace(
             axes=axes, logs=clipped(sign * ramp * budget.window, budget.window)
@@ -423,14 +453,15 @@ def _drawn(
                 axes=axes, logs=clipped(corners * budget.window, budget.window)
             )
         return
-    # The two directions in which the rows are longest, beside their mean and some at random.
-    principal = np.linalg.eigh(gram(x) / max(float(np.square(x).sum()), 1e-300))[1].T[
-        -2:
-    ]
+    # The two directions in which the rows are longest, their mean, and random directions.
+    directions = [*_principal_axes(x).T[-2:], *draw.standard_normal((N_DRAWN // 4, r))]
+    mean = x.mean(axis=0)
+    # The mean of centred rows is rounding, which has no direction.
+    if np.linalg.norm(mean) > TIE * row_norms(x).max(initial=0.0):
+        directions.insert(0, mean)
     still = best._replace(axes=None, logs=np.zeros(r))
-    for row in (x.mean(axis=0), *principal, *draw.standard_normal((N_DRAWN // 4, r))):
-        for sign in (-1.0, 1.0) if row.any() else ():
-            shift = within(
-                row * (2 * sign * budget.radius / np.linalg.norm(row)), budget.radius
-            )
+    for direction in directions:
+        for sign in (-1.0, 1.0):
+            length = 2 * sign * budget.radius / np.linalg.norm(direction)
+            shift = within(direction * length, budget.radius)
             yield from (start._replace(shift=shift) for start in (best, still))
