@@ -89,7 +89,7 @@ def equivalence_class_of(
     uncut : FactorModel, optional
         The model with all of its rows, where these are some: dimensions of one side alone are counted in it.
     rng : int
-        Seed of the search for a second metric, where the link divides by lengths.
+        Seed of the equivalent heads that are tried, where the link divides labels by their lengths.
 
     Examples
     --------

@@ -13,7 +13,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from embaudit.canonical import quadratic_forms
 from embaudit.canonical.quadratic_forms import (
     LARGEST,
     LARGEST_SHOWN,
@@ -21,6 +20,7 @@ from embaudit.canonical.quadratic_forms import (
     n_forms,
     packed,
     span_of,
+    symmetric,
 )
 from embaudit.canonical.row_span import rows_space
 from embaudit.core.checked import (
@@ -34,7 +34,7 @@ from embaudit.core.checked import (
     is_number,
 )
 from embaudit.core.results import Result
-from embaudit.core.ties import TIE, exceeds, first_best, first_largest, largest_first
+from embaudit.core.ties import TIE, first_best, first_largest, largest_first
 from embaudit.core.words import counted
 from embaudit.errors import must_be
 from embaudit.gauges import Gauge
@@ -51,6 +51,8 @@ PAIRS = 20_000
 """Pairs of a side that movements are taken from."""
 CANDIDATES = 48
 """Directions among which a head's witness is chosen."""
+SPARE = 4
+"""Above the size that is counted, one row per so many numbers of a form is needed in addition to one row per number."""
 Status: TypeAlias = Literal["pinned", "free", "undecided"]
 TABLE = "models that compare these rows with each other in the same way"
 """The set of models that predict products, or cosines, of the rows of one table."""
@@ -100,7 +102,8 @@ class Pinning(Result):
     """Freedom that predictions of rows of length 1 leave to the cosines between rows of one side."""
 
     status: Status
-    """Answer: no model moves them (proven), an equivalent model moves them (shown), or neither is decided."""
+    """Answer: no model moves them (proven), an equivalent model moves them (shown), or neither is decided. The
+    conditions are sufficient, not necessary: an undecided model may be pinned or free."""
     because: str
     """The argument, one sentence."""
     scope: str
@@ -216,9 +219,9 @@ def pinned_test(
     model : FactorModel
         Its link divides one side or both by their lengths.
     max_condition : float
-        Largest κ of a witness; of a head, it is spent in full.
+        κ of the witness of a head.
     rng : numpy Generator or int, optional
-        Draws the starts of the search.
+        Draws the pairs of labels that a witness may move the most.
 
     Raises
     ------
@@ -238,7 +241,9 @@ def pinned_test(
     'one item makes no pair'
     >>> corner = FactorModel(np.eye(2), np.eye(2), link="cosine")
     >>> pinned_test(corner)
-    Pinning(pinned, 2 of 3 constraints)
+    Pinning(undecided, 2 of 3 constraints)
+    >>> pinned_test(corner.replace(right=[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
+    Pinning(pinned, 3 of 3 constraints)
     >>> pinned_test(FactorModel.from_vectors(np.eye(2), compared="dot"))
     Pinning(pinned, 3 of 3 constraints)
     """
@@ -256,11 +261,7 @@ def pinned_test(
         raise must_be("max_condition", "a number above 1", repr(max_condition))
     draw = as_generator(rng)
     if "left" in model.link.unit_sides:
-        return (
-            _one_side(model)
-            if model.left is None
-            else _both_sides(model, max_condition, draw)
-        )
+        return _one_side(model) if model.left is None else _both_sides(model)
     return _unseen_by(model, "right", SCOPES["head"]) or _head(
         model, max_condition, draw
     )
@@ -274,18 +275,22 @@ SCOPES = {
 
 
 def _too_large(model: FactorModel, scope: str, needed: int) -> Pinning:
-    because = f"a gauge has {needed:,} numbers here, and "
-    if needed > LARGEST_SHOWN:
-        because += f"no proof is tried above {LARGEST_SHOWN:,}"
-    else:
-        because += f"no side proves alone that it fixes them; above {LARGEST:,} no other proof is tried"
-    # The span was not decomposed: a row adds one form at most.
-    most = sum(
+    because = (
+        f"a gauge has {needed:,} numbers here, and no proof is tried above "
+        f"{LARGEST_SHOWN:,}"
+    )
+    rank = _most_constraints(model, needed)
+    return Pinning("undecided", because, scope, rank, needed)
+
+
+def _most_constraints(model: FactorModel, needed: int) -> int:
+    """Bound the constraints of a span that was not counted: a row adds one at most."""
+    n = sum(
         _n_directions(model, side)
         for side in model.link.unit_sides
         if side in model.sides
     )
-    return Pinning("undecided", because, scope, min(most, needed), needed)
+    return min(n, needed)
 
 
 def _n_directions(model: FactorModel, side: SideName) -> int:
@@ -296,9 +301,10 @@ def _n_directions(model: FactorModel, side: SideName) -> int:
 def _with_missing(
     model: FactorModel, pinning: Pinning, spans: Mapping[SideName, Span]
 ) -> Pinning:
-    """Add to a test that is undecided how many rows more of one side would span all forms, and so decide it.
+    """Add to an undecided test how many further rows of one side would decide it.
 
-    Nothing is added where rows of a side depend on each other, as on a cone: so may further rows of the same model.
+    Nothing is added if rows of a side depend on each other, as on a cone, because further rows of the same model may
+    depend on each other, too.
     """
     needed = n_forms(model.rank)
     if needed > LARGEST_SHOWN:
@@ -308,14 +314,14 @@ def _with_missing(
         n = _n_directions(model, side)
         if n >= span.needed or (span.needed <= LARGEST and span.rank < n):
             return pinning
-        # Where no span is decomposed, a few rows more than numbers keep the Gram matrix away from a singular one.
-        missing[side] = needed - n + (needed // 100 if needed > LARGEST else 0)
+        missing[side] = needed - n
+        if needed > LARGEST:
+            # A full span is recognised with a few more rows than numbers.
+            missing[side] += needed // SPARE
     fewest = min(missing, key=lambda side: missing[side])
     rows = counted(missing[fewest], f"more {model.title(fewest)} row")
-    told = f"; {rows} in general position would decide it"
-    return replace(
-        pinning, because=f"{pinning.because}{told}", needed=needed, rows_missing=missing
-    )
+    because = f"{pinning.because}; {rows} in general position would decide it"
+    return replace(pinning, because=because, needed=needed, rows_missing=missing)
 
 
 def _one_table(model: FactorModel) -> Pinning:
@@ -332,25 +338,28 @@ def _one_table(model: FactorModel) -> Pinning:
 
 
 def _one_side(model: FactorModel) -> Pinning:
-    """Decide without the other side: pinned where this one spans everything, never free."""
+    """Decide without the other side: pinned if the lifts of this side span everything, else undecided."""
     k, title = model.rank, model.title("right")
     scope, needed = SCOPES["gauge"], n_forms(k)
-    span = span_of(model.right, np.eye(k))
+    if needed > LARGEST_SHOWN:
+        return _too_large(model, scope, needed)
+    span = span_of(model.right)
     if span.is_full:
-        return Pinning(
-            "pinned",
-            f"the {title} rows alone fix every number of a metric",
-            scope,
-            span.rank,
-            needed,
-        )
+        because = f"the {title} rows alone fix every number of a metric"
+        return Pinning("pinned", because, scope, span.rank, needed)
+    rank = span.rank
     if needed > LARGEST:
-        return _with_missing(model, _too_large(model, scope, needed), {"right": span})
-    because = f"the {title} rows leave {counted(needed - span.rank, 'direction')}, which the other side may fix"
-    because = _nearly(title) if span.is_nearly_full else because
-    return _with_missing(
-        model, Pinning("undecided", because, scope, span.rank, needed), {"right": span}
-    )
+        because = (
+            f"the {title} rows alone do not show that they fix every number of a metric"
+        )
+        rank = _most_constraints(model, needed)
+    elif span.is_nearly_full:
+        because = _nearly(title)
+    else:
+        free = counted(needed - rank, "direction")
+        because = f"the {title} rows leave {free}, which the other side may fix"
+    undecided = Pinning("undecided", because, scope, rank, needed)
+    return _with_missing(model, undecided, {"right": span})
 
 
 def _nearly(title: str) -> str:
@@ -410,154 +419,102 @@ def _moved(before: Matrix, after: Matrix) -> Moved:
     )
 
 
-def _both_sides(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning:
-    """Decide from both sides: unseen directions, a proof, or a search for a second metric."""
-    scope = SCOPES["cosine"]
+def _both_sides(model: FactorModel) -> Pinning:
+    """Decide from both sides: free if one does not see a direction of the other, pinned if one side alone spans.
+
+    If the lifts of one side span everything, S = I on that side (docs/theory.md, "Rows of length 1 may pin the rest"),
+    and a second model is a linear image of the first if the other side has full column rank. Both conditions are
+    sufficient, not necessary.
+    """
+    scope, needed = SCOPES["cosine"], n_forms(model.rank)
     for side in model.sides:
-        if (shown := _unseen_by(model, side, scope)) is not None:
-            return shown
-    spaces = [rows_space(model, side, model.free_shifts) for side in model.sides]
-    basis = max(spaces, key=lambda space: space.shape[1])
-    left, right = (span_of(model.factors(side), basis) for side in model.sides)
-    # Constraints near I: forms that vanish on the rows of both sides are what first order leaves free.
-    rank = (
-        right.needed
-        if left.is_full or right.is_full
-        else right.needed - len(quadratic_forms.tangent(left, right))
-    )
-    proof = (
-        _proof(model, left, right, basis)
-        if all(s.shape[1] == basis.shape[1] for s in spaces)
-        else None
-    )
-    if proof is not None:
-        return Pinning("pinned", proof, scope, rank, right.needed)
-    if right.needed > LARGEST:
-        pinning = _too_large(model, scope, right.needed)
+        free = _unseen_by(model, side, scope)
+        if free is not None:
+            return free
+    if needed > LARGEST_SHOWN:
+        return _too_large(model, scope, needed)
+    spans = {side: span_of(model.factors(side)) for side in model.sides}
+    because = "no side alone fixes every number of a metric"
+    for side, span in spans.items():
+        if span.is_nearly_full:
+            because = _nearly(model.title(side))
+    full = next((side for side in reversed(model.sides) if spans[side].is_full), None)
+    if full is not None:
+        other = OPPOSITE[full]
+        because = f"the {model.title(full)} rows alone fix every number of a metric"
+        if rows_space(model, other, model.free_shifts).shape[1] == model.rank:
+            return Pinning("pinned", because, scope, needed, needed)
+        because += f", but the {model.title(other)} rows do not have every direction"
+    if needed > LARGEST:
+        rank = _most_constraints(model, needed)
     else:
-        pinning = _searched(model, (left, right), basis, rank, most, draw)
-    return (
-        pinning
-        if pinning.status != "undecided"
-        else _with_missing(model, pinning, {"left": left, "right": right})
-    )
-
-
-def _proof(model: FactorModel, left: Span, right: Span, basis: Floats) -> str | None:
-    """Return the argument that no metric but I is left, if one of the known ones holds."""
-    if basis.shape[1] < model.rank:
-        small = len(model.right) + model.n_left <= 2 * LARGEST
-        stretch = (
-            quadratic_forms.cone_stretch(model.factors("left"), model.right, basis)
-            if small
-            else np.inf
-        )
-        held = 2 * stretch < MIN_MOVEMENT
-        return (
-            "the rows of either side add up to the identity with weights that are not negative"
-            if held
-            else None
-        )
-    for span, side in ((right, "right"), (left, "left")):
-        if span.is_full:
-            return f"the {model.title(side)} rows alone fix every number of a metric"
-    if (
-        left.clear
-        and right.clear
-        and quadratic_forms.certified_stretch(left, right, model.rank) < MIN_MOVEMENT
-    ):
-        return "both sides hold one positive form, which S and its inverse can only share at the identity"
-    return None
-
-
-def _searched(
-    model: FactorModel,
-    spans: tuple[Span, Span],
-    basis: Floats,
-    rank: int,
-    most: float,
-    draw: np.random.Generator,
-) -> Pinning:
-    """Find the metric that moves cosines the furthest, or say that none was found."""
-    scope, needed = SCOPES["cosine"], spans[0].needed
-    best = Pinning("undecided", "", scope, rank, needed)
-    for metric in quadratic_forms.second_metrics(*spans, basis.shape[1], draw, most):
-        # S on the basis and 1 elsewhere.
-        values, vectors = np.linalg.eigh(
-            np.eye(len(basis)) + basis @ (metric - np.eye(len(metric))) @ basis.T
-        )
-        gauge = Gauge.from_svd(vectors, np.sqrt(values), vectors.T)
-        because = "another metric keeps every length on both sides"
-        pinning = _with_movement(
-            model, Pinning("free", because, scope, rank, needed, witness=gauge)
-        )
-        if (
-            pinning is not None
-            and pinning.residual <= 64 * model.rank * EPS * most
-            and exceeds(pinning.largest, best.largest)
-        ):
-            best = pinning
-    if best.status == "free":
-        return best
-    first_order = (
-        "to first order nothing is free"
-        if rank == needed
-        else "some directions are free to first order"
-    )
-    nearly = [
-        _nearly(model.title(side))
-        for side, span in zip(model.sides, spans, strict=True)
-        if span.is_nearly_full
-    ]
-    if nearly:
-        return Pinning("undecided", nearly[0], scope, rank, needed)
-    because = f"{first_order}, no proof holds for both sides together, and no second metric was found"
-    return Pinning("undecided", because, scope, rank, needed)
+        # To first order S and S⁻¹ are bound by the forms that vanish on the rows of both sides.
+        rank = span_of(*(model.factors(side) for side in model.sides)).rank
+    undecided = Pinning("undecided", because, scope, rank, needed)
+    return _with_missing(model, undecided, spans)
 
 
 def _head(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning:
-    """Decide from the labels alone: what they leave free is linear, so a null space is a set of equivalent models."""
+    """Decide from the labels alone: what they leave free is linear, so each free form is an equivalent model."""
     k, title, scope = model.rank, model.title("right"), SCOPES["head"]
     # Under a cap no number may be added to a row of scores.
     affine = model.link.soft_cap is None
-    span = span_of(model.right, np.eye(k), affine=affine)
+    needed = n_forms(k, affine=affine)
+    if needed > LARGEST_SHOWN:
+        return _with_fewer_rows(model, needed) or _too_large(model, scope, needed)
+    span = span_of(model.right, affine=affine)
+    rank = span.rank
     if span.is_full and not affine:
         because = f"the {title} rows fix every gauge, but under a cap equal probabilities do not imply equal scores"
-        return Pinning("undecided", because, scope, span.rank, span.needed)
+        return Pinning("undecided", because, scope, rank, needed)
     if span.is_full:
         because = f"the {title} rows alone fix every number of a change of axes"
-        return Pinning("pinned", because, scope, span.rank, span.needed)
+        return Pinning("pinned", because, scope, rank, needed)
     if span.is_nearly_full:
-        return Pinning("undecided", _nearly(title), scope, span.rank, span.needed)
-    if span.needed > LARGEST:
-        return _counted(model, span.needed) or _too_large(model, scope, span.needed)
+        return Pinning("undecided", _nearly(title), scope, rank, needed)
     units = unit_rows(model.right[model.right_side.directed])
     if len(units) < 2:
-        return Pinning(
-            "pinned", f"one {title} makes no pair", scope, span.rank, span.needed
-        )
+        return Pinning("pinned", f"one {title} makes no pair", scope, rank, needed)
     if affine and np.abs(units - units[0]).max() <= 4 * EPS:
         because = f"all {title} rows have one direction, so no input has a say, and inputs of 0 go with any rows"
-        return Pinning("free", because, scope, span.rank, span.needed)
-    rows_leave = f"the {title} rows leave {counted(span.needed - span.rank, 'number')} of a change of axes free"
-    because = _too_few(model) if len(units) < span.needed else rows_leave
+        return Pinning("free", because, scope, rank, needed)
+    return _free_head(model, span, units, most, draw, affine=affine)
+
+
+def _free_head(
+    model: FactorModel,
+    span: Span,
+    units: Floats,
+    most: float,
+    draw: np.random.Generator,
+    *,
+    affine: bool,
+) -> Pinning:
+    """Show an equivalent head that a form of the null space gives; undecided if no such form moves a cosine."""
+    title, scope, needed = model.title("right"), SCOPES["head"], span.needed
+    is_counted = needed <= LARGEST
+    rank = span.rank if is_counted else _most_constraints(model, needed)
+    free = counted(needed - rank, "number") if is_counted else "some number"
+    because = f"the {title} rows leave {free} of a change of axes free"
+    if len(units) < needed:
+        because = _too_few(model)
     shown = []
-    for free in _candidates(span, units, draw, affine=affine):
-        witness = _head_gauge(free, k, most)
-        pinning = _with_movement(
-            model,
-            Pinning("free", because, scope, span.rank, span.needed, witness=witness),
-        )
-        shown += (
-            [pinning]
-            if pinning is not None and pinning.residual <= 64 * k * EPS * most**2
-            else []
-        )
+    for form in _candidates(span, units, draw, affine=affine):
+        witness = _head_gauge(form, model.rank, most)
+        equivalent = Pinning("free", because, scope, rank, needed, witness=witness)
+        pinning = _with_movement(model, equivalent)
+        rounding = 64 * model.rank * EPS * most**2
+        if pinning is not None and pinning.residual <= rounding:
+            shown.append(pinning)
+    if shown:
+        return first_best(shown, lambda pinning: pinning.moved["right"].max_abs, TIE)
     because = "what the rows leave free moved no cosine"
-    unknown = Pinning("undecided", because, scope, span.rank, span.needed)
-    if not shown:
-        return unknown
-    return first_best(shown, lambda pinning: pinning.moved["right"].max_abs, TIE)
+    if not is_counted:
+        because = f"the {title} rows alone do not show that they fix every number of a change of axes"
+    undecided = Pinning("undecided", because, scope, rank, needed)
+    if is_counted:
+        return undecided
+    return _with_fewer_rows(model, needed) or undecided
 
 
 def _too_few(model: FactorModel) -> str:
@@ -565,7 +522,7 @@ def _too_few(model: FactorModel) -> str:
     return f"{labels} are too few to fix a space of {counted(model.rank, 'dimension')}"
 
 
-def _counted(model: FactorModel, needed: int) -> Pinning | None:
+def _with_fewer_rows(model: FactorModel, needed: int) -> Pinning | None:
     """Show without a witness that fewer labels than numbers leave some free: if labels span, some cosine moves."""
     k, n = model.rank, len(model.right_side.directed)
     # Each label fixes one number of a form; with fewer labels than numbers some form vanishes on all of them.
@@ -584,7 +541,6 @@ def _candidates(
     wanted = packed((products + products.transpose(0, 2, 1)) / 2)
     wanted = np.hstack([wanted, units[i] + units[j]]) if affine else wanted
     wanted = np.vstack([wanted, draw.standard_normal((8, wanted.shape[1]))])
-    assert span.free is not None
     forms = (wanted @ span.free) @ span.free.T
     sizes = np.linalg.norm(forms, axis=1)
     forms = forms[sizes > 1e-6] / sizes[sizes > 1e-6, None]
@@ -596,7 +552,7 @@ def _head_gauge(free: Floats, k: int, most: float) -> Gauge:
 
     On the labels `ŵᵀTŵ + g·ŵ = 0`, so that `‖ŵ'‖² = s + ‖v‖²`, which is 1 for `s = 1/(1 + hᵀ(I + tT)⁻¹h)`, `h = t g/2`.
     """
-    form = quadratic_forms.symmetric(free[: n_forms(k)], k)
+    form = symmetric(free[: n_forms(k)], k)
     values, vectors = np.linalg.eigh(form)
     # κ(N)² = (1 + t high)/(1 − t low) <= most² holds up to t = (most² − 1)/(high + most² low). Where T vanishes the
     # second term limits t.

@@ -1,47 +1,44 @@
-"""Quadratic forms as vectors: what unit rows leave free of a metric, whether that is none, and a search for another.
+"""Quadratic forms that vanish on unit rows: what the lengths of rows leave free of a metric.
 
-A symmetric T has k(k+1)/2 numbers. `rᵀ T r` is the inner product of T with `r rᵀ`, so the forms that vanish on all rows
-are orthogonal to the span of those products; only where it is everything is `T = 0` the one form left.
+A symmetric matrix T has k(k+1)/2 numbers. The value `rᵀ T r` is the inner product of T with the lift `r rᵀ`, so the
+forms that vanish on all rows are orthogonal to the span of the lifts. If the lifts span everything, only `T = 0`
+vanishes on all rows.
 
-A linear gauge with `S = M Mᵀ` keeps predicted cosines if `pᵀ S p = 1` for unit left rows and `qᵀ S⁻¹ q = 1` for unit
-right ones. Where some G ≻ 0 lies in the span of the `p pᵀ` and in that of the `q qᵀ`, every such S has
-`tr G(S + S⁻¹) = 2 tr G`; as `s + 1/s ≥ 2` with equality at 1 only, S = I: a proof for both sides together.
-
-That is a proof for rows as they are stored. Before they were rounded to be stored, forms were off by shares δ of their
-sizes, so that `tr G(S + S⁻¹ − 2) ≤ ‖G‖ (δ ‖S − I‖ + δ' ‖S⁻¹ − I‖)`. With eigenvalues `exp(±t_j)` of S, the largest t_j
-called t, `a² = Σ 4 sinh²(t_j/2)` and g the least eigenvalue of G, the left side is at least `g a²`, and both norms are
-at most `a exp(t/2)`. As `a ≥ 2 sinh(t/2)`, it follows that `1 − exp(−t) ≤ (δ + δ') ‖G‖/g`, which bounds t.
+Up to `LARGEST` numbers the dimensions of the span are counted by singular values. Up to `LARGEST_SHOWN` numbers a
+least-squares problem tells whether the lifts span everything. Above that nothing is computed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from embaudit.core.checked import EPS, Floats, Matrix, frozen
+from embaudit.core.progress import track
 from embaudit.linalg.duplicates import spacing_of, spread
 from embaudit.linalg.rows import unit_rows
 
-LARGEST = 2_200
-"""Most numbers of a form for which the span is decomposed (k = 65): some ten seconds."""
+LARGEST = 1_300
+"""Most numbers of a form for which the dimensions of a span are counted (k = 50): about a second per 2,600 rows."""
 LARGEST_SHOWN = 8_400
-"""Most numbers for which a full span is recognised (k = 129). At k = 128 a process of 20,000 rows took 0.70 gigabytes
-at its peak and 18 seconds, with one thread of BLAS."""
-BLOCK = 256
-"""Rows whose lifts are made at a time."""
+"""Most numbers of a form for which a full span is recognised (k = 129): two to three seconds on one core."""
 FIRM = 1e-5
 """A span whose least singular value is below this share of the largest is neither full nor short of it: some metric
 keeps every length to five digits, which is more than training in float32 shows, whatever the rows are stored in."""
 ROUNDED = 1.25
 """Largest change that rounding to a format of spacing s makes to a form of norm 1 at a unit row, over s. The row moves
 by at most s/2, hence `rᵀ T r + g · r` by s/2 (2‖T‖ + ‖g‖) ≤ 1.12 s; the rest is for its new length and for s²."""
-STARTS = 9
-"""Random starts of the search."""
-STRETCHES = (0.3, 0.6, 0.9)
-"""Distances of the starts from I, as a share of the way to a singular metric."""
-SHARED = 1e-9
-"""Sine of the angle up to which a form counts as one of both spans; log S is then 0 up to this over the least of G."""
+ROWS_PER_NUMBER = 2
+"""Rows per number of a form that the least-squares problem draws: with fewer it converges slowly, with more each of its
+steps takes longer."""
+STEPS = 300
+"""Most steps of conjugate gradients. With 5/4 rows per number in general position about 170 are needed, with 2 rows per
+number about 55."""
+SOLVED = 1e-8
+"""Relative residual at which a drawn form counts as one of the span. If one form in N vanishes on all rows, the residual
+of a Gaussian form is below it with a probability of about `SOLVED √N`, 1e-6 at most."""
 
 
 def lifted(block: Floats) -> Floats:
@@ -79,21 +76,18 @@ def symmetric(entries: Floats, k: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """The span of `r rᵀ` (or of `r rᵀ` and `r` together) over the unit rows of a side."""
+    """The span of `r rᵀ` (or of `r rᵀ` and `r` together) over the unit rows of one or more sides."""
 
     rank: int
-    """Dimension of the span."""
+    """Dimension of the span; 0 if it was not counted and is not known to be full."""
     needed: int
     """N, the dimension of all forms."""
     clear: bool
     """True if no singular value lies between what rounding explains and what is firm."""
-    held: Matrix | None
-    """(N, rank) orthonormal basis of it, None where it is everything."""
-    free: Matrix | None
-    """(N, N − rank) orthonormal basis of the forms that vanish on every row, None where that is 0 only."""
-    rounding: float = 0.0
-    """Largest inner product of a unit form of the span with a unit form that vanishes on the rows before they were
-    rounded to be stored."""
+    factor: Matrix | None = None
+    """Triangle of the QR decomposition of the lifts, with N columns; None if the dimensions were not counted."""
+    vanishing: Floats | None = None
+    """(N,) a form of norm 1 that vanishes on every row; known only for a span that was not counted."""
 
     @property
     def is_full(self) -> bool:
@@ -102,38 +96,17 @@ class Span:
 
     @property
     def is_nearly_full(self) -> bool:
-        """True if some form vanishes on every row but for what may be rounding, and none beyond doubt."""
+        """True if some form vanishes on every row up to what may be rounding, and no form does so beyond doubt."""
         return not self.clear and self.rank == self.needed
 
-
-def span_of(x: Matrix, basis: Floats, *, affine: bool = False) -> Span:
-    """Find the span over the unit rows of `x`, in coordinates of an orthonormal basis (k, m).
-
-    A Gram matrix of random rows may show at once that it is full. If not, streamed QR: a Gram matrix would leave forms
-    that vanish up to 1e-8 only. Beyond 2,200 numbers only a full span is recognised.
-
-    Parameters
-    ----------
-    x : array of shape (n, k)
-        A zero row says nothing.
-    basis : array of shape (k, m)
-        Rows are taken in these coordinates.
-    affine : bool
-        Forms `rᵀ T r + g · r`, m(m+3)/2 numbers; a constant is the trace of T on rows of length 1.
-    """
-    needed = n_forms(basis.shape[1], affine=affine)
-    if _spans(x, basis, needed, affine=affine):
-        return Span(needed, needed, True, None, None)
-    if needed > LARGEST:
-        return Span(0, needed, False, None, None)
-    factor = np.zeros((0, needed))
-    # Blocks of twice the width: each QR then works on as many new rows as old ones or more.
-    for start in range(0, len(x), 2 * needed):
-        rows = _units(x[start : start + 2 * needed], basis)
-        factor = np.asarray(
-            np.linalg.qr(np.vstack([factor, _lifts(rows, affine=affine)]), mode="r")
-        )
-    return _split(factor, form_rounding(x))
+    @cached_property
+    def free(self) -> Matrix:
+        """(N, m) orthonormal forms that vanish on every row: all of them if the span was counted, else one or none."""
+        if self.factor is not None:
+            return np.asarray(frozen(np.linalg.svd(self.factor)[2][self.rank :].T))
+        if self.vanishing is not None:
+            return self.vanishing[:, None]
+        return np.zeros((self.needed, 0))
 
 
 def n_forms(k: int, *, affine: bool = False) -> int:
@@ -141,12 +114,41 @@ def n_forms(k: int, *, affine: bool = False) -> int:
     return k * (k + 1) // 2 + (k if affine else 0)
 
 
-def _units(rows: Matrix, basis: Floats) -> Floats:
-    return unit_rows(rows, none=0) @ basis
+def span_of(*sides: Matrix, affine: bool = False) -> Span:
+    """Find the span of the lifts of all unit rows of one side, or of several sides together.
 
+    The decomposition is a streamed QR of the lifts and not one of their Gram matrix, which would square singular values
+    and hide those below 1e-8.
 
-def _lifts(rows: Floats, *, affine: bool) -> Floats:
-    return np.hstack([lifted(rows), rows]) if affine else lifted(rows)
+    Parameters
+    ----------
+    *sides : arrays of shape (n, k)
+        Rows of any length. A zero row has no lift.
+    affine : bool
+        Forms `rᵀ T r + g · r`, k(k+3)/2 numbers. A constant is the trace of T on rows of length 1.
+
+    Returns
+    -------
+    Span
+        Above `LARGEST` numbers only a full span of a single side is recognised.
+    """
+    needed = n_forms(sides[0].shape[1], affine=affine)
+    if needed > LARGEST:
+        if needed > LARGEST_SHOWN or len(sides) > 1:
+            return Span(0, needed, False)
+        return _recognised(sides[0], needed, affine=affine)
+    factor = np.zeros((0, needed))
+    # Blocks of twice the width: each QR then works on at least as many new rows as old ones.
+    blocks = [
+        x[start : start + 2 * needed]
+        for x in sides
+        for start in range(0, len(x), 2 * needed)
+    ]
+    for block in track(blocks, "counting what unit rows fix", len(blocks)):
+        rows = unit_rows(block, none=0)
+        lifts = np.hstack([lifted(rows), rows]) if affine else lifted(rows)
+        factor = np.asarray(np.linalg.qr(np.vstack([factor, lifts]), mode="r"))
+    return _counted(factor, max(form_rounding(x) for x in sides))
 
 
 def form_rounding(x: Matrix) -> float:
@@ -157,196 +159,139 @@ def form_rounding(x: Matrix) -> float:
     return ROUNDED * spacing_of(np.asarray(x[spread(len(x))], dtype=np.float64))
 
 
-def _spans(x: Matrix, basis: Floats, needed: int, *, affine: bool) -> bool:
-    """Show that some rows, drawn at random, span everything: a sufficient test, and fast.
-
-    A Cholesky decomposition of the Gram matrix of their lifts, less what cannot be told from zero, exists only if no
-    form vanishes on them.
-    """
-    from scipy.linalg import LinAlgError, cholesky
-    from scipy.linalg.blas import dsyrk
-
-    if len(x) < needed or needed > LARGEST_SHOWN:
-        return False
-    # More rows only add to the span. A fourth more than there are numbers: of N random rows the least singular value is
-    # about 1/N, which from N = 2,200 on is below FIRM √N.
-    n = min(len(x), needed + needed // 4)
-    drawn = np.sort(np.random.default_rng(0).choice(len(x), n, replace=False))
-    gram = np.zeros((needed, needed), order="F")
-    for start in range(0, n, BLOCK):
-        lifts = _lifts(_units(x[drawn[start : start + BLOCK]], basis), affine=affine)
-        gram = dsyrk(1.0, lifts.T, beta=1.0, c=gram, overwrite_c=True)
-    # The smallest eigenvalue must exceed the squares that a form of norm 1 may leave on n rows; Cholesky fails if any
-    # is below. Rounding here moves eigenvalues by N n eps or so, a fiftieth of n FIRM² at most.
-    gram[np.diag_indices_from(gram)] -= n * max(FIRM, form_rounding(x)) ** 2
-    try:
-        cholesky(gram, overwrite_a=True, check_finite=False)
-    except LinAlgError:
-        return False
-    return True
-
-
-def _split(factor: Floats, rounded: float) -> Span:
-    """Split all forms by the singular values of the lifts, from the triangle of their QR decomposition."""
+def _counted(factor: Floats, rounded: float) -> Span:
+    """Count the dimensions of a span by the singular values of the triangle of its lifts."""
     needed = factor.shape[1]
-    s, vt = np.linalg.svd(factor)[1:]
+    s = np.linalg.svd(factor, compute_uv=False)
     rank = int((s > needed * EPS * s[0]).sum())
-    # The lifts of n unit rows have length 1, so that the length of s is the root of n: what rounding adds to the values
-    # of a form at n rows is at most `rounded √n` long, and a unit form of the span is at least s_rank long there.
-    rounding = float(rounded * np.linalg.norm(s) / s[rank - 1]) if rank else 0.0
-    clear = bool(rank == 0 or (s[rank - 1] > FIRM * s[0] and rounding < 1))
-    if rank == needed:
-        return Span(rank, needed, clear, None, None, rounding)
-    return Span(rank, needed, clear, frozen(vt[:rank].T), frozen(vt[rank:].T), rounding)
+    if rank == 0:
+        return Span(0, needed, True, frozen(factor))
+    # The lifts of n unit rows have length 1, so that the length of s is √n. Rounding adds a vector of length
+    # `rounded √n` at most to the values of a form at n rows; a unit form of the span has values of length s_rank at
+    # least. If that is not longer, rounding alone may have made the last dimension.
+    least = s[rank - 1]
+    clear = bool(least > FIRM * s[0] and least > rounded * np.linalg.norm(s))
+    return Span(rank, needed, clear, frozen(factor))
 
 
-def tangent(left: Span, right: Span) -> Floats:
-    """Return an orthonormal basis, as rows, of the forms that vanish on the rows of both sides."""
-    if left.held is None or right.held is None:
-        return np.zeros((0, left.needed))
-    _, s, vt = np.linalg.svd(np.vstack([left.held.T, right.held.T]))
-    return np.asarray(vt[int((s > 1e-9).sum()) :])
+@dataclass(frozen=True, eq=False)
+class _Lifts:
+    """The lifts L of some rows as an operator on symmetric matrices, without a matrix of N columns.
 
-
-def certified_stretch(left: Span, right: Span, k: int) -> float:
-    """Bound `|ln s|` for every eigenvalue s of a metric that both sides leave; infinite where nothing is proven.
-
-    Examples
-    --------
-    >>> corner = span_of(np.eye(2), np.eye(2))
-    >>> corner.rank, corner.needed, certified_stretch(corner, corner, 2) < 1e-8
-    (2, 3, True)
+    Rows are turned and stretched to equal second moments: the rank stays, and conjugate gradients need fewer steps. An
+    affine form `rᵀ T r + g · r` is `r̃ᵀ T̃ r̃` for `r̃ = (r, c)`, if the last entry of T̃ is 0.
     """
-    form = shared_form(left, right, k)
-    if form is None:
-        return np.inf
-    least, size = np.linalg.eigvalsh(form)[0], np.linalg.norm(form)
-    return _stretch(float((left.rounding + right.rounding + SHARED) * size / least))
+
+    units: Floats
+    """(n, k) unit rows."""
+    whitening: Floats
+    """(k, k) matrix that evens out their second moments."""
+    affine: bool
+
+    @property
+    def constant(self) -> float:
+        """The entry c, which gives quadratic and linear parts about the same singular values."""
+        return 1 / float(np.sqrt(self.units.shape[1]))
+
+    @cached_property
+    def rows(self) -> Floats:
+        """Whitened rows, extended by the constant for affine forms."""
+        rows = self.units @ self.whitening
+        if self.affine:
+            rows = np.hstack([rows, np.full((len(rows), 1), self.constant)])
+        return np.asarray(rows)
+
+    def without_constant(self, form: Floats) -> Floats:
+        """Set the entry to 0 that an affine form does not have."""
+        if self.affine:
+            form[-1, -1] = 0
+        return form
+
+    def draw(self, rng: np.random.Generator) -> Floats:
+        """Draw a Gaussian form."""
+        form = rng.standard_normal((self.rows.shape[1],) * 2)
+        return self.without_constant(form + form.T)
+
+    def values(self, form: Floats) -> Floats:
+        """Compute L T, the value of a form at each row."""
+        return np.asarray(np.einsum("ij,ij->i", self.rows @ form, self.rows))
+
+    def combine(self, weights: Floats) -> Floats:
+        """Compute Lᵀ w, the sum of the lifts with weights."""
+        return self.without_constant(self.rows.T @ (self.rows * weights[:, None]))
+
+    def on_units(self, form: Floats) -> Floats:
+        """Return the entries of a form of the whitened rows in the coordinates of the unit rows."""
+        k = self.units.shape[1]
+        entries = packed(self.whitening @ form[:k, :k] @ self.whitening.T)
+        if self.affine:
+            linear = 2 * self.constant * self.whitening @ form[:k, k]
+            entries = np.hstack([entries, linear])
+        return entries
+
+    def size(self, form: Floats) -> float:
+        """Compute the root mean square of the values of a form, relative to its norm on the unit rows."""
+        mean_square = np.mean(self.values(form) ** 2)
+        return float(np.sqrt(mean_square) / np.linalg.norm(self.on_units(form)))
 
 
-def _stretch(share: float) -> float:
-    """Solve `1 − exp(−t) = share`; infinite from a share of 1 on."""
-    return float(-np.log1p(-share)) if share < 1 else np.inf
+def _recognised(x: Matrix, needed: int, *, affine: bool) -> Span:
+    """Tell whether the lifts L of some drawn rows span everything, by a least-squares problem.
 
-
-def shared_form(left: Span, right: Span, k: int) -> Floats | None:
-    """Search a G ≻ 0 that both spans hold, or None where none was found.
-
-    Alternating projections between the forms that both spans hold and the matrices `G ⪰ I`.
+    A Gaussian form Y is a combination `Lᵀ w` of the lifts for almost every Y if they span everything, and for almost no Y
+    otherwise. Once the problem is solved, the residual vanishes on every row. If the residual is 0, a form z with
+    `Lᵀ L z = Y` was found: that is one step of inverse iteration, so its values show the least singular value of L.
     """
-    if left.held is None or right.held is None:
-        return None
-    outside = left.held - right.held @ (right.held.T @ left.held)
-    _, sines, vt = np.linalg.svd(outside, full_matrices=False)
-    shared = left.held @ vt[sines <= SHARED].T
-    g = np.eye(k)
-    # Alternate between the subspace of shared forms and the cone G ⪰ I; its limit is in both where they meet.
-    for _ in range(300 if shared.size else 0):
-        g = symmetric(shared @ (shared.T @ packed(g)), k)
-        values, vectors = np.linalg.eigh(g)
-        if values[0] > 1e-3 * values[-1]:
-            return g
-        g = (vectors * np.maximum(values, 1.0)) @ vectors.T
-    return None
+    rng = np.random.default_rng(0)
+    n = min(len(x), ROWS_PER_NUMBER * needed)
+    chosen = np.sort(rng.choice(len(x), n, replace=False))
+    units = unit_rows(x[chosen], none=0)
+    unknown = Span(0, needed, False)
+    values, vectors = np.linalg.eigh(units.T @ units / n)
+    if values[0] <= FIRM * values[-1]:
+        return unknown
+    whitening = vectors / np.sqrt(units.shape[1] * values)
+    lifts = _Lifts(units, whitening, affine)
+    target = lifts.draw(rng)
+    solved = _least_squares(lifts, target)
+    if solved is None:
+        return unknown
+    solution, residual = solved
+    if np.linalg.norm(residual) > SOLVED * np.linalg.norm(target):
+        vanishing = lifts.on_units(residual)
+        unit_form = frozen(vanishing / np.linalg.norm(vanishing))
+        return Span(0, needed, False, vanishing=unit_form)
+    # One step of inverse iteration may stay above the least singular value by a small factor.
+    if lifts.size(solution) <= 4 * max(FIRM, form_rounding(x)):
+        return unknown
+    return Span(needed, needed, True)
 
 
-def cone_stretch(left: Matrix, right: Matrix, basis: Floats) -> float:
-    """Bound `|ln s|` where models may also use directions in which no row lies; infinite where nothing is proven.
-
-    Of such a model only `pᵀ S p ≤ 1` and `qᵀ S⁻¹ q ≤ 1` are known. Where I is a sum of `p pᵀ`, and one of `q qᵀ`, with
-    weights ≥ 0, these sum to m, and `tr(S + S⁻¹ − 2) ≤ 0` for rows as they are stored. Rounding by δ and δ' at each row
-    adds `m (δ ‖S − I‖ + δ' ‖S⁻¹ − I‖)`, so that `1 − exp(−t) ≤ m (δ + δ')` as above. A row is then at most `√t` long
-    in other directions, which moves a cosine by t once more.
-    """
-    from scipy.optimize import nnls
-
-    m, share = basis.shape[1], 0.0
-    target = packed(np.eye(m))
-    for x in (left, right):
-        # Nonnegative least squares finds the weights; a residual of rounding means that I lies in the cone.
-        lifts = lifted(unit_rows(x, none=0) @ basis)
-        if nnls(lifts.T, target)[1] > 64 * m * EPS:
-            return np.inf
-        share += m * (form_rounding(x) + 64 * EPS)
-    return _stretch(share)
-
-
-def second_metrics(
-    left: Span, right: Span, k: int, rng: np.random.Generator, most: float
-) -> list[Floats]:
-    """Search metrics S ≠ I that keep the length of every row of both sides, by Gauss–Newton from random starts.
-
-    Parameters
-    ----------
-    left, right : Span
-        The constraints of either side, as many equations as they have dimensions.
-    k : int
-        Dimensions.
-    rng : numpy Generator
-        Draws the starts: along the forms that keep all lengths to first order, or any where there are none.
-    most : float
-        Largest condition number of M.
+def _least_squares(lifts: _Lifts, target: Floats) -> tuple[Floats, Floats] | None:
+    """Solve `Lᵀ L z = Y` in the sense of least squares, by conjugate gradients (CGLS).
 
     Returns
     -------
-    list of (k, k) arrays
-        Those that converged; some may be I.
+    (z, Y − Lᵀ L z), or None
+        None if `STEPS` steps did not suffice. Each step takes two products of (n, k) with (k, k).
     """
-    if left.held is None or right.held is None:
-        return []
-    metrics, along = [], tangent(left, right)
-    along = along if len(along) else np.eye(left.needed)
-    for start in range(STARTS):
-        # Along the tangent of the constraints, where there is one, lengths change to second order only, so that
-        # Gauss–Newton does not fall back to I.
-        direction = symmetric(rng.standard_normal(len(along)) @ along, k)
-        stretch = STRETCHES[start % len(STRETCHES)] / np.linalg.norm(direction, 2)
-        metric, gap = _solved(np.eye(k) + stretch * direction, left.held, right.held)
-        values = np.linalg.eigvalsh(metric)
-        if (
-            gap <= 64 * k * EPS * values[-1] / values[0]
-            and values[-1] <= most**2 * values[0]
-        ):
-            metrics.append(metric)
-    return metrics
-
-
-def _solved(metric: Floats, left: Matrix, right: Matrix) -> tuple[Floats, float]:
-    """Gauss–Newton with least steps, shortened so that S stays positive; ends where steps no longer help."""
-    from scipy.linalg import solve
-
-    k = len(metric)
-    identity, rows = packed(np.eye(k)), symmetric(np.asarray(right.T), k)
-    gap, best = np.inf, metric
-    for _ in range(40):
-        inverse = np.linalg.inv(metric)
-        inverse = (inverse + inverse.T) / 2
-        misses = np.concatenate(
-            [
-                left.T @ (packed(metric) - identity),
-                right.T @ (packed(inverse) - identity),
-            ]
-        )
-        size = float(np.abs(misses).max())
-        if size < gap:
-            gap, best = size, metric
-        elif size < 1e-12:
-            break
-        # Left constraints are linear in S; right ones in S⁻¹, whose derivative along H is −S⁻¹ H S⁻¹.
-        jacobian = np.vstack([left.T, -packed(inverse @ rows @ inverse)])
-        normal = jacobian @ jacobian.T
-        # Constraints may depend on each other: a trace's 1e-12 keeps the system solvable.
-        normal[np.diag_indices_from(normal)] += 1e-12 * np.trace(normal)
-        step = symmetric(jacobian.T @ solve(normal, -misses, assume_a="pos"), k)
-        metric = _advanced(metric, step)
-    return best, gap
-
-
-def _advanced(metric: Floats, step: Floats) -> Floats:
-    # Halve the step until no eigenvalue falls below a fifth of the least: S stays positive and S⁻¹ bounded.
-    least = np.linalg.eigvalsh(metric)[0]
-    for _ in range(40):
-        if np.linalg.eigvalsh(metric + step)[0] >= 0.2 * least:
-            return metric + step
-        step = step / 2
-    return metric
+    residual, solution = target, np.zeros_like(target)
+    values = lifts.values(residual)
+    # `along` is L times the direction, by the same recurrence.
+    direction, along = residual, values
+    rounding = 64 * EPS * np.sqrt(len(values))
+    for _ in track(range(STEPS), "testing what unit rows fix", STEPS):
+        change = lifts.combine(along)
+        size = values @ values
+        step = size / np.vdot(change, change)
+        solution = solution + step * direction
+        residual = residual - step * change
+        values = lifts.values(residual)
+        left = np.linalg.norm(residual)
+        is_in_span = left <= SOLVED * np.linalg.norm(target)
+        if is_in_span or np.linalg.norm(values) <= rounding * left:
+            return solution, residual
+        ratio = values @ values / size
+        direction = residual + ratio * direction
+        along = values + ratio * along
+    return None

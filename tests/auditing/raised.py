@@ -87,7 +87,7 @@ def gauged(*roles: str) -> dict[str, Any]:
     moves = {"left": Moved(0.1, 0.2, 3), "right": Moved(0.3, 0.6, 3)}
     pinning = Pinning(
         "free",
-        "another metric keeps every length",
+        "item rows reach into 1 direction no user has",
         "models of rank 3",
         1,
         3,

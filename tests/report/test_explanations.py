@@ -414,7 +414,11 @@ FIVE_ROWS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0], [2.0, 1.0
         ),
         (
             ea.FactorModel(left=np.eye(2), right=np.eye(2), link="cosine"),
-            ["The predictions pin the cosines", "Both sides hold one positive form"],
+            [
+                "Whether the predictions pin the cosines within each side is undecided.",
+                "No side alone fixes every number of a metric",
+                "2 of 3 numbers",
+            ],
         ),
         (
             ea.FactorModel(left=[[1.0, 0.0]], right=[[0.0, 1.0]], link="cosine"),

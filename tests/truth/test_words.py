@@ -90,7 +90,7 @@ def test_decay_is_a_convention_where_its_law_holds_and_said_where_not(word):
 def test_cosines_of_two_sides_are_fixed_where_the_rows_span_enough(word):
     found = audited(pair(USERS, ITEMS), word)
     assert (found.model.link, found.answer.word) == ("cosine", "YES")
-    # Unit rows of two users leave another metric.
+    # Two users do not see the third direction of the items.
     assert (
         audited(pair(np.eye(2, 3), DRAW.standard_normal((6, 3))), word).answer.word
         == "NO"
