@@ -87,6 +87,8 @@ class Intake(Recorded):
     """Assumptions that neither the source nor the caller stated."""
     titles: tuple[str, str] = ("user", "item")
     """Nouns for the rows of both sides."""
+    rows_of_files: tuple[tuple[str, int], ...] = ()
+    """Name and number of rows of each file, if one table was read from several files."""
 
     RECORD = ("format", "files", "parts", "left_over", "assumed", "explanation=explain")
 
@@ -294,6 +296,8 @@ class Contents:
     """Files besides the one that was named."""
     norm: StoredNorm | None = None
     """The norm before a head, as a checkpoint holds it."""
+    rows_of_files: Callable[[], tuple[tuple[str, int], ...]] = tuple
+    """Returns the name and the number of rows of each file of one table."""
 
     @classmethod
     def of(cls, model: FactorModel, sources: Mapping[str, str]) -> Contents:

@@ -273,6 +273,9 @@ def reading_of(
     contents = contents.of_kind(request.kind)
     request, intake = _beside(contents, request, name, where)
     model, norm = _finished(contents.model(), request, contents.norm)
+    rows_of_files = contents.rows_of_files()
+    if len(rows_of_files) > 1:
+        intake = replace(intake, rows_of_files=rows_of_files)
     # Where neither file nor caller says how one table was trained, the files of an encoder beside it may.
     told = (model.objective, request.objective, request.link, request.compared)
     is_open = (

@@ -271,12 +271,21 @@ def read_delimited(
     InputError
         At the first line of another width and the first number that is none, with its line.
     """
-    table = pa.concat_tables(_parsed(source, columns) for source in sources)
+    return read_stacked(sources, columns)[0]
+
+
+def read_stacked(
+    sources: Sequence[Delimited], columns: Mapping[int, Cell]
+) -> tuple[dict[int, pa.ChunkedArray], tuple[int, ...]]:
+    """Read columns as `read_delimited` does, and return the number of rows of each file besides."""
+    tables = [_parsed(source, columns) for source in sources]
+    table = pa.concat_tables(tables)
     read = {position: table.column(str(position)) for position in columns}
-    return {
+    ready = {
         position: as_ids(column) if columns[position] == "id" else column
         for position, column in read.items()
     }
+    return ready, tuple(table.num_rows for table in tables)
 
 
 def _parsed(

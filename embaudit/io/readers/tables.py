@@ -28,6 +28,7 @@ from embaudit.io.codecs.delimited import (
     as_ids,
     continued,
     plain_name,
+    read_stacked,
 )
 from embaudit.io.codecs.lists import is_list, is_vectors, matrix
 from embaudit.io.files import as_opened
@@ -41,7 +42,6 @@ from embaudit.io.tables.columns import (
     numbers,
     open_table,
     plain_ids,
-    read_columns,
     texts,
 )
 from embaudit.io.tables.interactions import RATING_NAMES, USER_NAMES
@@ -480,11 +480,13 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
     if table.arrow is not None and not table.arrow.rows:
         raise must_be(f"{table.path}", "a table with rows", "none")
     layout = layout_of(table, request)
-    fields = (
-        _of_text(table, layout)
-        if table.arrow is None
-        else _of_arrow(table, table.arrow, layout)
-    )
+    if table.arrow is None:
+        parsed = cache(partial(_parsed, table, layout))
+        fields = _of_text(table, layout, parsed)
+        rows_of_files = partial(_rows_of_text, table, parsed)
+    else:
+        fields = _of_arrow(table, table.arrow, layout)
+        rows_of_files = partial(_rows_of_arrow, table.arrow)
     # What embaudit wrote says more in its metadata.
     metadata = (table.arrow and layout.lists and table.arrow.schema.metadata) or {}
     texts_beside = {
@@ -510,7 +512,26 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
     rest = tuple(
         Part(_called(table, place), "", (rows,)) for place in layout.left_over(table)
     )
-    return Contents(fields, rest, roles=roles)
+    return Contents(fields, rest, roles=roles, rows_of_files=rows_of_files)
+
+
+def _rows_of_arrow(stored: ArrowTable) -> tuple[tuple[str, int], ...]:
+    """Return the name and the number of rows of each file."""
+    if not stored.files:
+        return ()
+    return tuple(zip(map(str, stored.files), stored.lengths, strict=True))
+
+
+def _rows_of_text(
+    table: TableFile, parsed: Callable[[], ParsedText]
+) -> tuple[tuple[str, int], ...]:
+    """Return the name and the number of rows of each file."""
+    assert table.text is not None
+    files = (table.text, *table.more)
+    return tuple(
+        (str(file.path), n_rows)
+        for file, n_rows in zip(files, parsed()[2], strict=True)
+    )
 
 
 def _called(table: TableFile, place: int) -> str:
@@ -578,9 +599,16 @@ def _made(
     return None if is_partial else COLUMNS[field][1](table, column, place)
 
 
-def _of_text(table: TableFile, layout: TableLayout) -> dict[str, Source]:
+ParsedText: TypeAlias = (
+    "tuple[NDArray[Any], dict[int, pa.ChunkedArray], tuple[int, ...]]"
+)
+"""Vectors, the other columns by place, and the number of rows of each file."""
+
+
+def _of_text(
+    table: TableFile, layout: TableLayout, parsed: Callable[[], ParsedText]
+) -> dict[str, Source]:
     """Leave columns in the file until the first is used; all of them are parsed at once."""
-    parsed = cache(partial(_parsed, table, layout))
 
     def source(field: str, place: int) -> Source:
         return Source(
@@ -596,13 +624,12 @@ def _of_text(table: TableFile, layout: TableLayout) -> dict[str, Source]:
     }
 
 
-def _parsed(
-    table: TableFile, layout: TableLayout
-) -> tuple[NDArray[Any], dict[int, pa.ChunkedArray]]:
-    """Parse text: the vectors, and the other columns by place."""
+def _parsed(table: TableFile, layout: TableLayout) -> ParsedText:
+    """Parse text: the vectors, the other columns by place, and the number of rows of each file."""
+    assert table.text is not None
     cells = {place: COLUMNS[field][0] for field, place in layout.beside.items()}
-    columns = read_columns(
-        table,
+    columns, n_rows = read_stacked(
+        (table.text, *table.more),
         {
             **dict.fromkeys(layout.vectors, "text" if layout.lists else "number"),
             **cells,
@@ -615,7 +642,7 @@ def _parsed(
         for place, position in enumerate(layout.vectors):
             # Each column is let go of once it is copied.
             vectors[:, place] = numbers(table, columns.pop(position), position)
-    return vectors, columns
+    return vectors, columns, n_rows
 
 
 def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001

@@ -1,0 +1,107 @@
+"""Parts of a table: the rows of each file read as one table, or of each value in a column of a table beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embaudit.errors import InputError, must_be
+from embaudit.io.files import AnyPath
+from embaudit.io.tables.titles import join_texts
+from embaudit.model.side import Side
+
+MAX_PARTS = 50
+"""Number of parts, at most: a column of more values names rows rather than parts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The part of each row of a side."""
+
+    names: NDArray[np.str_]
+    """(n,) the name of the part of each row; empty for a row of no part."""
+    column: str | None = None
+    """The column that the names come from; None for files or names of the caller."""
+
+    @classmethod
+    def from_names(
+        cls, names: Sequence[str | None], n_rows: int, column: str | None = None
+    ) -> Parts:
+        """Take one name for each row.
+
+        Raises
+        ------
+        InputError
+            If there are more or fewer names than rows, or they name fewer than 2 or more than 50 parts.
+
+        Examples
+        --------
+        >>> Parts.from_names(["old", "new", None], 3).names.tolist()
+        ['old', 'new', '']
+        >>> Parts.from_names(["old", "old"], 2)
+        Traceback (most recent call last):
+            ...
+        embaudit.errors.InputError: by must be names of 2 to 50 parts of the rows; got 1 part; choose a column whose
+        values repeat.
+        """
+        texts = np.array(["" if name is None else str(name) for name in names], str)
+        if len(texts) != n_rows:
+            raise must_be(
+                "by", f"one name for each of {n_rows:,} rows", f"{len(texts):,}"
+            )
+        n_parts = len(np.unique(texts[texts != ""]))
+        if not 2 <= n_parts <= MAX_PARTS:
+            got = f"{n_parts:,} part{'s' * (n_parts != 1)}"
+            if column is not None:
+                got += f" in the column {column}"
+            raise must_be(
+                "by",
+                f"names of 2 to {MAX_PARTS} parts of the rows",
+                got,
+                "choose a column whose values repeat",
+            )
+        return cls(texts, column)
+
+    @classmethod
+    def from_files(cls, n_rows: Sequence[tuple[str, int]]) -> Parts | None:
+        """Take each file of one table as a part; None for a single file, or more files than parts can be compared.
+
+        Examples
+        --------
+        >>> Parts.from_files([("shards/a.csv", 2), ("shards/b.csv", 1)]).names.tolist()
+        ['a.csv', 'a.csv', 'b.csv']
+        """
+        if not 2 <= len(n_rows) <= MAX_PARTS:
+            return None
+        names = [Path(file).name for file, _ in n_rows]
+        if len(set(names)) < len(names):
+            names = [file for file, _ in n_rows]
+        return cls(np.repeat(np.array(names), [count for _, count in n_rows]))
+
+
+def parts_by_column(
+    side: Side,
+    path: AnyPath | None,
+    column: str,
+    *,
+    id: str | int | None = None,  # noqa: A002
+    by_row: bool = False,
+    partial: bool = False,
+) -> Parts:
+    """Read the part of each row of a side from a column of a table, joined as titles are (`join_texts`).
+
+    Raises
+    ------
+    InputError
+        If there is no table, or it cannot be joined, or the column names fewer than 2 or more than 50 parts.
+    """
+    if path is None:
+        raise InputError(
+            f"by must stand beside --items, the table with the column; got {column!r} alone."
+        )
+    joined = join_texts(side, path, title=column, id=id, by_row=by_row, partial=partial)
+    return Parts.from_names(joined.texts, len(side), column)
