@@ -22,15 +22,17 @@ from embaudit.core.checked import RNG, as_list, as_seed, is_integer, keywords_be
 from embaudit.core.deferred import pd
 from embaudit.core.plain import SCHEMA_VERSION, Recorded, frame_of, record
 from embaudit.core.results import Drawn, Picture
-from embaudit.errors import InputError, with_taker
+from embaudit.errors import InputError, must_be, with_taker
 from embaudit.gauges import GaugeGroup
 from embaudit.io import OPTIONS, Intake, as_reading, source_of, with_titles
 from embaudit.io.files import AnyPath
+from embaudit.io.tables.parts import Parts, parts_by_column
 from embaudit.model import (
     Comparison,
     FactorModel,
     Pairs,
     Role,
+    Softmax,
     comparing,
     with_objective,
 )
@@ -385,6 +387,31 @@ def declared(
     )
 
 
+def _parts_of(
+    model: FactorModel,
+    intake: Intake | None,
+    items: AnyPath | None,
+    by: str | Sequence[str | None] | Parts | None,
+) -> Parts | None:
+    """Return the known parts of one table: those that the caller names, else the files that it was read from."""
+    is_one_table = model.left_side is None and not isinstance(model.link, Softmax)
+    if by is None:
+        if intake is None or not is_one_table:
+            return None
+        return Parts.from_files(intake.rows_of_files)
+    if not is_one_table:
+        raise must_be(
+            "by",
+            "left out unless the model is one table of vectors",
+            "a softmax head" if model.left_side is None else "a model of two sides",
+        )
+    if isinstance(by, Parts):
+        return by
+    if isinstance(by, str):
+        return parts_by_column(model.right_side, items, by)
+    return Parts.from_names(as_list(by, "by", '["old", "new"]'), model.n_right)
+
+
 def _declared_by(intake: Intake | None, own: object, former: str | None) -> str:
     """Name the source of the training, or of how rows are compared, and what the source says that you overrule."""
     source = None if intake is None else intake.training_source
@@ -403,6 +430,7 @@ def audit(
     bias: Any = None,
     ids: Any = None,
     items: AnyPath | None = None,
+    by: str | Sequence[str | None] | Parts | None = None,
     labels: Any = None,
     inputs: Any = None,
     left_name: str | None = None,
@@ -442,6 +470,9 @@ def audit(
         Biases, ids and names of the right rows, or where a file holds them (see `load`). A bias makes an array a head.
     items : path, optional
         Table with titles of the right rows, joined by ids; `embaudit.io.with_titles` has more ways to join it.
+    by : str or sequence of str, optional
+        The parts of one table: a column of `items`, or one name for each row. Parts are compared with each other: do
+        they share one coordinate system? Several files read as one table are such parts without this option.
     inputs : array or path, optional
         What the rows are multiplied with.
     left_name, right_name : str, optional
@@ -523,6 +554,7 @@ def audit(
             read, _ = with_titles(read, items)
         except InputError as error:
             raise with_taker(error, "embaudit.io.with_titles") from error
+    parts = _parts_of(read, intake, items, by)
     audited = declared(
         read,
         compared=compared,
@@ -554,11 +586,13 @@ def audit(
         compared=compared,
         soft_cap=soft_cap,
         normalised=normalised,
+        by=None if by is None or parts is None else parts.column or "names",
     )
     evidence = gather(
         audited,
         options,
         final_norm=audited.final_norm if final_norm is None else final_norm,
+        parts=None if parts is None else parts.names,
         rng=seed,
     )
     declared_by = _declared_by(

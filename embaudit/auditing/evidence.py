@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.auditing.equivalence_class import EquivalenceClass, equivalence_class_of
 from embaudit.auditing.equivalents import (
@@ -238,6 +239,7 @@ def gather(
     options: Options | None = None,
     *,
     final_norm: FinalNorm | None = None,
+    parts: NDArray[np.str_] | None = None,
     rng: int = 0,
 ) -> Evidence:
     """Measure drift and movement over the equivalent models.
@@ -253,6 +255,8 @@ def gather(
         Sample sizes, and what to look at.
     final_norm : FinalNorm, optional
         What normalises the states of a network before its head.
+    parts : array of str, optional
+        The name of the part of each right row, if parts of one table are known.
     rng : int
         Seed of every draw.
     """
@@ -337,6 +341,7 @@ def gather(
             equivalence,
             visited[0][1],
             options.n_neighbours,
+            parts,
             rng,
         )
         *visited_again, forms = results_of([*again, as_it_is], "visiting the worst")
@@ -430,6 +435,7 @@ def _as_it_is(
     equivalence: EquivalenceClass,
     records: Sequence[Movement],
     n_neighbours: int | None,
+    parts: NDArray[np.str_] | None,
     rng: int,
 ) -> dict[str, Any]:
     """Measure what belongs to this model: where it lies among equivalent ones, and what all of its rows are like."""
@@ -443,7 +449,12 @@ def _as_it_is(
     draw = np.random.default_rng(rng)
     traits = tuple(
         traits_of(
-            whole, side, n_neighbours=n_neighbours, lists=lists.get(side), rng=draw
+            whole,
+            side,
+            n_neighbours=n_neighbours,
+            lists=lists.get(side),
+            parts=parts,
+            rng=draw,
         )
         for side in dict.fromkeys(
             side for role in equivalence.freedom for side in Pairs(role).sides

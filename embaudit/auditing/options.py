@@ -116,6 +116,8 @@ class Options(Recorded):
     """Cap of the logits that the caller declared."""
     normalised: bool = False
     """True if the caller declared label rows of length 1."""
+    by: str | None = None
+    """Column that names the parts of one table, or "names" if the caller named them; None where nobody did."""
 
     RECORD = (
         *(
@@ -127,7 +129,7 @@ class Options(Recorded):
             "show",
             "groups=names_of_groups",
         ),
-        *("role", "objective", "compared", "soft_cap", "normalised"),
+        *("role", "objective", "compared", "soft_cap", "normalised", "by"),
     )
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -24,6 +24,7 @@ from embaudit.errors import escaped, must_be
 from embaudit.io import as_reading, source_of
 from embaudit.io.files import AnyPath, existing_file
 from embaudit.io.json_text import parsed_finite
+from embaudit.io.tables.parts import Parts
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 
@@ -158,6 +159,7 @@ def verify(
     *,
     baseline: Mapping[str, Any] | AnyPath | None = None,
     final_norm: FinalNorm | None = None,
+    by: Sequence[str | None] | Parts | None = None,
     source: str | None = None,
 ) -> Verification:
     """Recompute an audit with the seed and the options in its JSON, and compare every number, text and key.
@@ -179,6 +181,8 @@ def verify(
         JSON of the audit that was the baseline of this one.
     final_norm : FinalNorm, optional
         As `audit` takes it.
+    by : sequence of str, optional
+        The names of the parts, one for each row, if the audit compared named parts.
     source : str, optional
         As `audit` takes it.
 
@@ -222,6 +226,14 @@ def verify(
                 "input.fingerprint", _shown(hashes[0]), _shown(hashes[1]), other
             ),
         )
+    if options["by"] is not None and by is None:
+        raise must_be(
+            "by",
+            f"given, since the audit compared parts of the rows by {_shown(options['by'])}",
+            "nothing",
+            "name the part of each row, or give --items with that column",
+        )
+    options["by"] = by
     source = source_of(model) if source is None else source
     audited = audit(model, **options, final_norm=final_norm, source=source)
     is_unchecked = baseline is None and _has_moved_predictions(record)
@@ -334,7 +346,8 @@ def equivalent_of(
             REMEDY,
         )
     # The neighbours shown are drawn after everything else, and may be of rows that have no titles here.
-    options = _options(record) | {"show": ()}
+    # The parts of the rows play no part in the equivalent models.
+    options = _options(record) | {"show": (), "by": None}
     declared_model = _declared(model, options)
     if record["input"].get("fingerprint") != fingerprint(declared_model):
         raise must_be(

@@ -8,12 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from embaudit.auditing.spaces import TwoSpaces, two_spaces
 from embaudit.core.checked import Indices, Matrix, Vector
 from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours
 from embaudit.linalg.rows import each_chunk, in_order, row_norms, sample_rows, unit_rows
 from embaudit.linalg.transformed_rows import with_shift
-from embaudit.model import FactorModel, SideName
+from embaudit.model import FactorModel, SideName, Softmax
 from embaudit.model.side import UNIT, Side
 from embaudit.movements import Levels, Twins, levels, twins
 from embaudit.movements.movement import QUERIES, SEARCHED
@@ -103,6 +105,8 @@ class Traits:
     """Hub rows, copies counted once; None where one in a hundred is less than a row."""
     bias_columns: BiasColumns | None = None
     """Effect on neighbours of a bias kept as a column; of right rows only, and not of a softmax head."""
+    spaces: TwoSpaces | None = None
+    """Two parts of one table that do not seem to share one coordinate system; None if none were found."""
 
     @property
     def is_unit(self) -> bool:
@@ -116,6 +120,7 @@ def traits_of(
     *,
     n_neighbours: int | None = None,
     lists: NeighbourLists | None = None,
+    parts: NDArray[np.str_] | None = None,
     rng: np.random.Generator,
 ) -> Traits:
     """Look at the rows of one side.
@@ -130,6 +135,8 @@ def traits_of(
         Length of the lists.
     lists : NeighbourLists, optional
         The `n_neighbours` nearest rows of those that are looked at, copies counted once; of drawn ones by default.
+    parts : array of str, optional
+        The name of the part of each row of one table, if parts of it are known; see `two_spaces`.
     rng : numpy Generator
         Draws rows and pairs where there are too many to look at all.
 
@@ -145,7 +152,14 @@ def traits_of(
     alive = len(side.directed)
     off_unit = float(np.abs(side.norms[side.directed] - 1).max())
     copies, usual = twins(model, role=role), levels(model, role=role)
-    plainly = Traits(role, alive, off_unit, _orthonormal(side), copies, usual)
+    is_one_table = model.left_side is None and not isinstance(model.link, Softmax)
+    spaces = None
+    if is_one_table:
+        # A generator of its own, so that other draws do not depend on the number of rows drawn here.
+        spaces = two_spaces(model, role, parts, rng=rng.spawn(1)[0])
+    plainly = Traits(
+        role, alive, off_unit, _orthonormal(side), copies, usual, spaces=spaces
+    )
     first = standing_rows(model, role)
     standing = once(side.directed, first)
     # What follows looks at typical rows and their lists, in which one row stands for each group of duplicates.

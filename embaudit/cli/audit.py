@@ -187,6 +187,12 @@ class AuditOptions(Group):
     show: Annotated[Texts, Option(help="Show the neighbours of this id or title.")] = (
         None
     )
+    by: Annotated[
+        Text,
+        Option(
+            help="Column of --items that names parts of one table: do they share one coordinate system?"
+        ),
+    ] = None
     rng: Rng = 0
 
 
@@ -289,15 +295,18 @@ def audit(
     forges = ((gating.sarif, _forge("sarif")), (gating.junit, _forge("junit")))
     with output.promised(inputs, drawn, *forges, comment=_forge("markdown")) as write:
         with workers.at_work(quiet=quiet):
+            model = read_for_audit(
+                path,
+                reading.undeclared,
+                titles,
+                more,
+                normalised=normalised,
+                quiet=quiet,
+            )
+            if effort.by is not None:
+                options["by"] = titles.parts(model.model, effort.by)
             result = auditing.audit(
-                read_for_audit(
-                    path,
-                    reading.undeclared,
-                    titles,
-                    more,
-                    normalised=normalised,
-                    quiet=quiet,
-                ),
+                model,
                 **options,
                 thresholds=values_in(
                     gating.thresholds, "thresholds", "hubs=0.2", float

@@ -18,6 +18,7 @@ from embaudit.core.progress import announced
 
 if TYPE_CHECKING:
     from embaudit.io import Reading
+    from embaudit.io.tables.parts import Parts
     from embaudit.model import FactorModel
 
 CODE = re.compile(r"EMB\d+", re.IGNORECASE)
@@ -196,6 +197,12 @@ class Titles(Group):
         """How the table is joined."""
         column = self.id if self.items is not None else None
         return {"id": column, "by_row": self.by_row, "partial": self.partial}
+
+    def parts(self, model: FactorModel, column: str) -> Parts:
+        """Read the part of each item from a column of the table."""
+        from embaudit.io.tables.parts import parts_by_column
+
+        return parts_by_column(model.right_side, self.items, column, **self.joining)
 
     def on(self, model: FactorModel, *, quiet: bool) -> FactorModel:
         """Name the items of a model, and say how many matched."""

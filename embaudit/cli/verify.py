@@ -41,10 +41,17 @@ def verify(
     with progress_bars(quiet=quiet):
         # How the model was trained stands in the record.
         model = read_for_audit(path, reading.undeclared, titles, more, quiet=quiet)
+        # The column of the parts stands in the record, its table does not.
+        options = record.get("options")
+        column = options.get("by") if isinstance(options, dict) else None
+        by = None
+        if isinstance(column, str) and titles.items is not None:
+            by = titles.parts(model.model, column)
         verification = compared(
             record,
             model,
             baseline=baseline,
+            by=by,
             source=source_of([path, *more]) if more else str(path),
         )
     make_console(quiet=quiet).print(

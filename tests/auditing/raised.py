@@ -37,6 +37,7 @@ from embaudit.auditing.findings import conclusions
 from embaudit.auditing.identity import ScoreChange
 from embaudit.auditing.limits import Certificate, Limits
 from embaudit.auditing.predicted import PenaltyForm, Predicted
+from embaudit.auditing.spaces import TwoSpaces
 from embaudit.auditing.texts import SAYS
 from embaudit.auditing.traits import (
     BiasColumns,
@@ -72,6 +73,21 @@ COSINE, TABLE = (
 LISTS = {"top_n": 10, "top_n_overlap": 0.75, "n_lists": 400}
 HALF = LISTS | {"top_n_overlap": 0.5}
 SAMPLED = {"exact": False, "n_pairs": 100, "n_all_pairs": 19_800}
+SPACES = TwoSpaces(
+    "rows 0 to 249",
+    "250 to 499",
+    boundaries=(250,),
+    ids=(("w249", "w250"),),
+    z_centred=1.25,
+    z_uncentred=-0.5,
+    z_own=22.0,
+    across=0.5,
+    mean_direction=0.5,
+    shared=0.9,
+    n_compared=500,
+    n_distinct=500,
+)
+"""Two halves of a table that do not align."""
 UGLY = ["{0}", "a\x1b[2Jb\n", 'it\'s "one"', "%s", "{item.__class__}"]
 """Names that only mean harm."""
 
@@ -414,6 +430,21 @@ def rows() -> dict[str, Evidence]:
         "one hub": like(MODEL, hubs=replace(hubs, few=(3,), lists_with=(0.5,))),
         "unit rows": like(ALONE, off_unit=2e-8),
         "orthonormal columns": like(ALONE, orthonormal=True),
+        "two spaces": like(TABLE, spaces=SPACES),
+        "two spaces, named and drawn": like(
+            ALONE,
+            spaces=replace(
+                SPACES,
+                first="rows of old",
+                second="of new",
+                boundaries=(),
+                ids=(),
+                n_distinct=98_765,
+            ),
+        ),
+        "two spaces or topics": like(
+            TABLE, spaces=replace(SPACES, mean_direction=0.49, shared=0.49)
+        ),
         "unit rows of an unknown link": evidence(
             MODEL.replace(link="unknown"), equivalence=equivalence(OPEN)
         ),

@@ -5,7 +5,7 @@ Expected values are the numbers put into the evidence, or simple sums of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +31,7 @@ from raised import (
     ALONE,
     CAPPED,
     LISTS,
+    SPACES,
     blind,
     cases,
     constant,
@@ -229,6 +230,14 @@ FINDINGS = {
         like(ALONE, orthonormal=True),
         like(ALONE, orthonormal=False),
     ),
+    "EMB411": Expected(
+        "issue",
+        MEASURED,
+        "right",
+        0.5,
+        like(ALONE, spaces=SPACES),
+        like(ALONE, spaces=None),
+    ),
 }
 
 
@@ -284,6 +293,17 @@ def test_zero_rows_are_an_issue_from_a_twentieth_of_a_side_on(n_zero, severity):
     items = np.random.default_rng(0).standard_normal((9, 2))
     case = evidence(FactorModel.from_user_item(users, items))
     assert severities("EMB201", case) == [severity]
+
+
+@pytest.mark.parametrize(
+    ("mean_direction", "shared", "severity"),
+    [(0.5, 0.0, "issue"), (0.0, 0.5, "issue"), (0.49, 0.49, "tip")],
+)
+def test_two_spaces_are_an_issue_unless_topics_can_be_the_reason(
+    mean_direction, shared, severity
+):
+    spaces = replace(SPACES, mean_direction=mean_direction, shared=shared)
+    assert severities("EMB411", like(ALONE, spaces=spaces)) == [severity]
 
 
 def test_decay_is_an_issue_by_its_lists_and_a_tip_by_cosines_alone():

@@ -326,6 +326,7 @@ WRONG = {
     "max_condition": [0.5, "2", None, float("nan")], "groups": ["linear", ["none"], [3], None, {"linear": 1}],
     "roles": [3, ["diagonal"], [], "right"], "role": [3, "north"], "show": ["film 3", ["no such film"], None],
     "objective": [3, "joy"], "soft_cap": ["3", -1.0], "normalised": ["yes", 1, None], "quick": ["very", None],
+    "by": ["revision", 3],
 }  # fmt: skip
 
 

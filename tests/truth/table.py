@@ -807,6 +807,24 @@ def compared() -> Iterator[Row]:
         yield Row(
             f"compared by {how}: {name}", table, pinned, found, says, never + unsaid
         )
+    spectrum = np.sqrt(1 / np.arange(1.0, 25))
+    one_space = drawn(400, 24) * spectrum
+    turned = np.vstack([one_space[:160], one_space[160:] @ orthonormal(24, 24)])
+    for how in ("dot", "cosine"):
+        yield Row(
+            f"compared by {how}: one space",
+            FactorModel.from_vectors(one_space, compared=how),
+            pinned,
+            never=("one coordinate system",),
+        )
+        yield Row(
+            f"compared by {how}: two spaces",
+            FactorModel.from_vectors(turned, compared=how),
+            pinned,
+            {"EMB411": "issue"},
+            ("do not share one coordinate system",),
+            answer=OPEN,
+        )
     user = FactorModel.from_user_item
     says = (
         "nobody said which was trained",

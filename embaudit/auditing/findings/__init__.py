@@ -53,6 +53,7 @@ CHECKS: tuple[Check, ...] = (
     rows.hubs,
     rows.unit_rows,
     rows.orthonormal_columns,
+    rows.separate_spaces,
 )
 """The checks of an audit whose own check, that predictions stay, held."""
 

@@ -1,4 +1,4 @@
-"""The rows themselves, whatever they predict: EMB201, EMB401, EMB403, EMB404, EMB409 and EMB410."""
+"""The rows themselves, whatever they predict: EMB201, EMB401, EMB403, EMB404, EMB409, EMB410 and EMB411."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from embaudit.auditing.findings.writing import finding, is_effect, template
 from embaudit.auditing.wording import is_alone, names_of
 from embaudit.canonical.position import MEANINGS
 from embaudit.core.ties import reaches
-from embaudit.core.words import counted, percent, row_called
+from embaudit.core.words import counted, percent, row_called, visible
 from embaudit.model import Equivalence, FactorModel, SideName, Softmax
 
 if TYPE_CHECKING:
@@ -178,3 +178,37 @@ def orthonormal_columns(evidence: Evidence) -> Iterator[Finding]:
             )
             text = f"{sentence[0].upper()}{sentence[1:]}"
             yield finding("EMB410", evidence, role=traits.role, whitened=text)
+
+
+def separate_spaces(evidence: Evidence) -> Iterator[Finding]:
+    """Report two parts of one table that do not seem to share one coordinate system (EMB411)."""
+    for traits in evidence.traits:
+        spaces = traits.spaces
+        if spaces is None:
+            continue
+        boundary = sampled = ""
+        if spaces.ids:
+            pairs = [
+                f"{visible(last)} and {visible(first)}" for last, first in spaces.ids
+            ]
+            boundary = f" (between the ids {', and '.join(pairs)})"
+        if spaces.n_compared < spaces.n_distinct:
+            sampled = template("EMB411", "sampled").format(
+                n_compared=f"{spaces.n_compared:,}", n_distinct=f"{spaces.n_distinct:,}"
+            )
+        yield finding(
+            "EMB411",
+            evidence,
+            *[] if spaces.is_clear else ["tip"],
+            role=traits.role,
+            severity=Severity.ISSUE if spaces.is_clear else Severity.TIP,
+            value=spaces.across,
+            parts=f"{spaces.first} and {spaces.second}",
+            boundary=boundary,
+            edge=template("EMB411", "edge") if spaces.boundaries else "",
+            z_centred=spaces.z_centred,
+            z_uncentred=spaces.z_uncentred,
+            z_own=spaces.z_own,
+            share=percent(spaces.across),
+            sampled=sampled,
+        )

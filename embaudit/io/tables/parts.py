@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.files import AnyPath
-from embaudit.io.tables.titles import join_texts
+from embaudit.io.tables.columns import open_table
+from embaudit.io.tables.titles import ID_NAMES, TITLE_NAMES, join_texts
 from embaudit.model.side import Side
 
 MAX_PARTS = 50
@@ -103,5 +104,9 @@ def parts_by_column(
         raise InputError(
             f"by must stand beside --items, the table with the column; got {column!r} alone."
         )
+    # So that a name that is no column is refused as that of the parts, not as that of the titles.
+    open_table(path, customary=ID_NAMES | TITLE_NAMES, named=(id, column)).position(
+        column, "by"
+    )
     joined = join_texts(side, path, title=column, id=id, by_row=by_row, partial=partial)
     return Parts.from_names(joined.texts, len(side), column)

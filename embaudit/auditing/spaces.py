@@ -1,0 +1,462 @@
+"""Two spaces in one table: parts of the rows that do not share one coordinate system.
+
+A table can hold rows of two models, for example if a re-embedding stopped half way. Cosines across the parts then mean
+nothing, and no comparison of rows with rows shows it. The second moments of the parts do (`embaudit.linalg.alignment`):
+two parts of one space align, and parts of unrelated spaces align no better than under a random rotation.
+
+Either the parts are known (files read as one table, or a column of a table), or they are searched for: the rows in
+their order are cut into 20 blocks, and every contiguous segment of blocks is compared with the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embaudit.core.checked import Floats, Indices
+from embaudit.core.plain import Recorded
+from embaudit.core.ties import first_largest
+from embaudit.core.words import listed, visible
+from embaudit.linalg.alignment import MOMENT_BYTES, BlockMoments
+from embaudit.linalg.rows import sample_rows, unit_rows
+from embaudit.model import FactorModel, SideName
+from embaudit.movements.twins import once, standing_rows
+
+BLOCKS = 20
+"""Blocks into which a table is cut, in the order of its rows."""
+PART_BLOCKS = 2
+"""Blocks into which each known part is cut, to see how alike its rows are."""
+MIN_BLOCK = 10
+"""Number of rows of a block, at least."""
+MIN_PART = 30
+"""Number of rows of a known part, at least."""
+MAX_PARTS = 50
+"""Number of known parts that are compared, at most."""
+UNRELATED = 4.0
+"""|z| below which two parts align no better than unrelated ones, and z from which a block belongs to its part."""
+POWER = 8.0
+"""z above which the halves of a part align clearly, so that the test could have seen an alignment."""
+MIN_EFFECTIVE_RANK = 5.0
+"""Effective rank of a part below which nothing is decided: the distribution of a is then far from normal."""
+MIN_MEAN_DIRECTION = 0.5
+"""Length of the mean of the unit rows from which topics of one space would show it in each part."""
+MIN_SHARED = 0.5
+"""Share of the variance of a part that its blocks have in common, from which it is not a set of separate topics."""
+NAMED = 3
+"""Number of parts that are named, at most."""
+MOST_ROWS = 20_000
+"""Number of rows that are compared, at most."""
+MOST_WIDE_ROWS = 2_048
+"""The same for rows so wide that the moments of all blocks exceed `MOMENT_BYTES`."""
+BOUNDARY_COLUMNS = 256
+"""Principal directions in which the boundary is located, at most."""
+BOUNDARY_ROWS = 4_096
+"""Number of rows from which these directions are computed, at most."""
+SHRINKAGE = 0.7
+"""Weight of the identity in the covariance of a part. In 15 tables of 500 rows, boundaries were off by up to 3 rows with
+0.7, and by up to 32 rows with 0.1, because the covariance of few rows fits these rows too well."""
+MIN_GAIN = 10.0
+"""Log-likelihood that a boundary near an end of the table must gain. Chance alone gains t with probability e⁻ᵗ."""
+
+
+@dataclass(frozen=True)
+class TwoSpaces(Recorded):
+    """Two parts of the rows of one side that do not seem to share one coordinate system."""
+
+    first: str
+    """The first part, in words."""
+    second: str
+    """The second part, in words."""
+    boundaries: tuple[int, ...]
+    """Rows at which another part begins; none if the parts were known beforehand."""
+    ids: tuple[tuple[str, str], ...]
+    """For each boundary the ids of the rows before and after it; none if the rows have no ids."""
+    z_centred: float
+    """Alignment of the parts by centred moments, in standard deviations from that of unrelated systems."""
+    z_uncentred: float
+    """The same by uncentred moments."""
+    z_own: float
+    """Smallest alignment of a block of rows with the other blocks of its own part, in the same unit."""
+    across: float
+    """Share of all pairs of rows that lie in different parts."""
+    mean_direction: float
+    """Length of the mean of the unit rows: of all rows, or of the part where it is shorter."""
+    shared: float
+    """Share of the variance within a part that its blocks have in common; of the part with the smaller share."""
+    n_compared: int
+    """Number of distinct rows that were compared."""
+    n_distinct: int
+    """Number of distinct rows with a direction."""
+
+    @property
+    def is_clear(self) -> bool:
+        """True if topics in separate subspaces of one space are ruled out as the reason."""
+        return self.mean_direction >= MIN_MEAN_DIRECTION or self.shared >= MIN_SHARED
+
+
+@dataclass(frozen=True, eq=False)
+class BlockTable:
+    """Distinct unit rows of a table, in blocks whose halves are separate."""
+
+    rows: Floats
+    """(n, d) unit rows, in their order within each block."""
+    blocks: tuple[Indices, ...]
+    """Places of the rows of each block."""
+
+    def _moments(self, *, centred: bool) -> BlockMoments:
+        """Compute the moments of the even and the odd rows of every block, centred by the mean row of the block."""
+        halves = []
+        for block in self.blocks:
+            rows = self.rows[block]
+            if centred:
+                rows = rows - rows.mean(axis=0)
+            halves += [rows[0::2], rows[1::2]]
+        return BlockMoments.from_blocks(halves)
+
+    @cached_property
+    def kinds(self) -> tuple[BlockMoments, BlockMoments]:
+        """Centred and uncentred moments of half blocks; block b has the halves 2b and 2b + 1."""
+        return self._moments(centred=True), self._moments(centred=False)
+
+    def z_between(self, first: Indices, second: Indices) -> tuple[float, float]:
+        """Compare two sets of blocks by centred and by uncentred moments."""
+        centred, uncentred = (
+            kind.alignment(_halves(first), _halves(second)).z for kind in self.kinds
+        )
+        return centred, uncentred
+
+    def z_halves(self, part: Indices) -> float:
+        """Compare the even and the odd rows of a part, by the moments that align better."""
+        return max(kind.alignment(2 * part, 2 * part + 1).z for kind in self.kinds)
+
+    def z_own(self, part: Indices) -> float:
+        """Compare each block of a part with the other ones; return the smallest z."""
+        return min(
+            max(self.z_between(part[[place]], np.delete(part, place)))
+            for place in range(len(part))
+        )
+
+    def mean_length(self, part: Indices) -> float:
+        """Compute the length of the mean row of a part."""
+        places = np.concatenate([self.blocks[block] for block in part])
+        return float(np.linalg.norm(self.rows[places].mean(axis=0)))
+
+    def effective_rank(self, part: Indices) -> float:
+        """Compute the effective rank of the centred moments of a part."""
+        return self.kinds[0].effective_rank(_halves(part))
+
+    def shared(self, part: Indices) -> float:
+        """Estimate the share of the variance of a part that its blocks have in common.
+
+        It is the mean of tr(S_b S_c) over different blocks, divided by the mean of tr(S_b²), where each moment has
+        trace 1. The latter is computed from the two halves of b, because the square of a moment of few rows is too
+        large on average. The share is 1 if all blocks have one covariance, and 1/k for k topics in separate subspaces.
+        """
+        centred = self.kinds[0]
+        traces = centred.traces
+        own = [
+            centred.products[2 * b, 2 * b + 1] / (traces[2 * b] * traces[2 * b + 1])
+            for b in part
+        ]
+        blocks = centred.pooled([_halves(np.array([b])) for b in part])
+        products = blocks.products / np.outer(blocks.traces, blocks.traces)
+        n_blocks = len(part)
+        between = (products.sum() - np.trace(products)) / (n_blocks * (n_blocks - 1))
+        return float(between / np.mean(own))
+
+
+def _halves(blocks: Indices) -> Indices:
+    """Return the numbers of the halves of some blocks."""
+    return np.concatenate([2 * blocks, 2 * blocks + 1])
+
+
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """Two sets of blocks, in words."""
+
+    table: BlockTable
+    parts: tuple[Indices, Indices]
+    names: tuple[str, str]
+    boundaries: tuple[int, ...] = ()
+
+
+def two_spaces(
+    model: FactorModel,
+    role: SideName,
+    parts: NDArray[np.str_] | None = None,
+    *,
+    rng: np.random.Generator,
+) -> TwoSpaces | None:
+    """Look for two parts of the rows of one side that do not share one coordinate system.
+
+    Equal rows count once. Known parts are compared first. If they all align, or none are known, contiguous segments of
+    the rows are compared with the rest.
+
+    Parameters
+    ----------
+    model : FactorModel
+        Vectors of one side, or rows that are compared with each other.
+    role : {"left", "right"}
+        Which side.
+    parts : array of str, shape (n,), optional
+        The name of the part of each row; empty for a row of no part.
+    rng : numpy Generator
+        Draws rows if there are more than are compared.
+
+    Returns
+    -------
+    TwoSpaces or None
+        None if no two such parts were found, or there are too few rows to decide.
+
+    Examples
+    --------
+    >>> draw = np.random.default_rng(0)
+    >>> rows = draw.normal(size=(600, 24)) / np.sqrt(np.arange(1, 25))
+    >>> rows[400:] = rows[400:] @ np.linalg.qr(draw.normal(size=(24, 24)))[0]
+    >>> found = two_spaces(FactorModel.from_vectors(rows), "right", rng=draw)
+    >>> found.first, found.second
+    ('rows 0 to 399', '400 to 599')
+    """
+    side = model.side(role)
+    n_columns = side.shape[1]
+    distinct = once(side.directed, standing_rows(model, role))
+    if n_columns < 2 or len(distinct) < 2 * MIN_PART:
+        return None
+    # Each block has two halves, and each half has a moment.
+    n_moments = 2 * (BLOCKS if parts is None else PART_BLOCKS * MAX_PARTS)
+    is_wide = n_moments * n_columns**2 * 8 > MOMENT_BYTES
+    kept = sample_rows(distinct, MOST_WIDE_ROWS if is_wide else MOST_ROWS, rng)
+    rows = unit_rows(side.rows[kept])
+    split = None if parts is None else _of_parts(rows, parts[kept])
+    if split is None and len(kept) >= BLOCKS * MIN_BLOCK:
+        split = _in_order(rows, kept, len(side))
+    if split is None:
+        return None
+    first, second = split.parts
+    z_centred, z_uncentred = split.table.z_between(first, second)
+    n_first = sum(len(split.table.blocks[block]) for block in first)
+    n_second = sum(len(split.table.blocks[block]) for block in second)
+    share = n_first / (n_first + n_second)
+    ids: tuple[tuple[str, str], ...] = ()
+    if side.ids is not None:
+        ids = tuple(
+            (str(side.ids[row - 1]), str(side.ids[row])) for row in split.boundaries
+        )
+    return TwoSpaces(
+        *split.names,
+        boundaries=split.boundaries,
+        ids=ids,
+        z_centred=z_centred,
+        z_uncentred=z_uncentred,
+        z_own=min(split.table.z_own(part) for part in split.parts),
+        across=2 * share * (1 - share),
+        mean_direction=min(
+            split.table.mean_length(part)
+            for part in (first, second, np.concatenate([first, second]))
+        ),
+        shared=min(split.table.shared(part) for part in split.parts),
+        n_compared=len(kept),
+        n_distinct=len(distinct),
+    )
+
+
+def _are_unrelated(table: BlockTable, first: Indices, second: Indices) -> bool:
+    """Check that two parts align in neither kind of moments, although either could."""
+    align = any(abs(z) >= UNRELATED for z in table.z_between(first, second))
+    return not align and _decides(table, first) and _decides(table, second)
+
+
+def _decides(table: BlockTable, part: Indices) -> bool:
+    """Check that the test can see an alignment with a part: the part aligns with itself in more than a few axes."""
+    has_power = table.z_halves(part) > POWER
+    return has_power and table.effective_rank(part) >= MIN_EFFECTIVE_RANK
+
+
+def _in_order(rows: Floats, kept: Indices, n_rows: int) -> _Split | None:
+    """Find the contiguous segment of blocks that does not align with the rest.
+
+    A boundary may lie inside a block, so a block next to an inner edge of the segment belongs to neither part. Of
+    several segments, which differ by a block, the one that leaves out the fewest blocks is taken, and of those the one
+    whose blocks fit their parts best.
+    """
+    blocks = tuple(np.array_split(np.arange(len(rows)), BLOCKS))
+    table = BlockTable(rows, blocks)
+    numbers = np.arange(BLOCKS)
+    fits, segments = [], []
+    for start in range(BLOCKS):
+        for stop in range(start + 2, BLOCKS + 1):
+            first = numbers[start:stop]
+            second = numbers[(numbers < start - 1) | (numbers > stop)]
+            if len(second) < 2 or not _are_unrelated(table, first, second):
+                continue
+            fit = min(table.z_own(part) for part in (first, second))
+            if fit >= UNRELATED:
+                fits.append(fit)
+                segments.append((first, second))
+    if not segments:
+        return None
+    covered = np.array([len(first) + len(second) for first, second in segments])
+    segment, others = segments[
+        first_largest(np.where(covered == covered.max(), fits, 0.0))
+    ]
+    places = _boundaries(table, segment, others)
+    boundaries = tuple(int(kept[place]) for place in places)
+    return _Split(table, (segment, others), _ranges(boundaries, n_rows), boundaries)
+
+
+def _ranges(boundaries: Sequence[int], n_rows: int) -> tuple[str, str]:
+    """Describe the rows of the two parts of a table, which alternate between the boundaries.
+
+    Examples
+    --------
+    >>> _ranges([250], 500)
+    ('rows 0 to 249', '250 to 499')
+    >>> _ranges([100, 250], 500)
+    ('rows 100 to 249', 'all other rows')
+    >>> _ranges([100, 250, 400], 500)
+    ('rows 100 to 249 and 400 to 499', 'all other rows')
+    """
+    edges = [0, *boundaries, n_rows]
+    stretches = [f"{start} to {stop - 1}" for start, stop in pairwise(edges)]
+    if len(boundaries) == 1:
+        return f"rows {stretches[0]}", stretches[1]
+    return f"rows {' and '.join(stretches[1::2])}", "all other rows"
+
+
+def _boundaries(table: BlockTable, segment: Indices, others: Indices) -> list[int]:
+    """Locate the ends of a segment among the rows, by the likelihood of normal rows with the covariances of the parts.
+
+    Each end is looked for in the block that belongs to neither part and in the blocks on either side of it. An end
+    inside the first or the last block of the table is too near to the end of the table for a segment to show it, so it
+    is looked for there in any case, and must raise the likelihood clearly.
+    """
+    rows = _in_principal_directions(table.rows)
+    places = [
+        np.concatenate([table.blocks[block] for block in part])
+        for part in (segment, others)
+    ]
+    # Positive where a row is likelier in the segment.
+    gain = _log_likelihood(rows[places[0]], rows)
+    gain -= _log_likelihood(rows[places[1]], rows)
+    size = len(rows)
+    boundaries = []
+    has_start, has_stop = segment[0] > 1, segment[-1] < BLOCKS - 2
+    in_first = -gain if has_start else gain
+    place, likelier = _turning_point(-in_first[: table.blocks[1][0]])
+    if likelier > MIN_GAIN:
+        boundaries.append(place)
+    if has_start:
+        start, stop = _around(table, int(segment[0]) - 1)
+        boundaries.append(start + _turning_point(-gain[start:stop])[0])
+    if has_stop:
+        start, stop = _around(table, int(segment[-1]) + 1)
+        boundaries.append(start + _turning_point(gain[start:stop])[0])
+    in_last = -gain if has_stop else gain
+    place, likelier = _turning_point(-in_last[table.blocks[-1][0] :][::-1])
+    if likelier > MIN_GAIN:
+        boundaries.append(size - place)
+    return boundaries
+
+
+def _around(table: BlockTable, block: int) -> tuple[int, int]:
+    """Return where the block before a block starts, and where the block after it stops."""
+    return int(table.blocks[block - 1][0]), int(table.blocks[block + 1][-1]) + 1
+
+
+def _turning_point(gain: Floats) -> tuple[int, float]:
+    """Return the number of leading gains with the largest sum, and this sum."""
+    sums = np.concatenate([[0.0], np.cumsum(gain)])
+    place = first_largest(sums)
+    return place, float(sums[place])
+
+
+def _in_principal_directions(rows: Floats) -> Floats:
+    """Keep the coordinates of rows in their first principal directions."""
+    if rows.shape[1] <= BOUNDARY_COLUMNS:
+        return rows
+    step = -(-len(rows) // BOUNDARY_ROWS)
+    directions = np.linalg.svd(rows[::step], full_matrices=False)[2]
+    kept: Floats = rows @ directions[:BOUNDARY_COLUMNS].T
+    return kept
+
+
+def _log_likelihood(part: Floats, rows: Floats) -> Floats:
+    """Compute the logarithm of the normal density of rows, without mean, with the covariance of a part."""
+    n_columns = part.shape[1]
+    covariance = part.T @ part / len(part)
+    identity = np.eye(n_columns) * np.trace(covariance) / n_columns
+    covariance = (1 - SHRINKAGE) * covariance + SHRINKAGE * identity
+    root = np.linalg.cholesky(covariance)
+    standardised = np.linalg.solve(root, rows.T)
+    squared_lengths: Floats = np.square(standardised).sum(axis=0)
+    log_volume = float(np.log(np.diag(root)).sum())
+    return -squared_lengths / 2 - log_volume
+
+
+def _of_parts(rows: Floats, parts: NDArray[np.str_]) -> _Split | None:
+    """Compare known parts: gather parts that align with each other, and report a group that no other part aligns with.
+
+    Parts that are too small, or whose halves do not align, decide nothing and are left out.
+    """
+    names, members = np.unique(parts, return_inverse=True)
+    sizes = np.bincount(members)
+    usable = [
+        number
+        for number in np.argsort(-sizes, kind="stable")
+        if names[number] and sizes[number] >= MIN_PART
+    ]
+    usable = sorted(usable[:MAX_PARTS], key=lambda number: np.argmax(members == number))
+    blocks: list[Indices] = []
+    for number in usable:
+        blocks += np.array_split(np.flatnonzero(members == number), PART_BLOCKS)
+    if len(usable) < 2:
+        return None
+    table = BlockTable(rows, tuple(blocks))
+    of_part = {
+        number: PART_BLOCKS * place + np.arange(PART_BLOCKS)
+        for place, number in enumerate(usable)
+    }
+    deciding = {
+        number: part for number, part in of_part.items() if _decides(table, part)
+    }
+    groups = _aligned_groups(table, deciding)
+    if len(groups) < 2:
+        return None
+    group, *others = groups
+    rest = [number for other in others for number in other]
+    first, second = (
+        np.concatenate([of_part[number] for number in numbers])
+        for numbers in (group, rest)
+    )
+    if not _are_unrelated(table, first, second):
+        return None
+    words = tuple(
+        listed([visible(str(names[number])) for number in numbers], NAMED)
+        for numbers in (group, rest)
+    )
+    return _Split(table, (first, second), (f"rows of {words[0]}", f"of {words[1]}"))
+
+
+def _aligned_groups(table: BlockTable, parts: Mapping[int, Indices]) -> list[list[int]]:
+    """Gather parts that are linked by a chain of parts that align, or repel each other; the largest group first."""
+    groups: list[list[int]] = []
+    for number, part in parts.items():
+        linked = [
+            group
+            for group in groups
+            if any(not _are_unrelated(table, part, parts[other]) for other in group)
+        ]
+        merged = [*(other for group in linked for other in group), number]
+        groups = [group for group in groups if group not in linked] + [merged]
+
+    def n_rows(group: list[int]) -> int:
+        return sum(
+            len(table.blocks[block]) for number in group for block in parts[number]
+        )
+
+    return sorted(groups, key=n_rows, reverse=True)

@@ -1,0 +1,104 @@
+"""Tables whose rows lie in one space or in two, known by construction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def rotation(n_columns: int, rng: np.random.Generator) -> np.ndarray:
+    return np.linalg.qr(rng.normal(size=(n_columns, n_columns)))[0]
+
+
+def one_space(
+    rng: np.random.Generator,
+    n_rows: int = 3000,
+    n_columns: int = 64,
+    power: float = 0.7,
+    mean: float = 0.0,
+) -> np.ndarray:
+    """Normal rows in random axes; `power` is the decay of the spectrum, `mean` the mean row in typical rows."""
+    spectrum = 1 / np.arange(1, n_columns + 1) ** power
+    rows = rng.normal(size=(n_rows, n_columns)) * np.sqrt(spectrum)
+    direction = rng.normal(size=n_columns)
+    direction *= mean * np.sqrt(spectrum.sum()) / np.linalg.norm(direction)
+    return (rows + direction) @ rotation(n_columns, rng)
+
+
+def mixed(
+    rng: np.random.Generator,
+    n_rows: int = 1000,
+    n_columns: int = 48,
+    power: float = 0.7,
+    mean: float = 0.0,
+) -> np.ndarray:
+    """A contiguous part, between a fifth and four fifths of the rows, is rotated."""
+    rows = one_space(rng, n_rows, n_columns, power, mean)
+    size = int(n_rows * rng.uniform(0.2, 0.8))
+    start = int(rng.integers(0, n_rows - size + 1))
+    part = slice(start, start + size)
+    rows[part] = rows[part] @ rotation(n_columns, rng)
+    return rows
+
+
+def drift(
+    rng: np.random.Generator, n_rows: int = 3000, n_columns: int = 64
+) -> np.ndarray:
+    """The spectrum changes slowly from the first row to the last."""
+    spectrum = 1 / np.arange(1, n_columns + 1) ** 0.7
+    other = rng.permutation(spectrum)
+    t = np.linspace(0, 1, n_rows)[:, None]
+    scales = np.sqrt((1 - t) * spectrum + t * other)
+    return (rng.normal(size=(n_rows, n_columns)) * scales) @ rotation(n_columns, rng)
+
+
+def duplicates(rng: np.random.Generator) -> np.ndarray:
+    """Two stretches of 300 rows hold 10 and 3 distinct rows."""
+    rows = one_space(rng)
+    rows[300:600] = rows[300:310][np.arange(300) % 10]
+    rows[1500:1800] = rows[1500:1503][np.arange(300) % 3]
+    return rows
+
+
+def topics(
+    rng: np.random.Generator,
+    n_topics: int = 10,
+    n_rows: int = 3000,
+    n_columns: int = 64,
+    width: int = 8,
+    shared: float = 0.2,
+    mean: float = 0.5,
+) -> np.ndarray:
+    """Rows sorted by topic: each has a subspace and a centre of its own, beside a shared subspace and mean row."""
+    common = rotation(n_columns, rng)[:, :width]
+    direction = rng.normal(size=n_columns)
+    direction *= mean / np.linalg.norm(direction)
+    parts = []
+    for _ in range(n_topics):
+        own = rotation(n_columns, rng)[:, :width]
+        centre = rng.normal(size=n_columns)
+        centre *= mean / np.linalg.norm(centre)
+        size = n_rows // n_topics
+        private = rng.normal(size=(size, width)) @ own.T / np.sqrt(width)
+        joint = rng.normal(size=(size, width)) @ common.T / np.sqrt(width)
+        rows = np.sqrt(1 - shared) * private + np.sqrt(shared) * joint
+        parts.append(rows + centre + direction)
+    return np.vstack(parts)
+
+
+MIXED: dict[str, Callable[[np.random.Generator], np.ndarray]] = {
+    "two spaces": mixed,
+    "two spaces with a mean direction": lambda rng: mixed(rng, 4000, 64, 0.7, 1.0),
+    "two spaces with a steep spectrum": lambda rng: mixed(rng, 1000, 48, 1.2),
+    "two spaces of 128 dimensions": lambda rng: mixed(rng, 8000, 128),
+}
+ONE_SPACE: dict[str, Callable[[np.random.Generator], np.ndarray]] = {
+    "one space": one_space,
+    "drift": drift,
+    "duplicates": duplicates,
+    "topics with a shared mean": topics,
+}
