@@ -171,7 +171,7 @@ def test_the_command_tells_the_sizes_of_a_quick_audit_in_one_line(embaudit, tmp_
     sizes = [
         word
         for name in vars(QUICK)
-        for word in (f"--{name.removeprefix('n_')}", record["options"][name])
+        for word in (f"--{name.replace('_', '-')}", record["options"][name])
     ]
     again = embaudit("audit", "m.npz", *sizes, "--full", "--json", "b.json")
     assert "Quick audit" not in again.out
