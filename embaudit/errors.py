@@ -11,6 +11,11 @@ from collections.abc import Collection
 from shlex import quote, split
 from unicodedata import category
 
+SECRETS = re.compile(
+    r"""(?P<scheme>\b[A-Za-z][A-Za-z0-9+.-]+:/{1,3})(?:[^\s/@'"]*@)?"""
+    r"""(?P<path>[^\s?'"]*)(?:\?[^\s'"]*)?"""
+)
+"""A URL, with its user, password and query between the parts that are shown."""
 UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Categories of characters that steer a terminal or a page, or cannot be encoded."""
 JOINERS = "\u200c\u200d"
@@ -54,6 +59,17 @@ def escaped(text: str) -> str:
     )
 
 
+def without_secrets(text: str) -> str:
+    """Drop user, password and query of the URLs in a text, since they may be secrets.
+
+    Examples
+    --------
+    >>> without_secrets("https://me:secret@host/x.npy?token=abc cannot be read.")
+    'https://host/x.npy cannot be read.'
+    """
+    return SECRETS.sub(r"\g<scheme>\g<path>", text)
+
+
 class InputError(ValueError):
     """Something the caller gave cannot be used; the command line turns it into exit code 2.
 
@@ -68,7 +84,7 @@ class InputError(ValueError):
 
     def __init__(self, sentence: str) -> None:
         # A file name or an id may hold characters that steer a terminal.
-        super().__init__(escaped(sentence))
+        super().__init__(escaped(without_secrets(sentence)))
 
     @property
     def sentence(self) -> str:

@@ -17,7 +17,7 @@ from embaudit.cli.commands import Group, parameters_of
 from embaudit.cli.reading import CODE, Given, Titles, read_for_audit
 from embaudit.cli.settings import CURRENT, FailOn
 from embaudit.cli.terminal import Output, Workers, values_in
-from embaudit.errors import InputError
+from embaudit.errors import InputError, without_secrets
 
 if TYPE_CHECKING:
     from embaudit.auditing import Audit
@@ -239,16 +239,18 @@ def _invocation(context: typer.Context) -> Invocation:
         for each in value if isinstance(value, (list, tuple)) else (value,):
             # Codes of findings go by the option of arrays.
             reads = name in READING and not (name == "ignore" and CODE.fullmatch(each))
-            words[reads] += [flag] if each is True else [flag, str(each)]
+            words[reads] += (
+                [flag] if each is True else [flag, without_secrets(str(each))]
+            )
     truth, items = None, context.params["items"]
     # What is wrong with the table is said where titles are read; a column that nobody asked for must not stop an audit.
     with suppress(InputError):
         truth = items and label_column(
             items, id=context.params["id"], title=context.params["title"]
         )
-    more = tuple(map(str, context.params["more"] or ()))
+    more = tuple(without_secrets(str(one)) for one in context.params["more"] or ())
     return Invocation(
-        str(context.params["path"]),
+        without_secrets(str(context.params["path"])),
         tuple(words[True]),
         tuple(words[False]),
         truth,
@@ -311,7 +313,7 @@ def audit(
                 thresholds=values_in(
                     gating.thresholds, "thresholds", "hubs=0.2", float
                 ),
-                source=source_of([path, *more]) if more else str(path),
+                source=source_of([path, *more] if more else path),
             )
         # Predictions that moved since the baseline are a finding, so they are compared before findings are judged.
         result = gate.beside(result)

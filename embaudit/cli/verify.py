@@ -52,7 +52,7 @@ def verify(
             model,
             baseline=baseline,
             by=by,
-            source=source_of([path, *more]) if more else str(path),
+            source=source_of([path, *more] if more else path),
         )
     make_console(quiet=quiet).print(
         verification.explain(), markup=False, soft_wrap=True

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from embaudit.core.deferred import pa
-from embaudit.errors import InputError, must_be, with_taker
+from embaudit.errors import InputError, must_be, with_taker, without_secrets
 from embaudit.io.catalogue import COLUMNS
 from embaudit.io.codecs.arrays import UNNAMED, Memory, as_array
 from embaudit.io.codecs.arrow import ArrowTable
@@ -231,5 +231,8 @@ def source_of(source: object) -> str | None:
     ('model.npz', 'shards', None)
     """
     if _is_list_of_paths(source) and source:
-        return str(together(map(Path, source))[0])  # type: ignore[call-overload]
-    return os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
+        folder = together(map(Path, source))[0]  # type: ignore[call-overload]
+        return without_secrets(str(folder))
+    if not isinstance(source, (str, os.PathLike)):
+        return None
+    return without_secrets(os.fspath(source))

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, must_be, without_secrets
 
 URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.+)", re.DOTALL)
 """A scheme of two letters at least, for C:/ is a drive; a `Path` has lost one of its slashes."""
@@ -61,7 +62,12 @@ def fetched(url: str) -> Path:
         files, inside = url_to_fs(url)
     except ImportError as error:
         raise InputError(f"reading {url} needs another library: {error}.") from error
-    except ValueError as error:
+    # Chained file systems such as dir:: and reference:: raise what their options lack.
+    except Exception as error:
+        if not isinstance(error, ValueError):
+            raise InputError(
+                f"{url} cannot be read: {error or type(error).__name__}."
+            ) from error
         scheme = url.partition(":")[0]
         raise must_be(
             "the URL",
@@ -73,26 +79,34 @@ def fetched(url: str) -> Path:
     ):
         return Path(inside)
     try:
-        paths = [inside] if files.isfile(inside) else files.find(inside)
-        if not paths:
-            raise must_be("the input", "a file that exists", url, "check the URL")
-        # What the file system says of each file: another state is copied anew, the same is not fetched twice.
-        state = " ".join(str(files.ukey(each)) for each in paths)
-        copied, copy = _copies.get(url, ("", Path()))
-        if copied != state or not copy.exists():
-            copy = Path(
-                tempfile.mkdtemp(dir=_folder().name),
-                inside.rstrip("/").rpartition("/")[2],
-            )
-            files.get(inside, str(copy), recursive=paths != [inside])
-            _copies[url] = state, copy
+        return _copy_of(url, files, inside)
     except InputError:
         raise
     # Each file system raises what its library does.
     except Exception as error:
-        raise InputError(
-            f"{url} cannot be read: {error or type(error).__name__}."
-        ) from error
+        # Without its scheme, the path in an error is not recognised as a URL.
+        why = str(error).replace(inside or url, url) or type(error).__name__
+        raise InputError(f"{url} cannot be read: {why}.") from error
+
+
+def _copy_of(url: str, files: Any, inside: str) -> Path:
+    """Copy a file or directory of a file system of fsspec, unless the copy is current."""
+    paths = [inside] if files.isfile(inside) else files.find(inside)
+    if not paths:
+        raise must_be("the input", "a file that exists", url, "check the URL")
+    # What the file system says of each file: another state is copied anew, the same is not fetched twice.
+    state = " ".join(str(files.ukey(each)) for each in paths)
+    copied, copy = _copies.get(url, ("", Path()))
+    if copied == state and copy.exists():
+        return copy
+    name = inside.rstrip("/").rpartition("/")[2].partition("?")[0]
+    copy = Path(tempfile.mkdtemp(dir=_folder().name), name)
+    if paths == [inside]:
+        # `get` would take the question mark of a query for a pattern.
+        files.get_file(inside, str(copy))
+    else:
+        files.get(inside, str(copy), recursive=True)
+    _copies[url] = state, copy
     return copy
 
 
@@ -108,6 +122,7 @@ def naming(path: str) -> Iterator[None]:
         ...
     embaudit.errors.InputError: v.npy: rows must be finite.
     """
+    path = without_secrets(path)
     try:
         yield
     except InputError as error:
@@ -128,5 +143,5 @@ def with_urls(text: str) -> str:
     'v.npy must be whole.'
     """
     for url, (_, copy) in _copies.items():
-        text = text.replace(str(copy), url)
+        text = text.replace(str(copy), without_secrets(url))
     return text

@@ -75,6 +75,7 @@ def test_lines_of_whole_numbers_are_vectors(tmp_path: Path) -> None:
         ("[" * 100_000, "must be JSON of vectors"),
         ('{"a": [1, 2], "a": [3, 4]}', "must be JSON of vectors"),
         ("[]", "must be vectors: lists of numbers, {id: vector}, or records"),
+        ("[{}]", "must be vectors: lists of numbers, {id: vector}, or records"),
         ("3", "records of an id and a vector; got int"),
         ("[[1, 2], [3, null]]", "write vectors with json.dump"),
         ("[[1, 2], [3, true]]", "write vectors with json.dump"),

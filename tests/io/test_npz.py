@@ -268,3 +268,12 @@ def test_a_saved_model_that_was_changed_is_refused(
 def test_a_saved_model_needs_its_rows(tmp_path: Path) -> None:
     path = write_all(tmp_path, {"m.npz": npz(embaudit_format=1)})
     assert "must hold an array named right" in refusal(load, path)
+
+
+def test_a_header_of_python_2_is_read_as_numpy_reads_it(tmp_path):
+    rows = np.arange(400.0).reshape(50, 8)
+    np.save(tmp_path / "v.npy", rows)
+    content = (tmp_path / "v.npy").read_bytes()
+    content = content.replace(b"(50, 8), }  ", b"(50L, 8L), }", 1)
+    (tmp_path / "v.npy").write_bytes(content)
+    assert load(tmp_path / "v.npy").right.tolist() == rows.tolist()

@@ -105,3 +105,35 @@ def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -
         str(caught.value)
         == "reading s3://a/v.npy needs fsspec: pip install 'embaudit[remote]'."
     )
+
+
+def test_secrets_of_a_url_are_shown_nowhere(
+    elsewhere: Any, embaudit: Any, tmp_path: Path
+) -> None:
+    """User, password and query are not part of screens, JSON, pages or refusals."""
+    elsewhere(ROWS, "v.npy")
+    files = fsspec.filesystem("memory")
+    folder = "/user:s3cret@models"
+    files.copy("/models/v.npy", f"{folder}/v.npy?token=t0ken")
+    url = f"memory:/{folder}/v.npy?token=t0ken"
+    try:
+        found = embaudit(
+            *("audit", url, "--quick", "--full"),
+            *("--json", "a.json", "--out", "a.html", "--sarif", "a.sarif"),
+        )
+        assert found.code == 0, found.err
+        lost = embaudit("audit", url.replace("v.npy", "none.npy"))
+        assert lost.code == 2
+    finally:
+        files.rm(folder, recursive=True)
+    written = [Path(name).read_text() for name in ("a.json", "a.html", "a.sarif")]
+    for text in (found.out, found.err, lost.err, *written):
+        assert "s3cret" not in text
+        assert "t0ken" not in text
+    assert "memory://models/v.npy" in written[0]
+
+
+@pytest.mark.parametrize("url", ["reference://a.npy", "dir://a.npy", "dir::memory://a"])
+def test_chained_file_systems_are_refused_in_one_sentence(url: str) -> None:
+    with pytest.raises(InputError):
+        load(url)

@@ -55,7 +55,8 @@ def _of(content: Any, path: Path, depth: int = 1) -> pa.Table:
     """Make a table of a document: records, lists, a map of vectors, or columns; one level deeper at most."""
     vectors = pa.list_(pa.float64())
     if isinstance(content, list) and content:
-        if all(isinstance(row, dict) for row in content):
+        # pyarrow cannot make a table of records that are all empty.
+        if all(isinstance(row, dict) for row in content) and any(content):
             return pa.Table.from_struct_array(pa.array(content))
         if all(_is_vector(row) for row in content):
             return pa.table({"vector": pa.array(content, vectors)})

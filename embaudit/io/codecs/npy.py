@@ -69,14 +69,10 @@ def header(
         if version == (1, 0)
         else np.lib.format.read_array_header_2_0
     )
-    # What numpy will refuse one day it warns of today.
-    with warnings.catch_warnings(action="error"):
-        try:
-            shape, by_columns, dtype = read(file)
-        except Warning as warned:
-            raise ValueError(
-                f"its header is of no array: {str(warned)[:60]}"
-            ) from warned
+    # numpy reads headers of Python 2, such as (50L, 8L), and warns that they are slow.
+    # What it warns of otherwise is read as numpy reads it, too: a warning is no damage.
+    with warnings.catch_warnings(action="ignore"):
+        shape, by_columns, dtype = read(file)
     # numpy multiplies with a warning, or asks for the memory.
     declared = prod(shape) * dtype.itemsize
     if size is not None and declared != size - file.tell() and not dtype.hasobject:
@@ -117,7 +113,8 @@ class Npy:
             with path.open("rb") as file:
                 header(file, path.stat().st_size)
             # The header is checked first, for mapping believes it.
-            self._array = array = np.lib.format.open_memmap(path, mode="r")
+            with warnings.catch_warnings(action="ignore"):
+                self._array = array = np.lib.format.open_memmap(path, mode="r")
             require_letters(array)
         except READ_ERRORS as error:
             raise unreadable(
