@@ -9,13 +9,17 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from embaudit.core.words import listed
 from embaudit.errors import InputError, must_be
 from embaudit.io.files import first_bytes, plain_suffix
+from embaudit.io.unpacked import member
 
+OPERATIONS = 10**6
+"""So many operations of a pickle are looked at, which takes about a second."""
 MAGIC = {
     b"PAR1": ("Parquet", ".parquet"),
     b"ARROW1": ("Arrow", ".feather"),
@@ -219,14 +223,18 @@ def _of_torch(path: Path) -> dict[str, object]:
             name = next(
                 name for name in archive.namelist() if name.endswith("data.pkl")
             )
+            listed_operations = pickletools.genops(member(archive, name))
+            # A byte can be an operation: only those that tell something are kept.
             operations = [
                 (code.name, value)
-                for code, value, _ in pickletools.genops(archive.read(name))
+                for code, value, _ in islice(listed_operations, OPERATIONS)
+                if code.name == "GLOBAL" or "UNICODE" in code.name
             ]
     # Older files are no archives.
     except (
         OSError,
         ValueError,
+        EOFError,
         StopIteration,
         RuntimeError,
         zipfile.BadZipFile,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import re
 import time
+import tracemalloc
 import zipfile
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -80,6 +82,53 @@ def test_archives_are_measured_before_they_are_unpacked(tmp_path, read):
         )
     np.savez_compressed(tmp_path / "fine.npz", W=np.eye(9))
     assert read(tmp_path / "fine.npz") == pytest.approx(1)
+
+
+def test_keras_archives_are_measured_before_they_are_unpacked(tmp_path):
+    path = tmp_path / "model.keras"
+    for large in ("model.weights.h5", "config.json"):
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name in ("model.weights.h5", "config.json"):
+                if name == large:
+                    archive.writestr(name, bytes(2**25 + 1))
+                elif name == "config.json":
+                    archive.writestr(name, "{}")
+                else:
+                    weights = tmp_path / "weights.h5"
+                    with h5py.File(weights, "w") as file:
+                        file["W"] = np.eye(9)
+                    archive.write(weights, name)
+        refused_at_once(ea.load, path)
+
+
+@pytest.mark.parametrize(
+    ("shape", "options"),
+    [
+        ((2**19 + 1, 8), {"fillvalue": 1.0}),
+        ((2**40, 2**10), {"fillvalue": 1.0, "chunks": (64, 8)}),
+        ((9, 8), {"chunks": (2**19 + 1, 8), "maxshape": (None, 8)}),
+    ],
+)
+def test_hdf5_datasets_that_take_no_place_in_the_file(tmp_path, shape, options):
+    path = tmp_path / "bomb.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("W", shape, "f8", **options)
+    assert path.stat().st_size < 2**14
+    refused_at_once(lambda path: ea.load(path).right[0, 0], path)
+
+
+@pytest.mark.parametrize("size", [2**24, 2**26])
+def test_a_pickle_of_millions_of_operations_is_not_kept_in_memory(tmp_path, size):
+    path = tmp_path / "model.pt"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("model/data.pkl", b"N" * size)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match="it is a pickle, which could run code"):
+            ea.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 2e8
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_dictionary_of_one_long_text(tmp_path):

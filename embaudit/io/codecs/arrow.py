@@ -18,8 +18,8 @@ from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.delimited import require_distinct
 from embaudit.io.codecs.lists import is_vectors, stack
 from embaudit.io.codecs.npy import READ_ERRORS, reason
-from embaudit.io.codecs.unpacked import require_sense
 from embaudit.io.files import existing_file
+from embaudit.io.unpacked import require_sense
 from embaudit.linalg.scratch import scratch
 
 PARQUET = (".parquet", ".pq")

@@ -17,8 +17,8 @@ import numpy as np
 from embaudit.core.deferred import compute, pa
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.lists import is_list
-from embaudit.io.codecs.unpacked import open_bytes
 from embaudit.io.files import existing_file, plain_suffix
+from embaudit.io.unpacked import open_bytes
 
 Cell: TypeAlias = Literal["id", "number", "text"]
 Header: TypeAlias = Literal["auto"] | bool

@@ -9,9 +9,9 @@ from embaudit.core.deferred import pa
 from embaudit.errors import InputError, must_be, option
 from embaudit.io.codecs.delimited import as_ids
 from embaudit.io.codecs.npy import reason
-from embaudit.io.codecs.unpacked import open_bytes
 from embaudit.io.files import plain_suffix
 from embaudit.io.json_text import parsed, parsed_once
+from embaudit.io.unpacked import open_bytes
 
 LINES = (".jsonl", ".ndjson")
 ALLOWED = "vectors: lists of numbers, {id: vector}, or records of an id and a vector"

@@ -27,7 +27,7 @@ from embaudit.io.codecs.arrays import (
     Tensor,
     type_name,
 )
-from embaudit.io.codecs.unpacked import require_sense
+from embaudit.io.unpacked import require_sense
 
 READ_ERRORS = (
     OSError, ValueError, EOFError, KeyError, TypeError, MemoryError, OverflowError, RuntimeError, SyntaxError,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from embaudit.io.intake import Contents, Source
 from embaudit.io.json_text import parsed
 from embaudit.io.readers.layout import contents_of
 from embaudit.io.request import Request
+from embaudit.io.unpacked import member, require_sense
 
 WEIGHTS, CONFIG = "model.weights.h5", "config.json"
 """Members of a `.keras` archive: the numbers and the layers."""
@@ -97,7 +99,7 @@ class Hdf5:
             text = file.attrs.get("model_config")
             if path.suffix.lower() == ".keras":
                 with zipfile.ZipFile(path) as archive:
-                    text = archive.read(CONFIG)
+                    text = member(archive, CONFIG)
             self.config = None if text is None else parsed(text)
             """Settings of the layers of Keras; None where nothing says them."""
 
@@ -108,7 +110,7 @@ class Hdf5:
         try:
             if self.path.suffix.lower() == ".keras":
                 with zipfile.ZipFile(self.path) as archive:
-                    source: Any = BytesIO(archive.read(WEIGHTS))
+                    source: Any = BytesIO(member(archive, WEIGHTS))
             else:
                 source = self.path
             with h5py.File(source, "r") as file:
@@ -136,6 +138,11 @@ class Hdf5:
     def __getitem__(self, name: str) -> NDArray[Any]:
         with self._opened() as file:
             dataset = file[self._places[name]]
+            # A fill value takes no place in the file, and a chunk is unpacked whole.
+            values = max(math.prod(dataset.shape), math.prod(dataset.chunks or ()))
+            require_sense(
+                values * dataset.dtype.itemsize, dataset.id.get_storage_size()
+            )
             if self.tensors[name].dtype == "str":
                 return np.asarray(
                     dataset.asstr("utf-8", "backslashreplace")[()], dtype=np.str_

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import as_texts
 from embaudit.errors import InputError, must_be
-from embaudit.io.codecs.unpacked import open_bytes
 from embaudit.io.intake import Contents, Source
 from embaudit.io.request import Request
 from embaudit.io.saving import Draft
+from embaudit.io.unpacked import open_bytes
 
 FASTTEXT = (793712314).to_bytes(4, "little")
 HEADER = re.compile(rb"(\d{1,12}) (\d{1,7})\s*")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import zipfile
 import zlib
 from pathlib import Path
 from typing import IO, Any
@@ -37,6 +38,23 @@ def require_sense(unpacked: int, packed: int, *, free: int = FREE) -> None:
         raise ValueError(
             f"{packed:,} bytes would become {unpacked:,} or more, as those of no model or table do"
         )
+
+
+def member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Read a member of a zip archive whose size makes sense.
+
+    Raises
+    ------
+    ValueError
+        If it would become too large, or is packed by anything but deflate.
+    """
+    told = archive.getinfo(name)
+    if told.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError(f"{name!r} is packed otherwise")
+    require_sense(told.file_size, told.compress_size)
+    with archive.open(told) as file:
+        # Without a size, all that follows is unpacked, whatever the archive says.
+        return file.read(told.file_size)
 
 
 class Gunzipped(io.RawIOBase):
