@@ -471,7 +471,10 @@ def _as_it_is(
 def _long_rows(
     model: FactorModel, role: SideName, count: int, draw: np.random.Generator
 ) -> Indices:
-    """Draw from the longest twentieth of the rows without twins: entities with much behind them, which people know."""
+    """Draw from the longest twentieth of the rows without twins: entities with much behind them, which people know.
+
+    Rows that all have length 1 are drawn from all of them.
+    """
     side, groups = model.side(role), twins(model, role=role)
     # Rows with a twin are struck out, as a copy would be their nearest row; where all have one, the first row of each
     # group stands for it.
@@ -480,6 +483,8 @@ def _long_rows(
         if groups.alone[side.directed].any()
         else groups.first == np.arange(len(side))
     )
-    longest = largest_first(norms)[: max(count, len(norms) // 20)]
+    has_lengths = not (side.is_unit or model.link.unit_sides)
+    n_longest = max(count, len(norms) // 20) if has_lengths else len(norms)
+    longest = largest_first(norms)[:n_longest]
     longest = longest[norms[longest] > 0]
     return sample_rows(longest, count, draw)

@@ -72,6 +72,23 @@ def in_titles(model: FactorModel, text: str) -> str:
     )
 
 
+def is_head(model: FactorModel) -> bool:
+    """Check for a head of labels: a softmax over labels of inputs, or one of no inputs.
+
+    Two towers with a softmax, such as users and items, are no head.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> towers = FactorModel.from_user_item([[1.0]], [[1.0], [2.0]], link="softmax")
+    >>> is_head(FactorModel.from_softmax([[1.0]])), is_head(towers)
+    (True, False)
+    """
+    return isinstance(model.link, Softmax) and (
+        model.left is None or model.title("left") == "input"
+    )
+
+
 def prediction_noun(model: FactorModel) -> str:
     """Name one prediction in a sentence.
 
@@ -86,7 +103,7 @@ def prediction_noun(model: FactorModel) -> str:
 
 def kind_of(model: FactorModel) -> str:
     """Return the kind of a model, by which advice differs."""
-    if isinstance(model.link, Softmax):
+    if is_head(model):
         return "head" if model.left is None else "head_inputs"
     if model.left is None:
         return "vectors"
@@ -122,6 +139,8 @@ def names_of(model: FactorModel, role: Role = "right") -> dict[str, str]:
         "items": f"{item}s",
         "user": user,
         "users": f"{user}s",
+        "label": model.title("right"),
+        "head": "head" if is_head(model) else "model",
         "cosines": f"{Pairs(role).titled(model)} cosines",
         "prediction": prediction_noun(model),
         "predictions": predictions,

@@ -261,9 +261,10 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
 def head_grids(head: HeadReport) -> Iterator[Grid]:
     """Yield what only a softmax head has: the effect of its mean row, and the shortest shifts of pairs of labels."""
     change, moved = head.neighbours, head.centred.movement
-    first = f"top-1 changed (of {change.n_rows:,} labels)"
+    title = head.model.title("right")
+    first = f"top-1 changed (of {change.n_rows:,} {title}s)"
     among = (
-        f"; cosines of {counted(head.n_panel, 'label')} drawn" if head.is_drawn else ""
+        f"; cosines of {counted(head.n_panel, title)} drawn" if head.is_drawn else ""
     )
     row = ("without its mean row" if head.origin_is_free else "without its mean row (not equal)",
            percent(change.top1_changed), percent(change.top_n_changed), f"{moved.mean_abs:.3f}", f"{moved.max_abs:.2f}",
@@ -284,7 +285,7 @@ def head_grids(head: HeadReport) -> Iterator[Grid]:
     if head.shifts:
         levels = list(next(iter(head.shifts)).quantiles)
         yield Grid(
-            "shortest shift of all labels that brings a pair there",
+            f"shortest shift of all {title}s that brings a pair there",
             f"{counted(head.shifts[0].n_pairs, 'pair')}, in typical row lengths",
             (
                 "cosine",
@@ -878,9 +879,13 @@ def _neighbours(audit: Audit) -> Section:
             if is_drawn
             else f"the {counted(len(examples), title)}"
         )
-        texts = [
+        text = (
             f"Of {few} with the longest vectors, which have much behind them as a rule."
-        ]
+        )
+        # Lengths of 1 tell nothing about a row.
+        if side.is_unit or evidence.model.link.unit_sides:
+            text = f"Of {counted(len(examples), title)} drawn at random."
+        texts = [text]
     shown = max((len(each.before) for each in examples), default=0)
     n_counted = max(
         (record.top_n or 0 for _, record in evidence.visits(role)), default=0

@@ -10,7 +10,7 @@ from shlex import join
 
 from embaudit.auditing import Audit
 from embaudit.auditing.answer import Readability
-from embaudit.auditing.wording import is_alone, seen_of
+from embaudit.auditing.wording import is_alone, is_head, seen_of
 from embaudit.core.words import listed
 from embaudit.model import Equivalence
 from embaudit.model.objectives import Status, usual_objectives
@@ -147,7 +147,9 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
         elif "right" in model.free_shifts and word is Readability.NO:
             form = "centred" if audit.evidence.norm is None else "folded-centred"
             made = ", norm folded in and" * (form != "centred") + " centred"
-            what = f"to write labels{made} (a convention, no similarity)"
+            what = (
+                f"to write {model.title('right')}s{made} (a convention, no similarity)"
+            )
             yield what, invocation.fix("--as", form, "--out", invocation.out(form))
         elif is_alone(model) and model.predicts is not Equivalence.COSINES:
             yield from _of_one_side(audit, invocation)
@@ -191,7 +193,7 @@ def _by_predictions(audit: Audit, invocation: Invocation) -> tuple[str, str]:
             " with your inputs" if audit.evidence.norm is None else " to normed states"
         )
     what = f"to compare {title}s by {seen_of(model)} (`evaluate` says if it is better)"
-    if audit.head is not None:
+    if is_head(model):
         what = f"to compare {title}s by what the head does{over}, not by meaning"
     # Where both sides are called the same, or one as the other is called here, only left is clear.
     own = (

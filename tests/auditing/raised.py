@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 
 ALONE = MODEL.replace(left=None)
 WITH_INPUTS = HEAD.replace(left=np.eye(3))
+TOWERS = FactorModel.from_user_item(np.eye(3), HEAD.right, link="softmax")
 CAPPED, UNIT = (
     HEAD.replace(link=Softmax(**guard))
     for guard in ({"soft_cap": 3.0}, {"unit_rows": True})
@@ -372,6 +373,10 @@ def heads() -> dict[str, Evidence]:
         "pairs that a shift can turn": of_head(head(shifts=(fixed,))),
         "pairs looked at": of_head(head(shifts=(replace(opposite(), exact=False, n_pairs=5),))),
         "logits": of_head(head(WITH_INPUTS, logit_agreement=0.35)),
+        "two towers, the origin decides lists": of_head(head(TOWERS, neighbours=few)),
+        "two towers, scores": of_head(head(TOWERS, logit_agreement=0.35)),
+        "two towers, independent items": of_head(head(TOWERS, projector=projector(4, 3))),
+        "two towers, hidden items": of_head(head(TOWERS, argmax=argmax(False, True, True, True))),
         "independent labels": of_head(head(projector=projector(4, 3))),
         "independent labels, capped": of_head(head(CAPPED, projector=projector(4, 3))),
         "independent labels of length 1": of_head(head(UNIT, projector=projector(4, 3), affine_rank=1)),

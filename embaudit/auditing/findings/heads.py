@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from embaudit.auditing.finding import Finding, Kind
 from embaudit.auditing.findings.writing import MOVES, finding, is_effect, template
+from embaudit.auditing.wording import is_head
 from embaudit.core.ties import exceeds, reaches
 from embaudit.core.words import (
     FEW,
@@ -49,13 +50,18 @@ def origin_matters(head: HeadReport) -> bool:
 
 def examined_labels(head: HeadReport) -> str:
     """Name the labels whose nearest ones were sought: one of each group of copies, of a large head some of them."""
-    once = head.neighbours.n_rows < head.n_panel
-    some = f"{counted(head.neighbours.n_rows, 'label')} asked"
+    once, title = head.neighbours.n_rows < head.n_panel, head.model.title("right")
+    some = f"{counted(head.neighbours.n_rows, title)} asked"
     return (
         some
         if not head.neighbours.exact
-        else f"labels{' (duplicates counted once)' * once}"
+        else f"{title}s{' (duplicates counted once)' * once}"
     )
+
+
+def _towers(evidence: Evidence) -> list[str]:
+    """Return the variant of templates for two towers with a softmax, which are no head of labels."""
+    return [] if is_head(evidence.model) else ["towers"]
 
 
 def origin(evidence: Evidence) -> Iterator[Finding]:
@@ -65,8 +71,9 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
         return
     share = head.neighbours.top1_changed
     mean, n_rows = head.centred.movement.mean_abs, head.neighbours.n_rows
+    title = evidence.model.title("right")
     rows = (
-        "label cosines"
+        f"{title} cosines"
         if head.neighbours.exact
         else f"cosines of {examined_labels(head)}"
     )
@@ -75,7 +82,7 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
     few = not head.neighbours.exact and head.neighbours.n_rows < FEW
     common |= {
         "offset": head.offset,
-        "labels": "labels asked" if few else examined_labels(head),
+        "labels": f"{title}s asked" if few else examined_labels(head),
     }
     if not origin_matters(head):
         near = ["near"] * exceeds(head.offset, CENTRED)
@@ -90,12 +97,15 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
         return
     lists = decides_neighbours(head)
     nearest = (
-        "nearest labels" if head.neighbours.exact else "the nearest labels asked for"
+        f"nearest {title}s"
+        if head.neighbours.exact
+        else f"the nearest {title}s asked for"
     )
     yield finding(
         "EMB301",
         evidence,
         *["cosines"] * (not lists),
+        *_towers(evidence),
         **common,
         value=share if lists else mean,
         changed=share_of(share, n_rows),
@@ -153,7 +163,9 @@ def logits(evidence: Evidence) -> Iterator[Finding]:
     """Report how far label cosines agree with cosines of the logits over the model's own inputs."""
     head = evidence.head
     if head is not None and head.logit_agreement is not None:
-        yield finding("logits", evidence, value=head.logit_agreement)
+        yield finding(
+            "logits", evidence, *_towers(evidence), value=head.logit_agreement
+        )
 
 
 def simplex(evidence: Evidence) -> Iterator[Finding]:
@@ -163,7 +175,7 @@ def simplex(evidence: Evidence) -> Iterator[Finding]:
         return
     code = "EMB302" if head.projector.degenerate else "EMB303"
     names: dict[str, Any] = {
-        "labels": counted(head.n_labels, "label"),
+        "labels": counted(head.n_labels, head.model.title("right")),
         "held": counted(head.model.rank, "dimension"),
     }
     names |= {"norm": "" if evidence.norm is None else evidence.norm.norm.title}
@@ -176,6 +188,7 @@ def simplex(evidence: Evidence) -> Iterator[Finding]:
         code,
         evidence,
         *["alone"] * (not head.has_inputs),
+        *_towers(evidence),
         value=head.projector.labels_per_dimension,
         dimensions=counted(head.affine_rank, "dimension"),
         warning=head.projector.warning,
@@ -192,10 +205,12 @@ def hidden_labels(evidence: Evidence) -> Iterator[Finding]:
     if evidence.head is None or not evidence.head.argmax.n_cannot:
         return
     argmax, title = evidence.head.argmax, evidence.model.row_title("right")
-    labels = f"{counted(len(argmax.labels), 'label')}{' asked' * argmax.is_sample}"
+    noun = evidence.model.title("right")
+    labels = f"{counted(len(argmax.labels), noun)}{' asked' * argmax.is_sample}"
     yield finding(
         "EMB304",
         evidence,
+        *_towers(evidence),
         value=float(argmax.n_cannot),
         count=f"{argmax.n_cannot:,}",
         labels=labels,
@@ -226,9 +241,9 @@ def declared(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
-def _changed(norm: NormEvidence, apart: ConventionDistance) -> str:
+def _changed(norm: NormEvidence, apart: ConventionDistance, title: str) -> str:
     """Write how many labels get another nearest one."""
-    which = "labels" if not norm.n_copies else "labels without a duplicate"
+    which = f"{title}s" if not norm.n_copies else f"{title}s without a duplicate"
     return f"{percent(apart.nearest.share)} of {which}{'' if apart.nearest.is_of_all else ' asked'}"
 
 
@@ -237,6 +252,7 @@ def final_norm(evidence: Evidence) -> Iterator[Finding]:
     norm = evidence.norm
     if norm is None or norm.norm.condition_number == 1:
         return
+    title = evidence.model.title("right")
     gauge, nearest = folding(norm.norm), norm.folded.nearest
     decides, zero = is_effect(nearest.share, nearest.n_rows), ["zero"] * (gauge is None)
     yield finding(
@@ -248,16 +264,16 @@ def final_norm(evidence: Evidence) -> Iterator[Finding]:
         witness=gauge,
         norm=norm.norm.title,
         kappa=norm.norm.condition_number,
-        changed=_changed(norm, norm.folded),
+        changed=_changed(norm, norm.folded, title),
         share=percent(nearest.share),
-        nearest="nearest labels"
+        nearest=f"nearest {title}s"
         if nearest.is_of_all
-        else "the nearest labels asked for",
+        else f"the nearest {title}s asked for",
         aside=" (duplicates left out)" if norm.n_copies else "",
         mean=norm.folded.mean_abs,
         one=norm.furthest.first,
         other=norm.furthest.second,
-        furthest=_changed(norm, norm.furthest),
+        furthest=_changed(norm, norm.furthest, title),
     )
 
 

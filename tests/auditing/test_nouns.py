@@ -1,0 +1,55 @@
+"""Sentences call rows what they are: items of two towers are no labels, and their model is no head."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import embaudit as ea
+from embaudit.report.next_steps import Invocation
+from embaudit.report.terminal import first_screen
+
+DRAW = np.random.default_rng(0)
+USERS = DRAW.normal(size=(120, 6))
+ITEMS = DRAW.normal(size=(80, 6)) + 0.3
+FEW = {"n_gauges": 1, "n_starts": 0, "n_pairs": 200}
+
+
+@pytest.mark.parametrize("training", [{"objective": "two-tower"}, {"link": "softmax"}])
+@pytest.mark.parametrize("role", ["item", "user"])
+def test_two_towers_of_dot_products_have_items_and_no_labels(training, role):
+    model = ea.FactorModel.from_user_item(USERS, ITEMS, **training)
+    found = ea.audit(model, role=role, **FEW)
+    screen = first_screen(found, Invocation("towers.npz"))
+    assert re.findall(r"\b(?:labels?|heads?)\b", f"{screen} {found.explain()}") == []
+    assert "EMB301" in {finding.code for finding in found.findings}
+    (origin,) = (each for each in found.findings if each.code == "EMB301")
+    assert origin.title.endswith("of nearest items")
+    assert "to every item row" in origin.text
+    assert origin.remedy.startswith("Do not read item cosines as similarity.")
+
+
+def test_a_head_has_labels():
+    found = ea.audit(ea.FactorModel.from_softmax(ITEMS), **FEW)
+    (origin,) = (each for each in found.findings if each.code == "EMB301")
+    assert origin.title.endswith("of nearest labels")
+    assert "what the head predicts" in origin.remedy
+
+
+def shown_rows(items: np.ndarray, **options: object) -> list[int]:
+    model = ea.FactorModel.from_user_item(USERS, items, **options)
+    found = ea.audit(model, **FEW)
+    return sorted(int(each.name.split()[-1]) for each in found.evidence.examples)
+
+
+def test_examples_are_drawn_from_the_longest_rows_unless_lengths_say_nothing():
+    """Of 400 rows the first 20, a twentieth, are the longest, by a last digit if of length 1."""
+    draw = np.random.default_rng(1)
+    unit = draw.normal(size=(400, 6))
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+    sizes = np.where(np.arange(400) < 20, 2.0, 1.0)[:, None]
+    assert max(shown_rows(unit * sizes)) < 20
+    assert max(shown_rows(unit * (1 + 1e-9 * (sizes - 1)), link="cosine")) >= 20
+    assert max(shown_rows(unit * sizes, link="cosine")) >= 20
