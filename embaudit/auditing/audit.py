@@ -26,7 +26,7 @@ from embaudit.errors import InputError, must_be, with_taker
 from embaudit.gauges import GaugeGroup
 from embaudit.io import OPTIONS, Intake, as_reading, source_of, with_titles
 from embaudit.io.files import AnyPath
-from embaudit.io.tables.parts import Parts, parts_by_column
+from embaudit.io.tables.parts import Parts, has_titles, parts_by_column
 from embaudit.model import (
     Comparison,
     FactorModel,
@@ -549,7 +549,8 @@ def audit(
     read, intake = as_reading(
         model, **beside, left_name=left_name, right_name=right_name, **reading
     )
-    if items is not None:
+    # A table of ids and parts has no titles.
+    if items is not None and not (isinstance(by, str) and not has_titles(items)):
         try:
             read, _ = with_titles(read, items)
         except InputError as error:

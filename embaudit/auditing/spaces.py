@@ -53,9 +53,11 @@ MOST_ROWS = 20_000
 """Number of rows that are compared, at most."""
 MOST_WIDE_ROWS = 2_048
 """The same for rows so wide that the moments of all blocks exceed `MOMENT_BYTES`."""
-BOUNDARY_COLUMNS = 256
+MOST_PRODUCTS = 6_000_000_000
+"""Number of products of two entries that the moments of all rows may take; wider rows are compared in smaller numbers."""
+BOUNDARY_COLUMNS = 128
 """Principal directions in which the boundary is located, at most."""
-BOUNDARY_ROWS = 4_096
+BOUNDARY_ROWS = 1_024
 """Number of rows from which these directions are computed, at most."""
 SHRINKAGE = 0.7
 """Weight of the identity in the covariance of a part. In 15 tables of 500 rows, boundaries were off by up to 3 rows with
@@ -228,9 +230,13 @@ def two_spaces(
     if n_columns < 2 or len(distinct) < 2 * MIN_PART:
         return None
     # Each block has two halves, and each half has a moment.
-    n_moments = 2 * (BLOCKS if parts is None else PART_BLOCKS * MAX_PARTS)
-    is_wide = n_moments * n_columns**2 * 8 > MOMENT_BYTES
-    kept = sample_rows(distinct, MOST_WIDE_ROWS if is_wide else MOST_ROWS, rng)
+    n_parts = 0 if parts is None else min(len(np.unique(parts)), MAX_PARTS)
+    n_moments = 2 * max(BLOCKS, PART_BLOCKS * n_parts)
+    if n_moments * n_columns**2 * 8 > MOMENT_BYTES:
+        most_rows = MOST_WIDE_ROWS
+    else:
+        most_rows = min(MOST_ROWS, MOST_PRODUCTS // n_columns**2)
+    kept = sample_rows(distinct, most_rows, rng)
     rows = unit_rows(side.rows[kept])
     split = None if parts is None else _of_parts(rows, parts[kept])
     if split is None and len(kept) >= BLOCKS * MIN_BLOCK:
@@ -379,9 +385,14 @@ def _in_principal_directions(rows: Floats) -> Floats:
     """Keep the coordinates of rows in their first principal directions."""
     if rows.shape[1] <= BOUNDARY_COLUMNS:
         return rows
-    step = -(-len(rows) // BOUNDARY_ROWS)
-    directions = np.linalg.svd(rows[::step], full_matrices=False)[2]
-    kept: Floats = rows @ directions[:BOUNDARY_COLUMNS].T
+    some = rows[:: -(-len(rows) // BOUNDARY_ROWS)]
+    if len(some) < rows.shape[1]:
+        # The principal directions of few rows are mixtures of these rows: solve for the weights, in fewer dimensions.
+        weights = np.linalg.eigh(some @ some.T)[1][:, -BOUNDARY_COLUMNS:]
+        directions = np.linalg.qr(some.T @ weights)[0]
+    else:
+        directions = np.linalg.eigh(some.T @ some)[1][:, -BOUNDARY_COLUMNS:]
+    kept: Floats = rows @ directions
     return kept
 
 

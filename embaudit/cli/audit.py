@@ -304,6 +304,7 @@ def audit(
                 titles,
                 more,
                 normalised=normalised,
+                by=effort.by,
                 quiet=quiet,
             )
             if effort.by is not None:

@@ -198,6 +198,15 @@ class Titles(Group):
         column = self.id if self.items is not None else None
         return {"id": column, "by_row": self.by_row, "partial": self.partial}
 
+    @property
+    def are_given(self) -> bool:
+        """True if a column of titles was named, or the table has one."""
+        from embaudit.io.tables.parts import has_titles
+
+        if self.items is None or self.title is not None:
+            return True
+        return has_titles(self.items, id=self.id)
+
     def parts(self, model: FactorModel, column: str) -> Parts:
         """Read the part of each item from a column of the table."""
         from embaudit.io.tables.parts import parts_by_column
@@ -228,14 +237,17 @@ def read_for_audit(
     more: Sequence[Path] | None = None,
     *,
     normalised: bool = False,
+    by: str | None = None,
     quiet: bool,
 ) -> Reading:
     """Read a model with its titles, and say which tensor was taken for the final norm before it.
 
-    Label rows of length 1 have none.
+    Label rows of length 1 have none. A table that names parts of the rows (`by`) can do without titles.
     """
     source = announced(f"reading {path.name}")(reading.read)(path, more)
     say_norm(source, quiet=quiet or normalised)
+    if by is not None and not titles.are_given:
+        return source
     return replace(source, model=titles.on(source.model, quiet=quiet))
 
 

@@ -39,13 +39,16 @@ def verify(
 
     record = recorded(audit)
     with progress_bars(quiet=quiet):
-        # How the model was trained stands in the record.
-        model = read_for_audit(path, reading.undeclared, titles, more, quiet=quiet)
         # The column of the parts stands in the record, its table does not.
         options = record.get("options")
         column = options.get("by") if isinstance(options, dict) else None
+        column = column if isinstance(column, str) else None
+        # How the model was trained stands in the record.
+        model = read_for_audit(
+            path, reading.undeclared, titles, more, by=column, quiet=quiet
+        )
         by = None
-        if isinstance(column, str) and titles.items is not None:
+        if column is not None and titles.items is not None:
             by = titles.parts(model.model, column)
         verification = compared(
             record,

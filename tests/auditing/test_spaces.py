@@ -250,10 +250,20 @@ def test_a_column_of_the_items_names_the_parts(tmp_path):
     model = FactorModel.from_vectors(TURNED[order], ids=order)
     assert ea.audit(model, **QUICK, items=table).answer.word == "YES"
     found = ea.audit(model, **QUICK, items=table, by="revision")
-    assert "rows of new and of old do not share" in str(
-        found.answer
-    ) or "rows of old and of new do not share" in str(found.answer)
+    (finding,) = findings_of(found)
+    assert finding.severity.title == "issue"
+    assert {"old", "new"} <= set(finding.title.split())
     assert found.to_dict()["options"]["by"] == "revision"
+
+
+def test_a_table_of_ids_and_parts_needs_no_titles(tmp_path):
+    table = tmp_path / "items.csv"
+    parts = ["old"] * 250 + ["new"] * 250
+    lines = [f"{row},{part}" for row, part in enumerate(parts)]
+    table.write_text("\n".join(["id,revision", *lines]))
+    model = FactorModel.from_vectors(TURNED, ids=np.arange(500))
+    found = ea.audit(model, **QUICK, items=table, by="revision")
+    assert "rows of old and of new do not share" in str(found.answer)
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,22 @@ class Parts:
         return cls(np.repeat(np.array(names), [count for _, count in n_rows]))
 
 
+def has_titles(path: AnyPath, *, id: str | int | None = None) -> bool:  # noqa: A002
+    r"""Check if a table has a column of titles; one of ids and parts alone has none.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "items.csv")
+    ...     _ = file.write_text("id,revision\n1,old\n2,new\n")
+    ...     has_titles(file)
+    False
+    """
+    table = open_table(path, customary=ID_NAMES | TITLE_NAMES, named=(id,))
+    return table.optional_column("title", None, TITLE_NAMES, 1) is not None
+
+
 def parts_by_column(
     side: Side,
     path: AnyPath | None,
