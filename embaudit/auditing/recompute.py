@@ -36,8 +36,6 @@ ABSOLUTE = 1e-12
 """Cosines that no gauge moves differ by rounding alone, about 1e-16, of which another machine makes another number."""
 OWN_SCALE = ("tolerance", "chance")
 """Numbers that are small without being rounding."""
-LARGEST_CHANGE = re.compile(r"(?<=\(largest change )\d+(?:\.\d+)?(?:e-?\d+)?(?=\))")
-"""The drift of predictions within a sentence, of one digit."""
 VERSIONS = {"embaudit_version": __version__, "schema_version": SCHEMA_VERSION}
 REMEDY = (
     "write it with `embaudit audit MODEL --json FILE`, and name it before the model"
@@ -476,15 +474,7 @@ def _agree(where: str, old: Any, new: Any, tolerance: float) -> bool:
         return type(old) is type(new) and bool(old == new)
     if FILE.search(where):
         return Path(old).name == Path(new).name
-    # One digit is rounded by up to a half of itself.
-    changes = [
-        float(text)
-        for text in LARGEST_CHANGE.findall(old) + LARGEST_CHANGE.findall(new)
-    ]
-    is_rounding = LARGEST_CHANGE.sub("", old) == LARGEST_CHANGE.sub("", new)
-    return old == new or (
-        is_rounding and all(change <= 1.5 * tolerance for change in changes)
-    )
+    return old == new
 
 
 def _largest_tolerance(record: Mapping[str, Any]) -> float:
