@@ -112,6 +112,16 @@ def kind_of(model: FactorModel) -> str:
     return "rankings" if model.predicts is Equivalence.RANKINGS else "any"
 
 
+def leaves_out_biases(model: FactorModel) -> bool:
+    """Check for scores with biases, which prediction cosines leave out.
+
+    The logits of a head are centred instead, so that no bias enters them.
+    """
+    has_biases = model.left_bias is not None or model.right_bias is not None
+    sees_biases = model.link.sees_biases and not isinstance(model.link, Softmax)
+    return model.left is not None and has_biases and sees_biases
+
+
 def seen_of(model: FactorModel) -> str:
     """Name what prediction cosines are taken of: rankings do not fix them, the scores behind them do.
 
@@ -121,7 +131,11 @@ def seen_of(model: FactorModel) -> str:
     >>> model = FactorModel.from_user_item([[1.0]], [[1.0]])
     >>> seen_of(model), seen_of(model.replace(link="ranking"))
     ('what is predicted', 'their scores')
+    >>> seen_of(model.replace(right_bias=[1.0]))
+    'their scores without biases'
     """
+    if leaves_out_biases(model):
+        return "their scores without biases"
     return (
         "their scores"
         if model.predicts is Equivalence.RANKINGS
@@ -134,6 +148,7 @@ def names_of(model: FactorModel, role: Role = "right") -> dict[str, str]:
     side: SideName = "left" if role == "left" else "right"
     item, user = model.title(side), model.title(OPPOSITE[side])
     predictions = "scores" if is_alone(model) else "predictions"
+    seen = seen_of(model)
     return {
         "item": item,
         "items": f"{item}s",
@@ -144,8 +159,6 @@ def names_of(model: FactorModel, role: Role = "right") -> dict[str, str]:
         "cosines": f"{Pairs(role).titled(model)} cosines",
         "prediction": prediction_noun(model),
         "predictions": predictions,
-        "seen": seen_of(model),
-        "theirs": "their scores"
-        if model.predicts is Equivalence.RANKINGS
-        else "their predictions",
+        "seen": seen,
+        "theirs": seen if seen.startswith("their") else "their predictions",
     }

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import embaudit as ea
+from embaudit.auditing.texts import WORDS
 from embaudit.report.next_steps import Invocation
 from embaudit.report.terminal import first_screen
 
@@ -53,3 +54,21 @@ def test_examples_are_drawn_from_the_longest_rows_unless_lengths_say_nothing():
     assert max(shown_rows(unit * sizes)) < 20
     assert max(shown_rows(unit * (1 + 1e-9 * (sizes - 1)), link="cosine")) >= 20
     assert max(shown_rows(unit * sizes, link="cosine")) >= 20
+
+
+@pytest.mark.parametrize("biases", [{"item_bias": np.arange(80.0)}, {}])
+def test_scores_that_leave_out_biases_are_called_so(biases):
+    model = ea.FactorModel.from_user_item(USERS, ITEMS, **biases)
+    found = ea.audit(model, **FEW)
+    screen = first_screen(found, Invocation("model.npz"))
+    seen = "their scores without biases" if biases else "what is predicted"
+    assert f"by {seen}" in screen
+    assert f"to compare items by {seen} (`evaluate` says" in screen
+    texts = " ".join(note.text for note in found.notes)
+    assert f"from those of {seen}." in texts
+    assert ("without biases" in texts) is bool(biases)
+
+
+def test_the_glossary_says_that_prediction_cosines_leave_out_biases():
+    meaning = WORDS["prediction cosine"].meaning
+    assert "for two items over all users, without biases" in meaning
