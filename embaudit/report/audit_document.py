@@ -20,7 +20,13 @@ from embaudit.auditing.findings.movement import of_drawn, unseen_too
 from embaudit.auditing.findings.predictions import ALIKE
 from embaudit.auditing.heads import HeadReport
 from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts, shifted_sides
-from embaudit.auditing.wording import in_titles, is_alone, seen_of, worded_for
+from embaudit.auditing.wording import (
+    in_titles,
+    is_alone,
+    is_head,
+    seen_of,
+    worded_for,
+)
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel
 from embaudit.core.ties import TIE, first_best
 from embaudit.core.words import (
@@ -273,7 +279,7 @@ def head_grids(head: HeadReport) -> Iterator[Grid]:
         "mean row removed",
         f"{head.offset:.2g} of a typical row long{among}",
         (
-            "equivalent head",
+            f"equivalent {'head' if is_head(head.model) else 'model'}",
             first,
             f"top-{change.top_n} changed",
             "mean |Δcos|",
@@ -345,13 +351,14 @@ def convention_grid(norm: NormEvidence) -> Grid:
 
 def head_sentences(head: HeadReport) -> list[str]:
     """Describe the labels that can lead, and what a shift does to one pair."""
-    sentences = [head.argmax.explain()]
+    sentences = [head.argmax.explain(head.model.title("right"))]
+    equivalent = f"equivalent {'head' if is_head(head.model) else 'model'}"
     for made in head.constructions:
         first, other = (
             row_quoted(head.model.row_title("right"), str(name)) for name in made.names
         )
         sentences.append(
-            f"{first} and {other} have cosine {made.before:.2f}; in an equivalent head, shifted by "
+            f"{first} and {other} have cosine {made.before:.2f}; in an {equivalent}, shifted by "
             f"{in_typical_rows(made.shift)}, they have {made.after:+.6f} (probabilities moved by {made.change:.0e})."
         )
     return sentences

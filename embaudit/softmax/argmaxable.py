@@ -121,8 +121,13 @@ class Argmaxable(Result):
             }
         )
 
-    def explain(self) -> str:
+    def explain(self, noun: str = "label") -> str:
         """Describe how many labels can be the most probable one, by the margin at least.
+
+        Parameters
+        ----------
+        noun : str
+            What a row is called, such as "item" for a recommender with a softmax.
 
         Examples
         --------
@@ -133,9 +138,9 @@ class Argmaxable(Result):
         Of 1 label asked, 1 can be the most probable one, 0 hardly can. ['tied', 'yes', 'tied', 'no', 'yes']
         """
         labels = (
-            f"{counted(len(self.labels), 'label')} asked"
+            f"{counted(len(self.labels), noun)} asked"
             if self.is_sample
-            else f"{self.n_labels:,} labels"
+            else f"{self.n_labels:,} {noun}s"
         )
         if 1 < self.n_can == len(self.labels):
             return f"All {labels} can be the most probable one."

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from io import StringIO
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import embaudit as ea
 from embaudit.auditing.texts import WORDS
 from embaudit.report.next_steps import Invocation
-from embaudit.report.terminal import first_screen
+from embaudit.report.terminal import first_screen, print_audit
 
 DRAW = np.random.default_rng(0)
 USERS = DRAW.normal(size=(120, 6))
@@ -30,6 +32,18 @@ def test_two_towers_of_dot_products_have_items_and_no_labels(training, role):
     assert origin.title.endswith("of nearest items")
     assert "to every item row" in origin.text
     assert origin.remedy.startswith("Do not read item cosines as similarity.")
+
+
+def test_the_full_text_about_two_towers_speaks_of_items():
+    model = ea.FactorModel.from_user_item(USERS, ITEMS, objective="two-tower")
+    console = Console(file=StringIO(), width=160)
+    print_audit(ea.audit(model, **FEW), console)
+    lines = console.file.getvalue().splitlines()
+    told = [line for line in lines if re.search(r"\b(?:labels?|heads?)\b", line)]
+    # What is left is the option that names rows, and the definition of a label.
+    others = [line for line in told if "--labels" not in line]
+    assert [line for line in others if not line.startswith("label: ")] == []
+    assert any(line.startswith("Of 80 items, ") for line in lines)
 
 
 def test_a_head_has_labels():
