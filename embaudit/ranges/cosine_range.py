@@ -203,12 +203,7 @@ class CosineRange(Result):
         require_one_of(end, "end", ("lower", "upper"))
         if not (is_number(tol) and tol > 0):
             raise must_be("tol", "a number > 0", repr(tol))
-        if not is_integer(pair) or not 0 <= pair < len(self):
-            raise must_be(
-                "pair",
-                f"a position in pairs, an integer from 0 to {len(self) - 1}",
-                repr(pair),
-            )
+        self._require_pair(pair)
         if np.isnan(getattr(self, end)[pair]):
             raise InputError(f"pair {pair} has no range: one of its rows is zero.")
         x, y = paired_rows(
@@ -227,8 +222,45 @@ class CosineRange(Result):
             )
         return gauge
 
+    def _require_pair(self, pair: object) -> None:
+        if not is_integer(pair) or not 0 <= pair < len(self):
+            raise must_be(
+                "pair",
+                f"a position in pairs, an integer from 0 to {len(self) - 1}",
+                repr(pair),
+            )
+
     def cosine_under(self, gauge: Gauge, pair: int) -> float:
-        """Return the cosine of one pair under a gauge, without acting on the whole model."""
+        """Return the cosine of one pair under a gauge, without acting on the whole model.
+
+        Parameters
+        ----------
+        gauge : Gauge
+            A gauge of as many dimensions as the model.
+        pair : int
+            Position of the pair in `pairs`.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        InputError
+            If there is no such pair, or `gauge` is no gauge of this model.
+
+        Examples
+        --------
+        >>> from embaudit.gauges import GeneralLinear
+        >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0]])
+        >>> found = cosine_range(model, GeneralLinear(2, max_condition=3.0), pairs=[[0, 1]])
+        >>> found.cosine_under(Gauge.identity(2), 0)
+        0.0
+        """
+        if not isinstance(gauge, Gauge) or gauge.rank != self.model.rank:
+            allowed = f"a Gauge of {self.model.rank} dimensions"
+            raise must_be("gauge", allowed, repr(gauge))
+        self._require_pair(pair)
         numbers = self.pairs[pair]
         kind = Pairs(self.role)
         sides = list(

@@ -164,7 +164,23 @@ FORGED = {
 }
 
 
-@pytest.mark.parametrize("name", FORGED)
+QUICK = (
+    "another seed",
+    "the answer",
+    "a text",
+    "a quantile",
+    "drift above its tolerance",
+)
+"""Forged in every run; each recomputes an audit, so the others are slow."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
+        for name in FORGED
+    ],
+)
 def test_no_forged_file_agrees(record, checked, name):
     forged = copy.deepcopy(record)
     FORGED[name](forged)
@@ -259,6 +275,7 @@ def test_an_audit_of_another_model_is_called_so_before_fingerprints_are_shown(
     assert "another model" not in checked(forged).explain()
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_verify_notices_any_changed_number_or_text_of_a_record(record, data):
     """Options, thresholds and the seed are inputs of the audit and are tested elsewhere."""

@@ -149,7 +149,9 @@ def test_capitals_tell_labels_apart_only_where_they_have_to(embaudit, tmp_path):
 @pytest.mark.parametrize(
     ("users", "items", "fit"),
     [
-        (500, 80, "40, penalties 20 (Eq. 1) and 4.472"),
+        pytest.param(
+            500, 80, "40, penalties 20 (Eq. 1) and 4.472", marks=pytest.mark.slow
+        ),
         (20, 20, "10, penalties 0.2 (Eq. 1) and 0.4472"),
     ],
 )

@@ -53,6 +53,7 @@ def test_reproduce_replaces_files_when_told_and_can_be_silent(embaudit):
     }
 
 
+@pytest.mark.slow
 def test_reproduce_netflix_prints_the_numbers_it_writes(embaudit):
     sizes = ("--n-users", 800, "--n-items", 80, "--rank", 10)
     penalties = ("--alpha-product", 200, "--alpha-factors", 14)

@@ -42,6 +42,7 @@ def covered(changes):
     return held
 
 
+@pytest.mark.slow
 def test_intervals_of_change_hold_over_draws_of_entities():
     changes = [change(seed) for seed in range(120)]
     assert min(covered(changes).values()) >= 0.93

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 import sys
 import threading
@@ -42,10 +43,11 @@ def _host():
 
 
 def blas():
-    """Return the limits of the process; a BLAS on OpenMP, as other tests may have loaded, has one for each thread."""
-    pools = (pool for pool in threadpool_info() if pool["user_api"] == "blas")
+    """Return the numbers of threads of the BLAS of NumPy and of SciPy; other tests may have loaded more."""
     return {
-        pool["num_threads"] for pool in pools if pool.get("threading_layer") != "openmp"
+        pool["num_threads"]
+        for pool in threadpool_info()
+        if pool["user_api"] == "blas" and re.search("numpy|scipy", pool["filepath"])
     }
 
 

@@ -134,6 +134,7 @@ CALLS = {
     ea.cosine_range: {"model": MODEL, "group": GROUP, "pairs": [[0, 1]]},
     RANGE.contains: {"cosines": [0.5]},
     RANGE.witness: {"pair": 0, "end": "lower"},
+    RANGE.cosine_under: {"gauge": GAUGE, "pair": 0},
     ea.drift: {"before": MODEL, "after": MODEL, "condition_number": 1.0},
     ea.evaluate_similarities: {"model": MODEL, "truth": TRUTH, "n_neighbours": 2},
     JUDGED.best: {},

@@ -54,6 +54,7 @@ def test_texts_neither_overlap_nor_leave_the_page(drawings, name, dpi, drawn_tex
         assert width <= 1 or height <= 1, (first, second)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES[:3])
 def test_files_repeat_byte_by_byte(name, makers, saved, tmp_path):
     first, again = saved[name], makers[name]().save(tmp_path)

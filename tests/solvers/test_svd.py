@@ -68,7 +68,13 @@ def test_the_randomized_route_is_near_and_reports_its_residual() -> None:
     assert good < 1e-14 < 1e-4 < poor
 
 
-@pytest.mark.parametrize("solver", EXACT_ROUTES)
+@pytest.mark.parametrize(
+    "solver",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name == "lanczos" else name
+        for name in EXACT_ROUTES
+    ],
+)
 def test_sparse_data_give_the_dense_result_in_float32_and_float64(solver: str) -> None:
     X = sparse_matrix(150, 60, seed=3)
     expected = truncated_svd(X.toarray(), 5, solver="lapack")
