@@ -13,7 +13,7 @@ from unicodedata import category
 
 SECRETS = re.compile(
     r"""(?P<scheme>\b[A-Za-z][A-Za-z0-9+.-]+:/{1,3})(?:[^\s/@'"]*@)?"""
-    r"""(?P<path>[^\s?'"]*)(?:\?[^\s'"]*)?"""
+    r"""(?P<path>[^\s?'"]*)(?:\?[^\s'"]*(?<![.,;:)]))?"""
 )
 """A URL, with its user, password and query between the parts that are shown."""
 UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -66,6 +66,8 @@ def without_secrets(text: str) -> str:
     --------
     >>> without_secrets("https://me:secret@host/x.npy?token=abc cannot be read.")
     'https://host/x.npy cannot be read.'
+    >>> without_secrets("the input is s3://models/x.npy?token=abc; check the URL.")
+    'the input is s3://models/x.npy; check the URL.'
     """
     return SECRETS.sub(r"\g<scheme>\g<path>", text)
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 
 from embaudit.core.inputs import inputs_noted
-from embaudit.errors import InputError, escaped
+from embaudit.errors import InputError, escaped, without_secrets
 
 INTERRUPTED = 128 + 2
 """Exit status of a program that Ctrl-C ended."""
@@ -60,7 +60,8 @@ def _run() -> None:
         sys.exit(2)
     except OSError as error:
         file = error.filename if error.filename is not None else "a file or device"
-        _complain(escaped(f"{file} cannot be used: {error.strerror or error}."))
+        sentence = f"{file} cannot be used: {error.strerror or error}."
+        _complain(escaped(without_secrets(sentence)))
         sys.exit(2)
     except MemoryError as error:
         _complain(f"there is not enough memory: {error or 'none left'}.")

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from typer import Argument, Option
 
 from embaudit.cli.app import Number, Text, app
-from embaudit.cli.terminal import Output, Workers
+from embaudit.cli.terminal import Output, Workers, shown_name
 
 
 @app.command()
@@ -53,9 +53,9 @@ def blocks(
     with output.promised([x, y]) as write:
         with workers.at_work(quiet=output.quiet):
             result = block_cosines(x, y, cut, missing=missing)
-        write(
-            result, f"{x.name} and {y.name}", Origin(((x.name, None), (y.name, None)))
-        )
+        names = shown_name(x), shown_name(y)
+        origin = Origin(tuple((name, None) for name in names))
+        write(result, " and ".join(names), origin)
     output.show(result)
     if threshold is not None:
         output.console.print(

@@ -10,7 +10,7 @@ import typer
 
 from embaudit.cli.app import Count, Model, Rng, app
 from embaudit.cli.reading import Given, Titles
-from embaudit.cli.terminal import Output, Workers, values_in
+from embaudit.cli.terminal import Output, Workers, shown_name, values_in
 
 if TYPE_CHECKING:
     from embaudit.comparison import Comparison
@@ -87,10 +87,9 @@ def compare(
         result.below(
             limits
         )  # a limit of no number is refused before anything is written
-        origin = Origin(
-            ((before.name, first.intake), (after.name, other.intake)), seed=rng
-        )
-        write(result, f"{before.name} and {after.name}", origin)
+        names = shown_name(before), shown_name(after)
+        intakes = (names[0], first.intake), (names[1], other.intake)
+        write(result, " and ".join(names), Origin(intakes, seed=rng))
     output.show(result)
     stops: list[str] = []
     if limits:

@@ -9,7 +9,7 @@ from typer import Option
 
 from embaudit.cli.app import Count, File, Model, More, Rng, Text, Texts, app
 from embaudit.cli.reading import Given, Titles
-from embaudit.cli.terminal import Output, Workers
+from embaudit.cli.terminal import Output, Workers, shown_name
 from embaudit.core.words import listed
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def evaluate(
     workers: Workers,
 ) -> None:
     """Score similarities by what is known: do neighbours share a label, or were they consumed together?"""
-    from embaudit.errors import InputError, must_be
+    from embaudit.errors import InputError, must_be, without_secrets
     from embaudit.evaluation import evaluate_similarities, last_together
     from embaudit.io import join_texts
     from embaudit.io.tables.columns import open_table
@@ -114,13 +114,16 @@ def evaluate(
                 labels = last_together(
                     table, model.right_side, time=time or column or None
                 )
-                judged = f"judged by {labels.source} in {table}; leave these out of training."
+                shown = without_secrets(str(table))
+                judged = f"judged by {labels.source} in {shown}; leave these out of training."
             result = evaluate_similarities(
                 model, labels, n_neighbours=n_neighbours, rng=rng
             )
-        files = listed([path.name, *map(str, more or ())], 1)
-        title = f"which similarity serves {', '.join(truth or [str(table)])} best in {files}"
-        write(result, title, Origin(((path.name, source.intake),), (judged,), rng))
+        name = shown_name(path)
+        files = listed([name, *(without_secrets(str(one)) for one in more or ())], 1)
+        known = ", ".join(truth or [without_secrets(str(table))])
+        title = f"which similarity serves {known} best in {files}"
+        write(result, title, Origin(((name, source.intake),), (judged,), rng))
     output.console.print(judged, markup=False)
     output.show(result)
 

@@ -13,7 +13,7 @@ from typer import Option
 
 from embaudit.cli.app import File, Partial, Text, Texts
 from embaudit.cli.commands import Group
-from embaudit.cli.terminal import values_in
+from embaudit.cli.terminal import shown_name, values_in
 from embaudit.core.progress import announced
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def read_for_audit(
 
     Label rows of length 1 have none. A table that names parts of the rows (`by`) can do without titles.
     """
-    source = announced(f"reading {path.name}")(reading.read)(path, more)
+    source = announced(f"reading {shown_name(path)}")(reading.read)(path, more)
     say_norm(source, quiet=quiet or normalised)
     if by is not None and not titles.are_given:
         return source

@@ -9,7 +9,7 @@ import typer
 
 from embaudit.cli.app import Rng, app
 from embaudit.cli.settings import FailOn
-from embaudit.cli.terminal import Output, progress_bars
+from embaudit.cli.terminal import Output, progress_bars, shown_name
 from embaudit.core.words import counted
 
 
@@ -63,11 +63,8 @@ def simpson(
                 n_permutations=n_permutations,
                 rng=rng,
             )
-        write(
-            result,
-            f"{y} on {x} in {table.name}",
-            Origin(((table.name, None),), seed=rng),
-        )
+        name = shown_name(table)
+        write(result, f"{y} on {x} in {name}", Origin(((name, None),), seed=rng))
     output.show(result)
     # A finding that chance explains is a tip, and any other an issue.
     stops = {

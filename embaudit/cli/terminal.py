@@ -15,7 +15,7 @@ from typer import Option
 from embaudit.cli.app import File, Force, Jobs, Quiet, Text
 from embaudit.cli.commands import Group
 from embaudit.core.progress import reporting
-from embaudit.errors import InputError, escaped, must_be
+from embaudit.errors import InputError, escaped, must_be, without_secrets
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -72,6 +72,17 @@ def _seen(printed: Any) -> Any:
         if isinstance(printed, str)
         else Text(lines)
     )
+
+
+def shown_name(path: Path) -> str:
+    """Return the name of a file for screens and titles, without the query of a URL.
+
+    Examples
+    --------
+    >>> shown_name(Path("models/v.npy")), shown_name(Path("s3://models/v.npy?token=abc"))
+    ('v.npy', 'v.npy')
+    """
+    return Path(without_secrets(str(path))).name
 
 
 def progress_bars(*, quiet: bool) -> AbstractContextManager[None]:

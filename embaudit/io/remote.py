@@ -135,13 +135,15 @@ def naming(path: str) -> Iterator[None]:
 
 
 def with_urls(text: str) -> str:
-    """Write URLs in the place of the copies that a text names.
+    """Write URLs, without their secrets, in the place of the copies that a text names.
 
     Examples
     --------
     >>> with_urls("v.npy must be whole.")
     'v.npy must be whole.'
+    >>> with_urls("s3://me:secret@models/v.npy as items")
+    's3://models/v.npy as items'
     """
     for url, (_, copy) in _copies.items():
-        text = text.replace(str(copy), without_secrets(url))
-    return text
+        text = text.replace(str(copy), url)
+    return without_secrets(text)

@@ -19,6 +19,7 @@ from embaudit.io.codecs.delimited import BY_SUFFIX, as_ids, plain_name
 from embaudit.io.codecs.npy import Npy
 from embaudit.io.files import existing_file, plain_suffix
 from embaudit.io.json_text import parsed
+from embaudit.io.remote import URL
 from embaudit.io.tables.columns import (
     TableFile,
     numbers,
@@ -53,10 +54,16 @@ def split_column(text: str) -> tuple[Path, str | None]:
     ('movieId', None)
     >>> split_column("s3://models/movies.csv")[1], split_column("s3://models/movies.csv:movieId")[1]
     (None, 'movieId')
+    >>> split_column("https://me:secret@host/movies.csv?at=12:30")[1] is None
+    True
     """
     path, colon, column = text.rpartition(":")
-    # The colon of a URL is followed by slashes.
-    named = colon and not column.startswith("/") and not Path(text).exists()
+    if URL.fullmatch(text):
+        # Colons stand behind the scheme, the user and in the query of a URL, too.
+        named = colon and "/" not in column and "?" not in path
+    else:
+        # The colon of a drive is followed by a slash.
+        named = colon and not column.startswith("/") and not Path(text).exists()
     return (Path(path), column) if named else (Path(text), None)
 
 
