@@ -155,9 +155,10 @@ class BlockTable:
     def shared(self, part: Indices) -> float:
         """Estimate the share of the variance of a part that its blocks have in common.
 
-        It is the mean of tr(S_b S_c) over different blocks, divided by the mean of tr(S_b²), where each moment has
-        trace 1. The latter is computed from the two halves of b, because the square of a moment of few rows is too
-        large on average. The share is 1 if all blocks have one covariance, and 1/k for k topics in separate subspaces.
+        It is the mean of tr(S_b S_c) − 1/d over different blocks, divided by the mean of tr(S_b²) − 1/d, where each
+        moment has trace 1, and 1/d is what blocks of unrelated systems have in common on average. The mean of tr(S_b²)
+        is computed from the two halves of b, because the square of a moment of few rows is too large on average. The
+        share is 1 if all blocks have one covariance, and near 1/k for k topics in unrelated subspaces.
         """
         centred = self.kinds[0]
         traces = centred.traces
@@ -169,7 +170,8 @@ class BlockTable:
         products = blocks.products / np.outer(blocks.traces, blocks.traces)
         n_blocks = len(part)
         between = (products.sum() - np.trace(products)) / (n_blocks * (n_blocks - 1))
-        return float(between / np.mean(own))
+        chance = 1 / centred.n_columns
+        return float((between - chance) / (np.mean(own) - chance))
 
 
 def _halves(blocks: Indices) -> Indices:
