@@ -24,6 +24,9 @@ ONE, TWO = np.float32([1.5, -2.0]).tobytes(), np.float32([0.25, 4.0]).tobytes()
         # GloVe has no such line.
         ("v.txt", "a 1 2\nb 3 4.5\n", ["a", "b"], [[1, 2], [3, 4.5]]),
         ("v.txt.gz", gz("a 1 2\nb 3 4.5\n"), ["a", "b"], [[1, 2], [3, 4.5]]),
+        # Joining lines leaves no line end behind the last one.
+        ("v.txt", "a 1.25 2.50\nb 3.00 4.75", ["a", "b"], [[1.25, 2.5], [3, 4.75]]),
+        ("v.vec", "2 2\na 1 2\nb 3 4.5", ["a", "b"], [[1, 2], [3, 4.5]]),
         # A token may hold a space, as in GloVe of Common Crawl.
         ("v.vec", "2 2\na 1 2\nb c 3 4.5\n", ["a", "b c"], [[1, 2], [3, 4.5]]),
         # A token may be a number; without a header the first line is a vector.
@@ -64,6 +67,9 @@ def test_a_token_that_is_not_utf8_keeps_its_bytes_as_escapes(tmp_path: Path) -> 
         ("v.vec", "2 0\na\nb\n", "a count and a dimension above 0; got 2 0"),
         ("v.vec", "a 1 2\nb 1\n", "got 'b 1\\n' as line 2 of the vectors"),
         ("v.vec", "a 1 2\nb 1 x\n", "a token and 2 numbers; got 'b 1 x\\n'"),
+        # The last number may have lost its decimals.
+        ("v.txt", "a 1.25 2.50\nb 3.00 4.7", "got a last line without an end"),
+        ("v.txt", "a 1.25 2.50\nb 3.00 4", "got a last line without an end"),
         ("v.vec", "a_b 1 2\nb 1 3_1\n", "got 'b 1 3_1\\n'"),
         ("v.vec", "a 1 2\na 1 2\n", "item ids must be unique; got a 2 times"),
         ("v.vec", "a 1 2\nb 1 nan\n", "finite; got nan at row 1, column 1"),

@@ -144,7 +144,7 @@ def _of_text(
                 ) from None
             tokens.append(fields[0])
         parts.append(vectors)
-        if not block[-1].endswith(b"\n"):
+        if not block[-1].endswith(b"\n") and _may_be_cut(block[-1], size):
             remedy = "fetch it again, or end that line if it is whole"
             raise must_be(
                 f"{path}", "whole lines", "a last line without an end", remedy
@@ -154,6 +154,17 @@ def _of_text(
     if count not in (None, len(tokens)):
         raise _other_count(path, count, f"{len(tokens)}")
     return tokens, np.concatenate(parts)
+
+
+def _may_be_cut(line: bytes, size: int) -> bool:
+    r"""Return True if the last number of a line has fewer decimals than all others.
+
+    A last line without a line end is usual, for example after `"\n".join`. A file that
+    was cut off within its last number looks the same, except that this number is shorter.
+    """
+    numbers = line.rsplit(b" ", size)[1:]
+    decimals = [len(number.partition(b".")[2]) for number in numbers]
+    return size > 1 and decimals[-1] < min(decimals[:-1])
 
 
 def _other_count(path: Path, count: int | None, got: str) -> InputError:
