@@ -341,11 +341,31 @@ def as_texts(texts: Sequence[str], name: str) -> NDArray[np.str_]:
             f"one of {longest:,} letters among {len(texts):,}",
             "cut it",
         )
-    # NumPy drops zeros at the end of a text, which would make one of two.
-    return np.array(
-        [f"{text[:-1]}\\x00" if text.endswith("\0") else text for text in texts],
-        dtype=np.str_,
-    )
+    # NumPy drops zeros at the end of a text, and Arrow cuts an array of texts at any
+    # zero, which would make one of two.
+    return np.array([text.replace("\0", "\\x00") for text in texts], dtype=np.str_)
+
+
+def with_seen_zeros(labels: Any) -> Any:
+    r"""Write zeros in the texts of a list or of an array of objects as escapes.
+
+    NumPy drops zeros at the end of a text, which would make one label of two.
+
+    Examples
+    --------
+    >>> with_seen_zeros(["a\0", "a", 7])
+    ['a\\x00', 'a', 7]
+    """
+    is_array = isinstance(labels, np.ndarray) and labels.dtype == object
+    if not is_array and not isinstance(labels, (list, tuple)):
+        return labels
+    if not any(isinstance(label, str) and "\0" in label for label in labels):
+        return labels
+    escaped = [
+        label.replace("\0", "\\x00") if isinstance(label, str) else label
+        for label in labels
+    ]
+    return np.array(escaped, dtype=object) if is_array else escaped
 
 
 def require_each(labels: Any, name: str) -> None:

@@ -22,6 +22,7 @@ from embaudit.core.checked import (
     frozen,
     require_each,
     storage_of,
+    with_seen_zeros,
 )
 from embaudit.errors import escaped, must_be
 from embaudit.linalg.moments import Moments, moments, outlined
@@ -45,7 +46,7 @@ def _as_labels(
 ) -> NDArray[Any]:
     """Check labels, one a row, and return them as an array of text or numbers."""
     try:
-        values = np.array(labels)
+        values = np.array(with_seen_zeros(labels))
     except ValueError as error:
         raise must_be(
             name, f"a list of {length}, one a row", "entries that are lists themselves"
@@ -90,7 +91,7 @@ def as_titles(roles: Any) -> tuple[str, str]:
 
 
 def _encodable(texts: NDArray[Any]) -> NDArray[Any]:
-    """Keep halves of letters, which no file and no terminal takes, as escapes."""
+    """Keep halves of letters and zeros, which no file and no terminal takes, as escapes."""
     if texts.dtype.kind == "U":
         # An array of text is one of code points, four bytes each; the surrogates lie between 0xD800 and 0xDFFF.
         codes = np.ascontiguousarray(texts).view(
@@ -103,6 +104,11 @@ def _encodable(texts: NDArray[Any]) -> NDArray[Any]:
                     for name in texts.tolist()
                 ]
             )
+        # Zeros at the end of a text fill the room of the longest. Arrow and C cut texts
+        # at any other zero.
+        codes = codes.reshape(len(texts), -1)
+        if ((codes[:, :-1] == 0) & (codes[:, 1:] != 0)).any():
+            return np.array([name.replace("\0", "\\x00") for name in texts.tolist()])
     return texts
 
 

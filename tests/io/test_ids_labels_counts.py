@@ -198,3 +198,18 @@ def test_counts_that_do_not_fit_the_rows_are_refused(
 ) -> None:
     path = write_all(tmp_path, {name: content})
     assert part in refusal(from_object, model, right_counts=path)
+
+
+@pytest.mark.parametrize("name", ["m.npz", "m.parquet", "m.txt"])
+def test_an_id_with_a_zero_byte_stays_apart_from_others(
+    tmp_path: Path, name: str
+) -> None:
+    """NumPy and Arrow cut texts at zero bytes: all three ids would become "a"."""
+    path = tmp_path / name
+    rows = np.array([[1.0, 0.25], [0.5, 1.5], [2.0, 0.75]])
+    model = ea.FactorModel(left=None, right=rows, right_ids=["a", "a\0", "a\0b"])
+    ea.save(model, path)
+    ids = ["a", "a\\x00", "a\\x00b"]
+    assert model.right_ids.tolist() == ids
+    assert ea.load(path).right_ids.tolist() == ids
+    assert ea.load(path, ids=["a", "a\0", "a\0b"]).right_ids.tolist() == ids

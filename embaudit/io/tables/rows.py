@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.core.checked import as_count, as_texts, require_each
+from embaudit.core.checked import as_count, as_texts, require_each, with_seen_zeros
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.arrays import UNNAMED
 from embaudit.io.codecs.arrow import SUFFIXES
@@ -96,7 +96,7 @@ def read_ids(source: Any, n_rows: int, *, what: str = "item") -> NDArray[Any]:
     """
     as_count(n_rows, "n_rows")
     if not isinstance(source, (str, os.PathLike)):
-        return np.asarray(source)
+        return np.asarray(with_seen_zeros(source))
     path, column = split_column(os.fspath(source))
     where = existing_file(path)
     if column is None and where.suffix.lower() == ".npy":
@@ -156,7 +156,7 @@ def read_labels(path: Any, n_rows: int, *, what: str = "label") -> NDArray[np.st
     """
     as_count(n_rows, "n_rows")
     if not isinstance(path, (str, os.PathLike)):
-        names = np.asarray(path)
+        names = np.asarray(with_seen_zeros(path))
         if names.shape != (n_rows,):
             raise must_be(
                 "labels",
