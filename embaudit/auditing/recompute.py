@@ -23,7 +23,7 @@ from embaudit.core.words import counted, nearest_to
 from embaudit.errors import escaped, must_be
 from embaudit.io import as_reading, source_of
 from embaudit.io.files import AnyPath, existing_file
-from embaudit.io.json_text import parsed_finite
+from embaudit.io.json_text import parsed_once
 from embaudit.io.tables.parts import Parts
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
@@ -132,7 +132,7 @@ def recorded(audited: Mapping[str, Any] | AnyPath) -> Mapping[str, Any]:
                 f"{name}, which is larger",
             )
         try:
-            record = parsed_finite(path.read_bytes())
+            record = parsed_once(path.read_bytes())
         except ValueError as error:
             got = f"{name}: {error}" if path.suffix == ".json" else name
             raise must_be("the audit", "JSON", got, REMEDY) from error

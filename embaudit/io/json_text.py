@@ -8,18 +8,39 @@ from pathlib import Path
 from typing import Any
 
 
-def parsed(text: str | bytes, **hooks: Any) -> Any:
-    """Parse JSON, with hooks as `json.loads` has them; brackets nested beyond sense are a ValueError, too.
+def parsed(text: str | bytes, *, infinite: bool = False, **hooks: Any) -> Any:
+    """Parse JSON, with hooks as `json.loads` has them.
+
+    Parameters
+    ----------
+    text : str or bytes
+        The whole text.
+    infinite : bool
+        Accept NaN, Infinity and numbers beyond float64. Configurations of networks hold
+        them; the caller has to check the numbers that it uses.
+
+    Raises
+    ------
+    ValueError
+        If it is no JSON, is nested too deeply, or holds a number that is not finite.
 
     Examples
     --------
     >>> parsed('{"weight": 1}')
     {'weight': 1}
+    >>> parsed("[NaN]", infinite=True)
+    [nan]
+    >>> parsed('{"value": 1e999}')
+    Traceback (most recent call last):
+        ...
+    ValueError: the number 1e999, which is not finite
     >>> parsed("[" * 100_000)
     Traceback (most recent call last):
         ...
     ValueError: nested too deeply
     """
+    if not infinite:
+        hooks = {"parse_constant": _finite, "parse_float": _finite, **hooks}
     try:
         return json.loads(text, **hooks)
     except RecursionError as error:
@@ -27,7 +48,10 @@ def parsed(text: str | bytes, **hooks: Any) -> Any:
 
 
 def parsed_file(path: Path) -> Any:
-    """Parse a file that may lie beside another; None where there is none, it is a pipe or device, or it is damaged.
+    """Parse the configuration of a network that may lie next to another file.
+
+    Return None if there is no such file, it is a pipe or device, or it is damaged.
+    Numbers need not be finite: configurations hold some that are not.
 
     Examples
     --------
@@ -35,7 +59,7 @@ def parsed_file(path: Path) -> Any:
     True
     """
     try:
-        return parsed(path.read_bytes()) if path.is_file() else None
+        return parsed(path.read_bytes(), infinite=True) if path.is_file() else None
     except (OSError, ValueError):
         return None
 
@@ -53,25 +77,11 @@ def parsed_once(text: str | bytes) -> Any:
     return parsed(text, object_pairs_hook=_once)
 
 
-def parsed_finite(text: str | bytes) -> Any:
-    """Parse JSON as `parsed_once` does; a number that is not finite is a ValueError.
-
-    Examples
-    --------
-    >>> parsed_finite('{"value": 1e999}')
-    Traceback (most recent call last):
-        ...
-    ValueError: the number 1e999
-    """
-    return parsed(
-        text, object_pairs_hook=_once, parse_constant=_finite, parse_float=_finite
-    )
-
-
 def _finite(text: str) -> float:
-    if not math.isfinite(float(text)):
-        raise ValueError(f"the number {text}")
-    return float(text)
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {text}, which is not finite")
+    return number
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

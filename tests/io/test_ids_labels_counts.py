@@ -68,6 +68,8 @@ def test_read_ids_takes_a_list() -> None:
         ("i.csv", "code,name\n7,Heat\n3,Ran\n", "got code, name; choose it with id"),
         ("i.csv", "itemId,movieId\n7,8\n3,4\n", "got itemId and movieId"),
         ("i.json", "[1, 2, 3]", "a file of 2 item ids, one a row; got 3"),
+        ("i.json", "[1, NaN]", "the number NaN, which is not finite"),
+        ("i.json", "[1, -1e999]", "the number -1e999, which is not finite"),
         ("i.npy", npy(np.eye(2)), "got shape (2, 2)"),
         ("i.parquet", table({"id": [7.5, 3.0]}), "must be integers or text"),
         ("i.parquet", table({"id": [True, False]}), "integers or text; got bool"),
@@ -105,6 +107,12 @@ def test_the_number_of_rows_is_a_positive_integer(tmp_path: Path, read: Any) -> 
         ("l.json", '{"b": 1, "a": 0}', ["a", "b"]),
         # The configuration of a classifier.
         ("l.json", '{"id2label": {"1": "b", "0": "a"}}', ["a", "b"]),
+        # Settings that name no label may be infinite in a configuration.
+        (
+            "config.json",
+            '{"id2label": {"1": "b", "0": "a"}, "clip": Infinity}',
+            ["a", "b"],
+        ),
     ],
 )
 def test_read_labels_of_each_kind_of_file(
@@ -123,6 +131,10 @@ def test_read_labels_of_each_kind_of_file(
         ("l.json", '{"b": 1, "a": true}', "with a value that is no row"),
         ("l.json", "3", "a JSON list or a map between label and row"),
         ("l.json", "{", "must be valid JSON"),
+        ("l.json", '["a", NaN]', "the number NaN, which is not finite"),
+        ("l.json", '{"a": 0, "b": 1e999}', "the number 1e999, which is not finite"),
+        ("config.json", '["a", Infinity]', "must be valid JSON"),
+        ("config.json", '{"id2label": {"0": "a", "1": NaN}}', "must be valid JSON"),
         ("l.txt", b"\xe9\n", "text in UTF-8"),
     ],
 )

@@ -96,6 +96,21 @@ def test_shards(tmp_path: Path) -> None:
         load(tmp_path)
 
 
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-1e999"])
+def test_only_settings_that_no_score_depends_on_may_be_infinite(
+    tmp_path: Path, number: str
+) -> None:
+    save_file({"lm_head.weight": X}, tmp_path / "model.safetensors")
+    config = tmp_path / "config.json"
+    config.write_text(f'{{"final_logit_softcapping": 30.0, "init_range": {number}}}')
+    assert load(tmp_path).link == Softmax(soft_cap=30.0)
+    for key in ("final_logit_softcapping", "rms_norm_eps", "logit_scale"):
+        for text in (f'"{key}": {number}', f'"text_config": {{"{key}": {number}}}'):
+            config.write_text(f"{{{text}}}")
+            with pytest.raises(InputError, match=f"{key} of config.json must be"):
+                load(tmp_path)
+
+
 @pytest.mark.parametrize("nested", [False, True])
 def test_a_cap_in_the_configuration_caps_the_softmax(
     tmp_path: Path, nested: bool

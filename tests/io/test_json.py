@@ -80,7 +80,11 @@ def test_lines_of_whole_numbers_are_vectors(tmp_path: Path) -> None:
         ("[[1, 2], [3, null]]", "write vectors with json.dump"),
         ("[[1, 2], [3, true]]", "write vectors with json.dump"),
         ('[{"a": 1}, 2]', "write vectors with json.dump"),
-        ("[[1, NaN]]", "must be finite; got nan at row 0, column 1"),
+        ("[[1, NaN]]", "got the number NaN, which is not finite"),
+        ('{"a": [1, 2], "b": [3, -Infinity]}', "got the number -Infinity"),
+        ("[[1, 1e999]]", "got the number 1e999, which is not finite"),
+        # A number that is no part of the vectors has to be JSON, too.
+        ('[{"id": "a", "v": [1], "price": NaN}]', "got the number NaN"),
         ('{"a": [1, 2], "b": [3]}', "vectors of 2 numbers, as the first is; got 1 in"),
         ('[{"id": 1, "v": [1]}, {"id": 2}]',
          "a vector in every row; got none in row 1"),
@@ -99,6 +103,34 @@ def test_json_that_holds_no_vectors_is_refused(
 ) -> None:
     path = write_all(tmp_path, {"v.json": content})
     assert part in refusal(lambda: load(path).right)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[1, NaN]",
+        "[1, 1e999]",
+        '{"id": "b", "vector": [1, NaN]}',
+        '{"id": "b", "vector": [1, -1e999]}',
+        '{"id": "b", "vector": [1, 2], "price": Infinity}',
+        '{"id": "b", "vector": [1, 2], "shop": {"prices": [[1.0], [NaN]]}}',
+    ],
+)
+def test_lines_with_numbers_that_are_not_finite_are_refused(
+    tmp_path: Path, line: str
+) -> None:
+    finite = "[3, 4]" if line.startswith("[") else '{"id": "a", "vector": [3, 4]}'
+    path = write_all(tmp_path, {"v.jsonl": f"{finite}\n{line}\n"})
+    assert "must be JSON of vectors" in refusal(load, path)
+
+
+def test_lines_may_lack_numbers_and_lists(tmp_path: Path) -> None:
+    records = [
+        {"id": "a", "vector": [1, 2.5], "price": None, "tags": []},
+        {"id": "b", "vector": [3, 4.5], "price": 2.5, "tags": [0.5]},
+    ]
+    model = load(write_all(tmp_path, {"v.jsonl": lines(*records)}))
+    assert model.right.tolist() == [[1, 2.5], [3, 4.5]]
 
 
 def test_lines_in_another_encoding_are_refused(tmp_path: Path) -> None:

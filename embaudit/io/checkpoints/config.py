@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -65,13 +66,20 @@ class Config:
     def of(cls, content: dict[str, Any]) -> Config:
         """Take what `config.json` holds.
 
+        Raises
+        ------
+        InputError
+            If a number that scores depend on is not finite.
+
         Examples
         --------
         >>> Config.of({"model_type": "llava", "text_config": {"model_type": "llama"}}).model_type
         'llama'
         """
         parts = [content[key] for key in TEXT if isinstance(content.get(key), dict)]
-        stored = cls({**content, **(parts[0] if parts else {})})
+        values = {**content, **(parts[0] if parts else {})}
+        _require_finite(values)
+        stored = cls(values)
         because = f"the model_type {stored.model_type} of config.json"
         return replace(
             stored,
@@ -159,6 +167,15 @@ class Config:
         """
         stored = (self.values.get(key) for key in EPSILONS)
         return next((x for x in stored if isinstance(x, float) and 0 <= x < 1), USUAL)
+
+
+def _require_finite(values: Mapping[str, Any]) -> None:
+    """Refuse NaN and Infinity in the settings that scores depend on; others may have them."""
+    scales = {each.scale.removeprefix("/") for each in ARCHITECTURES.values()}
+    for key in sorted({"final_logit_softcapping", *EPSILONS, *scales}):
+        value = values.get(key)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise must_be(f"{key} of config.json", "a finite number", value)
 
 
 def config_of(folder: Path) -> Config:

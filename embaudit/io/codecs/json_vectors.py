@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from embaudit.core.deferred import pa
+from embaudit.core.deferred import compute, pa, types
 from embaudit.errors import InputError, must_be, option
 from embaudit.io.codecs.delimited import as_ids
 from embaudit.io.codecs.npy import reason
@@ -40,6 +40,9 @@ def table(path: Path) -> pa.Table:
             )
             # What is no UTF-8 shows only here.
             records.validate(full=True)
+            for column in records.columns:
+                # pyarrow reads NaN and Infinity, which are no JSON.
+                _require_finite(column)
             return records
     except InputError:
         raise
@@ -85,6 +88,21 @@ def _of(content: Any, path: Path, depth: int = 1) -> pa.Table:
         if len(inner) == 1 and depth:
             return _of(inner[0], path, depth - 1)
     raise _other(content, path)
+
+
+def _require_finite(column: pa.ChunkedArray) -> None:
+    """Raise ValueError if a number of a column, or of lists or records in it, is not finite."""
+    kind = column.type
+    if types.is_list(kind):
+        _require_finite(compute.list_flatten(column))
+    elif types.is_struct(kind):
+        for field in range(kind.num_fields):
+            _require_finite(compute.struct_field(column, field))
+    elif (
+        types.is_floating(kind)
+        and not compute.all(compute.is_finite(column), min_count=0).as_py()
+    ):
+        raise ValueError("a number that is not finite")
 
 
 def _is_vector(value: Any) -> bool:

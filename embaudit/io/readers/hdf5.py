@@ -100,7 +100,8 @@ class Hdf5:
             if path.suffix.lower() == ".keras":
                 with zipfile.ZipFile(path) as archive:
                     text = member(archive, CONFIG)
-            self.config = None if text is None else parsed(text)
+            # Keras may write NaN, such as the mask value of a layer; no number is used.
+            self.config = None if text is None else parsed(text, infinite=True)
             """Settings of the layers of Keras; None where nothing says them."""
 
     @contextmanager

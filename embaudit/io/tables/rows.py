@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import os
+from collections.abc import Iterable
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +175,7 @@ def _labels(where: Path, n_rows: int, what: str) -> NDArray[np.str_]:
     try:
         text = where.read_text(encoding="utf-8-sig")
         labels = (
-            _from_json(parsed(text), n_rows)
+            _from_json(parsed(text, infinite=where.name == "config.json"), n_rows)
             if where.suffix.lower() == ".json"
             else _from_text(text, n_rows)
         )
@@ -233,9 +235,16 @@ def _rows_as_written(text: str) -> list[list[str]]:
     )
 
 
+def _require_finite(labels: Iterable[Any]) -> None:
+    """Raise ValueError if a label is NaN or infinite."""
+    if any(isinstance(label, float) and not isfinite(label) for label in labels):
+        raise ValueError("a label is a number that is not finite")
+
+
 def _from_json(content: Any, n_rows: int) -> list[str]:
     """Return the labels of a list or a map, in the order of the rows."""
     if isinstance(content, list):
+        _require_finite(content)
         require_each(content, "the labels")
         return [str(label) for label in content]
     if isinstance(content, dict) and isinstance(content.get("id2label"), dict):
@@ -246,6 +255,7 @@ def _from_json(content: Any, n_rows: int) -> list[str]:
             "a JSON list or a map between label and row",
             type(content).__name__,
         )
+    _require_finite(content.values())
     # Tokenizers map label to row, configurations row to label; the type of the values tells them apart.
     is_vocabulary = all(
         isinstance(value, int) and not isinstance(value, bool)

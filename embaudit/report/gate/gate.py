@@ -15,7 +15,7 @@ from embaudit.auditing.texts import CODES
 from embaudit.core.words import counted, nearest_to
 from embaudit.errors import must_be
 from embaudit.io.files import AnyPath, existing_file
-from embaudit.io.json_text import parsed_finite
+from embaudit.io.json_text import parsed_once
 from embaudit.model import Equivalence, FactorModel
 
 WORSE = 1.1
@@ -97,7 +97,7 @@ class Baseline:
             {},
         )
         try:
-            record = parsed_finite(where.read_bytes())
+            record = parsed_once(where.read_bytes())
             # Whether predictions moved is asked of each model anew: a baseline may have been audited beside another.
             for each in (
                 finding for finding in record["findings"] if finding["code"] != MOVED
