@@ -356,7 +356,9 @@ def with_seen_zeros(labels: Any) -> Any:
     >>> with_seen_zeros(["a\0", "a", 7])
     ['a\\x00', 'a', 7]
     """
-    is_array = isinstance(labels, np.ndarray) and labels.dtype == object
+    is_array = (
+        isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype == object
+    )
     if not is_array and not isinstance(labels, (list, tuple)):
         return labels
     if not any(isinstance(label, str) and "\0" in label for label in labels):
