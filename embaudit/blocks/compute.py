@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from embaudit.blocks.cosines import BlockCosines, BlockNames
 from embaudit.blocks.sources import as_source, file_of, is_single
 from embaudit.blocks.sums import BlockSums, SharedTensor, concatenate
-from embaudit.core.checked import is_integer, require_one_of
+from embaudit.core.checked import LARGEST, is_integer, require_one_of
 from embaudit.core.parallel import parallel_map, require_state
 from embaudit.core.progress import track
 from embaudit.core.words import counted, listed
@@ -159,6 +159,25 @@ def _sums(tensors: dict[str, SharedTensor]) -> dict[str, BlockSums]:
     )
 
 
+def _require_norms(result: BlockCosines) -> None:
+    """Raise InputError unless both norms are above 0 and fit into float64."""
+    for side, squares in zip("xy", result.sums.products[:2], strict=True):
+        if not squares.any():
+            raise must_be(
+                side, "nonzero somewhere", "zeros only", "a zero vector has no cosine"
+            )
+    for side in "xy":
+        try:
+            getattr(result, f"{side}_norm")
+        except OverflowError as error:
+            raise must_be(
+                f"the norm of {side}",
+                f"at most {LARGEST:.2g}",
+                "more, which float64 cannot hold",
+                f"divide {side} by a constant, which changes no cosine",
+            ) from error
+
+
 def block_cosines(
     x: Any, y: Any, blocks: Any = None, *, missing: Literal["error", "skip"] = "error"
 ) -> BlockCosines:
@@ -277,11 +296,7 @@ def block_cosines(
             cut, tuple(tensors), tuple(shapes.values()), tuple(starts)
         )
     result = BlockCosines(concatenate(lined_up), sizes, block_names, tuple(notes))
-    for side, squares in zip("xy", result.sums.products[:2], strict=True):
-        if not squares.any():
-            raise must_be(
-                side, "nonzero somewhere", "zeros only", "a zero vector has no cosine"
-            )
+    _require_norms(result)
     return result
 
 

@@ -109,7 +109,10 @@ def _block_norms(block: Floats) -> Floats:
             out=np.zeros_like(block[extreme]),
             where=largest > 0,
         )
-        norms[extreme] = largest[:, 0] * np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+        lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+        # A norm above the largest float64 is infinite; callers refuse such rows.
+        with np.errstate(over="ignore"):
+            norms[extreme] = largest[:, 0] * lengths
     return norms
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from embaudit.core.words import counted
 from embaudit.errors import must_be
 from embaudit.model.factor_model import FactorModel
 
 SIZES = {"float32": (1e-12, 1e12), "float64": (1e-100, 1e100)}
 """Lengths between which products of two factors and of a gauge neither overflow nor vanish."""
+LARGEST_BIAS = 1e100
+"""Bias up to which squares of biases do not overflow float64."""
 
 
 def require_model(*models: object) -> None:
@@ -36,7 +40,8 @@ def require_ordinary_size(model: FactorModel) -> None:
     Raises
     ------
     InputError
-        If the longest row of a side is neither 0 nor of ordinary length.
+        If the longest row of a side is neither 0 nor of ordinary length, or a bias is
+        above 1e100.
 
     Examples
     --------
@@ -55,6 +60,14 @@ def require_ordinary_size(model: FactorModel) -> None:
                 f"between {low:g} and {high:g} long in {model.side(side).rows.dtype}",
                 f"{largest:.2g}",
                 "multiply them by a constant, which changes no cosine",
+            )
+        bias = model.side(side).bias
+        if bias is not None and np.abs(bias).max() > LARGEST_BIAS:
+            raise must_be(
+                f"the {model.title(side)} bias",
+                f"between {-LARGEST_BIAS:g} and {LARGEST_BIAS:g}",
+                f"{bias[np.abs(bias).argmax()]:.2g}",
+                "repair that entry or drop its row",
             )
 
 

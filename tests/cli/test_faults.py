@@ -342,3 +342,23 @@ def test_a_reader_that_went_away_is_no_finding(arguments, monkeypatch, capfd):
         main()
     assert stopped.value.code == 128 + signal.SIGPIPE
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("audit all.npy --quick", ["1e-100 and 1e+100 long", "got inf"]),
+        ("audit head.npz --kind head --quick", ["label bias", "got 1e+308"]),
+        ("blocks one.npy all.npy", ["the norm of y", "divide y by a constant"]),
+    ],
+)
+def test_entries_near_the_largest_number_are_refused_in_one_sentence(
+    embaudit, tmp_path, monkeypatch, command, words
+):
+    monkeypatch.chdir(tmp_path)
+    draw = np.random.default_rng(0)
+    rows = draw.normal(size=(60, 4))
+    np.save("one.npy", rows)
+    np.save("all.npy", np.where(rows > 0, 1e308, -1e308))
+    np.savez("head.npz", W=rows, b=np.where(np.arange(60) == 2, 1e308, 0.0))
+    refused(embaudit(*command.split()), *words)
