@@ -275,7 +275,6 @@ def audit(
     """Audit a model: can its cosines be read as similarity, why, and what to type next."""
     from embaudit import auditing
     from embaudit.io import source_of
-    from embaudit.io.files import unchanged
     from embaudit.report.document import Origin
     from embaudit.report.terminal import print_audit, print_screen
 
@@ -297,7 +296,7 @@ def audit(
     drawn = (picture.heatmap, lambda audited, *_: picture.drawn(audited, show))
     forges = ((gating.sarif, _forge("sarif")), (gating.junit, _forge("junit")))
     with output.promised(inputs, drawn, *forges, comment=_forge("markdown")) as write:
-        with unchanged([path, *(more or ())]), workers.at_work(quiet=quiet):
+        with workers.at_work(quiet=quiet):
             model = read_for_audit(
                 path,
                 reading.undeclared,

@@ -205,9 +205,15 @@ class Output(Group):
         """Open the files asked for before the work starts, so that what cannot be written is refused at once.
 
         None of them may be an input. Yields what writes a result, by its title and origin.
+
+        Raises
+        ------
+        InputError
+            If an output cannot be written, or an input changed since; then none is written.
         """
         from embaudit.io import distinct_outputs, written_whole
         from embaudit.io.outputs import PACKED
+        from embaudit.io.watched import unchanged
 
         promises: list[Promise] = [
             (self.json, _json),
@@ -243,7 +249,8 @@ class Output(Group):
                         else file.buffer.write(content)
                     )
 
-            yield write
+            with unchanged(inputs):
+                yield write
 
     def show(self, result: Result) -> None:
         """Print a result, or one screen of it."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import TypeAlias, TypeVar
@@ -183,30 +182,6 @@ def as_opened(paths: Sequence[Path], read: Callable[[], T]) -> Callable[[], T]:
         return read()
 
     return read_if_unchanged
-
-
-@contextmanager
-def unchanged(paths: Iterable[Path]) -> Iterator[None]:
-    """Refuse what was computed inside if one of the files was written to meanwhile.
-
-    Mapped files are read until the end, so one half of the numbers could be of another
-    model. Size and time of the last change are compared.
-
-    Raises
-    ------
-    InputError
-        If a file was changed, replaced or removed.
-    """
-    states = {path: file_state(path) for path in paths}
-    yield
-    for path, state in states.items():
-        if file_state(path) != state:
-            raise must_be(
-                f"{path}",
-                "left alone while it is read",
-                "another file since, or none",
-                "run the command again",
-            )
 
 
 def plain_suffix(path: Path) -> str:

@@ -16,9 +16,7 @@ from pyarrow import parquet
 from safetensors.numpy import save_file
 
 import embaudit as ea
-from embaudit.errors import InputError
 from embaudit.io import load
-from embaudit.io.files import unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -192,19 +190,3 @@ def test_a_large_folder_refuses_a_file_that_changed(tmp_path: Path) -> None:
     parquet.write_table(table.slice(0, 1), folder / "part-1.parquet")
     sentence = refusal(lambda: model.right)
     assert "part-1.parquet must be the file that was opened" in sentence
-
-
-@pytest.mark.parametrize(
-    "change",
-    [lambda path: path.write_bytes(b"longer than before"), lambda path: path.unlink()],
-)
-def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, change):
-    path = tmp_path / "v.npy"
-    path.write_bytes(b"before")
-    with unchanged([path]):
-        path.read_bytes()
-    with (
-        pytest.raises(InputError, match="must be left alone while it is read"),
-        unchanged([path]),
-    ):
-        change(path)
