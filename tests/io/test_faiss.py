@@ -57,6 +57,19 @@ def test_vectors_are_those_that_were_added(
     )
 
 
+def test_vectors_without_an_id_of_the_map_are_refused(tmp_path: Path) -> None:
+    index = faiss.IndexIDMap(inverted())
+    index.add_with_ids(X, IDS)
+    # A vector that is replaced in the inner index goes by another number there.
+    inner = faiss.downcast_index(index.index)
+    inner.remove_ids(np.array([5]))
+    inner.add_with_ids(X[5:6], np.array([1_000_000]))
+    path = tmp_path / "i.faiss"
+    faiss.write_index(index, str(path))
+    with pytest.raises(InputError, match="160 ids; got a vector of number 1,000,000"):
+        load(path)
+
+
 @pytest.mark.parametrize(
     ("kind", "name"),
     [

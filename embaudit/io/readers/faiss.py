@@ -103,6 +103,14 @@ def vectors_of(
     order = np.argsort(places, kind="stable")
     vectors, places = codes.view(np.float32)[order], places[order]
     if ids is not None:
+        # Vectors that were added to the inner index have no id in the outer one.
+        if places[0] < 0 or places[-1] >= len(ids):
+            place = places[0] if places[0] < 0 else places[-1]
+            raise must_be(
+                f"{where}",
+                f"a whole FAISS index with {len(ids):,} ids",
+                f"a vector of number {place:,} in its lists",
+            )
         return vectors, ids[places]
     # Without ids FAISS counts; numbers of rows are no ids.
     return vectors, None if np.array_equal(places, np.arange(len(places))) else places
