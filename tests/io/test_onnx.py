@@ -89,6 +89,18 @@ def test_heads(tmp_path: Path, head: str) -> None:
     assert load(scores, kind="head").link == "softmax"
 
 
+@pytest.mark.parametrize("factor", ["alpha", "beta"])
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_a_gemm_is_scaled_by_finite_factors(
+    tmp_path: Path, factor: str, value: float
+) -> None:
+    """Zero weights times an infinite factor would be NaN."""
+    gemm = node("Gemm", "x w b", "s", transB=1, **{factor: value})
+    nodes = [gemm, node("Softmax", "s", "p")]
+    path = written(tmp_path / "m.onnx", nodes, "p", w=0 * W, b=0 * B)
+    assert f"got {factor} of 'w' is {value}" in refusal(load, path)
+
+
 def test_a_head_without_bias(tmp_path: Path) -> None:
     for kind, last, shape in (("Gemm", 1, [None, 4]), ("MatMul", 2, [None, 7, 4])):
         nodes = [

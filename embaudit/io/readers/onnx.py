@@ -170,6 +170,11 @@ def _head(name: str, graph: Any, onnx: Any, axis: int) -> OnnxHead | None:
             and [*node.input[1:]] == stored
             and numbers[stored[0]].ndim == 2
         ):
+            for factor in ("alpha", "beta"):
+                if not np.isfinite(attributes.get(factor, 1.0)):
+                    raise ValueError(
+                        f"{factor} of {stored[0]!r} is {attributes[factor]}"
+                    )
             weight = (
                 numbers[stored[0]] if attributes.get("transB") else numbers[stored[0]].T
             )
