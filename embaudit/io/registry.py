@@ -27,6 +27,17 @@ from embaudit.model.objectives import require_agreement, training
 ALWAYS = ("left_name", "right_name", "ids", "left_ids", "labels", "link", "compared", "objective", "left_counts",
           "right_counts", "inputs", "states", "norm", "norm_kind")  # fmt: skip
 """Options that every format takes."""
+CHECKPOINTS = (
+    ".safetensors",
+    ".gguf",
+    ".onnx",
+    ".h5",
+    ".hdf5",
+    ".keras",
+    ".bin",
+    ".pt",
+)
+"""Suffixes of files that hold parts of a model, such as the table of its tokens."""
 UNNORMALISED = "modules.json, by which the folder does not normalise its vectors"
 """Words for the modules of an encoder without a layer that normalises."""
 ELSEWHERE = {"left_ids": "left_ids", "ids": "right_ids", "labels": "right_names", "inputs": "left", "states": "left",
@@ -276,21 +287,35 @@ def reading_of(
     rows_of_files = contents.rows_of_files()
     if len(rows_of_files) > 1:
         intake = replace(intake, rows_of_files=rows_of_files)
-    # Where neither file nor caller says how one table was trained, the files of an encoder beside it may.
-    told = (model.objective, request.objective, request.link, request.compared)
-    is_open = (
-        model.left_side is None and model.link == "identity" and told == (None,) * 4
-    )
-    encoder = encoder_of(where.parent) if where is not None and is_open else None
-    if encoder is not None and not encoder[0]:
+    encoder = _encoder_of_outputs(where) if model.left_side is None else None
+    declared = (request.objective, request.link, request.compared)
+    is_declared = any(value is not None for value in declared)
+    is_open = model.link == "identity" and model.objective is None and not is_declared
+    if encoder is not None and encoder[0] and is_declared:
+        overridden = Part(
+            f"{encoder[1]} ({encoder[0]}), which your options override", ""
+        )
+        intake = replace(intake, left_over=(*intake.left_over, overridden))
+    elif encoder is not None and is_open and not encoder[0]:
         intake = replace(intake, left_over=(*intake.left_over, Part(UNNORMALISED, "")))
-    elif encoder is not None:
+    elif encoder is not None and is_open:
         model, intake = (
             with_objective(model, encoder[0]),
             intake.beside(Part(encoder[1], "objective")),
         )
     intake = intake.of(model, declared=request.given)
     return Reading(model, intake if norm is None else norm.recorded(intake), norm)
+
+
+def _encoder_of_outputs(where: Path | None) -> tuple[str, str] | None:
+    """Return how the encoder whose folder holds a file was trained, and the file that says so.
+
+    Such files describe the outputs of the encoder. A checkpoint holds its parts, for
+    example the table of its tokens, and nobody compared those with each other.
+    """
+    if where is None or where.suffix.lower() in CHECKPOINTS:
+        return None
+    return encoder_of(where.parent)
 
 
 def _beside(

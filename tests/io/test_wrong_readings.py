@@ -200,6 +200,28 @@ def test_the_folder_is_named_as_the_source(tmp_path, name, content, word, link):
         ea.load(tmp_path)
 
 
+def test_modules_of_an_encoder_say_nothing_of_tensors_of_its_checkpoint(tmp_path):
+    """The table of tokens was compared with nothing, whatever the outputs were."""
+    rows = np.random.default_rng(0).standard_normal((40, 4)).astype(np.float32)
+    path = tmp_path / "model.safetensors"
+    save_file({"embeddings.word_embeddings.weight": rows}, path)
+    (tmp_path / "modules.json").write_text(json.dumps(NORMALIZED), encoding="utf-8")
+    found = ea.audit(path, n_gauges=1, n_pairs=50, n_starts=0)
+    assert found.model.objective is None
+    assert found.answer.word == "CANNOT BE SAID"
+    declared = ea.audit(path, objective="none", n_gauges=1, n_pairs=50, n_starts=0)
+    assert declared.answer.word == "NO"
+
+
+def test_options_override_what_a_folder_says_and_the_report_names_it(tmp_path):
+    np.save(tmp_path / "v.npy", np.random.default_rng(0).standard_normal((40, 4)))
+    (tmp_path / "modules.json").write_text(json.dumps(NORMALIZED), encoding="utf-8")
+    reading = ea.io.read(tmp_path / "v.npy", objective="word2vec")
+    assert reading.model.objective == "word2vec"
+    said = reading.intake.explain()
+    assert "modules.json (sentence-transformers), which your options override" in said
+
+
 @pytest.mark.parametrize("content", [NORMALIZED[:1], [], "{", {"modules": 3}])
 def test_modules_without_a_normalising_layer_say_nothing(tmp_path, content):
     np.save(tmp_path / "v.npy", np.eye(4))
