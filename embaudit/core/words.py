@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 
 from embaudit.errors import escaped
 
@@ -219,10 +219,20 @@ def nearest_to(name: str, names: Iterable[str]) -> str:
     --------
     >>> nearest_to("fail_on", ["ignore", "fail-on"])
     'the nearest one is fail-on'
+    >>> nearest_to("EMB1O1", ["EMB101", "EMB411"])
+    'the nearest one is EMB101'
     """
-    return (
-        f"the nearest one is {get_close_matches(name, list(names), n=1, cutoff=0)[0]}"
-    )
+    close = get_close_matches(name, list(names), n=5, cutoff=0)
+
+    def n_equal_letters(other: str) -> int:
+        return sum(one == two for one, two in zip(name, other, strict=False))
+
+    # Of names that are equally close, the one with most letters in the same places.
+    ratios = [SequenceMatcher(None, name, other).ratio() for other in close]
+    tied = [
+        other for other, ratio in zip(close, ratios, strict=True) if ratio == ratios[0]
+    ]
+    return f"the nearest one is {max(tied, key=n_equal_letters)}"
 
 
 def listed(names: Sequence[str], most: int) -> str:
