@@ -9,8 +9,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import scipy.stats
+from pyarrow import feather, parquet
 from sklearn.datasets import load_iris
 
 from embaudit.errors import InputError
@@ -415,3 +417,18 @@ def found(frame):
     return ea.simpson(
         frame, x="x", y="y", groups=["g"], min_size=3, n_permutations=0
     ).groupings[0]
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".feather"])
+def test_a_file_without_rows_is_refused_even_with_a_column_of_list_views(
+    tmp_path: Path, suffix: str
+) -> None:
+    kinds = {"x": pa.float64(), "y": pa.float64(), "v": pa.list_view(pa.float64())}
+    table = pa.table({name: pa.array([], kind) for name, kind in kinds.items()})
+    path = tmp_path / f"t{suffix}"
+    if suffix == ".parquet":
+        parquet.write_table(table, path)
+    else:
+        feather.write_feather(table, str(path))
+    with pytest.raises(InputError, match="the table must"):
+        simpson(path, x="x", y="y")

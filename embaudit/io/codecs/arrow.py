@@ -165,6 +165,9 @@ class ArrowTable:
 
     def to_pandas(self) -> pd.DataFrame:
         """Read all columns."""
+        if not self.rows:
+            # pyarrow ends the process if it converts list views without rows.
+            return pd.DataFrame(columns=self.schema.names)
         columns = {name: self.column(name) for name in self.schema.names}
         return pa.table(columns, schema=self.schema).to_pandas()  # type: ignore[no-any-return]
 
