@@ -124,14 +124,23 @@ class Workers(Group):
         # A scheduler decides itself how many workers share the work.
         if self.jobs is not None and self.dask is not None:
             raise must_be("--jobs", "left out beside --dask", self.jobs)
-        with ExitStack() as stack:
-            stack.enter_context(progress_bars(quiet=quiet))
-            if self.dask is not None:
-                client = stack.enter_context(_client(self.dask))
-                stack.enter_context(parallel_config(backend="dask", client=client))
-            elif self.jobs is not None:
-                stack.enter_context(parallel_config(n_jobs=self.jobs))
-            yield
+        try:
+            with ExitStack() as stack:
+                stack.enter_context(progress_bars(quiet=quiet))
+                if self.dask is not None:
+                    client = stack.enter_context(_client(self.dask))
+                    stack.enter_context(parallel_config(backend="dask", client=client))
+                elif self.jobs is not None:
+                    stack.enter_context(parallel_config(n_jobs=self.jobs))
+                yield
+        except Exception as error:
+            # Errors of Dask itself, also when its client closes.
+            if not type(error).__module__.startswith("distributed."):
+                raise
+            raise InputError(
+                f"the Dask scheduler at {self.dask} went away ({type(error).__name__}); "
+                "start it, and run the command again."
+            ) from error
 
 
 def _client(address: str) -> Any:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import time
 
 import dask
 import distributed
@@ -83,6 +86,51 @@ def test_an_audit_on_a_cluster_is_that_of_threads(cluster, embaudit, tmp_path):
     assert (tmp_path / "here.json").read_bytes() == (
         tmp_path / "there.json"
     ).read_bytes()
+
+
+SCHEDULER = """
+import time
+from distributed import LocalCluster
+if __name__ == "__main__":
+    cluster = LocalCluster(
+        n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+    )
+    print(cluster.scheduler_address, flush=True)
+    time.sleep(300)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", [4, 8])
+def test_a_scheduler_that_is_killed_ends_an_audit_in_one_sentence(tmp_path, moment):
+    """The command ends with exit code 2, or has ended well before."""
+    (tmp_path / "scheduler.py").write_text(SCHEDULER)
+    rows = np.random.default_rng(0).normal(size=(3000, 40))
+    ea.save(ea.FactorModel(rows[:2000], rows), tmp_path / "m.npz")
+    command = [sys.executable, "-m", "embaudit", "audit", "m.npz", "--dask"]
+    with subprocess.Popen(
+        [sys.executable, "scheduler.py"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as scheduler:
+        assert scheduler.stdout is not None
+        address = scheduler.stdout.readline().strip().removeprefix("tcp://")
+        with subprocess.Popen(
+            [*command, address],
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as run:
+            time.sleep(moment)
+            os.killpg(scheduler.pid, signal.SIGKILL)
+            _, said = run.communicate(timeout=120)
+    assert run.returncode in (0, 2), said
+    assert "Traceback" not in said
+    if run.returncode == 2:
+        assert said.splitlines()[-1].startswith("embaudit: ")
 
 
 @pytest.mark.parametrize(
