@@ -34,7 +34,7 @@ SAMPLE_LINES, LONGEST, SAMPLE_BYTES = 16, 2**22, 2**16
 INTEGER = r"^(-?[1-9][0-9]*|0)$"
 """An id that is a number; 007 and 7 are two identifiers, which integers would merge."""
 NUMBER = re.compile(
-    r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*|\s*[-+]?(nan|inf|infinity)\s*",
+    r"\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*|\s*[-+]?(nan|inf|infinity)\s*",
     re.IGNORECASE,
 )
 

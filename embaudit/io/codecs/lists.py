@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from embaudit.core.deferred import compute, pa, types
 from embaudit.errors import must_be
 
-NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 CUT = r"(?:\s*[,;]\s*|\s+)"
 SEVERAL = re.compile(rf"\s*{NUMBER}(?:{CUT}{NUMBER})+\s*")
 BRACKETED = re.compile(
