@@ -178,11 +178,11 @@ class Npz:
                     for name in archive.namelist()
                     if name.endswith(".npy")
                 ]
-                stored = [
+                stored = {
                     member.filename
                     for member in members
                     if member.compress_type == zipfile.ZIP_STORED
-                ]
+                }
                 self._stored = frozenset(
                     name for name in names if f"{name}.npy" in stored
                 )
