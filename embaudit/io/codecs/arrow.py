@@ -32,6 +32,10 @@ END = bytes.fromhex("ffffffff00000000")
 """Last bytes of a whole stream."""
 ROWS = 4096
 """Rows of Parquet that are read at a time; eight times as many of columns of numbers, each a call of its own."""
+WIDTHS = {"INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 12}
+"""Bytes of a value by its physical type in Parquet; one for any other."""
+FREE = 2**26
+"""So many bytes may come of any file: a table is copied twice before it is a model."""
 UNPACKED = 10
 """Times its size that a file of vectors unpacks to at most; one that is larger than memory is read in batches."""
 
@@ -286,7 +290,8 @@ def _header(path: Path) -> tuple[pa.Schema, int, int]:
             return (
                 schema,
                 metadata.num_rows,
-                sum(group.total_byte_size for group in groups),
+                sum(group.total_byte_size for group in groups)
+                + _size_of_lists(metadata),
             )
         # No header of Arrow counts rows: batches are passed over, with the column that takes least.
         narrowest = min(schema, key=lambda column: _width_of(column.type))
@@ -299,6 +304,19 @@ def _header(path: Path) -> tuple[pa.Schema, int, int]:
         raise
     except READ_ERRORS as error:
         raise damaged(path, error) from error
+
+
+def _size_of_lists(metadata: Any) -> int:
+    """Return the bytes of the values in lists of a Parquet file, which no number of rows tells."""
+    size = 0
+    for leaf in range(metadata.num_columns):
+        column = metadata.schema.column(leaf)
+        if column.max_repetition_level == 0:
+            continue
+        width = WIDTHS.get(column.physical_type, 1)
+        for group in range(metadata.num_row_groups):
+            size += width * metadata.row_group(group).column(leaf).num_values
+    return size
 
 
 def _constants(path: Path) -> dict[str, Any]:
@@ -380,15 +398,16 @@ def damaged(path: Path, error: Exception) -> InputError:
 
 def _plain(schema: pa.Schema) -> pa.Schema:
     """Return a schema without dictionaries, the views of text that polars writes, and what may not be missing."""
-    for i, column in enumerate(schema):
-        kind = (
-            column.type.value_type if types.is_dictionary(column.type) else column.type
-        )
-        schema = schema.set(
-            i,
-            pa.field(column.name, pa.string() if types.is_string_view(kind) else kind),
-        )
-    return schema
+    fields = []
+    for column in schema:
+        kind = column.type
+        if types.is_dictionary(kind):
+            kind = kind.value_type
+        if types.is_string_view(kind):
+            kind = pa.string()
+        fields.append(pa.field(column.name, kind))
+    # All at once: setting one field after the other copies the schema for each.
+    return pa.schema(fields, schema.metadata)
 
 
 def _length_of_texts(column: pa.DictionaryArray) -> int:
@@ -423,14 +442,19 @@ def _width_of(kind: pa.DataType) -> int:
 
 def _require_room(path: Path, files: Sequence[Path], claimed: int) -> None:
     """Refuse files that claim more memory than there is, and more than files of their size can unpack to."""
+    packed = sum(file.stat().st_size for file in files)
     available = available_memory()
-    if claimed > max(available, UNPACKED * sum(file.stat().st_size for file in files)):
+    if claimed > max(available, UNPACKED * packed):
         got = f"{claimed:,} bytes of columns by its metadata"
         raise must_be(
             f"{path}",
             f"a table that fits into the {available:,} bytes of memory available",
             got,
         )
+    try:
+        require_sense(claimed, packed, free=FREE)
+    except ValueError as error:
+        raise damaged(path, error) from error
 
 
 def available_memory() -> int:

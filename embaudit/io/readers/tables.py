@@ -542,7 +542,9 @@ def _of_arrow(
     table: TableFile, stored: ArrowTable, layout: TableLayout
 ) -> dict[str, Source]:
     """Leave columns in the file until they are used."""
-    names = [stored.schema.names[place] for place in layout.vectors]
+    # Arrow makes a new list of all names whenever it is asked for them.
+    all_names = stored.schema.names
+    names = [all_names[place] for place in layout.vectors]
     kinds = [stored.schema.field(name).type for name in names]
     if layout.lists:
         called = table.called(layout.vectors[0])
