@@ -406,6 +406,7 @@ def test_damaged_files_are_refused_in_one_sentence(tmp_path, text, said):
     assert said in str(refused.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [MODEL, HEAD, ea.FactorModel.from_vectors(ITEMS)])
 def test_every_equivalent_model_of_an_audit_is_made_by_its_name(model):
     found = ea.audit(model, show=["3"] if model is HEAD else (), **FEW)

@@ -263,6 +263,7 @@ def test_the_share_of_rows_that_both_models_hold_is_reported_and_gated():
     )
 
 
+@pytest.mark.slow
 def test_of_more_than_50000_rows_a_sample_is_compared_and_all_are_counted():
     whole = random_model(
         n=40, p=68_000, k=3, right_ids=np.arange(68_000), right_counts=np.ones(68_000)

@@ -54,6 +54,7 @@ def elsewhere(cluster):
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("elsewhere")
 def test_blocks_run_in_the_workers_and_their_results_come_in_order():
     x = np.arange(120.0).reshape(40, 3)
@@ -70,6 +71,7 @@ def test_killed_workers_raise_one_clear_error():
         list(parallel_map(lambda _: os.kill(os.getpid(), signal.SIGKILL), range(40)))
 
 
+@pytest.mark.slow
 def test_an_audit_on_a_cluster_is_that_of_threads(cluster, embaudit, tmp_path):
     ea.save(MODEL, "m.npz")
     address, asked = (

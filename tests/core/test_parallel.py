@@ -228,6 +228,7 @@ def rows_on_disk(tmp_path):
     return tmp_path / "x.npy"
 
 
+@pytest.mark.slow
 def test_results_are_identical_with_any_number_of_threads_and_on_loky(rows_on_disk):
     with parallel_config(n_jobs=1):
         alone = digits(rows_on_disk)

@@ -48,6 +48,7 @@ def draws(signal):
     return np.stack(found, axis=1)
 
 
+@pytest.mark.slow
 def test_intervals_hold_if_labels_are_independent_of_vectors():
     values, margins, naive = draws(0.0)
     truth = np.array([1 / 3, 1 / 2, values[:, 2].mean(), 0, 0, 0])
@@ -56,6 +57,7 @@ def test_intervals_hold_if_labels_are_independent_of_vectors():
     assert ((np.abs(values - truth) <= naive).mean(axis=0)[:2] < 0.85).all()
 
 
+@pytest.mark.slow
 def test_intervals_hold_if_labels_depend_on_vectors():
     values, margins, naive = draws(1.0)
     truth = values.mean(axis=0)

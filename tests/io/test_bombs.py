@@ -117,6 +117,7 @@ def test_hdf5_datasets_that_take_no_place_in_the_file(tmp_path, shape, options):
     refused_at_once(lambda path: ea.load(path).right[0, 0], path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2**24, 2**26])
 def test_a_pickle_of_millions_of_operations_is_not_kept_in_memory(tmp_path, size):
     path = tmp_path / "model.pt"

@@ -70,6 +70,7 @@ def test_drawing_leaves_the_global_settings_alone():
     assert dict(mpl.rcParams) == before
 
 
+@pytest.mark.slow
 def test_a_folder_is_made_and_a_file_in_its_place_is_refused(figures, tmp_path):
     paths = figures["simpson"].save(tmp_path / "new" / "folder")
     assert [path.name for path in paths if path.exists()] == [

@@ -189,6 +189,7 @@ def test_error_estimate_bounds_the_error() -> None:
     assert (estimate < 1e3 * error).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 3, 8])
 def test_equal_singular_values_do_not_defeat_the_gram_route(k: int) -> None:
     for seed in range(100):
