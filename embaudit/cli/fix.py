@@ -69,7 +69,7 @@ def fix(
     require_output(out, force=force)
     written: list[Path] = []
     try:
-        with workers.at_work(quiet=quiet), unchanged(inputs):
+        with workers.at_work(quiet=quiet), unchanged(inputs, outputs=[out]):
             source = reading.read(path, more)
             model = titles.on(source.model, quiet=quiet)
             # Other kinds make no use of the norm, so which one it is matters to these alone.

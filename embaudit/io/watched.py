@@ -22,7 +22,9 @@ SUFFIXES = frozenset(suffix for each in FORMATS for suffix in each.suffixes)
 
 
 @contextmanager
-def unchanged(paths: Iterable[AnyPath | None]) -> Iterator[None]:
+def unchanged(
+    paths: Iterable[AnyPath | None], *, outputs: Iterable[Path] = ()
+) -> Iterator[None]:
     """Refuse what is computed inside if one of the files is changed meanwhile.
 
     Mapped files are read until the end, so one half of the numbers could come from
@@ -33,18 +35,24 @@ def unchanged(paths: Iterable[AnyPath | None]) -> Iterator[None]:
     paths : iterable of path or None
         Files, folders or patterns of files. In a folder, the files that embaudit can
         read are watched. Files of other machines are not, because they are copied before.
+    outputs : iterable of Path
+        Files that the block itself writes, maybe into a folder that is watched.
 
     Raises
     ------
     InputError
-        If a file was changed, replaced, added or removed. This also holds if the block
-        raised an exception, because half of a file may look like a damaged one.
+        If a file was changed, replaced or removed. This also holds if the block raised
+        an exception, because half of a file may look like a damaged one. A file that is
+        added to a folder is no input; it may be an output.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder, unchanged([folder]):
-    ...     _ = Path(folder, "v.npy").write_bytes(b"0")
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "v.npy")
+    ...     _ = path.write_bytes(b"0")
+    ...     with unchanged([folder]):
+    ...         _ = path.write_bytes(b"10")
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: ...v.npy must be left alone while it is read; got ...
@@ -57,8 +65,9 @@ def unchanged(paths: Iterable[AnyPath | None]) -> Iterator[None]:
     except Exception as error:
         failure = error
     after = _states(watched)
-    for path in sorted({*before, *after}):
-        if before.get(path) != after.get(path):
+    own = {path.resolve() for path in outputs}
+    for path, state in sorted(before.items()):
+        if state != after.get(path) and path.resolve() not in own:
             raise must_be(
                 f"{path}",
                 "left alone while it is read",

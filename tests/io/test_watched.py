@@ -36,7 +36,6 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "replaced": lambda folder: replace_with_same_size_and_time(folder / "a.npy"),
 }
 IN_FOLDER: dict[str, Callable[[Path], object]] = {
-    "added": lambda folder: (folder / "c.npy").write_bytes(b"new"),
     "configured": lambda folder: (folder / "config.json").write_bytes(b"otherwise"),
 }
 
@@ -94,3 +93,11 @@ def test_damage_by_a_change_is_called_a_change(folder: Path) -> None:
         with pytest.raises(type(failure)) as same:
             fail(failure, b"")
         assert same.value is failure
+
+
+def test_an_output_may_be_written_into_a_folder_that_is_watched(folder: Path) -> None:
+    output = folder / "c.npy"
+    with unchanged([folder]):
+        output.write_bytes(b"added")
+    with unchanged([folder], outputs=[output]):
+        output.write_bytes(b"replaced by the command itself")
