@@ -288,7 +288,7 @@ class Comparison(Result):
 
     @property
     def swapped(self) -> dict[str, int]:
-        """Number of entities, by side, whose vector is that of another entity in the first model; none is left out."""
+        """Number of entities whose vector another entity had in the first model, for the sides that have any."""
         counts = {
             self.title(role): change.n_displaced
             for role, change in self.changes.items()

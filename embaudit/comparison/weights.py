@@ -53,7 +53,7 @@ def row_weights(
 
     Interactions count where the model holds their numbers. Otherwise an item counts by
     the slots that it has in the lists of the ten best items of up to 512 users. All
-    other rows count equally.
+    other rows count equally, and so do items if no user has a list.
 
     Examples
     --------
@@ -68,7 +68,9 @@ def row_weights(
         return RowWeights(np.asarray(counts / np.sum(counts)), "interactions")
     if role == "right" and model.left is not None and model.compared is None:
         slots = _slots(model, rng)
-        return RowWeights(slots / slots.sum(), "slots")
+        # Left rows without direction have no cosines, and so no lists.
+        if slots.any():
+            return RowWeights(slots / slots.sum(), "slots")
     return equal_weights(len(side))
 
 
