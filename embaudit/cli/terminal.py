@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -135,7 +136,7 @@ class Workers(Group):
                 yield
         except Exception as error:
             # Errors of Dask itself, also when its client closes.
-            if not type(error).__module__.startswith("distributed."):
+            if self.dask is None or not _is_of_dask(error):
                 raise
             raise InputError(
                 f"the Dask scheduler at {self.dask} went away ({type(error).__name__}); "
@@ -148,6 +149,10 @@ def _client(address: str) -> Any:
     try:
         from distributed import Client
 
+        # A lost scheduler is one sentence of ours, not the tracebacks that Dask logs.
+        for name in list(logging.root.manager.loggerDict):
+            if name.split(".")[0] in ("distributed", "tornado", "asyncio"):
+                logging.getLogger(name).setLevel(logging.CRITICAL)
         # Five seconds, as a wrong address would keep a command waiting; no default, so that other uses of Dask are
         # left alone.
         return Client(f"tcp://{address}", timeout="5s", set_as_default=False)
@@ -159,6 +164,12 @@ def _client(address: str) -> Any:
         raise must_be(
             "--dask", "HOST:PORT of a Dask scheduler that answers", repr(address)
         ) from error
+
+
+def _is_of_dask(error: Exception) -> bool:
+    """Return True for errors of Dask's own types, and for those of its connections."""
+    is_its_type = type(error).__module__.startswith("distributed.")
+    return is_its_type or (isinstance(error, OSError) and "tcp://" in str(error))
 
 
 # Each takes a while to load, and most runs write none of them.
