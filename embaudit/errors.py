@@ -12,10 +12,16 @@ from shlex import quote, split
 from unicodedata import category
 
 SECRETS = re.compile(
-    r"""(?P<scheme>\b[A-Za-z][A-Za-z0-9+.-]+:/{1,3})(?:[^\s/@'"]*@)?"""
-    r"""(?P<path>[^\s?'"]*)(?:\?[^\s'"]*(?<![.,;:)]))?"""
+    r"""(?P<scheme>\b[A-Za-z][A-Za-z0-9+.-]+:/+)(?P<user>[^\s/'"]*@|[^\s/'":]+:(?!:|\d*/)[^\s'"?#]*@)?"""
+    r"""(?P<path>(?:(?!::)[^\s?#'"])*)(?:[?#][^\s'"]*(?<![.,;:)]))?"""
 )
-"""A URL, with its user, password and query between the parts that are shown."""
+"""A URL, with user, password, query and fragment between the parts that are shown.
+
+Chained URLs such as `zip://v.npy::https://host/v.zip` are matched one by one. A password
+may hold a slash, although it should be written as %2F.
+"""
+BEHIND_SPACES = re.compile(r"""(?<=[^\s'"])[?#][\w.%-]+=[^\s'"]*(?<![.,;:)])""")
+"""The query or fragment of a URL whose path holds spaces."""
 UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Categories of characters that steer a terminal or a page, or cannot be encoded."""
 JOINERS = "\u200c\u200d"
@@ -60,7 +66,9 @@ def escaped(text: str) -> str:
 
 
 def without_secrets(text: str) -> str:
-    """Drop user, password and query of the URLs in a text, since they may be secrets.
+    """Drop user, password, query and fragment of the URLs in a text.
+
+    They may be secrets.
 
     Examples
     --------
@@ -68,8 +76,11 @@ def without_secrets(text: str) -> str:
     'https://host/x.npy cannot be read.'
     >>> without_secrets("the input is s3://models/x.npy?token=abc; check the URL.")
     'the input is s3://models/x.npy; check the URL.'
+    >>> without_secrets("zip://x.npy::https://me:secret@host/x.zip#token=abc")
+    'zip://x.npy::https://host/x.zip'
     """
-    return SECRETS.sub(r"\g<scheme>\g<path>", text)
+    shown = SECRETS.sub(r"\g<scheme>\g<path>", text)
+    return BEHIND_SPACES.sub("", shown) if SECRETS.search(shown) else shown
 
 
 class InputError(ValueError):
@@ -207,5 +218,6 @@ def must_be(name: str, allowed: str, got: object, remedy: str = "") -> InputErro
 
 def _short(got: object) -> str:
     """Cut what fills a screen, and leave out where in memory an object lies."""
-    text = re.sub(r" at 0x[0-9a-f]+", "", str(got))
+    # A password that is cut off before its @ would not be recognised.
+    text = without_secrets(re.sub(r" at 0x[0-9a-f]+", "", str(got)))
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

@@ -99,7 +99,8 @@ def _copy_of(url: str, files: Any, inside: str) -> Path:
     copied, copy = _copies.get(url, ("", Path()))
     if copied == state and copy.exists():
         return copy
-    name = inside.rstrip("/").rpartition("/")[2].partition("?")[0]
+    # Without query and fragment.
+    name = re.split(r"[?#]", inside)[0].rstrip("/").rpartition("/")[2]
     copy = Path(tempfile.mkdtemp(dir=_folder().name), name)
     if paths == [inside]:
         # `get` would take the question mark of a query for a pattern.

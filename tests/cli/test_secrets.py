@@ -1,4 +1,7 @@
-"""User, password and query of a URL are shown by no command, neither in a screen nor in a file nor in a refusal."""
+"""No command shows user, password, query or fragment of a URL.
+
+This holds for screens, files and refusals.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ import fsspec
 import pytest
 
 FOLDER = "/user:s3cret@models"
-QUERY = "?token=t0ken&at=1:t1me"
-SECRETS = ("s3cret", "user:", "t0ken", "t1me")
+QUERY = "?token=t0ken&at=1:t1me#fr4gment/of:p4ge"
+SECRETS = ("s3cret", "user:", "t0ken", "t1me", "fr4gment", "p4ge")
 
 
 def url(name: str) -> str:
@@ -102,7 +105,7 @@ REFUSED = {
 
 @pytest.fixture
 def elsewhere(inputs):
-    """Put the inputs under URLs that hold a user, a password and a query."""
+    """Put the inputs under URLs that hold user, password, query and fragment."""
     files = fsspec.filesystem("memory")
     for name in FILES:
         files.pipe(f"{FOLDER}/{name}{QUERY}", Path(name).read_bytes())
