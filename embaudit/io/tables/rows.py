@@ -61,8 +61,8 @@ def split_column(text: str) -> tuple[Path, str | None]:
     """
     path, colon, column = text.rpartition(":")
     if URL.fullmatch(text):
-        # Colons stand behind the scheme, the user and in the query of a URL, too.
-        named = colon and "/" not in column and "?" not in path
+        # Colons stand behind the scheme, the user and in query and fragment of a URL.
+        named = colon and "/" not in column and not {"?", "#"}.intersection(path)
     else:
         # The colon of a drive is followed by a slash.
         named = colon and not column.startswith("/") and not Path(text).exists()
@@ -257,15 +257,20 @@ def _from_json(content: Any, n_rows: int) -> list[str]:
         )
     _require_finite(content.values())
     # Tokenizers map label to row, configurations row to label; the type of the values tells them apart.
-    is_vocabulary = all(
-        isinstance(value, int) and not isinstance(value, bool)
-        for value in content.values()
-    )
-    pairs = [
-        (row, key) if is_vocabulary else (_row(key), row)
-        for key, row in content.items()
-    ]
-    by_row = {row: str(label) for row, label in pairs}
+    no_row = {key: None for key, value in content.items() if type(value) is not int}
+    labels_as_keys = [key for key in content if not _is_row(key)] if no_row else []
+    if labels_as_keys:
+        # At best, neither the key nor its value is a row.
+        wrong = next(
+            (key for key in labels_as_keys if key in no_row), next(iter(no_row))
+        )
+        got = f"the key {wrong!r} with a value that is no row"
+        raise must_be("the labels", "a map label → row or row → label", got)
+    if no_row:
+        pairs = [(int(key), str(value)) for key, value in content.items()]
+    else:
+        pairs = [(value, key) for key, value in content.items()]
+    by_row = dict(pairs)
     missing = next((row for row in range(n_rows) if row not in by_row), None)
     if missing is not None or len(pairs) != n_rows:
         got = f"none for row {missing}" if len(pairs) == n_rows else len(pairs)
@@ -277,12 +282,13 @@ def _from_json(content: Any, n_rows: int) -> list[str]:
     return [by_row[row] for row in range(n_rows)]
 
 
-def _row(key: str) -> int:
+def _is_row(key: str) -> bool:
+    """Return True if a key of a JSON map is an integer."""
     try:
-        return int(key)
+        int(key)
     except ValueError:
-        got = f"the key {key!r} with a value that is no row"
-        raise must_be("the labels", "a map label → row or row → label", got) from None
+        return False
+    return True
 
 
 def read_counts(source: Any, side: Side) -> Any:
