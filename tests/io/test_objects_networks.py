@@ -282,6 +282,12 @@ def test_a_linear_layer_of_one_output_is_a_head_only_if_asked() -> None:
     assert head.right.tolist() == [[0, 0], [2, 3]]
 
 
+def test_a_linear_layer_of_one_output_is_one_vector_if_vectors_are_asked_for() -> None:
+    vectors = from_object(linear(ROWS[1:2], np.array([5.0])), kind="vectors")
+    assert vectors.right.tolist() == [[2, 3]]
+    assert vectors.right_bias is None
+
+
 @pytest.mark.parametrize("name", ["sparse.Embedding", "sparse.EmbeddingBag"])
 def test_an_embedding_is_vectors_unless_it_is_called_a_head(name: str) -> None:
     layer = layer_of_torch(name, weight=Tensor(ROWS))

@@ -107,9 +107,12 @@ def linear(layer: Any, request: Request) -> LiveModel:
         if is_dense
         else TAKEN
     )
-    head = softmax_head(
-        weights, _values(getattr(layer, "bias", None)), link=LINKS[activation]
-    )
+    bias, link = _values(getattr(layer, "bias", None)), LINKS[activation]
+    if request.kind == "vectors":
+        # A row of zeros for a second label is no vector of the layer.
+        head = FactorModel.from_softmax(weights, bias, link=link)
+    else:
+        head = softmax_head(weights, bias, link=link)
     return LiveModel.of(head, places)
 
 
