@@ -62,6 +62,10 @@ def test_a_token_that_is_not_utf8_keeps_its_bytes_as_escapes(tmp_path: Path) -> 
     ("name", "content", "part"),
     [
         ("v.vec", "2 2\na 1 2\n", "2 vectors, as its header says; got 1"),
+        ("v.vec", f"{10**12} 4\na 1 2 3 4\n", f"{10**12} vectors, as its header says"),
+        ("v.vec", f"{10**12} 4\na 1 2 3 4\n", "got 1;"),
+        ("v.vec", f"2 {10**12}\na 1 2 3 4\n", "2 vectors, as its header says; got 0"),
+        ("v.bin", f"{10**12} 2\na ".encode() + ONE, "as its header says; got 1;"),
         ("v.vec", "1 2\na 1 2\nb 1 2\n", "1 vectors, as its header says; got more"),
         ("v.vec", "0 2\n", "a count and a dimension above 0; got 0 2"),
         ("v.vec", "2 0\na\nb\n", "a count and a dimension above 0; got 2 0"),

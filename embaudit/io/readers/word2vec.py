@@ -25,7 +25,7 @@ from embaudit.io.saving import Draft
 from embaudit.io.unpacked import open_bytes
 
 FASTTEXT = (793712314).to_bytes(4, "little")
-HEADER = re.compile(rb"(\d{1,12}) (\d{1,7})\s*")
+HEADER = re.compile(rb"(\d{1,18}) (\d{1,18})\s*")
 NUMBERS = re.compile(rb"[-+0-9.eE]+|[-+]?(?:nan|inf)", re.IGNORECASE)
 CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
 IN_TEXT, IN_BINARY = re.compile(r"[ \n\r]"), re.compile(r"[\s\x00-\x1f\x7f]")
@@ -182,10 +182,9 @@ def _of_binary(
     """Cut bytes into tokens, each up to a space, and vectors in float32, and check their number."""
     tokens: list[bytes] = []
     width, position = 4 * size, 0
-    # A header may claim more vectors than follow: there is room for one more than can.
-    vectors = np.empty(
-        (min(count, len(data) // (width + 1) + 1), size), dtype=np.float32
-    )
+    # A header may claim more vectors than follow, so memory is taken for those that fit.
+    n_fitting = min(count, len(data) // (width + 1))
+    vectors = np.empty((n_fitting, size), dtype=np.float32)
     for vector in vectors:
         end = data.find(b" ", position)
         if end < 0 or len(data) < end + 1 + width:
@@ -194,6 +193,8 @@ def _of_binary(
         tokens.append(data[position:end].lstrip(b"\n"))
         vector[:] = np.frombuffer(data, "<f4", size, end + 1)
         position = end + 1 + width
+    if n_fitting < count:
+        raise _other_count(path, count, f"{n_fitting}")
     _require_aligned(tokens, vectors, path)
     if data[position : position + 2**20].strip(b"\n"):
         remedy = "fetch it again; a token that holds a space also shifts what follows, so save such vectors as text"
