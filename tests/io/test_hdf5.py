@@ -79,6 +79,14 @@ def test_damage_and_other_files(tmp_path: Path) -> None:
     refused(tmp_path / "virtual.h5")
 
 
+def test_a_dataset_without_a_shape_is_passed_over(tmp_path: Path) -> None:
+    """AnnData writes None so."""
+    path = written(tmp_path / "m.h5", W=Q, uns__base=h5py.Empty("f8"))
+    np.testing.assert_array_equal(load(path).right, Q)
+    only = written(tmp_path / "only.h5", W=h5py.Empty("f8"))
+    assert "must be one recognised table, pair or head; got no matrix" in refused(only)
+
+
 # AnnData
 
 

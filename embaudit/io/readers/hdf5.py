@@ -62,6 +62,8 @@ class Hdf5:
         self.index: dict[str, str] = {}
         """By group of AnnData: the dataset of its ids."""
         self._places: dict[str, str] = {}
+        self._sizes: dict[str, tuple[int, int]] = {}
+        """By name: the bytes that a dataset takes in memory and in the file."""
         with self._opened() as file:
             datasets: list[tuple[str, Any]] = []
             # Links are not followed: a file must not lead to other files of the reader.
@@ -78,7 +80,8 @@ class Hdf5:
                         "a dataset in others",
                         "copy it there",
                     )
-                if place.split("/")[0] in OPTIMIZERS:
+                # AnnData writes None as a dataset without a shape.
+                if place.split("/")[0] in OPTIMIZERS or dataset.shape is None:
                     continue
                 name = self._called(file, place)
                 name = place if name in self.tensors else name
@@ -87,6 +90,12 @@ class Hdf5:
                     tuple(dataset.shape), "str" if is_text else dataset.dtype.name
                 )
                 self._places[name] = place
+                # A fill value takes no place in the file, and a chunk is unpacked whole.
+                values = max(math.prod(dataset.shape), math.prod(dataset.chunks or ()))
+                self._sizes[name] = (
+                    values * dataset.dtype.itemsize,
+                    dataset.id.get_storage_size(),
+                )
             for group in ("obs", "var"):
                 if group in file and "_index" in file[group].attrs:
                     # The usual name needs no attribute, which HDF5 reads without an end where it is damaged.
@@ -136,14 +145,28 @@ class Hdf5:
             return f"{layer}.{variables[number] if number < len(variables) else number}"
         return place
 
+    def require_sense(self, name: str) -> None:
+        """Refuse a dataset that is many times larger in memory than in the file.
+
+        Raises
+        ------
+        InputError
+            If it is.
+        """
+        try:
+            require_sense(*self._sizes[name])
+        except ValueError as error:
+            raise must_be(
+                f"{name} of {self.path}",
+                "a dataset that is stored in the file",
+                error,
+                "write it again",
+            ) from error
+
     def __getitem__(self, name: str) -> NDArray[Any]:
+        self.require_sense(name)
         with self._opened() as file:
             dataset = file[self._places[name]]
-            # A fill value takes no place in the file, and a chunk is unpacked whole.
-            values = max(math.prod(dataset.shape), math.prod(dataset.chunks or ()))
-            require_sense(
-                values * dataset.dtype.itemsize, dataset.id.get_storage_size()
-            )
             if self.tensors[name].dtype == "str":
                 return np.asarray(
                     dataset.asstr("utf-8", "backslashreplace")[()], dtype=np.str_
@@ -161,8 +184,14 @@ def contents(path: Path, request: Request) -> Contents:
     """
     stored = Hdf5(path)
     if stored.index:
-        return contents_of(stored, _of_anndata(stored, request), path)
-    return of_keras(stored, stored.config, request, path)
+        found = contents_of(stored, _of_anndata(stored, request), path)
+    else:
+        found = of_keras(stored, stored.config, request, path)
+    # Only what is used has to make sense, also if no numbers are read.
+    for source in found.fields.values():
+        if source.name in stored.tensors:
+            stored.require_sense(source.name)
+    return found
 
 
 def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Contents:
