@@ -5,6 +5,7 @@ The customary names stand in `test_customary_names.py`.
 
 from __future__ import annotations
 
+import zipfile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from example_files import npz, refusal, write_all
 
 from embaudit.io import load, read
+from embaudit.io.codecs.npy import Npz
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -277,3 +279,18 @@ def test_a_header_of_python_2_is_read_as_numpy_reads_it(tmp_path):
     content = content.replace(b"(50, 8), }  ", b"(50L, 8L), }", 1)
     (tmp_path / "v.npy").write_bytes(content)
     assert load(tmp_path / "v.npy").right.tolist() == rows.tolist()
+
+
+def test_an_archive_is_refused_if_it_was_replaced_after_it_was_opened(
+    tmp_path: Path,
+) -> None:
+    """The other file is packed by LZMA and damaged, which zlib does not report."""
+    path = write_all(tmp_path, {"m.npz": npz(W=ITEMS)})
+    opened = Npz(path)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("W.npy", np.random.default_rng(0).bytes(1000))
+    content = bytearray(path.read_bytes())
+    content[60:120] = bytes(60)
+    path.write_bytes(content)
+    for again in (lambda: opened["W"], lambda: opened.open("W")):
+        assert "W in " in refusal(again)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import struct
 import sys
 import warnings
@@ -31,7 +32,7 @@ from embaudit.io.unpacked import require_sense
 
 READ_ERRORS = (
     OSError, ValueError, EOFError, KeyError, TypeError, MemoryError, OverflowError, RuntimeError, SyntaxError,
-    AttributeError, IndexError, TokenError, struct.error, zipfile.BadZipFile, zlib.error,
+    AttributeError, IndexError, TokenError, struct.error, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
 )  # fmt: skip
 """Errors of numpy and zipfile at a file that is cut off, altered, or something else altogether."""
 
