@@ -6,6 +6,7 @@ import typer
 
 from embaudit.cli.app import app
 from embaudit.cli.terminal import make_console
+from embaudit.core.words import change_size
 
 PACKAGES = (
     "numpy",
@@ -93,9 +94,9 @@ def promises() -> dict[str, tuple[bool, str]]:
     evidence = audit(model, n_gauges=2).evidence
     largest = max(record.max_abs for record in evidence.drift)
     return {
-        "singular values": (error < 1e-10, f"off by at most {error:.0e}"),
+        "singular values": (error < 1e-10, f"off by at most {change_size(error)}"),
         "predictions of equivalent models": (
             evidence.predictions_hold,
-            f"moved by at most {largest:.0e}",
+            f"moved by at most {change_size(largest)}",
         ),
     }

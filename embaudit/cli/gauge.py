@@ -11,6 +11,7 @@ from typer import Option
 from embaudit.cli.app import File, Force, Model, Number, Quiet, Rng, Text, app
 from embaudit.cli.reading import Given
 from embaudit.cli.terminal import make_console, progress_bars
+from embaudit.core.words import change_size
 from embaudit.errors import InputError
 
 
@@ -105,6 +106,7 @@ def gauge(
     if model.left is not None:
         moved = drift(model, after, condition_number=equal.amplification, rng=rng)
         console.print(
-            f"largest change of a prediction {moved.max_abs:.1g} (rounding explains {moved.tolerance:.1g})"
+            f"largest change of a prediction {change_size(moved.max_abs)} "
+            f"(rounding explains {moved.tolerance:.1g})"
         )
         raise typer.Exit(0 if moved.ok else 1)

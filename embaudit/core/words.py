@@ -26,6 +26,17 @@ def snapped(value: float) -> float:
     return round(float(value), 9)
 
 
+def change_size(change: float) -> str:
+    """Write the size of a change of predictions, without digits that are only rounding.
+
+    Examples
+    --------
+    >>> change_size(2e-15), change_size(0.0), change_size(3e-4)
+    ('<1e-09', '<1e-09', '3e-04')
+    """
+    return "<1e-09" if change < 1e-9 else f"{change:.0e}"
+
+
 def percent(share: float) -> str:
     """Write a share, never rounding to all or nothing; a dash where there is none.
 

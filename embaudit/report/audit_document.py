@@ -31,6 +31,7 @@ from embaudit.canonical.equivalents import CANONICAL, EquivalentModel
 from embaudit.core.ties import TIE, first_best
 from embaudit.core.words import (
     at_least,
+    change_size,
     counted,
     down,
     drawn_of,
@@ -176,7 +177,7 @@ def _movement_row(
         percent(means["sign_flips"]),
         "–" if np.isnan(means["spearman"]) else f"{means['spearman']:.3f}",
         *([percent(means["top_n_overlap"])] if moved[0].top_n else []),
-        f"{max(record.max_abs for record in drifts):.0e}",
+        change_size(max(record.max_abs for record in drifts)),
     )
 
 
@@ -274,7 +275,7 @@ def head_grids(head: HeadReport) -> Iterator[Grid]:
     )
     row = ("without its mean row" if head.origin_is_free else "without its mean row (not equal)",
            percent(change.top1_changed), percent(change.top_n_changed), f"{moved.mean_abs:.3f}", f"{moved.max_abs:.2f}",
-           f"{head.centred.change:.0e}")  # fmt: skip
+           change_size(head.centred.change))  # fmt: skip
     yield Grid(
         "mean row removed",
         f"{head.offset:.2g} of a typical row long{among}",
@@ -333,7 +334,7 @@ def convention_grid(norm: NormEvidence) -> Grid:
     top = norm.folded.top_n
     return Grid(
         f"conventions in use: one head behind its {norm.norm.title} (κ = {norm.norm.condition_number:.3g})",
-        f"{note}; predictions moved by {max(each.max_abs for each in norm.drift):.0e} at most",
+        f"{note}; predictions moved by {change_size(max(each.max_abs for each in norm.drift))} at most",
         ("one", "the other", "top-1 changed", f"top-{top} changed", "mean |Δcos|"),
         tuple(
             (
@@ -359,7 +360,7 @@ def head_sentences(head: HeadReport) -> list[str]:
         )
         sentences.append(
             f"{first} and {other} have cosine {made.before:.2f}; in an {equivalent}, shifted by "
-            f"{in_typical_rows(made.shift)}, they have {made.after:+.6f} (probabilities moved by {made.change:.0e})."
+            f"{in_typical_rows(made.shift)}, they have {made.after:+.6f} (probabilities moved by {change_size(made.change)})."
         )
     return sentences
 

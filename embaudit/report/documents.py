@@ -16,6 +16,7 @@ from embaudit.comparison import Comparison
 from embaudit.comparison.change import EACH, OUTCOMES, PARTS, TIED, RoleChange
 from embaudit.core.results import Result
 from embaudit.core.words import (
+    change_size,
     counted,
     cut,
     down,
@@ -139,7 +140,7 @@ def block_document(blocks: BlockCosines) -> Document:
             ("lengths", f"{blocks.x_norm:.6g} and {blocks.y_norm:.6g}"),
             (
                 "rounding",
-                f"{blocks.identity_error:.1g} between the two ways to compute the global cosine",
+                f"{change_size(blocks.identity_error)} between the two ways to compute the global cosine",
             ),
         ),
         glossary=glossary("blocks"),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Indices, as_count, require_one_of
 from embaudit.core.parallel import parallel_map
 from embaudit.core.progress import track
-from embaudit.core.words import counted, percent, two_decimals
+from embaudit.core.words import change_size, counted, percent, two_decimals
 from embaudit.report.display import draw_matrix
 from embaudit.reproduce.netflix_models import (
     NO_TRAINING_CHANGE,
@@ -119,7 +119,7 @@ class NetflixFigure(PaperFigure):
         size = f"{self.setting.n_users:,} users, {self.setting.n_items:,} items, seed {self.seeds[0]}"
         return (
             f"Item-item cosines of one simulated data set ({size}). The four solutions of Eq. 1 make the same "
-            f"predictions (largest difference {equal:.1e}), yet their cosines differ: {parts}. The ten nearest items "
+            f"predictions (largest difference {change_size(equal)}), yet their cosines differ: {parts}. The ten nearest items "
             f"under D = {first.model} and under Eq. 2 have {percent(second.overlap_with_first)} in common. Of the "
             f"{self.setting.rank} dimensions asked for, Eq. 2 keeps {second.effective_rank}: only so many singular "
             "values exceed its penalty."

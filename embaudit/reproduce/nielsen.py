@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from embaudit.core.checked import MOST_COUNT, Floats, Indices, as_count
-from embaudit.core.words import two_decimals
+from embaudit.core.words import change_size, two_decimals
 from embaudit.gauges import Gauge
 from embaudit.linalg.pairs import all_pairs
 from embaudit.model import FactorModel
@@ -100,7 +100,7 @@ class NielsenFigure(PaperFigure):
         )
         text = (
             f"Adding one vector v to every label leaves all probabilities (largest change "
-            f"{moved['probability_change'].max():.0e}). The cosine of labels 0 and 1 is then {cosines}. "
+            f"{change_size(moved['probability_change'].max())}). The cosine of labels 0 and 1 is then {cosines}. "
         )
         table: Any = self.pairs[self.pairs["head"] == "centred"].set_index(
             ["first", "second"]
