@@ -13,22 +13,23 @@ demo: $(READY)
 	$(BIN)/embaudit demo
 
 # Types are checked while the tests run; what they say is printed below the tests.
+# Each of two processes of tests uses one core, so audits in them start no threads.
 test: $(READY) style
 	@command -v chromium >/dev/null || echo "Tests in a browser are left out; for them: apt-get install chromium"
 	@log=$$(mktemp); $(BIN)/mypy >$$log 2>&1 & types=$$!; \
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2; tests=$$?; \
+	OPENBLAS_NUM_THREADS=1 EMBAUDIT_WORKERS=1 $(BIN)/pytest -n 2; tests=$$?; \
 	wait $$types; types=$$?; cat $$log; rm -f $$log; test $$tests -eq 0 && test $$types -eq 0
 
 # Laws, the truth table, oracles and screens: results must not depend on the processor.
 EVERYWHERE := tests/truth tests/gauges tests/ranges tests/canonical tests/linalg tests/cli/test_first_screens.py
 
-# What takes long by its nature: whole notebooks, audits of real models against former ones, runs that are killed or
-# interrupted, many workers, files that are large. On x86, also the products of other processors.
+# What takes long by its nature: whole notebooks and pages of the documentation, gates with many audits, pages in a
+# browser, damaged files, runs that are killed or interrupted, many workers, files that are large. On x86, also the products of other processors.
 test-slow: $(READY)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -m slow
+	OPENBLAS_NUM_THREADS=1 EMBAUDIT_WORKERS=1 $(BIN)/pytest -n 2 -m slow
 	@if test "$$(uname -m)" = x86_64; then for core in Haswell Prescott; do \
 	  echo "With the matrix products of $$core:"; \
-	  OPENBLAS_CORETYPE=$$core OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -q $(EVERYWHERE) || exit 1; \
+	  OPENBLAS_CORETYPE=$$core OPENBLAS_NUM_THREADS=1 EMBAUDIT_WORKERS=1 $(BIN)/pytest -n 2 -q $(EVERYWHERE) || exit 1; \
 	done; fi
 
 check: $(READY) style
@@ -94,9 +95,9 @@ coverage: $(READY)
 tolerances: $(READY)
 	EMBAUDIT_TOLERANCES=2000 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q tests/truth/test_false_alarms.py
 
-# Damage one file of each format in 60,000 ways; `make test` tries 800 of them.
+# Damage one file of each format in 60,000 ways; `make test-slow` tries 800 of them.
 fuzz: $(READY)
-	EMBAUDIT_FUZZ=60000 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q tests/fuzz
+	EMBAUDIT_FUZZ=60000 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -m 'slow or not slow' tests/fuzz/test_fuzz.py
 
 # Kill 200 runs, or take their room away, at random moments while they write; `make test-slow` does a few.
 killed: $(READY)

@@ -11,6 +11,8 @@ import pytest
 from embaudit import FactorModel
 from embaudit.io import save
 
+pytestmark = pytest.mark.slow
+
 FEW = (
     "--n-gauges",
     1,

@@ -10,7 +10,7 @@ import pytest
 
 import embaudit as ea
 
-pytestmark = pytest.mark.usefixtures("inputs")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("inputs")]
 AUDIT = "audit model.npz --n-gauges 1 --n-pairs 50 --n-starts 0"
 SIMPSON = "simpson cases.csv --x x --y y --min-size 2"
 

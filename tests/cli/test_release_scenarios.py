@@ -13,6 +13,8 @@ import pytest
 
 import embaudit as ea
 
+pytestmark = pytest.mark.slow
+
 N_USERS, N_ITEMS, RANK = 400, 200, 8
 
 

@@ -14,6 +14,8 @@ from safetensors.numpy import save_file
 
 import embaudit as ea
 
+pytestmark = pytest.mark.slow
+
 SMALL = "--n-gauges 1"
 PLACEHOLDERS = {"ROWS.npy": "items.npy"} | dict.fromkeys(
     ["OTHER-SIDE.npy", "INPUTS.npy"], "users.npy"

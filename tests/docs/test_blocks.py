@@ -8,6 +8,7 @@ import re
 import shlex
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,8 +98,16 @@ def with_blocks(language: str) -> list[str]:
     return [page for page in PAGES if page not in ELSEWHERE and of(page, language)]
 
 
+def slow_but_readme(pages: list[str]) -> list[Any]:
+    """Leave all pages but the README to the slow tests: they run many audits."""
+    return [
+        pytest.param(page, marks=[] if page == "README.md" else pytest.mark.slow)
+        for page in pages
+    ]
+
+
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("page", with_blocks("console"))
+@pytest.mark.parametrize("page", slow_but_readme(with_blocks("console")))
 def test_every_command_runs_and_prints_what_is_shown(page, typed):
     for block in of(page, "console"):
         assert block.commands
@@ -122,7 +131,7 @@ def test_what_takes_long_runs_and_prints_what_is_shown(typed):
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("page", with_blocks("python"))
+@pytest.mark.parametrize("page", slow_but_readme(with_blocks("python")))
 def test_every_python_example_holds(page):
     python = "\n".join(block.text for block in of(page, "python"))
     test = doctest.DocTestParser().get_doctest(python, {}, page, page, 0)

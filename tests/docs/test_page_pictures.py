@@ -15,6 +15,8 @@ import pytest
 from matplotlib.image import imread
 from pages import DOCS, PAGES, ROOT, blocks
 
+pytestmark = pytest.mark.slow
+
 FOLDER = DOCS / "pictures"
 FIGURES = r"```\{figure\} (\S+)\n:alt: (.+)\n\n(.+(?:\n.+)*)\n```"
 DRAWN = sorted(path.stem for path in FOLDER.glob("*.svg"))

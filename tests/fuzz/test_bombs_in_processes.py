@@ -23,12 +23,8 @@ FREE = 200 * MEBIBYTE
 TIMES_FILE = 4
 COMMANDS = {"formats": (), "audit": ("--quick", "--n-starts", "0")}
 QUICK = {
-    "shape.npz",
     "zeros.npz",
     "fill.h5",
-    "deep.json",
-    "claimed_keys.gguf",
-    "length.safetensors",
 }
 
 MEASURE = """

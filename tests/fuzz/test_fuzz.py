@@ -19,6 +19,8 @@ from fuzz.seeds import COMMANDS, SEEDS, Ended
 
 from embaudit.errors import InputError, escaped
 
+pytestmark = pytest.mark.slow
+
 NUMBER = int(os.environ.get("EMBAUDIT_FUZZ", "800"))
 SEED = int(os.environ.get("EMBAUDIT_FUZZ_SEED", "0"))
 MEGABYTES, SECONDS = 200, 10.0

@@ -22,6 +22,8 @@ import embaudit as ea
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.explorer import explorer, explorer_parts, held
 
+pytestmark = pytest.mark.slow
+
 GAIN = np.array([1.0, -2.0, 3.0, 0.5])
 
 

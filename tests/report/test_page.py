@@ -16,6 +16,8 @@ from embaudit.model.final_norm import FinalNorm
 from embaudit.report.document import LONGEST
 from embaudit.report.page import page
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = '<script>alert("1")</script>\u202e\'&amp;'
 
 
