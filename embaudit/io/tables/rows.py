@@ -264,8 +264,11 @@ def _from_json(content: Any, n_rows: int) -> list[str]:
         wrong = next(
             (key for key in labels_as_keys if key in no_row), next(iter(no_row))
         )
-        got = f"the key {wrong!r} with a value that is no row"
-        raise must_be("the labels", "a map label → row or row → label", got)
+        raise must_be(
+            "the labels",
+            "a map label → row or row → label",
+            f"the key {wrong!r} with a value that is no row",
+        )
     if no_row:
         pairs = [(int(key), str(value)) for key, value in content.items()]
     else:
