@@ -252,10 +252,7 @@ def _upper_bounds(
                 (own[batch] >= block.start) & (own[batch] < block.stop)
             )
             tile[itself, own[batch][itself] - block.start] = -np.inf
-            # Rounded down, or float32 might round the threshold up beyond a bound.
-            threshold = np.nextafter(
-                (best.threshold[batch] - even).astype(np.float32), np.float32(-np.inf)
-            )
+            threshold = _rounded_down(best.threshold[batch], even)
             row, column, value = topk_above(tile, threshold, keep)
             parts.append(
                 (
@@ -282,6 +279,22 @@ def _upper_bounds(
             best.merge(*_together(waiting))
             waiting = []
     return best.merge(*_together(waiting)) if waiting else best
+
+
+def _rounded_down(threshold: Vector, even: float) -> Singles:
+    """Return thresholds in float32 that no bound above the given ones falls short of.
+
+    A bound is a float32 number plus `even`. A bound that equals the threshold does not
+    exceed the result, because many equal rows would all be merged otherwise.
+
+    Examples
+    --------
+    >>> _rounded_down(np.array([0.5, 0.1]), 0.0) <= [0.5, 0.1]
+    array([ True,  True])
+    """
+    single = (threshold - even).astype(np.float32)
+    lower = np.nextafter(single, np.float32(-np.inf))
+    return np.where(single.astype(np.float64) + even > threshold, lower, single)
 
 
 def _together(parts: list[Hits]) -> Hits:
