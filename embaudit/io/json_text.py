@@ -7,6 +7,11 @@ import math
 from pathlib import Path
 from typing import Any
 
+FREE_KEYS = 500_000
+"""Keys that JSON of any size may hold."""
+BYTES_PER_KEY = 100
+"""Bytes of the text for each further key."""
+
 
 def parsed(text: str | bytes, *, infinite: bool = False, **hooks: Any) -> Any:
     """Parse JSON, with hooks as `json.loads` has them.
@@ -45,6 +50,33 @@ def parsed(text: str | bytes, *, infinite: bool = False, **hooks: Any) -> Any:
         return json.loads(text, **hooks)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def require_few_keys(text: bytes) -> None:
+    """Refuse JSON with so many keys that it would take many times its size in memory.
+
+    A key takes some hundred bytes, so a vector has to stand behind each. Colons are
+    counted, which takes no memory and is exact unless keys or texts hold some.
+
+    Raises
+    ------
+    ValueError
+        If there are more than 500,000 keys, and more than one per 100 bytes.
+
+    Examples
+    --------
+    >>> require_few_keys(b'{"a": [1.0, 2.0]}')
+    >>> require_few_keys(b'"a":[],' * 10**6)
+    Traceback (most recent call last):
+        ...
+    ValueError: 1,000,000 keys, of which at most 570,000 are read in a text of this size
+    """
+    most = FREE_KEYS + len(text) // BYTES_PER_KEY
+    n_keys = text.count(b":")
+    if n_keys > most:
+        raise ValueError(
+            f"{n_keys:,} keys, of which at most {most:,} are read in a text of this size"
+        )
 
 
 def parsed_file(path: Path) -> Any:

@@ -317,6 +317,16 @@ def json_keys(path: Path) -> None:
     path.write_text(json.dumps({str(key): [] for key in range(MANY // 2)}))
 
 
+def json_many_keys(path: Path) -> None:
+    """Hold a million keys without vectors."""
+    path.write_text(json.dumps({str(key): [] for key in range(MANY)}))
+
+
+def json_equal(path: Path) -> None:
+    """Hold 200,000 equal vectors, so that all neighbours tie."""
+    path.write_text(json.dumps([[0.1, 0.2, 0.3, 0.4]] * (MANY // 5)))
+
+
 def json_empty(path: Path) -> None:
     """Hold a million empty objects."""
     path.write_text("[" + "{}," * MANY + "{}]")
@@ -340,6 +350,13 @@ def csv_line(path: Path) -> None:
 def csv_columns(path: Path) -> None:
     """Hold a million columns and two rows."""
     path.write_text("1,".join("" for _ in range(MANY)) + "1\n" + "1," * MANY + "1\n")
+
+
+def csv_named_columns(path: Path) -> None:
+    """Hold 300,000 columns of numbers below their names."""
+    names = ",".join(f"e{number}" for number in range(300_000))
+    row = ",".join(["1.5"] * 300_000)
+    path.write_text(f"id,{names}\n1,{row}\n2,{row}\n")
 
 
 def csv_quote(path: Path) -> None:
@@ -423,11 +440,16 @@ def safetensors(path: Path, header: bytes) -> None:
     path.write_bytes(struct.pack("<Q", len(header)) + header)
 
 
-def safetensors_entries(path: Path) -> None:
-    """Hold 100,000 empty tensors."""
+def safetensors_entries(path: Path, n_entries: int = 100_000) -> None:
+    """Hold empty tensors."""
     entry = '"{}":{{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}'
-    entries = ",".join(entry.format(number) for number in range(100_000))
+    entries = ",".join(entry.format(number) for number in range(n_entries))
     safetensors(path, b"{" + entries.encode() + b"}")
+
+
+def safetensors_many_entries(path: Path) -> None:
+    """Hold 300,000 empty tensors."""
+    safetensors_entries(path, 300_000)
 
 
 def safetensors_length(path: Path) -> None:
@@ -479,11 +501,14 @@ BOMBS: dict[str, Writer] = {
     "groups.parquet": parquet_groups,
     "nested.parquet": parquet_nested,
     "keys.json": json_keys,
+    "many_keys.json": json_many_keys,
+    "equal.json": json_equal,
     "empty.json": json_empty,
     "deep.json": json_deep,
     "number.json": json_number,
     "line.csv": csv_line,
     "columns.csv": csv_columns,
+    "named_columns.csv": csv_named_columns,
     "quote.csv": csv_quote,
     "rows.csv.gz": gzip_rows,
     "line.vec.gz": gzip_line,
@@ -496,6 +521,7 @@ BOMBS: dict[str, Writer] = {
     "array.gguf": gguf_array,
     "nested.gguf": gguf_nested,
     "entries.safetensors": safetensors_entries,
+    "many_entries.safetensors": safetensors_many_entries,
     "length.safetensors": safetensors_length,
     "deep.safetensors": safetensors_deep,
     "shape.safetensors": safetensors_shape,

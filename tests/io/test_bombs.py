@@ -13,6 +13,7 @@ import h5py
 import numpy as np
 import pyarrow as pa
 import pytest
+from fuzz.bombs import BOMBS
 from pyarrow import feather, ipc, parquet
 
 import embaudit as ea
@@ -183,3 +184,17 @@ def machine_with_free_memory(monkeypatch, kilobytes):
         return read_text(self, *arguments, **options)
 
     monkeypatch.setattr(Path, "read_text", told)
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("many_keys.json", "got 1,000,000 keys, of which at most 638,888 are read"),
+        ("many_entries.safetensors", "got 1,200,000 keys, of which at most"),
+        ("named_columns.csv", "at most 100,000 columns; got 300,001; write"),
+    ],
+)
+def test_files_of_very_many_small_entries(tmp_path, name, part):
+    path = tmp_path / name
+    BOMBS[name](path)
+    refused_at_once(ea.load, path, part)

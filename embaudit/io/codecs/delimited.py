@@ -31,6 +31,8 @@ UNIT_SEPARATOR = "\x1f"
 """Takes the place of a separator of two characters, which no fast parser knows."""
 SAMPLE_LINES, LONGEST, SAMPLE_BYTES = 16, 2**22, 2**16
 """A sample is so many lines, each so long at most, and whole lines of so many bytes behind them."""
+MOST_COLUMNS = 100_000
+"""Columns of a table at most; the time of pyarrow grows with their square."""
 INTEGER = r"^(-?[1-9][0-9]*|0)$"
 """An id that is a number; 007 and 7 are two identifiers, which integers would merge."""
 NUMBER = re.compile(
@@ -138,6 +140,13 @@ def sniff(
             rows = _sample_rows(text, source)
             is_even = bool(rows) and len(rows[0]) > 1 and len(set(map(len, rows))) == 1
             if is_even or (rows and sep is not None):
+                if len(rows[0]) > MOST_COLUMNS:
+                    raise must_be(
+                        f"{path}",
+                        f"a table of at most {MOST_COLUMNS:,} columns",
+                        f"{len(rows[0]):,}",
+                        "write the vectors as .npy or .parquet",
+                    )
                 return _with_header(
                     replace(source, first_rows=tuple(rows)), header, customary
                 )

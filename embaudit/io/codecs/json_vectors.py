@@ -10,7 +10,7 @@ from embaudit.errors import InputError, must_be, option
 from embaudit.io.codecs.delimited import as_ids
 from embaudit.io.codecs.npy import reason
 from embaudit.io.files import plain_suffix
-from embaudit.io.json_text import parsed, parsed_once
+from embaudit.io.json_text import parsed, parsed_once, require_few_keys
 from embaudit.io.unpacked import open_bytes
 
 LINES = (".jsonl", ".ndjson")
@@ -32,7 +32,9 @@ def table(path: Path) -> pa.Table:
     try:
         with open_bytes(path) as file:
             if plain_suffix(path) not in LINES:
-                return _of(parsed_once(file.read()), path)
+                content = file.read()
+                require_few_keys(content)
+                return _of(parsed_once(content), path)
             if not file.peek(1).startswith(b"{"):  # type: ignore[attr-defined]
                 return _of([parsed(line) for line in file if line.strip()], path)
             records = json.read_json(
