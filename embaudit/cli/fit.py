@@ -13,7 +13,7 @@ from typer import Argument, Option
 
 from embaudit.cli.app import File, Force, Jobs, Number, Partial, Quiet, Text, app
 from embaudit.cli.commands import Group
-from embaudit.cli.terminal import Workers, make_console
+from embaudit.cli.terminal import Workers, make_console, removed_if_refused
 from embaudit.core.words import counted
 
 if TYPE_CHECKING:
@@ -100,44 +100,50 @@ def fit(
     """Fit a matrix factorization in closed form and save it with its ids and titles."""
     from embaudit.errors import InputError, must_be
     from embaudit.io import distinct_outputs, join_ids, require_output, save
+    from embaudit.io.watched import unchanged
 
     if items is None and (id is not None or title is not None):
         raise InputError(
             "--id and --title must be given with --items, the table whose columns they name."
         )
-    distinct_outputs([interactions, items], [out])
+    inputs = [interactions, items]
+    distinct_outputs(inputs, [out])
     require_output(out, sides=2, force=force)
-    data = columns.read(interactions)
-    joined = (
-        None
-        if items is None
-        else join_ids(data.item_ids, items, id=id, title=title, partial=partial)
-    )
-    names = None if joined is None else joined.names(data.item_ids)
-    # A matrix has no more singular values than its shorter side has rows.
-    most = min(data.matrix.shape)
-    if not 1 <= n_components <= most:
-        raise must_be(
-            "n_components",
-            f"from 1 to {most}, the fewer of users and items",
-            n_components,
+    with removed_if_refused() as written, unchanged(inputs, outputs=[out]):
+        data = columns.read(interactions)
+        joined = (
+            None
+            if items is None
+            else join_ids(data.item_ids, items, id=id, title=title, partial=partial)
         )
-    with Workers(jobs).at_work(quiet=quiet):
-        estimator = _estimator(objective, n_components, alpha, split, rng).fit(
-            data.matrix
+        names = None if joined is None else joined.names(data.item_ids)
+        # A matrix has no more singular values than its shorter side has rows.
+        most = min(data.matrix.shape)
+        if not 1 <= n_components <= most:
+            raise must_be(
+                "n_components",
+                f"from 1 to {most}, the fewer of users and items",
+                n_components,
+            )
+        with Workers(jobs).at_work(quiet=quiet):
+            estimator = _estimator(objective, n_components, alpha, split, rng).fit(
+                data.matrix
+            )
+            model = estimator.model(
+                data.matrix,
+                user_ids=data.user_ids,
+                item_ids=data.item_ids,
+                item_names=names,
+            )
+        # The interactions behind each row go into the file: audits choose the rows that they show by them.
+        save(
+            model.replace(
+                **{f"{side}_counts": data.counts(side) for side in model.sides}
+            ),
+            out,
+            force=force,
         )
-        model = estimator.model(
-            data.matrix,
-            user_ids=data.user_ids,
-            item_ids=data.item_ids,
-            item_names=names,
-        )
-    # The interactions behind each row go into the file: audits choose the rows that they show by them.
-    save(
-        model.replace(**{f"{side}_counts": data.counts(side) for side in model.sides}),
-        out,
-        force=force,
-    )
+        written.append(out)
     console = make_console(quiet=quiet)
     for line in _summary(data, binarise=columns.binarise):
         console.print(line, markup=False)

@@ -10,8 +10,7 @@ from typer import Option
 
 from embaudit.cli.app import Force, Model, More, Quiet, Rng, Text, app
 from embaudit.cli.reading import Given, Titles, say_norm
-from embaudit.cli.terminal import Workers, make_console
-from embaudit.errors import InputError
+from embaudit.cli.terminal import Workers, make_console, removed_if_refused
 
 Kind = StrEnum("Kind", [
     ("PREDICTION", "prediction"), ("BALANCED", "balanced"), ("LEFT_WHITENED", "left-whitened"),
@@ -67,30 +66,27 @@ def fix(
     distinct_outputs(inputs, [out])
     # A large model takes a while to read, so outputs are checked before it is.
     require_output(out, force=force)
-    written: list[Path] = []
-    try:
-        with workers.at_work(quiet=quiet), unchanged(inputs, outputs=[out]):
-            source = reading.read(path, more)
-            model = titles.on(source.model, quiet=quiet)
-            # Other kinds make no use of the norm, so which one it is matters to these alone.
-            if str(as_).startswith("folded"):
-                say_norm(source, quiet=quiet)
-            remedy = mend(
-                model,
-                None if as_ is None else str(as_),
-                role=role,
-                dimensions=dimensions,
-                unit=unit,
-                keep_empty=keep_empty,
-                rng=rng,
-            )
-            # Rows of large models are read while they are written.
-            written.append(remedy.write(out, force=force))
-    except InputError:
-        # The file may hold vectors of two models.
-        for file in written:
-            file.unlink()
-        raise
+    with (
+        removed_if_refused() as written,
+        workers.at_work(quiet=quiet),
+        unchanged(inputs, outputs=[out]),
+    ):
+        source = reading.read(path, more)
+        model = titles.on(source.model, quiet=quiet)
+        # Other kinds make no use of the norm, so which one it is matters to these alone.
+        if str(as_).startswith("folded"):
+            say_norm(source, quiet=quiet)
+        remedy = mend(
+            model,
+            None if as_ is None else str(as_),
+            role=role,
+            dimensions=dimensions,
+            unit=unit,
+            keep_empty=keep_empty,
+            rng=rng,
+        )
+        # Rows of large models are read while they are written.
+        written.append(remedy.write(out, force=force))
     console = make_console(quiet=quiet)
     console.print(remedy.explain(), markup=False)
     if note := remedy.lost_fields(out):

@@ -10,7 +10,7 @@ from typer import Option
 
 from embaudit.cli.app import File, Force, Model, Number, Quiet, Rng, Text, app
 from embaudit.cli.reading import Given
-from embaudit.cli.terminal import make_console, progress_bars
+from embaudit.cli.terminal import make_console, progress_bars, removed_if_refused
 from embaudit.core.words import change_size
 from embaudit.errors import InputError
 
@@ -52,6 +52,7 @@ def gauge(
     from embaudit.auditing.equivalents import one_equivalent
     from embaudit.auditing.recompute import equivalent_of, recorded
     from embaudit.io import distinct_outputs, require_output, save
+    from embaudit.io.watched import unchanged
     from embaudit.model.drift import drift
 
     # Each way to choose a model has options of its own.
@@ -69,26 +70,29 @@ def gauge(
         raise InputError(
             "--from must be given without --group, --exponent and --max-condition; the audit has its own."
         )
-    distinct_outputs([path, audit, *reading.files(path)], [out])
+    inputs = [path, audit, *reading.files(path)]
+    distinct_outputs(inputs, [out])
     require_output(out, force=force)
-    record = None if audit is None else recorded(audit)
-    model = reading.read(path).model
-    # Asked again now that it is known whether the format must hold two sides.
-    require_output(out, sides=1 if model.left is None else 2, force=force)
-    if record is not None and name is not None:
-        with progress_bars(quiet=quiet):
-            model, equal = equivalent_of(record, model, name)
-    else:
-        budget = 2.0 if max_condition is None else max_condition
-        equal = one_equivalent(
-            model,
-            group=group or "diagonal",
-            exponent=exponent,
-            max_condition=budget,
-            rng=rng,
-        )
-    after = equal.of(model)
-    save(after, out, force=force)
+    with removed_if_refused() as written, unchanged(inputs, outputs=[out]):
+        record = None if audit is None else recorded(audit)
+        model = reading.read(path).model
+        # Asked again now that it is known whether the format must hold two sides.
+        require_output(out, sides=1 if model.left is None else 2, force=force)
+        if record is not None and name is not None:
+            with progress_bars(quiet=quiet):
+                model, equal = equivalent_of(record, model, name)
+        else:
+            budget = 2.0 if max_condition is None else max_condition
+            equal = one_equivalent(
+                model,
+                group=group or "diagonal",
+                exponent=exponent,
+                max_condition=budget,
+                rng=rng,
+            )
+        after = equal.of(model)
+        save(after, out, force=force)
+        written.append(out)
     console = make_console(quiet=quiet)
     if equal.basis is not None and equal.rank < model.rank:
         spanned = f"{model.rank:,} columns, of which the rows span {equal.basis.shape[1]:,} dimensions at most"

@@ -279,6 +279,27 @@ class Output(Group):
         print_result(result, self.console, full=self.full)
 
 
+@contextmanager
+def removed_if_refused() -> Iterator[list[Path]]:
+    """Yield a list for files that the block has written; remove them if it is refused.
+
+    Rows of mapped files are read while they are written, so a file may hold vectors of
+    two models if its input was replaced meanwhile.
+
+    Examples
+    --------
+    >>> with removed_if_refused() as written:
+    ...     written.append(Path("no-such-file"))
+    """
+    written: list[Path] = []
+    try:
+        yield written
+    except InputError:
+        for file in written:
+            file.unlink(missing_ok=True)
+        raise
+
+
 def values_in(
     pairs: Sequence[str] | None, option: str, example: str, kind: Callable[[str], T]
 ) -> dict[str, T]:

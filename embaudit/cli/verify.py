@@ -36,27 +36,30 @@ def verify(
     from embaudit.auditing.recompute import recorded
     from embaudit.auditing.recompute import verify as compared
     from embaudit.io import source_of
+    from embaudit.io.watched import unchanged
 
-    record = recorded(audit)
-    with progress_bars(quiet=quiet):
-        # The column of the parts stands in the record, its table does not.
-        options = record.get("options")
-        column = options.get("by") if isinstance(options, dict) else None
-        column = column if isinstance(column, str) else None
-        # How the model was trained stands in the record.
-        model = read_for_audit(
-            path, reading.undeclared, titles, more, by=column, quiet=quiet
-        )
-        by = None
-        if column is not None and titles.items is not None:
-            by = titles.parts(model.model, column)
-        verification = compared(
-            record,
-            model,
-            baseline=baseline,
-            by=by,
-            source=source_of([path, *more] if more else path),
-        )
+    inputs = [audit, path, *(more or ()), titles.items, baseline]
+    with unchanged([*inputs, *reading.files(path)]):
+        record = recorded(audit)
+        with progress_bars(quiet=quiet):
+            # The column of the parts stands in the record, its table does not.
+            options = record.get("options")
+            column = options.get("by") if isinstance(options, dict) else None
+            column = column if isinstance(column, str) else None
+            # How the model was trained stands in the record.
+            model = read_for_audit(
+                path, reading.undeclared, titles, more, by=column, quiet=quiet
+            )
+            by = None
+            if column is not None and titles.items is not None:
+                by = titles.parts(model.model, column)
+            verification = compared(
+                record,
+                model,
+                baseline=baseline,
+                by=by,
+                source=source_of([path, *more] if more else path),
+            )
     make_console(quiet=quiet).print(
         verification.explain(), markup=False, soft_wrap=True
     )

@@ -74,3 +74,30 @@ def test_fix_writes_no_vectors_of_a_file_that_was_replaced(embaudit, kind):
     assert found.code == 2
     assert f"{changed} must be left alone while it is read" in found.err
     assert not Path("r.npz").exists()
+
+
+@pytest.mark.usefixtures("inputs")
+@pytest.mark.parametrize(
+    ("arguments", "changed"),
+    [
+        (("gauge", "model.npz", "--out", "r.npz"), "model.npz"),
+        (
+            *[("fit", "ratings.csv", "--objective", "product", "--n-components", "2")],
+            "ratings.csv",
+        ),
+        (("verify", "a.json", "model.npz"), "model.npz"),
+        (("verify", "a.json", "model.npz"), "a.json"),
+    ],
+)
+def test_other_commands_refuse_a_file_that_was_replaced(embaudit, arguments, changed):
+    if arguments[0] == "verify":
+        assert embaudit("audit", "model.npz", "--quick", "--json", "a.json").code == 0
+    if arguments[0] == "fit":
+        arguments = (*arguments, "--out", "r.npz")
+    change = Changing(changed)
+    with reporting(change):
+        found = embaudit(*arguments)
+    assert change.is_done
+    assert found.code == 2
+    assert f"{changed} must be left alone while it is read" in found.err
+    assert not Path("r.npz").exists()
