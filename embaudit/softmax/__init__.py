@@ -12,6 +12,7 @@ from embaudit.softmax.label_cosines import (
     projector_cosines,
 )
 from embaudit.softmax.label_sample import probe_inputs
+from embaudit.softmax.separation import excludes_minimum
 from embaudit.softmax.sigmoid import LabelCombinations, label_combinations
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "ProjectorCosines",
     "SharedHalves",
     "argmaxable",
+    "excludes_minimum",
     "label_combinations",
     "logit_cosines",
     "probe_inputs",

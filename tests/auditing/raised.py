@@ -372,6 +372,9 @@ def heads() -> dict[str, Evidence]:
         "a mean row against decay": of_head(head(HEAD.replace(objective="softmax-decay"))),
         "pairs that a shift can turn": of_head(head(shifts=(fixed,))),
         "pairs looked at": of_head(head(shifts=(replace(opposite(), exact=False, n_pairs=5),))),
+        "no minimum without a penalty": of_head(
+            head(HEAD.replace(left=1000 * np.vstack([np.eye(3), -np.eye(3)]), objective="logistic"))
+        ),
         "logits": of_head(head(WITH_INPUTS, logit_agreement=0.35)),
         "two towers, the origin decides lists": of_head(head(TOWERS, neighbours=few)),
         "two towers, scores": of_head(head(TOWERS, logit_agreement=0.35)),

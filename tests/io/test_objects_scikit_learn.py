@@ -12,6 +12,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import (
     LinearRegression,
     LogisticRegression,
+    LogisticRegressionCV,
     RidgeClassifier,
     SGDClassifier,
 )
@@ -62,14 +63,14 @@ def test_softmax_classifiers_keep_their_probabilities(
     )
     assert model.names("right").tolist() == sorted(set(labels))
     assert model.objective == (
-        "softmax-decay" if hasattr(classifier, "coefs_") else "logistic-decay"
+        "last-layer-l2" if hasattr(classifier, "coefs_") else "sklearn-logistic"
     )
 
 
 def test_one_sigmoid_a_label_is_no_softmax() -> None:
     sgd = SGDClassifier(loss="log_loss", random_state=0).fit(X, THREE)
     model = from_object(sgd)
-    assert model.link is Link.IDENTITY
+    assert model.link is Link.SIGMOID
     np.testing.assert_allclose(
         model.replace(left=X).scores(), sgd.decision_function(X), atol=1e-10
     )
@@ -77,6 +78,30 @@ def test_one_sigmoid_a_label_is_no_softmax() -> None:
     np.testing.assert_allclose(
         from_object(two).replace(left=X).predictions(), two.predict_proba(X), atol=1e-12
     )
+
+
+@pytest.mark.parametrize(
+    ("classifier", "objective"),
+    [
+        (LogisticRegression(), "sklearn-logistic"),
+        (LogisticRegression(C=np.inf), "sklearn-logistic-no-penalty"),
+        (LogisticRegression(l1_ratio=1.0, solver="saga"), "sklearn-logistic-l1"),
+        (LogisticRegressionCV(Cs=2), "sklearn-logistic"),
+        (LogisticRegressionCV(Cs=[np.inf]), "sklearn-logistic-no-penalty"),
+        (SGDClassifier("log_loss"), "sklearn-logistic"),
+        (SGDClassifier("log_loss", penalty="l1"), "sklearn-logistic-l1"),
+        (SGDClassifier("log_loss", penalty="elasticnet"), "sklearn-logistic-l1"),
+        (SGDClassifier("log_loss", penalty=None), "sklearn-logistic-no-penalty"),
+        (MLPClassifier(5), "last-layer-l2"),
+        (MLPClassifier(5, alpha=0), "last-layer"),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore")
+def test_a_classifier_names_its_training_by_its_penalty(
+    classifier: Any, objective: str
+) -> None:
+    assert from_object(classifier.fit(X, THREE)).objective == objective
 
 
 @pytest.mark.parametrize(

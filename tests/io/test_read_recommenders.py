@@ -238,7 +238,7 @@ def cornac(**attributes: Any) -> Any:
         (implicit(regularization=0.1), "factors"),
         (implicit(regularization=0.0), "none"),
         (implicit(), None),
-        (implicit(1, regularization=0.1), "factors-counted"),
+        (implicit(1, regularization=0.1), "bpr"),
         (implicit(1, regularization=0.0), "none"),
         (implicit(2, regularization=0.1), None),
         (implicit(2, regularization=0.0), "none"),

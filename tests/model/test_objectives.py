@@ -74,6 +74,7 @@ VALUES = {
     "softmax": lambda m, _: entropy(m.scores()),
     "softmax-decay": lambda m, _: entropy(m.scores()) + decay(m.left, m.right),
     "logistic": given_inputs,
+    "logistic-l1": lambda m, inputs: given_inputs(m, inputs) + np.abs(m.right).sum(),
     "logistic-decay": lambda m, inputs: given_inputs(m, inputs) + decay(m.right),
     "cosine": lambda m, _: np.sum((WANTED - m.scores()) ** 2),
 }

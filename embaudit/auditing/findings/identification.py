@@ -17,7 +17,7 @@ from embaudit.auditing.findings.writing import (
 from embaudit.auditing.wording import is_alone, worded_for
 from embaudit.canonical.quadratic_forms import LARGEST_SHOWN
 from embaudit.core.ties import reaches
-from embaudit.core.words import percent
+from embaudit.core.words import counted, percent
 from embaudit.model import Equivalence, FactorModel
 from embaudit.model.objectives import (
     OBJECTIVES,
@@ -26,6 +26,7 @@ from embaudit.model.objectives import (
     known_objective,
     usual_objectives,
 )
+from embaudit.softmax import excludes_minimum
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
@@ -165,6 +166,10 @@ def identification(evidence: Evidence) -> Iterator[Finding]:
             yield finding("second_table", evidence, role=role)
     elif status is Status.FREE:
         yield finding("EMB101", evidence, *alone, kind=Kind.ASSUMED, **common)
+    elif objective.name == "logistic" and excludes_minimum(model):
+        yield finding("EMB101", evidence, "separated", kind=Kind.ASSUMED, **common)
+        inputs = counted(model.n_left, model.title("left"))
+        yield finding("no_minimum", evidence, inputs=inputs)
     else:
         assert status is not None
         # That a penalty chose these very cosines is said only where its law was checked in the rows, and holds.

@@ -139,7 +139,6 @@ def softmax_head(
     if len(weights) == 1:
         weights, bias = two_labels(weights, np.zeros(1) if bias is None else bias)
         link = "softmax"
-    objective = objective if link == "softmax" else None
     return FactorModel.from_softmax(
         weights, bias, labels=labels, objective=objective, link=link
     )

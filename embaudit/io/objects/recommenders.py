@@ -266,8 +266,15 @@ def _cornac(model: Any, fields: dict[str, Any], _: Request) -> FactorModel:
         or getattr(model, "backend", "cpu") != "cpu"
     )
     strength = None if lawless else getattr(model, "lambda_reg", None)
+    # Models of rankings draw negative items at random, so their decay obeys no known law.
+    if not ranks:
+        decayed = "factors-counted"
+    elif comes_from(model, ("cornac",), ("BPR", "WBPR")):
+        decayed = "bpr"
+    else:
+        decayed = None
     return FactorModel(
-        **fields, link=link, objective=objective_of(strength, decayed="factors-counted")
+        **fields, link=link, objective=objective_of(strength, decayed=decayed)
     )
 
 

@@ -141,10 +141,10 @@ def _decomposition(model: Any, inputs: Any) -> LiveModel:
 
 
 def _linear(model: Any) -> FactorModel:
-    """Take a linear classifier whose probabilities are a softmax, or one sigmoid a label, of linear scores.
+    """Take a linear classifier whose probabilities are a softmax, or one sigmoid per label, of linear scores.
 
-    With two labels scikit-learn stores one row w: the labels' rows are 0 and w. One sigmoid a label is no softmax: only
-    what keeps the scores keeps its probabilities, so its link is the identity.
+    With two labels scikit-learn stores one row w: the labels' rows are 0 and w. One sigmoid per label is no softmax:
+    only what keeps the scores keeps its probabilities.
 
     Raises
     ------
@@ -179,25 +179,55 @@ def _linear(model: Any) -> FactorModel:
         hasattr(model, "loss") or options[0] == "liblinear" or options[1] == "ovr"
     )
     bias = np.broadcast_to(np.asarray(model.intercept_, dtype=float), (len(weights),))
-    link = "identity" if one_against_rest else "softmax"
+    link = "sigmoid" if one_against_rest else "softmax"
     return softmax_head(weights, bias, labels, link=link, objective=_objective(model))
 
 
-def _objective(model: Any) -> str | None:
-    strength = getattr(model, "C", None)
-    if strength is None:
-        return None
-    # C divides the loss: without bound there is no penalty; an L1 part is no decay of squares, whose law is known.
-    penalty, l1 = getattr(model, "penalty", None), getattr(model, "l1_ratio", None)
-    if np.isinf(strength) or penalty == "none":
-        return "logistic"
-    return "logistic-decay" if not l1 and penalty not in ("l1", "elasticnet") else None
+NO_PENALTY, L2, L1 = (
+    "sklearn-logistic-no-penalty",
+    "sklearn-logistic",
+    "sklearn-logistic-l1",
+)
+"""Words for the training of linear classifiers, by their penalty."""
+
+
+def _objective(model: Any) -> str:
+    """Name the training of a linear classifier by its penalty.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> _objective(SimpleNamespace(C=1.0, penalty="l2")), _objective(SimpleNamespace(C_=np.array([0.1, np.inf])))
+    ('sklearn-logistic', 'sklearn-logistic-no-penalty')
+    >>> _objective(SimpleNamespace(alpha=1e-4, penalty="elasticnet", l1_ratio=0.15))
+    'sklearn-logistic-l1'
+    """
+    penalty = getattr(model, "penalty", None)
+    # LogisticRegressionCV has chosen one C and one share of L1 per class, of those that it was given.
+    l1_shares = getattr(model, "l1_ratio_", getattr(model, "l1_ratio", None))
+    if has(model, "loss"):
+        # SGDClassifier names its penalty; its share of L1 counts only in an elastic net.
+        is_free = penalty is None or model.alpha == 0
+        l1_shares = l1_shares if penalty == "elasticnet" else None
+    else:
+        # C divides the loss, so without a bound there is no penalty.
+        strengths = getattr(model, "C_", getattr(model, "C", 1.0))
+        is_free = penalty == "none" or bool(np.isinf(strengths).any())
+    if is_free:
+        return NO_PENALTY
+    shares = [] if l1_shares is None else np.atleast_1d(l1_shares).tolist()
+    return L1 if penalty == "l1" or any(shares) else L2
 
 
 def _network(model: Any) -> FactorModel:
-    """Take the last layer of a fitted MLPClassifier."""
-    objective = "softmax-decay" if getattr(model, "alpha", 0) else "softmax"
-    link = "softmax" if model.out_activation_ == "softmax" else "identity"
+    """Take the last layer of a fitted MLPClassifier, whose decay counts the layers before it, too."""
+    # A network of two labels has one sigmoid, which is a softmax of the rows 0 and w.
+    is_softmax = model.out_activation_ == "softmax" or len(model.classes_) == 2
+    link = "softmax" if is_softmax else "sigmoid"
+    if getattr(model, "alpha", 0):
+        objective = "last-layer-l2"
+    else:
+        objective = "last-layer" if is_softmax else "none"
     weights, bias = np.asarray(model.coefs_[-1]).T, np.asarray(model.intercepts_[-1])
     return softmax_head(weights, bias, model.classes_, link=link, objective=objective)
 

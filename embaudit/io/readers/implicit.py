@@ -83,13 +83,19 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
 
 
 def trained_with(strength: Any, model: FactorModel) -> str | None:
-    """Determine the objective of a model of implicit, whose kinds the columns that were split off tell apart."""
+    """Determine the objective of a model of implicit, whose kinds the columns that were split off tell apart.
+
+    Stochastic training of BPR draws negative items at random, so its decay counts no interactions that a file could
+    hold, and no law is known for it.
+    """
     if model.left_bias is not None:
         # Each side of the logistic model has negative samples of its own, so both together minimise nothing.
-        return objective_of(strength, decayed=None)
-    return objective_of(
-        strength, decayed="factors" if model.right_bias is None else "factors-counted"
-    )
+        decayed = None
+    elif model.right_bias is not None:
+        decayed = "bpr"
+    else:
+        decayed = "factors"
+    return objective_of(strength, decayed=decayed)
 
 
 def objective_of(*strengths: Any, decayed: str | None) -> str | None:
