@@ -123,24 +123,23 @@ def leaves_out_biases(model: FactorModel) -> bool:
 
 
 def seen_of(model: FactorModel) -> str:
-    """Name what prediction cosines are taken of: rankings do not fix them, the scores behind them do.
+    """Name what prediction cosines are taken of: the scores, where predictions are rankings or sigmoids of them.
 
     Examples
     --------
     >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_user_item([[1.0]], [[1.0]])
-    >>> seen_of(model), seen_of(model.replace(link="ranking"))
-    ('what is predicted', 'their scores')
+    >>> [seen_of(model.replace(link=link)) for link in ("identity", "ranking", "sigmoid")]
+    ['what is predicted', 'their scores', 'their scores']
     >>> seen_of(model.replace(right_bias=[1.0]))
     'their scores without biases'
     """
     if leaves_out_biases(model):
         return "their scores without biases"
-    return (
-        "their scores"
-        if model.predicts is Equivalence.RANKINGS
-        else "what is predicted"
-    )
+    # Prediction cosines are taken of scores, which a ranking or a sigmoid turns into something else.
+    if model.predicts is Equivalence.RANKINGS or model.link == "sigmoid":
+        return "their scores"
+    return "what is predicted"
 
 
 def names_of(model: FactorModel, role: Role = "right") -> dict[str, str]:

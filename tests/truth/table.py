@@ -80,6 +80,7 @@ NEVER = (
     "At full rank",
     "not balanced",
     "keep one of each",
+    "a change of axes would then change a length",
 )
 """What no audit says of anything."""
 NEVER_ALONE = ("predict", "Predict", "user")
@@ -311,7 +312,7 @@ def shapes() -> Iterator[Row]:
     unit = vectors(unit / np.linalg.norm(unit, axis=1, keepdims=True))
     yield Row(
         "unit rows of nobody knows what", unit, alone, {"EMB409": "tip", **TWO},
-        ("have length 1", "Only rows trained at length 1 are fixed", "`--objective cosine`", "`--compared cosine`"),
+        ("have length 1", "Only rows trained at length 1 are fixed, and only if they span enough directions", "`--objective cosine`", "`--compared cosine`"),
         ("fixed, whatever",), answer=OPEN,
     )  # fmt: skip
     same = ("as fixed, whatever the other side holds", "if that has full rank")
