@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import time
 import tracemalloc
@@ -198,3 +199,29 @@ def test_files_of_very_many_small_entries(tmp_path, name, part):
     path = tmp_path / name
     BOMBS[name](path)
     refused_at_once(ea.load, path, part)
+
+
+def test_a_tensor_without_numbers_of_a_huge_shape(tmp_path):
+    entry = {"dtype": "F64", "shape": [2**62, 0], "data_offsets": [0, 0]}
+    header = json.dumps({"W": entry}).encode()
+    path = tmp_path / "v.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header)
+    refused_at_once(ea.load, path, "of a shape that memory can hold")
+
+
+def test_two_arrays_of_one_name(tmp_path):
+    """Readers differ in which of them they take, so neither is taken."""
+    path = tmp_path / "v.npz"
+    np.savez(path, W=np.eye(9))
+    with (
+        pytest.warns(UserWarning, match="Duplicate name"),
+        zipfile.ZipFile(path, "a") as archive,
+    ):
+        archive.writestr("W.npy", b"")
+    refused_at_once(ea.load, path, "the array 'W' twice")
+    rows = np.eye(4)
+    entry = '"W":{"dtype":"F64","shape":[4,4],"data_offsets":[0,128]}'
+    header = f"{{{entry},{entry}}}".encode()
+    path = tmp_path / "v.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header + rows.tobytes())
+    refused_at_once(ea.load, path, "the key 'W' twice")

@@ -8,6 +8,7 @@ import sys
 import warnings
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path
@@ -179,6 +180,9 @@ class Npz:
                     for name in archive.namelist()
                     if name.endswith(".npy")
                 ]
+                if len(set(names)) < len(names):
+                    twice = Counter(names).most_common(1)[0][0]
+                    raise ValueError(f"the array {twice!r} twice")
                 stored = {
                     member.filename
                     for member in members

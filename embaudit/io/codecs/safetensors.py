@@ -19,8 +19,10 @@ from embaudit.errors import must_be
 from embaudit.io.codecs.arrays import Place, Read, Stream, Tensor, as_stored, widened
 from embaudit.io.codecs.npy import reason
 from embaudit.io.files import existing_file
-from embaudit.io.json_text import parsed, require_few_keys
+from embaudit.io.json_text import parsed, parsed_once, require_few_keys
 
+MOST_NUMBERS = 2**59
+"""Numbers of a tensor at most: in float64 they take half of the addresses."""
 MOST_HEADER = 10**8
 """Bytes of a header at most, as the library has it."""
 SINGLE = "model.safetensors"
@@ -183,7 +185,7 @@ def _opened(path: Path) -> tuple[dict[str, str], dict[str, tuple[Tensor, Place]]
             require_few_keys(text)
             # The library checks that the tensors fill the file, one after another, but does not say where they begin.
             with safe_open(path, framework="numpy"):
-                header = parsed(text)
+                header = parsed_once(text)
     except (SafetensorError, ValueError) as error:
         got = reason(error).removeprefix("Error while deserializing header: ")
         raise must_be(
@@ -193,6 +195,14 @@ def _opened(path: Path) -> tuple[dict[str, str], dict[str, tuple[Tensor, Place]]
     placed = {}
     for name, entry in header.items():
         kind, shape = DTYPES.get(entry["dtype"], entry["dtype"]), tuple(entry["shape"])
+        # numpy makes no such array, even if another dimension is 0.
+        if prod(max(size, 1) for size in shape) > MOST_NUMBERS:
+            raise must_be(
+                f"tensor {name!r} of {path}",
+                "of a shape that memory can hold",
+                shape,
+                "fetch it again",
+            )
         # Halves of float32 are read as integers, and numbers that numpy does not know as bytes.
         stored = np.dtype(
             "u2" if kind == "bfloat16" else kind if kind in DTYPES.values() else "u1"
