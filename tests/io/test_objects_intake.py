@@ -74,9 +74,10 @@ def test_vectors_of_a_classifier_are_its_rows_alone() -> None:
         "right_names",
         "objective",
     }
+    # The training of a classifier says that its rows were compared by a softmax.
     assert (read.model.right_bias, read.model.link, read.intake.files) == (
         None,
-        "identity",
+        "softmax",
         (),
     )
 
