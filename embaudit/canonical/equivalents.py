@@ -10,8 +10,8 @@ import numpy as np
 from embaudit.canonical.form import (
     EXPONENTS,
     CanonicalForm,
-    at_exponent,
     canonical_form,
+    model_at,
 )
 from embaudit.canonical.row_span import turned
 from embaudit.core.checked import Floats, Vector
@@ -118,9 +118,20 @@ class EquivalentModel(Recorded):
         >>> first.name, first.called("right"), first.called("left")
         ('exponent 0 (users whitened)', 'users whitened (prediction cosine)', 'users whitened')
         """
-        # Where directions are left alone, cosines of the whitened model are not quite prediction cosines.
-        alone = self.form is not None and self.form.leaves_alone
-        if self.kind == CANONICAL and self.exponent == PREDICTS.get(role) and not alone:
+        # Where directions are left alone, cosines of the whitened model are not quite
+        # prediction cosines; nor are those of rows that keep a mean which predictions
+        # do not see.
+        form = self.form
+        differs = form is not None and (
+            form.leaves_alone
+            or form.keeps_left_mean
+            or (form.needs_new_bias and role != "right")
+        )
+        if (
+            self.kind == CANONICAL
+            and self.exponent == PREDICTS.get(role)
+            and not differs
+        ):
             return f"{self.title} (prediction cosine)"
         return self.title if self.kind == CANONICAL else self.name
 
@@ -139,7 +150,8 @@ class EquivalentModel(Recorded):
         if self.gauge is not None:
             return self.gauge.act(model)
         assert self.exponent is not None
-        return at_exponent(model, self.exponent, form=self.form)
+        assert self.form is not None
+        return model_at(model, self.exponent, self.form.without_new_bias)
 
     def rows(self, model: FactorModel, side: SideName) -> Mapped | TransformedRows:
         """Return the rows of one side in the equivalent model, made where they are asked for.
@@ -153,7 +165,8 @@ class EquivalentModel(Recorded):
         """
         x = model.factors(side)
         if self.form is not None and self.exponent is not None:
-            return self.form.view(x, side, self.exponent)
+            # Rows of a model of the same family: one more bias is none of its gauges.
+            return self.form.without_new_bias.view(x, side, self.exponent)
         assert self.gauge is not None
         linear, shift = self.gauge.on(side)
         if self.basis is not None and model.rank < self.rank:
@@ -172,6 +185,9 @@ def canonical_models(model: FactorModel) -> Iterator[EquivalentModel]:
     if model.left is None or model.predicts is Equivalence.COSINES:
         return
     form = canonical_form(model)
+    if form.needs_new_bias and not form.is_full_rank:
+        # No gauge drops a direction, and a model with another bias is of another family.
+        form = canonical_form(model, keep_left_mean=True)
     titles = {
         "left-whitened": f"{model.title('left')}s whitened",
         "balanced": "balanced",

@@ -13,7 +13,7 @@ zero in float64, the rest is dropped.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -91,6 +91,8 @@ class CanonicalForm:
     """(k, k) of `R_P R_Qᵀ = u s vᵀ`."""
     shifts_left: bool
     """True if a gauge can centre the left rows of this model, a free right bias absorbing it."""
+    keeps_left_mean: bool = False
+    """True if the left rows are decomposed with a mean that predictions do not see."""
 
     def __repr__(self) -> str:
         s = self.singular_values
@@ -157,6 +159,21 @@ class CanonicalForm:
             "right": right * scales**-exponent,
         }
 
+    @property
+    def needs_new_bias(self) -> bool:
+        """True if centring the left rows adds a right bias that the model does not have."""
+        return not self.shifts_left and bool(self.left_centre.any())
+
+    @cached_property
+    def without_new_bias(self) -> CanonicalForm:
+        """The form that keeps the mean of the left rows where a new bias would have to absorb it.
+
+        Where directions are dropped the mean may lie in one of them, so the bias stays.
+        """
+        if not self.needs_new_bias or not self.is_full_rank:
+            return self
+        return replace(self, left_centre=np.zeros(len(self.left_centre)))
+
     def affine(self, side: SideName, linear: Floats) -> RowMap:
         """Return the function that centres rows of a side and maps them; what is rounding becomes zero."""
         centre, moments = (
@@ -201,13 +218,17 @@ def require_exponent(exponent: float) -> float:
     return float(exponent)
 
 
-def canonical_form(model: FactorModel) -> CanonicalForm:
+def canonical_form(
+    model: FactorModel, *, keep_left_mean: bool = False
+) -> CanonicalForm:
     """Decompose the scores of a model from its factors: QR of both sides, then a k×k decomposition.
 
     Parameters
     ----------
     model : FactorModel
         With both sides. A model that predicts cosines is taken with rows of length 1.
+    keep_left_mean : bool
+        Do not subtract the mean of the left rows where no bias of the model absorbs it.
 
     Raises
     ------
@@ -235,7 +256,9 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
         1e-90 < np.abs(side.root).max() < 1e90 for side in (left, right)
     ):
         require_ordinary_size(model)
-    centred = model.link.centred(model)
+    centred: tuple[SideName, ...] = model.link.centred(model)
+    if keep_left_mean:
+        centred = tuple(side for side in centred if side in model.free_shifts)
     left_root, right_root = (
         moments.centred_root if side in centred else moments.root
         for side, moments in (("left", left), ("right", right))
@@ -280,6 +303,7 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
         u=frozen(u),
         v=frozen(vt.T),
         shifts_left="left" in model.free_shifts,
+        keeps_left_mean=keep_left_mean,
     )
 
 
@@ -445,6 +469,11 @@ def at_exponent(
         raise EquivalenceError(
             f"{text} but its own changes; read its identified cosines instead."
         )
+    return model_at(model, exponent, form)
+
+
+def model_at(model: FactorModel, exponent: float, form: CanonicalForm) -> FactorModel:
+    """Return the equivalent model at an exponent, with the centres of a form that was checked."""
     return model.replace(
         left=form.view(model.factors("left"), "left", exponent).stored(),
         right=form.view(model.right, "right", exponent).stored(),

@@ -20,6 +20,9 @@ def make_model(n=150, p=220, k=5):
 
 MODEL = make_model()
 UNSEEN_COLUMN = MODEL.replace(right=MODEL.right * [1, 1, 1, 1, 0])
+SOFTMAX = FactorModel(MODEL.left, MODEL.right, link="softmax")
+"""With inputs that have a mean, and without a label bias that could absorb it."""
+SOFTMAX_UNSEEN = SOFTMAX.replace(right=SOFTMAX.right * [1, 1, 1, 1, 0])
 LINEAR = GeneralLinear(5, max_condition=4.0).sample(rng=1)
 AFFINE = Affine(5, side="right", max_condition=3.0, max_shift=1.0).sample(rng=2)
 CASES = [
@@ -27,6 +30,8 @@ CASES = [
     (EquivalentModel.by(AFFINE, "affine", "affine"), MODEL),
     *((one, MODEL) for one in canonical_models(MODEL)),
     *((one, UNSEEN_COLUMN) for one in canonical_models(UNSEEN_COLUMN)),
+    *((one, SOFTMAX) for one in canonical_models(SOFTMAX)),
+    *((one, SOFTMAX_UNSEEN) for one in canonical_models(SOFTMAX_UNSEEN)),
 ]
 
 
@@ -46,3 +51,24 @@ def test_the_canonical_model_of_some_rows_is_that_of_all(equivalent):
     whole = equivalent.of(MODEL)
     np.testing.assert_allclose(some.right, whole.right[[0, 5]], atol=1e-12)
     np.testing.assert_allclose(some.left, whole.left[[4, 9]], atol=1e-12)
+
+
+@pytest.mark.parametrize("model", [SOFTMAX, SOFTMAX_UNSEEN])
+def test_equivalent_heads_have_no_new_bias_and_the_same_probabilities(model):
+    """Another label bias makes a model of another family, so no gauge of this one."""
+    for one in canonical_models(model):
+        after = one.of(model)
+        assert after.right_bias is None
+        np.testing.assert_allclose(
+            after.predictions(), model.predictions(), rtol=0, atol=1e-9
+        )
+
+
+def test_in_one_dimension_no_equivalent_head_turns_an_input():
+    """Cosines of inputs of one dimension are signs: +1 for two positive numbers."""
+    model = FactorModel(
+        left=[[0.6], [0.5], [0.9], [0.4]], right=[[0.7], [-1.0], [0.3]], link="softmax"
+    )
+    for one in canonical_models(model):
+        rows = one.rows(model, "left")[:]
+        assert (np.sign(rows) == np.sign(rows[0])).all()
