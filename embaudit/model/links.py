@@ -286,7 +286,7 @@ class Softmax(Link):
 
     def centred(self, model: Sided) -> tuple[SideName, ...]:
         """Return both sides: logits are judged relative to those of the mean input."""
-        return ("left", "right") if not self.guard else super().centred(model)
+        return ("left", "right") if self.soft_cap is None else super().centred(model)
 
 
 @dataclass(frozen=True, eq=False)
