@@ -180,7 +180,7 @@ FINDINGS = {
     ),
     "EMB303": Expected(
         "tip",
-        PROVEN,
+        MEASURED,
         "right",
         5 / 3,
         of_head(head(projector=projector(5, 3))),

@@ -247,7 +247,7 @@ def objects() -> Iterator[Reading]:
         f"(3) as right names, its class as link, LogisticRegression of sklearn as objective. {BY_NAME}",
         "read as LogisticRegression of sklearn: coef_, intercept_, classes_",
         {"right": linear.coef_, "right_bias": linear.intercept_, "right_names": [0, 1, 2], "link": "softmax",
-         "objective": "logistic-decay"},
+         "objective": "sklearn-logistic"},
         never=("Item", "User"),
     )  # fmt: skip
     svd = TruncatedSVD(2).fit(X)
