@@ -13,7 +13,7 @@ from models import random_model
 from embaudit.canonical import identified_cosines
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear
 from embaudit.linalg.pairs import all_pairs, pair_cosines
-from embaudit.model import FactorModel
+from embaudit.model import FactorModel, Softmax
 
 SIDES = ["left", "right"]
 LINKS = ["identity", "softmax", "ranking", "cosine"]
@@ -109,3 +109,28 @@ def test_the_plain_cosines_of_the_same_models_do_move():
         np.abs(other.cosines("right", pairs) - model.cosines("right", pairs)).max()
         > 0.5
     )
+
+
+def at_angles(*angles):
+    return np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def test_normalised_heads_with_equal_probabilities_have_equal_prediction_cosines():
+    """Two sets of three unit labels in a plane: less their means, one is a map of the other."""
+    first, second = at_angles(0, 2, 4.1), at_angles(0, 0.6, 2.5)
+    inputs = np.random.default_rng(0).normal(size=(7, 2))
+    centred_first, centred_second = first - first.mean(0), second - second.mean(0)
+    turn = np.linalg.pinv(centred_first) @ centred_second
+    link = Softmax(unit_rows=True)
+    one = FactorModel(inputs, first, link=link)
+    other = FactorModel(inputs @ np.linalg.inv(turn).T, second, link=link)
+    np.testing.assert_allclose(other.predictions(), one.predictions(), atol=1e-12)
+
+    logits = inputs @ first.T
+    logits = logits - logits.mean(axis=1, keepdims=True)
+    logits = logits - logits.mean(axis=0)
+    columns = logits / np.linalg.norm(logits, axis=0)
+    expected = (columns.T @ columns)[[0, 0, 1], [1, 2, 2]]
+    for model in (one, other):
+        found = identified_cosines(model, role="right")
+        np.testing.assert_allclose(found, expected, atol=1e-9)
