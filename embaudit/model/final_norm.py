@@ -113,7 +113,11 @@ class FinalNorm:
         """Return x̂ for each state."""
         # x̂ = x/√(x̄² + ε), by hypot of the root mean square and √ε: no square overflows.
         x = np.asarray(states, dtype=np.float64)
-        x = x - x.mean(axis=1, keepdims=True) if self.sums_to_zero else x
+        if self.sums_to_zero:
+            # Where entries are nearly equal, rounding leaves a mean that is not small
+            # beside what is left of them; the second pass removes it.
+            for _ in range(2):
+                x = x - x.mean(axis=1, keepdims=True)
         root = row_norms(x)[:, None] / np.sqrt(self.width)
         # A state of zeros without ε is 0/0: it has no direction, and stays NaN.
         with np.errstate(invalid="ignore"):
@@ -121,9 +125,11 @@ class FinalNorm:
 
     def applied(self, states: ArrayLike) -> Floats:
         """Return what the head is given for each state: `γ ⊙ x̂ + β`."""
-        return self.gain * self.normalised(states) + (
-            0.0 if self.shift is None else self.shift
-        )
+        return self.scaled(self.normalised(states))
+
+    def scaled(self, normalised: Floats) -> Floats:
+        """Return `γ ⊙ x̂ + β` for states x̂ that are normalised already."""
+        return self.gain * normalised + (0.0 if self.shift is None else self.shift)
 
 
 def require_fit(norm: FinalNorm, link: Link, width: int) -> None:

@@ -103,9 +103,11 @@ class Convention:
         moved: Floats = np.asarray(head.right @ norm.shift, dtype=np.float64) - centre
         return moved if head.right_bias is None else head.right_bias + moved
 
-    def model(self, head: FactorModel, norm: FinalNorm, states: Floats) -> FactorModel:
-        """Return the head of this form with the inputs that it has for some states."""
-        inputs = norm.applied(states) if self.gain is None else norm.normalised(states)
+    def model(
+        self, head: FactorModel, norm: FinalNorm, normalised: Floats
+    ) -> FactorModel:
+        """Return the head of this form with the inputs that it has for normalised states x̂."""
+        inputs = norm.scaled(normalised) if self.gain is None else normalised
         without = head.replace(left=None, objective=None)
         return without.replace(
             left=inputs, right=self.of(head.right), right_bias=self.bias(head, norm)
@@ -405,7 +407,8 @@ def norm_evidence(
     # Predictions are compared on random states, in float64.
     some = only_labels(head, alive)
     some = some.replace(right=np.asarray(some.right, dtype=np.float64))
-    states = rng.standard_normal((N_STATES, norm.width))
+    # Normalised once for all forms, so that they differ by nothing else.
+    states = norm.normalised(rng.standard_normal((N_STATES, norm.width)))
     stored, *equivalents = (form.model(some, norm, states) for form in forms)
     # A gain of 0 takes its dimension out of both; the others say how far rounding is stretched.
     sizes = np.abs(norm.gain[norm.gain != 0])

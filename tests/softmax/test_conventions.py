@@ -65,7 +65,7 @@ def test_every_convention_predicts_what_the_stored_head_predicts(norm, bias):
     logits = norm.applied(states) @ ROWS.T + (0 if bias is None else bias)
     forms = {form.name: form for form in conventions(head, norm)}
     for name, form in forms.items():
-        found = form.model(head, norm, states)
+        found = form.model(head, norm, norm.normalised(states))
         np.testing.assert_allclose(
             found.predictions(), probabilities(logits), rtol=1e-11
         )
@@ -248,3 +248,21 @@ def test_folding_the_norm_of_a_language_model_changes_a_quarter_of_nearest_label
     assert [record.n_rows for record in found.drift] == [1000, 1000]
     assert max(record.max_abs for record in found.drift) < 1e-12
     assert max(record.tolerance for record in found.drift) < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("k", [2, 3])
+def test_narrow_heads_behind_a_layer_norm_raise_no_false_alarm(k, seed):
+    """In two dimensions the two entries of a state are often nearly equal."""
+    draw = np.random.default_rng([k, seed])
+    head = FactorModel.from_softmax(draw.normal(size=(8, k)))
+    norm = FinalNorm("layer", np.exp(0.3 * draw.normal(size=k)))
+    found = ea.audit(head, final_norm=norm, quick=True, n_gauges=1, n_steps=1)
+    assert "EMB001" not in {one.code for one in found.conclusions}
+
+
+def test_normalised_states_sum_to_zero_where_their_entries_nearly_agree():
+    norm = FinalNorm("layer", np.ones(2))
+    states = norm.normalised([[1.1, 1.1 + 2.0**-40], [1e8 + 0.1, 1e8]])
+    np.testing.assert_allclose(states.sum(axis=1), 0, atol=1e-15)
+    np.testing.assert_allclose(states, [[-1, 1], [1, -1]], rtol=1e-6)
