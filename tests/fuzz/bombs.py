@@ -323,8 +323,8 @@ def json_many_keys(path: Path) -> None:
 
 
 def json_equal(path: Path) -> None:
-    """Hold 200,000 equal vectors, so that all neighbours tie."""
-    path.write_text(json.dumps([[0.1, 0.2, 0.3, 0.4]] * (MANY // 5)))
+    """Hold 100,000 equal vectors, so that all neighbours tie."""
+    path.write_text(json.dumps([[0.1, 0.2, 0.3, 0.4]] * (MANY // 10)))
 
 
 def json_empty(path: Path) -> None:
