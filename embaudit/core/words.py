@@ -44,12 +44,53 @@ def percent(share: float) -> str:
     --------
     >>> percent(0.431), percent(0.9996), percent(1.0), percent(float("nan"))
     ('43 %', '99.9 %', '100 %', '–')
+    >>> percent(0.0274 / 100), percent(0.001)
+    ('<0.1 %', '0.1 %')
     """
     if math.isnan(share):
         return "–"
+    if 0 < share < 0.001:
+        return "<0.1 %"
     if 0 < share < 0.01 or 0.99 < share < 1:
-        return f"{min(max(100 * share, 0.1), 99.9):.1f} %"
+        # The share itself is rounded, as in `three_decimals`, so that a sentence and a
+        # table never round one share in two ways.
+        return f"{min(100 * float(three_decimals(share)), 99.9):.1f} %"
     return f"{snapped(100 * share):.0f} %"
+
+
+def percents_apart(shares: Sequence[float]) -> list[str]:
+    """Write shares with as many decimals as it takes to tell different shares apart.
+
+    Examples
+    --------
+    >>> percents_apart([0.12, 0.000274, 0.000061, 0.000061])
+    ['12 %', '0.03 %', '<0.01 %', '<0.01 %']
+    >>> percents_apart([0.12, 0.000274]), percents_apart([0.431, 0.434])
+    (['12 %', '<0.1 %'], ['43.1 %', '43.4 %'])
+    """
+    texts = [percent(share) for share in shares]
+    for decimals in range(1, MOST_DECIMALS + 1):
+        for text in set(texts):
+            places = [i for i, other in enumerate(texts) if other == text]
+            if len({shares[i] for i in places if not math.isnan(shares[i])}) > 1:
+                for i in places:
+                    texts[i] = _with_decimals(shares[i], decimals)
+    return texts
+
+
+MOST_DECIMALS = 6
+"""Decimals of a percentage after which shares count as equal: one pair in a hundred million."""
+
+
+def _with_decimals(share: float, decimals: int) -> str:
+    """Write a share with some decimals, never rounding to all or nothing."""
+    smallest = 10.0**-decimals
+    if 0 < 100 * share < smallest:
+        return f"<{smallest:.{decimals}f} %"
+    hundredths = 100 * share
+    if share < 1:
+        hundredths = min(hundredths, 100 - smallest)
+    return f"{snapped(hundredths):.{decimals}f} %"
 
 
 FEW = 20
@@ -142,12 +183,25 @@ def percents(parts: Sequence[float]) -> list[str]:
     (['16 %', '<1 %'], ['0.2 %', '0.3 %'])
     """
     whole = percent(math.fsum(parts)).removesuffix(" %")
+    if whole.startswith("<"):
+        return [percent(share) for share in parts]
     step, digits = (0.1, 1) if "." in whole else (1, 0)
     shown = apportioned([100 * share for share in parts], float(whole), step)
     return [
         f"{x:.{digits}f} %" if x or not share else f"<{step} %"
         for x, share in zip(shown, parts, strict=True)
     ]
+
+
+def three_decimals(value: float) -> str:
+    """Write a number with three decimals, alike whatever its last bits are.
+
+    Examples
+    --------
+    >>> three_decimals(0.9975), three_decimals(0.9975 - 1e-16), percent(0.9975 - 1e-16)
+    ('0.998', '0.998', '99.8 %')
+    """
+    return f"{snapped(value):.3f}"
 
 
 def two_decimals(value: float) -> str:

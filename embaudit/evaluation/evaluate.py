@@ -25,7 +25,7 @@ from embaudit.core.deferred import pd
 from embaudit.core.parallel import row_blocks
 from embaudit.core.results import Result
 from embaudit.core.ties import TIE, exceeds, first_best
-from embaudit.core.words import counted, percent
+from embaudit.core.words import counted, percent, three_decimals
 from embaudit.errors import InputError, must_be
 from embaudit.evaluation.measures import MEASURES, Version, query_measures
 from embaudit.evaluation.truth import Truth, as_truth
@@ -94,7 +94,7 @@ class Evaluation(Result):
 
     def __repr__(self) -> str:
         parts = ", ".join(
-            f"{name} {values[:, 0].mean():.3f}"
+            f"{name} {three_decimals(values[:, 0].mean())}"
             for name, values in self.by_query.items()
         )
         return f"Evaluation({len(self.queries):,} {self.title}s, precision at {self.n}: {parts}, chance {self.chance:.3f})"
@@ -239,7 +239,7 @@ class Evaluation(Result):
         text = (
             f"{n:,} of {counted(self.n_rows, title)} asked, neighbours among {among}. Of the {self.n} nearest by "
             f"cosine, {percent(self.value(RAW))} {self.relation} with the {title} asked for (precision); "
-            f"{'less than 0.1 %' if 0 < self.chance < 0.001 else percent(self.chance)} would by chance. "
+            f"{percent(self.chance).replace('<', 'less than ')} would by chance. "
         )
         if not self.decides:
             return (
@@ -265,7 +265,9 @@ class Evaluation(Result):
             text += f" By {measure.upper()}, {better} is better {CONFIDENCE}"
             if winner:
                 values = self.value(winner, measure), self.value(RAW, measure)
-                text += f": {values[0]:.3f} against {values[1]:.3f}"
+                text += (
+                    f": {three_decimals(values[0])} against {three_decimals(values[1])}"
+                )
             text += "."
         # What an audit recommends may find less: it is what predictions fix, and no better taste.
         places = range(len(MEASURES)) if PREDICTION in self.by_query else ()

@@ -5,18 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from embaudit.core.checked import RNG, Floats, as_generator, as_numbers, frozen
+from embaudit.core.checked import (
+    RNG,
+    Floats,
+    Indices,
+    as_generator,
+    as_numbers,
+    frozen,
+)
+from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.results import Result
 from embaudit.core.ties import TIE
 from embaudit.core.words import counted, down, drawn_of
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
+from embaudit.linalg.rows import unit_rows
+from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_model
 
 ALL = 20_000
 """Pairs up to which all are taken (200 rows); as many are drawn where there are more."""
+MOST_PRODUCTS = 10**10
+"""Products of two entries up to which all pairs are counted against a threshold (a second or two)."""
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999)
 
 
@@ -29,27 +41,64 @@ class Levels(Result):
     title: str
     """Title of a row, such as "item"."""
     n_pairs: int
-    """Pairs behind the figures, drawn without replacement."""
+    """Pairs behind the quantiles, drawn without replacement."""
     n_all_pairs: int
     """Pairs of rows that have a direction."""
     exact: bool
     """True if all pairs were taken."""
     cosines: Floats = field(repr=False)
     """(n_pairs,) their cosines, in order."""
+    rows: Rows = field(repr=False)
+    """Rows of the side, whose pairs `below` counts."""
+    directed: Indices = field(repr=False)
+    """Numbers of the rows that have a direction."""
 
     RECORD = ("n_pairs", "n_all_pairs", "exact", "quantiles")
 
     def __repr__(self) -> str:
         return f"Levels({counted(self.n_pairs, 'pair')} of {self.title}s)"
 
+    @property
+    def n_counted(self) -> int:
+        """Pairs that `below` counts: all pairs, or the drawn ones if all would take too long."""
+        n_products = self.n_all_pairs * self.rows.shape[1]
+        return self.n_all_pairs if n_products <= MOST_PRODUCTS else self.n_pairs
+
     def below(self, cosines: ArrayLike) -> Floats:
         """Compute the share of pairs whose cosine is lower than each of these; NaN for none.
 
-        Cosines within 1e-9 are one cosine, so a value is never higher than itself.
+        All pairs are counted, a block of rows at a time, unless that takes more than
+        10 billion products; then the drawn pairs are. Cosines within 1e-9 are one
+        cosine, so a value is never higher than itself.
         """
         values = as_numbers(cosines, "cosines")
-        share = np.searchsorted(self.cosines, values - TIE) / max(1, self.n_pairs)
+        if self.n_counted == self.n_pairs:
+            counts = np.searchsorted(self.cosines, values - TIE)
+        else:
+            counts = self._count_below(values - TIE)
+        share = counts / max(1, self.n_counted)
         return np.asarray(np.where(np.isnan(values), np.nan, share))
+
+    def _count_below(self, limits: Floats) -> NDArray[np.int64]:
+        """Count the pairs of all rows with a direction whose cosine is lower than each limit."""
+        unit = unit_rows(self.rows[self.directed])
+        order = np.argsort(limits, axis=None)
+        rising = limits.ravel()[order]
+
+        def count(block: slice) -> NDArray[np.int64]:
+            # Each row is paired with the later rows only, so that every pair counts once.
+            tile = unit[block] @ unit[block.start :].T
+            later = tile[np.triu(np.ones(tile.shape, dtype=bool), 1)]
+            # A cosine below the first limit is below all of them, so counts add up.
+            n_limits_reached = np.searchsorted(rising, np.clip(later, -1, 1), "right")
+            found = np.bincount(n_limits_reached, minlength=len(rising) + 1)
+            return np.cumsum(found)[: len(rising)]
+
+        blocks = row_blocks(len(unit), len(unit))
+        totals = sum(parallel_map(count, blocks), np.zeros(len(rising), dtype=np.int64))
+        counts = np.empty(len(rising), dtype=np.int64)
+        counts[order] = totals
+        return counts.reshape(limits.shape)
 
     @property
     def quantiles(self) -> dict[float, float]:
@@ -102,5 +151,12 @@ def levels(
         n_pairs(len(rows)),
     )
     return Levels(
-        role, model.title(role), len(pairs), total, len(pairs) == total, frozen(cosines)
+        role,
+        model.title(role),
+        len(pairs),
+        total,
+        len(pairs) == total,
+        frozen(cosines),
+        side.rows,
+        rows,
     )

@@ -567,7 +567,8 @@ def scale(audit: Audit) -> Iterator[str]:
     for each in audit.evidence.traits if audit.evidence.role != "cross" else ():
         if each.role == side and each.levels is not None and each.levels.n_pairs:
             levels, share = each.levels, float(each.levels.below([USUAL])[0])
-            pairs = counted(levels.n_pairs, "pair" if levels.exact else "sampled pair")
+            is_exact = levels.n_counted == levels.n_all_pairs
+            pairs = counted(levels.n_counted, "pair" if is_exact else "sampled pair")
             pairs = f"all {pairs}" if levels.n_pairs > 1 else "the only pair"
             above = (
                 f"above {pairs}"

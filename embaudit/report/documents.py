@@ -23,7 +23,9 @@ from embaudit.core.words import (
     drawn_of,
     percent,
     percents,
+    percents_apart,
     row_called,
+    three_decimals,
     up,
 )
 from embaudit.evaluation import Evaluation
@@ -231,9 +233,7 @@ def evaluation_grid(evaluation: Evaluation) -> Grid:
             f"{end:.2f}".removeprefix("0")
             for end in (down(record["ci_low"]), up(record["ci_high"]))
         )
-        written = (
-            f"{record['value']:.3f} ({low}–{high}){' *'[_differs(evaluation, record)]}"
-        )
+        written = f"{three_decimals(record['value'])} ({low}–{high}){' *'[_differs(evaluation, record)]}"
         cells.setdefault(record["similarity"], []).append(written)
     rows = tuple((name, *values) for name, values in cells.items())
     queries = counted(len(evaluation.queries), evaluation.title)
@@ -262,7 +262,9 @@ def thirds_grid(evaluation: Evaluation) -> Grid:
     }
     cells: dict[str, list[str]] = {}
     for record in records:
-        cells.setdefault(record["similarity"], []).append(f"{record['precision']:.3f}")
+        cells.setdefault(record["similarity"], []).append(
+            three_decimals(record["precision"])
+        )
     rows = tuple((name, *values) for name, values in cells.items())
     title = f"precision for {evaluation.title}s with few, some and many interactions"
     return Grid(
@@ -610,15 +612,16 @@ def threshold_grid(comparison: Comparison, role: SideName) -> Grid:
     """Return the cosine in the second model that as many pairs exceed, for thresholds in the first."""
     change, title = comparison.changes[role], comparison.title(role)
     # Where no cosine changed, thresholds carry over as they are.
+    thresholds = change.thresholds if change.mean_total > TIED else ()
+    shares = percents_apart([each.share for each in thresholds])
     rows = tuple(
         (
             f"{each.before:.2f}",
             f"{each.after:.2f}",
             f"{each.low:.2f} to {each.high:.2f}",
-            percent(each.share),
+            share,
         )
-        for each in change.thresholds
-        if change.mean_total > TIED
+        for each, share in zip(thresholds, shares, strict=True)
     )
     headings = ("before", "now", "95 %", "pairs above")
     return Grid(

@@ -59,8 +59,24 @@ def test_of_many_rows_a_sample_of_pairs_is_taken():
     expected = all_cosines(model)
     grid = np.linspace(-0.9, 0.9, 19)
     shares = [(expected < value).mean() for value in grid]
-    # The 1 % bound of Kolmogorov and Smirnov.
-    assert np.abs(found.below(grid) - shares).max() < 1.63 / np.sqrt(20_000)
+    # All pairs are counted against a threshold, not only the drawn ones.
+    assert found.below(grid).tolist() == shares
     left = levels(model, role="user")
     assert (left.n_pairs, left.exact) == (19_900, True)
     assert levels(model, rng=1).cosines.tolist() != found.cosines.tolist()
+
+
+def test_the_share_above_a_threshold_counts_all_pairs():
+    """Of 2,500 rows only two agree: 1 of 3,123,750 pairs has a cosine above 0.9."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((2_500, 64))
+    rows[1_999] = rows[3] + 0.01 * rows[7]
+    found = levels(FactorModel.from_vectors(rows))
+    assert (found.n_pairs, found.n_counted) == (20_000, 3_123_750)
+    assert (found.cosines < 0.9).all()
+    assert 1 - found.below(0.9) == pytest.approx(1 / 3_123_750, rel=1e-6)
+    # The order of thresholds does not matter, and no value has no share.
+    shares = found.below([2.0, 0.9, np.nan, -2.0])
+    assert shares[[0, 3]].tolist() == [1, 0]
+    assert np.isnan(shares[2])
+    assert shares[1] == found.below(0.9)
