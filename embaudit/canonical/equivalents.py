@@ -118,9 +118,8 @@ class EquivalentModel(Recorded):
         >>> first.name, first.called("right"), first.called("left")
         ('exponent 0 (users whitened)', 'users whitened (prediction cosine)', 'users whitened')
         """
-        # Where directions are left alone, cosines of the whitened model are not quite
-        # prediction cosines; nor are those of rows that keep a mean which predictions
-        # do not see.
+        # The cosines of the whitened model differ from the prediction cosines if the
+        # form leaves directions unchanged, or if the left rows keep their mean.
         form = self.form
         differs = form is not None and (
             form.leaves_alone
@@ -165,7 +164,8 @@ class EquivalentModel(Recorded):
         """
         x = model.factors(side)
         if self.form is not None and self.exponent is not None:
-            # Rows of a model of the same family: one more bias is none of its gauges.
+            # No gauge adds a bias, so the left rows keep a mean that only a new bias
+            # could absorb.
             return self.form.without_new_bias.view(x, side, self.exponent)
         assert self.gauge is not None
         linear, shift = self.gauge.on(side)
@@ -186,7 +186,8 @@ def canonical_models(model: FactorModel) -> Iterator[EquivalentModel]:
         return
     form = canonical_form(model)
     if form.needs_new_bias and not form.is_full_rank:
-        # No gauge drops a direction, and a model with another bias is of another family.
+        # No gauge drops a direction, so these models are built directly. A new bias would
+        # put them into another family, so the left rows keep their mean.
         form = canonical_form(model, keep_left_mean=True)
     titles = {
         "left-whitened": f"{model.title('left')}s whitened",

@@ -166,9 +166,10 @@ class CanonicalForm:
 
     @cached_property
     def without_new_bias(self) -> CanonicalForm:
-        """The form that keeps the mean of the left rows where a new bias would have to absorb it.
+        """The same form without the centring of left rows, where that needs a new bias.
 
-        Where directions are dropped the mean may lie in one of them, so the bias stays.
+        If the form drops directions, the mean can lie in a dropped direction, so the
+        form is returned unchanged.
         """
         if not self.needs_new_bias or not self.is_full_rank:
             return self
@@ -473,7 +474,7 @@ def at_exponent(
 
 
 def model_at(model: FactorModel, exponent: float, form: CanonicalForm) -> FactorModel:
-    """Return the equivalent model at an exponent, with the centres of a form that was checked."""
+    """Return the equivalent model at an exponent; `form` must be the form of the model."""
     return model.replace(
         left=form.view(model.factors("left"), "left", exponent).stored(),
         right=form.view(model.right, "right", exponent).stored(),

@@ -407,7 +407,7 @@ def norm_evidence(
     # Predictions are compared on random states, in float64.
     some = only_labels(head, alive)
     some = some.replace(right=np.asarray(some.right, dtype=np.float64))
-    # Normalised once for all forms, so that they differ by nothing else.
+    # All forms get the same normalised states, so rounding of the norm cancels.
     states = norm.normalised(rng.standard_normal((N_STATES, norm.width)))
     stored, *equivalents = (form.model(some, norm, states) for form in forms)
     # A gain of 0 takes its dimension out of both; the others say how far rounding is stretched.
