@@ -31,6 +31,8 @@ MIN_ROWS = 30
 """Rows with a direction below which what is typical of them is not asked."""
 ALIKE = 1e-3
 """Difference of singular values, relative to the largest, up to which columns are orthonormal but for a scale."""
+MIN_ORTHOGONAL = 6
+"""Rows from which on right angles between all of them are reported: of fewer rows it says little."""
 MAX_HUBS = 10
 """Rows at most whose share of all places is told."""
 ONE_IN = 100
@@ -105,6 +107,8 @@ class Traits:
     """Hub rows, copies counted once; None where one in a hundred is less than a row."""
     bias_columns: BiasColumns | None = None
     """Effect on neighbours of a bias kept as a column; of right rows only, and not of a softmax head."""
+    orthogonal_rows: bool = False
+    """True if all rows are at right angles, so that every cosine is 0 but for rounding."""
     spaces: TwoSpaces | None = None
     """Two parts of one table that do not seem to share one coordinate system; None if none were found."""
 
@@ -158,7 +162,14 @@ def traits_of(
         # A generator of its own, so that other draws do not depend on the number of rows drawn here.
         spaces = two_spaces(model, role, parts, rng=rng.spawn(1)[0])
     plainly = Traits(
-        role, alive, off_unit, _orthonormal(side), copies, usual, spaces=spaces
+        role,
+        alive,
+        off_unit,
+        _orthonormal(side),
+        copies,
+        usual,
+        orthogonal_rows=_orthogonal_rows(side, usual),
+        spaces=spaces,
     )
     first = standing_rows(model, role)
     standing = once(side.directed, first)
@@ -192,6 +203,19 @@ def _orthonormal(side: Side) -> bool:
         return False
     s = np.linalg.svd(side.moments.root, compute_uv=False)
     return bool(s[0] - s[-1] <= ALIKE * s[0])
+
+
+def _orthogonal_rows(side: Side, usual: Levels) -> bool:
+    """Return True if no two rows have a cosine beyond ±0.001; the drawn pairs rule out almost every table."""
+    rows = side.directed
+    if not MIN_ORTHOGONAL <= len(rows) <= side.rows.shape[1]:
+        return False
+    if max(-usual.cosines[0], usual.cosines[-1]) > ALIKE:
+        return False
+    units = unit_rows(np.asarray(side.rows[rows], dtype=np.float64))
+    cosines = units @ units.T
+    np.fill_diagonal(cosines, 0)
+    return bool(np.abs(cosines).max() <= ALIKE)
 
 
 def mean_cosine(x: Matrix, norms: Vector | None = None) -> float:

@@ -212,7 +212,18 @@ def two_decimals(value: float) -> str:
     >>> two_decimals(-0.001), two_decimals(-0.123)
     ('0.00', '-0.12')
     """
-    return f"{round(snapped(value), 2) + 0.0:.2f}"
+    return in_decimals(value, 2)
+
+
+def in_decimals(value: float, decimals: int) -> str:
+    """Write a number with some decimals and no minus sign before zero.
+
+    Examples
+    --------
+    >>> in_decimals(-0.00001, 4), in_decimals(0.99312, 4)
+    ('0.0000', '0.9931')
+    """
+    return f"{round(snapped(value), decimals) + 0.0:.{decimals}f}"
 
 
 def copied(count: int) -> str:

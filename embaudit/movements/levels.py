@@ -18,7 +18,7 @@ from embaudit.core.checked import (
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.results import Result
 from embaudit.core.ties import TIE
-from embaudit.core.words import counted, down, drawn_of
+from embaudit.core.words import counted, down, drawn_of, in_decimals, percent, up
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.linalg.rows import unit_rows
 from embaudit.linalg.transformed_rows import Rows
@@ -29,6 +29,14 @@ ALL = 20_000
 """Pairs up to which all are taken (200 rows); as many are drawn where there are more."""
 MOST_PRODUCTS = 10**10
 """Products of two entries up to which all pairs are counted against a threshold (a second or two)."""
+FEW = 100
+"""Pairs up to which the lowest and the highest cosine are told instead of a quantile."""
+DECIMALS = 2, 6
+"""Fewest and most decimals of a cosine."""
+STEPS = 10
+"""Steps of the last decimal that lie at least between usual cosines, from 1 % to 99 % of the pairs."""
+SCALES = 0.99, 0.75, 0.5
+"""Shares of pairs whose highest cosine is told, the first that is below 1 as it is printed."""
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999)
 
 
@@ -105,13 +113,72 @@ class Levels(Result):
         """Cosines that a stated share of the pairs does not exceed."""
         return {level: float(np.quantile(self.cosines, level)) for level in QUANTILES}
 
+    @property
+    def effective_rank(self) -> float:
+        """Compute 1 over the mean squared cosine of two rows, where each row also pairs with itself.
+
+        With `S` the second moments of the unit rows this is `(tr S)² / tr(S²)`: d for rows that are spread evenly over
+        d dimensions, 1 for rows on a line. NaN without pairs.
+        """
+        if not self.n_pairs:
+            return float("nan")
+        # p rows have p(p−1)/2 pairs.
+        n_rows = (1 + np.sqrt(1 + 8 * self.n_all_pairs)) / 2
+        mean_square = float(np.square(self.cosines).mean())
+        return float(n_rows / (1 + (n_rows - 1) * mean_square))
+
+    @property
+    def decimals(self) -> int:
+        """Number of decimals that tell usual cosines apart: 2, or up to 6 where they are crowded."""
+        fewest, most = DECIMALS
+        if not self.n_pairs:
+            return fewest
+        low, high = np.quantile(self.cosines, (0.01, 0.99))
+        spread = float(high - low)
+        # Cosines that are all equal, but for rounding, differ in no decimal.
+        if spread < STEPS * 10.0**-most:
+            return fewest
+        return int(np.clip(np.ceil(np.log10(STEPS / spread)), fewest, most))
+
+    @property
+    def scale(self) -> str:
+        """Say in one sentence which cosines are usual; empty for fewer than two pairs.
+
+        Examples
+        --------
+        >>> levels(FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])).scale
+        'All 3 cosines lie between 0.00 and 0.80.'
+        """
+        if self.n_pairs < 2:
+            return ""
+        digits = self.decimals
+        low, high = float(self.cosines[0]), float(self.cosines[-1])
+        if high - low < TIE:
+            return f"All {self.n_pairs:,} cosines are {in_decimals(high, digits)}."
+        if self.n_pairs <= FEW:
+            low, high = down(low, digits) + 0.0, up(high, digits) + 0.0
+            return f"All {self.n_pairs} cosines lie between {low:.{digits}f} and {high:.{digits}f}."
+        # A bound of 1 says nothing: where many pairs are nearly equal, a lower quantile
+        # tells which cosines are usual.
+        for level in SCALES:
+            # The smallest cosine that so many pairs do not exceed, without interpolation.
+            high = np.quantile(self.cosines, level, method="inverted_cdf")
+            bound = up(float(high), digits) + 0.0
+            if bound < 1:
+                break
+        pairs = f"all {self.n_pairs:,} pairs"
+        if self.n_pairs < self.n_all_pairs:
+            pairs = f"{self.n_pairs:,} sampled pairs"
+        return f"{percent(level)} of {pairs} have a cosine ≤ {bound:.{digits}f}."
+
     def explain(self) -> str:
         """Describe usual and high cosines."""
         pairs = drawn_of(self.n_pairs, self.n_all_pairs, "pair")
-        quantiles = self.quantiles
+        quantiles, digits = self.quantiles, self.decimals
+        half, high = (down(quantiles[level], digits) for level in (0.5, 0.99))
         return (
-            f"Of {pairs} of {self.title}s half have a cosine of at least {down(quantiles[0.5]):.2f}, one in a "
-            f"hundred of at least {down(quantiles[0.99]):.2f}."
+            f"Of {pairs} of {self.title}s half have a cosine of at least {half:.{digits}f}, one in a "
+            f"hundred of at least {high:.{digits}f}."
         )
 
 

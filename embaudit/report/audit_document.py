@@ -84,8 +84,6 @@ SEEN, PROVEN = (
 """Titles over the columns of the first table."""
 SHIFTED = f"proven: κ ≤ {KAPPA} and limited shifts"
 """The same where rows may be shifted besides."""
-USUAL = 0.8
-"""The cosine whose share of lower pairs is told."""
 PAIRS = 20_000
 """Pairs that are drawn; all where there are no more."""
 CONVENTIONS = (
@@ -562,20 +560,12 @@ def _certified(evidence: Evidence, role: Role) -> str:
 
 
 def scale(audit: Audit) -> Iterator[str]:
-    """Yield the share of random pairs that a high cosine exceeds, or that it exceeds all that were drawn."""
+    """Yield which cosines are usual on the side that is shown, and how many dimensions they use."""
     side = shown_side(audit)
     for each in audit.evidence.traits if audit.evidence.role != "cross" else ():
-        if each.role == side and each.levels is not None and each.levels.n_pairs:
-            levels, share = each.levels, float(each.levels.below([USUAL])[0])
-            is_exact = levels.n_counted == levels.n_all_pairs
-            pairs = counted(levels.n_counted, "pair" if is_exact else "sampled pair")
-            pairs = f"all {pairs}" if levels.n_pairs > 1 else "the only pair"
-            above = (
-                f"above {pairs}"
-                if share == 1
-                else f"higher than {percent(share)} of random pairs"
-            )
-            yield f"{USUAL:.2f} is {above}."
+        if each.role == side and each.levels is not None and each.levels.n_pairs > 1:
+            yield each.levels.scale
+            yield f"Effective rank: {each.levels.effective_rank:.3g}."
 
 
 def audit_document(
@@ -867,7 +857,13 @@ def _neighbours(audit: Audit) -> Section:
             if usual is None
             else list(map(percent, usual.below([cosine for _, cosine in each.before])))
         )
-        made = lists_of(each, ("by cosine", against), title=called, levels=levels)
+        made = lists_of(
+            each,
+            ("by cosine", against),
+            title=called,
+            levels=levels,
+            decimals=2 if usual is None else usual.decimals,
+        )
         lists.append(made.first if is_still else made)
     biased = (each for each in evidence.beside_bias if each.before)
     lists += [

@@ -17,7 +17,7 @@ from embaudit.auditing.texts import WORDS
 from embaudit.auditing.wording import in_titles
 from embaudit.core.checked import Indices
 from embaudit.core.deferred import pd
-from embaudit.core.words import copied, cut, row_called, two_decimals, visible
+from embaudit.core.words import copied, cut, in_decimals, row_called, visible
 from embaudit.io.intake import WORDS as FIELDS
 from embaudit.io.intake import Intake
 from embaudit.model import FactorModel, SideName
@@ -38,6 +38,8 @@ ROWS = 30
 """Rows of a table that a page shows."""
 LONGEST = 120
 """Characters of a name in a list."""
+MOST_DECIMALS = 6
+"""Decimals of a cosine that are shown at most."""
 NAME = 80
 """Characters of a name beside a picture or in the explorer."""
 DEFINED = ("gauge", "κ", "budget", "role", "exponent", "certified", "equivalent model", "label", "duplicate", "shift",
@@ -516,8 +518,11 @@ def lists_of(
     title: str,
     note: str = "",
     levels: Sequence[str] | None = None,
+    decimals: int = 2,
 ) -> Lists:
     """Write two lists of neighbours, the names cut to what can be read, bare numbers called as `row_called` does.
+
+    Cosines have `decimals` decimals, and more where different cosines of the first list would all print alike.
 
     Examples
     --------
@@ -532,22 +537,37 @@ def lists_of(
         example.before, example.stay, levels or [""] * len(example.before), strict=True
     )
     after = zip(example.after, example.stayed, strict=True)
+    decimals = _decimals([cosine for _, cosine in example.before], decimals)
     copies = f"{copied(example.left_out)} left out" if example.left_out else ""
     made = Lists(
         named(called(example.name)),
         headings,
         tuple(
-            Near(named(called(name)), two_decimals(cosine), columns, level)
+            Near(named(called(name)), in_decimals(cosine, decimals), columns, level)
             for (name, cosine), columns, level in before
         ),
         tuple(
-            Near(named(called(name)), two_decimals(cosine), columns)
+            Near(named(called(name)), in_decimals(cosine, decimals), columns)
             for (name, cosine), columns in after
         ),
         "; ".join(filter(None, (note, copies))),
     )
     # Both lists become equally long, as rows of a table need; who is cut off no longer counts as kept.
     return made.head(len(made.before))
+
+
+def _decimals(cosines: Sequence[float], fewest: int) -> int:
+    """Return the fewest decimals, 6 at most, in which cosines that differ do not all print alike.
+
+    Examples
+    --------
+    >>> _decimals([0.9996, 0.9992], 2), _decimals([0.9996, 0.9996], 2), _decimals([0.83, 0.31], 2)
+    (4, 2, 2)
+    """
+    for decimals in range(fewest, MOST_DECIMALS + 1):
+        if len({in_decimals(cosine, decimals) for cosine in cosines}) > 1:
+            return decimals
+    return fewest
 
 
 def named(name: str) -> str:

@@ -1,6 +1,6 @@
 """Results in the terminal: the first screen of an audit, one screen of any result, and everything, with rich.
 
-Readers of a first screen know cosines and need not know gauges. It has 80 columns and 25 lines at most.
+Readers of a first screen know cosines and need not know gauges. It has 80 columns and 28 lines at most.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from embaudit.report.audit_document import CONVENTIONS, UNMOVED, audit_document
 from embaudit.report.document import Document, Glance, Grid, Lists, Near
 from embaudit.report.next_steps import OWN_FORMAT, TRAINED, Invocation
 
-WIDTH, HEIGHT = 80, 25
+WIDTH, HEIGHT = 80, 28
 FINDINGS = 3
 """Findings that have a line."""
 NEIGHBOURS = 5
@@ -264,7 +264,10 @@ def _two_lists(lists: Lists, below: str) -> Iterator[str]:
 
 
 def _cell(each: Near, mark: str) -> str:
-    return f"{_filled(_narrow(each.name, COLUMN - 8), COLUMN - 8)} {float(each.cosine):5.2f} {mark}"
+    # The number keeps its decimals; the name gives way to more than two of them.
+    cosine = f"{each.cosine:>5}"
+    room = COLUMN - 3 - len(cosine)
+    return f"{_filled(_narrow(each.name, room), room)} {cosine} {mark}"
 
 
 def _narrow(text: str, room: int) -> str:
@@ -314,7 +317,7 @@ def _broken(command: str) -> list[str]:
 
 
 def brief(paragraphs: Iterable[str], grids: Sequence[Grid]) -> str:
-    """Write what was found in 80 columns and 25 lines, or a few more where it takes more words.
+    """Write what was found in 80 columns and 28 lines, or a few more where it takes more words.
 
     Parameters
     ----------

@@ -438,6 +438,8 @@ def rows() -> dict[str, Evidence]:
         "one hub": like(MODEL, hubs=replace(hubs, few=(3,), lists_with=(0.5,))),
         "unit rows": like(ALONE, off_unit=2e-8),
         "orthonormal columns": like(ALONE, orthonormal=True),
+        "rows at right angles": like(MODEL, orthogonal_rows=True),
+        "vectors at right angles": like(ALONE, orthogonal_rows=True),
         "two spaces": like(TABLE, spaces=SPACES),
         "two spaces, named and drawn": like(
             ALONE,

@@ -238,6 +238,14 @@ FINDINGS = {
         like(ALONE, spaces=SPACES),
         like(ALONE, spaces=None),
     ),
+    "EMB412": Expected(
+        "issue",
+        MEASURED,
+        "right",
+        None,
+        like(ALONE, orthogonal_rows=True),
+        like(ALONE, orthogonal_rows=False),
+    ),
 }
 
 

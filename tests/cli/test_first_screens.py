@@ -13,7 +13,7 @@ from schemas import misfits
 
 import embaudit as ea
 
-HEIGHT, WIDTH = 25, 80
+HEIGHT, WIDTH = 28, 80
 """Lines and columns that a first screen may take."""
 FEW = ("--n-gauges", 1, "--n-starts", 1, "--n-steps", 1)
 

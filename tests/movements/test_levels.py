@@ -80,3 +80,43 @@ def test_the_share_above_a_threshold_counts_all_pairs():
     assert shares[[0, 3]].tolist() == [1, 0]
     assert np.isnan(shares[2])
     assert shares[1] == found.below(0.9)
+
+
+@pytest.mark.parametrize(
+    ("rows", "effective_rank"),
+    [
+        # Second moments diag(1, 1, 1): all cosines are 0.
+        (np.eye(3), 3.0),
+        # Second moments diag(2, 1): (2 + 1)² / (2² + 1²).
+        ([[1.0, 0.0], [3.0, 0.0], [0.0, 2.0]], 9 / 5),
+        # All rows on one line.
+        ([[1.0, 2.0], [2.0, 4.0], [-1.0, -2.0]], 1.0),
+        # Rows without direction have no cosine, so the second moments stay diag(1, 1).
+        ([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], 2.0),
+    ],
+)
+def test_the_effective_rank_is_that_of_the_second_moments_of_unit_rows(
+    rows, effective_rank
+):
+    found = levels(FactorModel.from_vectors(np.asarray(rows)))
+    assert found.effective_rank == pytest.approx(effective_rank)
+
+
+def fan(step):
+    """Fifteen rows of a plane, each turned by `step` from the one before."""
+    angles = step * np.arange(15)
+    return FactorModel.from_vectors(np.column_stack([np.cos(angles), np.sin(angles)]))
+
+
+def test_the_scale_of_a_table_has_the_decimals_that_its_cosines_need():
+    # 105 pairs, 14 of them neighbours, whose cosine cos 0.01 = 0.99995 is the highest.
+    # Cosines from there down to cos 0.14 = 0.9902 span between 0.001 and 0.01, so ten
+    # steps need four decimals. 99 % would be at most 1.0000, which says nothing; the 79th
+    # of 105 is one of the 13 pairs two steps apart, with cos 0.02 = 0.9998000067.
+    assert levels(fan(0.01)).scale == "75 % of all 105 pairs have a cosine ≤ 0.9999."
+    assert levels(fan(0.01)).decimals == 4
+    # Cosines from cos 1.4 = 0.17 to cos 0.1 = 0.995 are not crowded.
+    assert levels(fan(0.1)).decimals == 2
+    # Rows at right angles have one cosine, 0, which no decimal tells apart.
+    right_angles = levels(FactorModel.from_vectors(np.eye(3)))
+    assert right_angles.scale == "All 3 cosines are 0.00."

@@ -355,8 +355,8 @@ def shapes() -> Iterator[Row]:
         "as many directions as rows",
         square,
         alone,
-        {"EMB409": "tip", **TWO},
-        (),
+        {"EMB409": "tip", "EMB412": "issue", **TWO},
+        ("all item cosines are 0", "--transpose right"),
         said,
         answer=OPEN,
     )

@@ -31,6 +31,8 @@ CHECKS: tuple[Check, ...] = (
     heads.logits,
     heads.final_norm,
     heads.ones,
+    rows.orthogonal_rows,
+    rows.orthonormal_columns,
     rows.undirected_rows,
     identification.freedom,
     identification.undecided,
@@ -52,7 +54,6 @@ CHECKS: tuple[Check, ...] = (
     rows.common_direction,
     rows.hubs,
     rows.unit_rows,
-    rows.orthonormal_columns,
     rows.separate_spaces,
 )
 """The checks of an audit whose own check, that predictions stay, held."""

@@ -139,11 +139,8 @@ def compared(evidence: Evidence) -> Iterator[Finding]:
         (traits.levels for traits in evidence.traits if traits.levels is not None), None
     )
     scale = ""
-    if levels is not None:
-        pairs = drawn_of(levels.n_pairs, levels.n_all_pairs, "pair")
-        share = float(levels.below(0.8))
-        below = "all" if share == 1 else percent(share)
-        scale = template("compared", "scale").format(pairs=pairs, below=below)
+    if levels is not None and levels.scale:
+        scale = template("compared", "scale").format(scale=levels.scale)
     yield finding("together", evidence, scope=evidence.equivalence.scope)
     code = "compared" if model.compared == "cosine" else "products"
     yield finding(code, evidence, scope=evidence.equivalence.scope, scale=scale)

@@ -1,4 +1,4 @@
-"""The rows themselves, whatever they predict: EMB201, EMB401, EMB403, EMB404, EMB409, EMB410 and EMB411."""
+"""The rows themselves, whatever they predict: EMB201, EMB401, EMB403, EMB404 and EMB409 to EMB412."""
 
 from __future__ import annotations
 
@@ -178,6 +178,18 @@ def orthonormal_columns(evidence: Evidence) -> Iterator[Finding]:
             )
             text = f"{sentence[0].upper()}{sentence[1:]}"
             yield finding("EMB410", evidence, role=traits.role, whitened=text)
+
+
+def orthogonal_rows(evidence: Evidence) -> Iterator[Finding]:
+    """Report rows that are all at right angles, so that lists of neighbours are rounding noise (EMB412)."""
+    model = evidence.model
+    for traits in evidence.traits:
+        if traits.orthogonal_rows:
+            is_alone_here = ["alone"] * is_alone(model)
+            n_rows = counted(traits.n_rows, model.title(traits.role))
+            yield finding(
+                "EMB412", evidence, *is_alone_here, role=traits.role, n_rows=n_rows
+            )
 
 
 def separate_spaces(evidence: Evidence) -> Iterator[Finding]:
