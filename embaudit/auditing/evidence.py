@@ -51,6 +51,7 @@ from embaudit.model import Equivalence, FactorModel, Pairs, Role, SideName, Soft
 from embaudit.model.drift import Drift, DriftSample
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.sizes import require_ordinary_size, shape_question
+from embaudit.model.tying import Tying
 from embaudit.movements import twins
 from embaudit.movements.movement import Movement, MovementProbe
 from embaudit.movements.neighbourhoods import Neighbourhood, find_rows, neighbourhoods
@@ -86,6 +87,8 @@ class Evidence:
     """Bounds of the movement of cosines within a budget."""
     declared_by: str = "as you declared"
     """Source of the training, or of how rows are compared, as a sentence names it."""
+    tying: Tying | None = None
+    """Whether a head is also the input embeddings of its network; None if it is not."""
     position: Position | None = None
     """Place of the model among its canonical forms; None for a one-sided model."""
     examples_gauge: str | None = None
@@ -361,6 +364,7 @@ def gather(
         equivalence=equivalence,
         seed=rng,
         options=options,
+        tying=whole.tying,
         equivalents=(*equivalents, *attacked),
         drift=tuple(change for change, _ in (*visited, *visited_again)),
         movement=tuple(moved for _, moved in (*visited, *visited_again)),

@@ -14,13 +14,14 @@ from embaudit.core.words import counted, listed
 from embaudit.errors import InputError
 from embaudit.model import FactorModel, Link
 from embaudit.model.final_norm import FinalNorm
+from embaudit.model.tying import Tying
 
 WORDS = {
     "left": "left factors", "right": "right factors", "left_bias": "left bias", "right_bias": "right bias",
     "left_ids": "left ids", "right_ids": "right ids", "left_names": "left names", "right_names": "right names",
     "left_counts": "left counts", "right_counts": "right counts",
     "left_aside": "left rows set aside", "right_aside": "right rows set aside", "offset": "offset", "link": "link",
-    "objective": "objective", "final_norm": "the final norm",
+    "objective": "objective", "final_norm": "the final norm", "tying": "tying to the input embeddings",
 }  # fmt: skip
 """Words for the fields of a model."""
 GIVEN = "what was given"
@@ -89,6 +90,8 @@ class Intake(Recorded):
     """Nouns for the rows of both sides."""
     rows_of_files: tuple[tuple[str, int], ...] = ()
     """Name and number of rows of each file, if one table was read from several files."""
+    tying: Tying | None = None
+    """Whether a head is also the input embeddings; None if it is not, and for other models."""
 
     RECORD = ("format", "files", "parts", "left_over", "assumed", "explanation=explain")
 
@@ -114,7 +117,11 @@ class Intake(Recorded):
         )
         link = () if is_told or model.left_side is None else (f"the {model.link} link",)
         intake = replace(
-            self, parts=parts, assumed=(*self.assumed, *link), titles=model.roles
+            self,
+            parts=parts,
+            assumed=(*self.assumed, *link),
+            titles=model.roles,
+            tying=model.tying,
         )
         if model.objective is None or (
             "objective" in fields and "objective" not in declared
@@ -171,6 +178,8 @@ class Intake(Recorded):
             )
         if self.assumed:
             sentences.append(f"Assumed: {', '.join(self.assumed)}.")
+        if self.tying is not None:
+            sentences.append(str(self.tying))
         return " ".join([*sentences, *self._ids()])
 
     def _ids(self) -> Iterable[str]:

@@ -26,7 +26,7 @@ LABELS = (
     "left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names", "left_counts", "right_counts",
     "left_aside", "right_aside",
 )  # fmt: skip
-FIELDS = ("link", "offset", "roles", "objective", "final_norm", *LABELS)
+FIELDS = ("link", "offset", "roles", "objective", "final_norm", "tying", *LABELS)
 """Fields of a model beside its factors."""
 LINK = "embaudit_link"
 """Under which name the metadata of a file says how scores become predictions."""

@@ -27,7 +27,7 @@ from embaudit.linalg.moments import Moments
 from embaudit.linalg.rows import unit_rows
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.final_norm import FinalNorm, require_fit
-from embaudit.model.links import Comparison, Identity, Link
+from embaudit.model.links import Comparison, Identity, Link, Softmax
 from embaudit.model.objectives import (
     known_training,
     link_of_training,
@@ -35,6 +35,7 @@ from embaudit.model.objectives import (
 )
 from embaudit.model.pairs import Pairs, Role
 from embaudit.model.side import OPTIONAL, Labels, OfSide, Side, SideName, as_titles
+from embaudit.model.tying import Tying, require_head
 
 
 def _require_nothing_of(title: str, fields: dict[str, Any]) -> None:
@@ -93,6 +94,8 @@ class FactorModel:
         Rows that are set aside when neighbours are sampled, such as the special tokens of a language model.
     final_norm : FinalNorm, optional
         What normalises the states of a network before they reach this softmax head.
+    tying : Tying, optional
+        Whether this softmax head is also the input embeddings of its network; None if it is not.
 
     Raises
     ------
@@ -117,6 +120,7 @@ class FactorModel:
     roles: tuple[str, str]
     objective: str | None
     final_norm: FinalNorm | None
+    tying: Tying | None
 
     # Of a side, under the names of the constructor; None where the side, or what is asked of it, is not at hand.
     left = OfSide[Matrix | None]("left", "rows")
@@ -158,6 +162,7 @@ class FactorModel:
         left_aside: ArrayLike | None = None,
         right_aside: ArrayLike | None = None,
         final_norm: FinalNorm | None = None,
+        tying: Tying | None = None,
     ) -> None:
         """Gather what belongs to each side; fields of left rows that are missing are refused."""
         users, items = as_titles(roles)
@@ -179,7 +184,14 @@ class FactorModel:
         right_side = Side(right, items, **right_fields)
         left_side = None if left is None else Side(left, users, **left_fields)
         self._hold(
-            left_side, right_side, link, offset, (users, items), objective, final_norm
+            left_side,
+            right_side,
+            link,
+            offset,
+            (users, items),
+            objective,
+            final_norm,
+            tying,
         )
 
     def _hold(
@@ -191,6 +203,7 @@ class FactorModel:
         roles: tuple[str, str],
         objective: str | None,
         norm: FinalNorm | None,
+        tying: Tying | None,
     ) -> Self:
         """Check that the sides, the link and the objective agree, and set the fields."""
         if not is_number(offset):
@@ -226,8 +239,10 @@ class FactorModel:
         require_agreement(objective, link, sides=1 if left is None else 2)
         if norm is not None:
             require_fit(norm, link, right.shape[1])
+        if tying is not None:
+            require_head(tying, link)
         # Frozen: the fields are set in the order in which the class lists them.
-        values = (left, right, link, float(offset), roles, objective, norm)
+        values = (left, right, link, float(offset), roles, objective, norm, tying)
         for field, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, field.name, value)
         return self
@@ -553,13 +568,14 @@ class FactorModel:
             self.roles,
             self.objective,
             self.final_norm,
+            self.tying,
         )
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed and checked; what is not named is kept, with what is known of it.
 
         Without left factors, what belongs to their rows goes with them. A named objective decides a link of no source.
-        The final norm is that of these right rows behind this kind of head: other ones have none.
+        The final norm and the tying are those of these right rows and this kind of head: other ones have none.
 
         Examples
         --------
@@ -578,6 +594,7 @@ class FactorModel:
         norm = changes.pop(
             "final_norm", None if "right" in changes else self.final_norm
         )
+        tying = changes.pop("tying", None if "right" in changes else self.tying)
         left, right = (self._changed(side, changes) for side in ("left", "right"))
         link, offset, objective = (
             changes.pop(x, getattr(self, x)) for x in ("link", "offset", "objective")
@@ -591,11 +608,17 @@ class FactorModel:
             and not norm.fits(Link.of(link), self.rank)
         ):
             norm = None
+        if (
+            tying is self.tying
+            and tying is not None
+            and not isinstance(Link.of(link), Softmax)
+        ):
+            tying = None
         sides = (
             side if side is None or side.title == title else side.replace(title=title)
             for side, title in zip((left, right), roles, strict=True)
         )
-        return self._of(*sides, link, offset, roles, objective, norm)
+        return self._of(*sides, link, offset, roles, objective, norm, tying)
 
     def _changed(self, role: SideName, changes: dict[str, Any]) -> Side | None:
         here: Side | None = getattr(self, f"{role}_side")

@@ -178,6 +178,11 @@ class Remedy(Result):
                 texts.append(
                     "Without their lengths they are vectors to compare, and predict nothing."
                 )
+        # Centred and folded rows can stand in the network in place of the head.
+        are_heads = self.kind == "centred" or self.kind.startswith("folded")
+        tying = self.model.tying
+        if are_heads and tying is not None and tying.warning:
+            texts.append(tying.warning)
         return " ".join([*texts, *self._empty_rows()])
 
     def _empty_rows(self) -> Iterator[str]:

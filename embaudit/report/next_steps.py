@@ -147,9 +147,11 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
         elif "right" in model.free_shifts and word is Readability.NO:
             form = "centred" if audit.evidence.norm is None else "folded-centred"
             made = ", norm folded in and" * (form != "centred") + " centred"
-            what = (
-                f"to write {model.title('right')}s{made} (a convention, no similarity)"
-            )
+            tying = audit.evidence.tying
+            is_tied = tying is not None and tying.status == "tied"
+            convention = "an untied copy" if is_tied else "a convention"
+            rows = f"{model.title('right')}s{made}"
+            what = f"to write {rows} ({convention}, no similarity)"
             yield what, invocation.fix("--as", form, "--out", invocation.out(form))
         elif is_alone(model) and model.predicts is not Equivalence.COSINES:
             yield from _of_one_side(audit, invocation)

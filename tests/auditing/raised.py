@@ -51,6 +51,7 @@ from embaudit.gauges import Affine, Gauge, GeneralLinear
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.objectives import OBJECTIVES
+from embaudit.model.tying import Tying
 from embaudit.movements import levels
 from embaudit.movements.neighbourhoods import NearestChanged
 from embaudit.ranges import RangeSummary
@@ -400,6 +401,9 @@ def heads() -> dict[str, Evidence]:
         "gains decide nothing": normed(rms, share=0.01),
         "independent labels behind a norm": changed(normed(rms), head=head(projector=projector(4, 3))),
         "gains of zero decide nothing": normed(zero, share=0.01),
+        "a tied head": changed(of_head(head(neighbours=few)), tying=Tying("tied", "wte.weight", "of these values")),
+        "a head that may be tied": changed(of_head(head()), tying=Tying("unknown")),
+        "two tables said to be one": changed(of_head(head()), tying=Tying("contradicted", "wte.weight")),
     }  # fmt: skip
 
 

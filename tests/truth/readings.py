@@ -168,7 +168,8 @@ def heads() -> Iterator[Reading]:
         "tied embeddings with tokens",
         tensors({"model_type": "llama"}, {"a": 0, "b": 1}, model__embed_tokens__weight=Q, model__layers__0__mlp=P),
         "Read as safetensors: model.embed_tokens.weight (7 × 2) as right factors, its name as link, vocab.json (2) as "
-        f"right names. Left over: model.layers.0.mlp (5 × 2). {BY_NAME}",
+        "right names. Left over: model.layers.0.mlp (5 × 2). The head is also the input embeddings (the checkpoint "
+        f"holds no other head). {BY_NAME}",
         "read as safetensors: model.embed_tokens.weight, vocab.json; left over: model.layers.0.mlp (5 × 2)",
         {**head, "right_names": ["a", "b", *(f"<padding {row}>" for row in range(2, 7))]},
         arrays=("model.embed_tokens.weight", "model.layers.0.mlp"), never=("by their number", "Item"),

@@ -13,6 +13,7 @@ import numpy as np
 
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm
+from embaudit.model.tying import Tying
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -1182,6 +1183,56 @@ def norms() -> Iterator[Row]:
     )
 
 
+def tied_heads() -> Iterator[Row]:
+    """Heads that are also the input embeddings, that may be, and that are not.
+
+    Without its mean row (1, 1, ..., 1) the head is another one, and the tied network has
+    other inputs, too; nothing about the head alone tells whether it is tied.
+    """
+    alone, stretch = {"right": "F"}, np.array([1.0, 5.0, 0.5, 2.0, 1.0])
+    shares = Tying("tied", "wte.weight", "the checkpoint holds no other head")
+    off_mean = FactorModel.from_softmax(centred(40, 5) + 1)
+    issue, gains = {"EMB301": "issue", **TWO}, {"EMB307": "issue", **TWO}
+    untied = "needs an untied copy"
+    of_a_copy = "but no probability of an untied copy"
+    yield Row(
+        "d a tied head off its mean",
+        off_mean.replace(tying=shares),
+        alone,
+        issue,
+        (untied, of_a_copy, "(the checkpoint holds no other head)"),
+    )
+    yield Row("d the same head untied", off_mean, alone, issue, never=("untied",))
+    yield Row(
+        "d a head that may be tied",
+        off_mean.replace(tying=Tying("unknown")),
+        alone,
+        issue,
+        (untied, "If it is, an equivalent model", "does not say if the head is also"),
+        (of_a_copy, "The head is also the input embeddings"),
+    )
+    yield Row(
+        "d two tables that a configuration ties",
+        off_mean.replace(tying=Tying("contradicted", "wte.weight")),
+        alone,
+        issue,
+        ("two tables that differ", "`--weight wte.weight --kind head` audits those"),
+        ("untied",),
+    )
+    centre = FactorModel.from_softmax(centred(40, 5)).replace(tying=shares)
+    yield Row(
+        "d a tied head at its mean", centre, alone, TWO, (untied,), answer=CONVENTION
+    )
+    yield Row(
+        "d a tied head whose gains decide",
+        centre,
+        alone,
+        gains,
+        (untied, of_a_copy),
+        options={"final_norm": FinalNorm("rms", stretch)},
+    )
+
+
 def _turning(others: int) -> FactorModel:
     """One label that a stretch of the last axis brings to another one, four and others that it does not, and mirrored.
 
@@ -1228,6 +1279,7 @@ TABLE = {
         answered,
         rows_alike,
         norms,
+        tied_heads,
     )
     for row in part()
 }

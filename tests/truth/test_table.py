@@ -198,13 +198,15 @@ def saved(row):
     if norm is None:
         save(row.model, "model.npz")
         return "model.npz"
+    config = {"model_type": {"rms": "llama", "layer": "cohere"}[norm.kind]}
+    if row.model.tying is None:
+        head, config["tie_word_embeddings"] = "lm_head.weight", False
+    else:
+        head = "model.embed_tokens.weight"
     save_file(
-        {"lm_head.weight": row.model.right, "model.norm.weight": norm.gain},
-        "model.safetensors",
+        {head: row.model.right, "model.norm.weight": norm.gain}, "model.safetensors"
     )
-    Path("config.json").write_text(
-        json.dumps({"model_type": {"rms": "llama", "layer": "cohere"}[norm.kind]})
-    )
+    Path("config.json").write_text(json.dumps(config))
     return "model.safetensors"
 
 

@@ -31,6 +31,7 @@ CHECKS: tuple[Check, ...] = (
     heads.logits,
     heads.final_norm,
     heads.ones,
+    heads.tied,
     rows.orthogonal_rows,
     rows.orthonormal_columns,
     rows.undirected_rows,

@@ -282,3 +282,16 @@ def ones(evidence: Evidence) -> Iterator[Finding]:
     norm = evidence.norm
     if norm is not None and norm.ones is not None and not isnan(norm.ones):
         yield finding("ones", evidence, value=norm.ones)
+
+
+def tied(evidence: Evidence) -> Iterator[Finding]:
+    """Report whether the head is also the input embeddings, so that a gauge of the head needs an untied copy."""
+    tying = evidence.tying
+    if evidence.head is None or tying is None:
+        return
+    code = {
+        "tied": "tied",
+        "unknown": "tying_unknown",
+        "contradicted": "tying_contradicted",
+    }[tying.status]
+    yield finding(code, evidence, because=tying.because, embedding=tying.embedding)

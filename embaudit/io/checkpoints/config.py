@@ -122,12 +122,27 @@ class Config:
         return self.values.get("final_logit_softcapping") or None
 
     @property
-    def has_own_head(self) -> bool:
-        """Return whether it says that the head is another matrix than the input embeddings."""
+    def ties_head(self) -> bool | None:
+        """Return whether it says that the head is also the input embeddings; None if it does not say so.
+
+        Examples
+        --------
+        >>> Config.of({"tie_word_embeddings": True}).ties_head, Config.of({}).ties_head
+        (True, None)
+        >>> Config.of({"text_config": {"tie_word_embeddings": False}}).ties_head
+        False
+        """
         ties = [
             values.get("tie_word_embeddings") for values in (self.content, self.values)
         ]
-        return False in ties and True not in ties
+        if True in ties:
+            return True
+        return False if False in ties else None
+
+    @property
+    def has_own_head(self) -> bool:
+        """Return whether it says that the head is another matrix than the input embeddings."""
+        return self.ties_head is False
 
     @property
     def no_head(self) -> str:

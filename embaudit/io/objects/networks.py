@@ -27,6 +27,7 @@ from embaudit.io.readers.hdf5 import of_keras
 from embaudit.io.readers.layout import TIED, contents_of, named_by, require_told
 from embaudit.io.request import Request
 from embaudit.model import FactorModel, Softmax
+from embaudit.model.tying import Tying
 
 TAKEN = {"right": "weight", "right_bias": "bias"}
 WRAPPERS = ("OptimizedModule", "DataParallel", "DistributedDataParallel")
@@ -432,4 +433,8 @@ def _language_model(
         "right_bias": "its bias",
         "link": "its head",
     }
+    embedding = getattr(model, "get_input_embeddings", lambda: None)()
+    if getattr(embedding, "weight", None) is head.weight:
+        because = "get_input_embeddings() has the same weights"
+        made = made.replace(tying=Tying("tied", "get_input_embeddings()", because))
     return LiveModel.of(made, places, inputs=inputs)

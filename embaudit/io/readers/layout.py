@@ -21,12 +21,14 @@ from embaudit.errors import InputError, must_be, option
 from embaudit.io.checkpoints.config import Config
 from embaudit.io.checkpoints.final_norm import with_norm
 from embaudit.io.checkpoints.tokens import CLASSIFIERS, OF_TOKENS, Tokens, tokens_of
+from embaudit.io.checkpoints.tying import tying_of
 from embaudit.io.codecs.arrays import UNNAMED, Arrays, Tensor, as_stored
 from embaudit.io.intake import OF_VECTORS, Contents, Part, Source
 from embaudit.io.remote import with_urls
 from embaudit.io.request import Kind, Request
 from embaudit.model import Softmax
 from embaudit.model.lazy_array import LazyArray
+from embaudit.model.tying import Tying
 
 Shapes: TypeAlias = "Mapping[str, tuple[int, ...]]"
 
@@ -770,6 +772,8 @@ def contents_of_layout(
         fields["link"] = Source.of(
             "its name", Softmax(soft_cap=cap) if cap else "softmax"
         )
+        stored = Config() if config is None else config
+        fields["tying"] = Source("", partial(_tying, arrays, layout.right, stored))
         if layout.n_rows(tensors) == 1:
             weight, bias = (
                 fields["right"],
@@ -792,6 +796,30 @@ def contents_of_layout(
         if config is None
         else with_norm(contents, arrays, config, request, where)
     )
+
+
+def _tying(arrays: Arrays, head: str, config: Config) -> Tying | None:
+    """Determine whether a head is also the input embeddings of its checkpoint."""
+    tensors = arrays.tensors
+    alike = [
+        name
+        for name, tensor in tensors.items()
+        if name != head and tensor.shape == tensors[head].shape
+    ]
+    if is_tied(head):
+        # The reader takes input embeddings as the head only if there is no other. The
+        # caller can name them beside another head, which then is the head.
+        others = [name for name in alike if any(_ends(name, x) for x in HEADS)]
+        if others:
+            return tying_of(head, others, arrays, config, predicts_tokens=True)
+        if config.has_own_head:
+            return None
+        said = "tie_word_embeddings of config.json is true"
+        alone = "the checkpoint holds no other head"
+        return Tying("tied", head, said if config.ties_head else alone)
+    embeddings = [name for name in alike if is_tied(name) or EMBEDS.search(name)]
+    predicts_tokens = any(_ends(head, f"{layer}.weight") for layer in OF_TOKENS)
+    return tying_of(head, embeddings, arrays, config, predicts_tokens=predicts_tokens)
 
 
 def _side(arrays: Arrays, name: str, where: object, transposed: bool) -> LazyArray:

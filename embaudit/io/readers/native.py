@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import astuple
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -11,14 +13,17 @@ import numpy as np
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.npy import Npz, write_npz
 from embaudit.io.intake import Contents, Part, Source
+from embaudit.io.json_text import parsed
 from embaudit.io.request import Request
 from embaudit.io.saving import FIELDS, LABELS, Draft, link_of, text_of
 from embaudit.model.final_norm import FinalNorm
+from embaudit.model.tying import Tying
 
 VERSION = 1
 MARK = "embaudit_format"
 ARRAYS = ("left", "right", *LABELS)
 NORM, SHIFT, KIND = "final_norm_gain", "final_norm_shift", "final_norm_kind"
+TYING = "tying"
 
 
 def recognises(path: Path) -> bool:
@@ -62,6 +67,8 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
         fields["final_norm"] = Source(
             NORM, partial(_norm, stored), stored.tensors[NORM].shape
         )
+    if TYING in stored.tensors:
+        fields["tying"] = Source("", partial(_tying, stored))
     names = {*fields, "objective", MARK, NORM, SHIFT, KIND, "left_role", "right_role"}
     rest = (
         Part(name, "", tensor.shape)
@@ -82,6 +89,19 @@ def _norm(stored: Npz) -> FinalNorm:
         what = f"the final norm in {stored.path}"
         raise must_be(
             what, "one that embaudit wrote", repr(kind), "save it again"
+        ) from error
+
+
+def _tying(stored: Npz) -> Tying:
+    """Read the status, the name of the input embeddings and the reason, a JSON list."""
+    text = _scalar(stored, TYING, "U")
+    try:
+        status, embedding, because = map(str, parsed(text.encode()))
+        return Tying(status, embedding, because)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        what = f"the tying in {stored.path}"
+        raise must_be(
+            what, "one that embaudit wrote", repr(text), "save it again"
         ) from error
 
 
@@ -119,6 +139,9 @@ def write(file: IO[bytes], draft: Draft) -> None:
     if norm is not None:
         labels |= {NORM: norm.gain, KIND: f"{norm.kind} {norm.epsilon!r}"}
         labels |= {} if norm.shift is None else {SHIFT: norm.shift}
+    tying: Tying | None = draft.fields.get("tying")
+    if tying is not None:
+        labels[TYING] = json.dumps(astuple(tying))
     write_npz(
         file,
         {name: np.asarray(value) for name, value in {**scalars, **labels}.items()},
