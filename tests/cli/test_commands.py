@@ -37,20 +37,43 @@ def test_fit_keeps_ids_titles_and_the_objective(model, embaudit):
     assert (loaded.objective, loaded.rank) == ("product", 5)
 
 
-def test_a_failed_drift_check_always_exits_1_and_is_said_first(
-    model, embaudit, monkeypatch
+@pytest.fixture
+def gauges_change_predictions(monkeypatch):
+    """Make every gauge double one row of users, so that their predictions change."""
+    act = ea.Gauge.act
+
+    def act_wrongly(gauge, model):
+        equivalent = act(gauge, model)
+        left = np.array(equivalent.left)
+        left[0] *= 2
+        return equivalent.replace(left=left)
+
+    monkeypatch.setattr(ea.Gauge, "act", act_wrongly)
+
+
+ONE_GAUGE = ("--n-gauges", 1, "--n-starts", 0)
+
+
+@pytest.mark.usefixtures("gauges_change_predictions")
+def test_an_audit_whose_gauges_change_predictions_answers_nothing_and_exits_1(
+    model, embaudit
 ):
-    monkeypatch.setattr("embaudit.model.drift.rounding_bound", lambda *_: 0.0)
-    result = embaudit("audit", model, "--n-gauges", 1, "--n-starts", 0)
-    assert result.code == 1
+    result = embaudit("audit", model, *ONE_GAUGE)
     words = " ".join(result.out.split())
+    assert result.code == 1
     assert (
         "CANNOT BE SAID: the check failed, as models that should predict the same do not."
         in words
     )
     assert "EMB001 issue: the predictions did not stay the same" in words
     assert "moved by" not in words
-    result = embaudit("audit", model, "--full", "--n-gauges", 1, "--n-starts", 0)
+
+
+@pytest.mark.usefixtures("gauges_change_predictions")
+def test_a_full_audit_says_that_its_check_failed_before_it_shows_tables(
+    model, embaudit
+):
+    result = embaudit("audit", model, "--full", *ONE_GAUGE)
     assert result.code == 1
     assert result.out.index("check failed ─") < result.out.index("item-item cosines (")
 
