@@ -10,6 +10,7 @@ from models import random_model
 from embaudit.auditing import Audit
 from embaudit.auditing.identity import fingerprint, score_change, score_sample
 from embaudit.auditing.options import Options
+from embaudit.model import FactorModel
 
 LISTS = {"top_n": 4, "top_n_overlap": 0.5}
 FOUND = evidence(
@@ -24,14 +25,22 @@ def test_a_fingerprint_ignores_ids_and_training():
     assert fingerprint(named) == fingerprint(MODEL) == RESULT.fingerprint
 
 
-def test_a_fingerprint_is_the_same_however_it_is_read(monkeypatch):
-    before = fingerprint(MODEL)
-    monkeypatch.setitem(
-        fingerprint.__globals__,
-        "row_blocks",
-        lambda n, width: [slice(0, 2), slice(2, n)],
-    )
-    assert fingerprint(MODEL) == before
+def test_a_fingerprint_does_not_depend_on_how_rows_lie_in_memory(tmp_path):
+    by_column = MODEL.replace(right=np.asfortranarray(MODEL.right))
+    assert fingerprint(by_column) == fingerprint(MODEL)
+
+    np.save(tmp_path / "right.npy", MODEL.right)
+    on_disk = MODEL.replace(right=np.load(tmp_path / "right.npy", mmap_mode="r"))
+    assert fingerprint(on_disk) == fingerprint(MODEL)
+
+
+def test_a_fingerprint_depends_on_the_last_row_of_a_table_of_many_blocks():
+    """The table has 80 MiB in float64. It is hashed in blocks of 32 MiB."""
+    rows = np.zeros((5 * 2**20, 2), dtype=np.float32)
+    rows[0] = 1
+    before = fingerprint(FactorModel.from_vectors(rows))
+    rows[-1] = 1
+    assert fingerprint(FactorModel.from_vectors(rows)) != before
 
 
 # Scores of a model next to those of a baseline
