@@ -246,6 +246,17 @@ def bounded(model: FactorModel = MODEL, **fields: Any) -> Evidence:
     )
 
 
+def attacked_and_measured() -> Evidence:
+    """An attack that drives 12 % out of its own lists, and 4 % out of all lists."""
+    found = bounded()
+    _, on_lists = found.limits.attacks
+    worst = replace(equal("worst"), gauge=on_lists.gauge)
+    all_lists = moved("left", top_n=10, top_n_overlap=0.96, n_lists=400)
+    return replace(
+        found, equivalents=(worst,), movement=((all_lists,),), drift=(drift(),)
+    )
+
+
 def of_some(found: Evidence, n_rows: int = 1_234) -> Evidence:
     """A head of which some labels were asked for their nearest ones."""
     neighbours = replace(found.head.neighbours, exact=False, n_rows=n_rows)
@@ -327,6 +338,7 @@ def movements() -> dict[str, Evidence]:
         "moved, of labels drawn": some,
         "bounds": bounded(),
         "bounds beside what is unseen": bounded(equivalence=flat),
+        "bounds, and all lists measured": attacked_and_measured(),
         "no attack": evidence(limits=Limits(rank=20_000)),
         "as predicted": compared(0.0, max_abs=1e-7),
         "nearly as predicted": compared(0.04, **LISTS | {"top_n_overlap": 0.99}),
