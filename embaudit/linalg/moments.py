@@ -25,8 +25,8 @@ WIDE_BYTES = 2**26
 """A float64 block of rows of very many columns: as few passes over a k×k matrix as memory allows for."""
 STRIP = 512
 """Columns of a Gram matrix computed at a time."""
-EXACT_CELLS = 2**38
-"""Products of a Gram matrix up to which they are those of float64, whatever asks."""
+EXACT_PRODUCTS = 2**38
+"""Number of products up to which a Gram matrix is always computed in float64."""
 ENTERING, FEWER = 1.5, 8
 """Rows a dimension, at least, that prove a rank above that, spread evenly over all, and how many times as many are."""
 EVEN = 16.0
@@ -292,22 +292,31 @@ def _inverse(triangle: Matrix) -> Floats | None:
     return None if failed else np.asarray(inverse)
 
 
-def outlined(x: Matrix) -> Moments | None:
-    """Sum up very many long rows: mean and lengths of the columns in float64, the root by products in float32.
+def outlined(x: Matrix, *, exact_products: int = EXACT_PRODUCTS) -> Moments | None:
+    """Sum up very many long rows: column means and lengths in float64, the root in float32.
 
-    That root is one to whiten with: it is off by about a millionth of the largest singular value. That all dimensions
-    are spanned is proven by some rows, in float64: more rows make no singular value smaller. None where they do not
-    prove it, or where `moments` costs as little.
+    The root is meant for whitening: its error is about a millionth of the largest
+    singular value. A sample of the rows proves in float64 that all dimensions are
+    spanned, because further rows make no singular value smaller. Return None if the
+    sample does not prove it, or if `moments` costs as little.
+
+    Parameters
+    ----------
+    x : array of shape (n, k)
+        Rows in float32; other types return None.
+    exact_products : int
+        Return None if the Gram matrix of the rows takes at most so many products.
     """
     n, k = x.shape
     every = int(n // (ENTERING * k))
-    if n * k * k <= EXACT_CELLS or every < FEWER or x.dtype != np.float32:
+    if n * k * k <= exact_products or every < FEWER or x.dtype != np.float32:
         return None
     # Rows at equal distances, in float64: their rank is a lower bound of that of all rows.
     sampled, (total, squares) = moments(x[::every]), _column_sums(x)
     mean, most = total / n, float(np.sqrt(squares.sum()))
-    if sampled.inverse_root is None or not _spans(
-        sampled.centred_root, sampled.inverse_root, most, sampled.precision
+    inverse = sampled.right_inverse
+    if inverse is None or not _spans(
+        sampled.centred_root, inverse, most, sampled.precision
     ):
         return None
     roots = _triangles(_single_gram(x, mean))
