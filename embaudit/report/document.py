@@ -561,8 +561,10 @@ def _decimals(cosines: Sequence[float], fewest: int) -> int:
 
     Examples
     --------
-    >>> _decimals([0.9996, 0.9992], 2), _decimals([0.9996, 0.9996], 2), _decimals([0.83, 0.31], 2)
-    (4, 2, 2)
+    >>> _decimals([0.9996, 0.9992], 2)  # Three decimals print 1.000 and 0.999.
+    3
+    >>> _decimals([0.9996, 0.9996], 2), _decimals([0.83, 0.31], 2)
+    (2, 2)
     """
     for decimals in range(fewest, MOST_DECIMALS + 1):
         if len({in_decimals(cosine, decimals) for cosine in cosines}) > 1:
