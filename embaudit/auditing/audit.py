@@ -507,7 +507,7 @@ def audit(
     objective : str, optional
         How the model was trained, where it does not say so itself: a word such as "implicit-als", "clip" or
         "word2vec", or the name of a law. `embaudit explain objectives` lists them.
-    compared : {"cosine", "dot"}, optional
+    compared : {"cosine", "dot", "distance", "hyperbolic"}, optional
         How predictions compare the rows of one table with each other, as those of sentence encoders do.
     soft_cap : float, optional
         Declares that a softmax head caps its logits, `c · tanh(s/c)`: then translations change probabilities.

@@ -112,6 +112,9 @@ def equivalence_class_of(
         )
         freedom = {role: _pinned(model, pinning, role) for role in roles}
         return EquivalenceClass(scope, {}, freedom, pinning, model.rank)
+    if model.link.measures_distances:
+        argued = dict.fromkeys(roles, _of_distances(model))
+        return EquivalenceClass(_scope(model), {}, argued, None, model.rank)
     if model.left is None:
         # Any other side may come: all dimensions that the rows span are seen, and nothing lies outside of them.
         uncut = model if uncut is None else uncut
@@ -130,6 +133,16 @@ def equivalence_class_of(
     return EquivalenceClass(
         _scope(model), outside, freedom, None, n_seen, model.rank - held
     )
+
+
+def _of_distances(model: FactorModel) -> Freedom:
+    """Conclude that distances fix no cosine, unless all rows are equal."""
+    x = model.right
+    if not np.any(x != x[0]):
+        return Freedom(None, Kind.UNDECIDED, _argument(model, "one_point"))
+    case = "shift" if model.free_shifts else "isometry"
+    text = _argument(model, case, item=model.title("right"))
+    return Freedom(True, Kind.PROVEN, text)
 
 
 def _either(model: FactorModel, roles: Sequence[Role], rng: int) -> EquivalenceClass:

@@ -20,7 +20,13 @@ from embaudit.canonical.equivalents import (
     equivalent_at,
 )
 from embaudit.canonical.row_span import seen_directions, span_basis, turned
-from embaudit.core.checked import RNG, Floats, as_generator, require_one_of
+from embaudit.core.checked import (
+    RNG,
+    Floats,
+    Vector,
+    as_generator,
+    require_one_of,
+)
 from embaudit.errors import must_be
 from embaudit.gauges import (
     Affine,
@@ -30,6 +36,7 @@ from embaudit.gauges import (
     Orthogonal,
     Translation,
 )
+from embaudit.linalg.rows import sample_rows
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.sizes import require_ordinary_size
@@ -38,6 +45,8 @@ WORST = "worst"
 """The kind of the models that attacks found."""
 REARRANGED = "rearranged"
 """The kind of the model that the test of unit rows found."""
+ISOMETRY = "isometry"
+"""The kind of the models whose origin lies elsewhere in hyperbolic space."""
 GROUPS: tuple[type[GaugeGroup], ...] = (
     Diagonal,
     GeneralLinear,
@@ -71,6 +80,13 @@ def default_groups(
         # A stretch keeps predicted cosines only if it keeps the ratios of lengths, which the test of unit rows decides
         # (docs/theory.md, "Rows of length 1 may pin the rest"); rotations always keep them.
         return rotations
+    if model.link.measures_distances:
+        # A stretch changes distances.
+        shifts = (
+            Translation(k, side=side, max_shift=model.side(side).median_length)
+            for side in model.free_shifts
+        )
+        return (*rotations, *shifts)
     groups: list[GaugeGroup] = [
         *rotations,
         Diagonal(columns or k, max_condition=max_condition),
@@ -151,6 +167,8 @@ def equivalent_models(
                     gauge, name, group.kind, title=group.title, shift=shift
                 )
             )
+    if model.compared == "hyperbolic" and kinds == KINDS:
+        models += _with_other_origins(model, n_gauges, rng)
     if not models:
         raise must_be(
             parameter,
@@ -205,6 +223,61 @@ class RearrangedModel(EquivalentModel):
     def rows(self, model: FactorModel, side: SideName) -> Any:
         """Return the rows of one side in the equivalent model."""
         return self.of(model).factors(side)
+
+
+@dataclass(frozen=True, eq=False)
+class OriginMoved(EquivalentModel):
+    """Rows of the Poincaré ball after an isometry that takes `centre` to the origin: no hyperbolic distance changes."""
+
+    centre: Vector | None = None
+    """(k,) the point that becomes the origin."""
+
+    @property
+    def rank(self) -> int:
+        """Columns that it acts on."""
+        assert self.centre is not None
+        return len(self.centre)
+
+    def of(self, model: FactorModel) -> FactorModel:
+        """Make the equivalent model."""
+        return model.replace(right=self.rows(model, "right"))
+
+    def rows(self, model: FactorModel, side: SideName) -> Any:
+        """Return the Möbius sums of −a and each row x, with a the centre (Ungar, 2008).
+
+        `(−a) ⊕ x = ((1 − ‖a‖²) x − (1 − 2 a·x + ‖x‖²) a) / (1 − 2 a·x + ‖a‖²‖x‖²)`.
+        """
+        assert self.centre is not None
+        a, x = self.centre, np.asarray(model.factors(side), dtype=np.float64)
+        if self.basis is not None and len(a) != model.rank:
+            a = self.basis @ a
+        squared = float(a @ a)
+        products, squares = (x @ a)[:, None], np.square(x).sum(axis=1)[:, None]
+        moved = (1 - squared) * x - (1 - 2 * products + squares) * a
+        sums: Floats = moved / (1 - 2 * products + squared * squares)
+        return sums
+
+
+def _with_other_origins(
+    model: FactorModel, count: int, rng: np.random.Generator
+) -> list[EquivalentModel]:
+    """Draw isometries of hyperbolic space that take the origin half of the way to a row."""
+    rows = sample_rows(model.right_side.directed, count, rng)
+    halfway = [np.asarray(model.right[row], dtype=np.float64) / 2 for row in rows]
+    title = "hyperbolic isometries"
+    return [
+        OriginMoved(
+            f"isometry {number}",
+            ISOMETRY,
+            title,
+            1.0,
+            0.0,
+            None,
+            map_condition=1.0,
+            centre=a,
+        )
+        for number, a in enumerate(halfway, 1)
+    ]
 
 
 def rearranged_models(pinning: Pinning | None) -> list[EquivalentModel]:

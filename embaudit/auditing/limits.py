@@ -117,8 +117,11 @@ def bounded_roles(model: FactorModel, roles: Sequence[Role]) -> list[Role]:
     """List the roles whose cosines some gauge with a budget moves: none of a model that predicts cosines."""
     # Where cosines are predicted, the test of unit rows decides, and no budget has a part in it. In one dimension a
     # cosine is a sign, which only a shift can turn.
-    if model.predicts is Equivalence.COSINES or (
-        model.rank == 1 and not model.free_shifts
+    # Shifts of a table whose rows are compared by distance have no budget beside a κ.
+    if (
+        model.predicts is Equivalence.COSINES
+        or model.link.measures_distances
+        or (model.rank == 1 and not model.free_shifts)
     ):
         return []
     return [

@@ -98,11 +98,15 @@ def prediction_noun(model: FactorModel) -> str:
     >>> prediction_noun(FactorModel.from_softmax([[1.0]])), prediction_noun(FactorModel.from_vectors([[1.0]]))
     ('probability', 'score')
     """
+    if model.link.measures_distances:
+        return "distance"
     return NOUNS.get(model.link.level, "score")
 
 
 def kind_of(model: FactorModel) -> str:
     """Return the kind of a model, by which advice differs."""
+    if model.link.measures_distances:
+        return "distances"
     if is_head(model):
         return "head" if model.left is None else "head_inputs"
     if model.left is None:

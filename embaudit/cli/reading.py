@@ -82,7 +82,7 @@ class Given(Group):
         Text, Option(help="identity (dot), softmax, cosine or ranking.")
     ] = None
     compared: Annotated[
-        Text, Option(help="Rows are compared with each other, by cosine or dot.")
+        Text, Option(help="Rows compared by cosine, dot, distance or hyperbolic.")
     ] = None
     objective: Annotated[
         Text, Option(help="How it was trained: implicit-als, clip, word2vec, ...")

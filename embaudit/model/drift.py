@@ -22,6 +22,7 @@ from embaudit.linalg.rows import CACHE_BYTES, sample_rows
 from embaudit.linalg.structured import WIDE
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.factor_model import FactorModel
+from embaudit.model.links import SMALLEST
 from embaudit.model.side import SideName
 from embaudit.model.sizes import require_model
 
@@ -99,6 +100,12 @@ def rounding_bound(
     # Rows of length 1 have scores of at most 1, so that sizes need not be looked up.
     if scored in before.link.unit_sides:
         return float(4 * (EPS * k**1.5 * condition_number + storage))
+    if before.link.compares == "hyperbolic":
+        # Scores are at most 16/r² with r = 1 − ‖x‖² ≤ 2(1 − ‖x‖), and rounding of a row
+        # changes r by a share of 1/r.
+        longest = max(float(x.right_side.norms.max()) for x in (before, after))
+        room = max(1 - longest**2, SMALLEST)
+        return float(64 * (EPS * k**1.5 + storage) / room**3)
     # ‖p‖‖q‖ of the longest rows, before and after; biases of either model may differ by what a shift put into them.
     sizes: list[float] = []
     biases = abs(before.offset)

@@ -333,7 +333,7 @@ class FactorModel:
         ----------
         vectors, ids : array of shape (n, k) and (n,)
             One row an entity, and what tells them apart.
-        compared : {"cosine", "dot"}, optional
+        compared : {"cosine", "dot", "distance", "hyperbolic"}, optional
             How the model compares these rows with each other, as sentence encoders do: then what it predicts fixes
             every cosine. By default they were multiplied with another side, which is not at hand.
 
@@ -506,7 +506,7 @@ class FactorModel:
                 ("right", right.rows),
             )
         )
-        scores: Floats = block @ columns.T
+        scores = self.link.products(block, columns)
         if self.link.sees_biases:
             # Each term that there is takes a pass over all scores, which is as long as their products.
             biases = (

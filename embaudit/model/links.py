@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,10 @@ from embaudit.model.equivalence import Equivalence, largest_gap, log_softmax
 from embaudit.model.side import Sided, SideName
 
 T = TypeVar("T")
-Comparison: TypeAlias = Literal["cosine", "dot"]
-"""Comparison of the rows of one table with each other: by their cosine or their dot product."""
+Comparison: TypeAlias = Literal["cosine", "dot", "distance", "hyperbolic"]
+"""Comparison of the rows of one table with each other: by cosine, dot product or distance."""
+SMALLEST = 1e-15
+"""Least distance of a row from the boundary of the Poincaré ball that is computed with."""
 
 
 class _Named(ABCMeta):
@@ -97,6 +99,16 @@ class Link(metaclass=_Named):
         """The level that a gauge must preserve for the predictions to stay."""
         return self.level
 
+    @property
+    def measures_distances(self) -> bool:
+        """True if rows of one table are compared by their distance, which fixes no cosine."""
+        return self.compares in ("distance", "hyperbolic")
+
+    def products(self, left: Floats, right: Floats) -> Floats:
+        """Compute the scores of rows without biases: their dot products."""
+        product: Floats = left @ right.T
+        return product
+
     @abstractmethod
     def predict(self, scores: Floats) -> NDArray[Any]:
         """Turn rows of scores into predictions."""
@@ -160,14 +172,14 @@ class Link(metaclass=_Named):
         Raises
         ------
         InputError
-            For anything but "cosine" and "dot".
+            For another word than those of `Comparison`.
 
         Examples
         --------
         >>> str(Link.comparing("dot"))
         'compared-dot'
         """
-        require_one_of(compared, "compared", ("cosine", "dot"))
+        require_one_of(compared, "compared", get_args(Comparison))
         return _STORED[f"compared-{compared}"]
 
 
@@ -387,6 +399,76 @@ class ComparedCosine(_Tied):
     unit_sides = ("right",)
 
 
+@dataclass(frozen=True, eq=False)
+class ComparedDistance(Link):
+    """Euclidean distances of the rows of one table, as TransE and metric learning train them.
+
+    The scores are −½‖x − y‖². Rotations of all rows and one vector added to all rows keep
+    every distance, and nothing else does (Schoenberg, 1935). A cosine is taken from the
+    origin, which no distance shows.
+
+    Examples
+    --------
+    >>> Link.comparing("distance").products(np.array([[3.0, 0.0]]), np.array([[3.0, 4.0], [3.0, 0.0]]))
+    array([[-8.,  0.]])
+    """
+
+    name = "compared-distance"
+    level = Equivalence.SCORES
+    noun = "distances"
+    sees_biases = False
+    compares: ClassVar[Comparison | None] = "distance"
+    needs_lengths = True
+
+    def products(self, left: Floats, right: Floats) -> Floats:
+        """Compute −½‖x − y‖² for each pair of rows."""
+        halves = [np.square(x).sum(axis=1) / 2 for x in (left, right)]
+        # Rounding must not make a squared distance negative.
+        product: Floats = left @ right.T - halves[0][:, None] - halves[1]
+        return np.minimum(product, 0.0, out=product)
+
+    def predict(self, scores: Floats) -> Floats:
+        """Return the scores, which have the order of the distances."""
+        return scores
+
+    def free_shifts(self, model: Sided) -> tuple[SideName, ...]:  # noqa: ARG002
+        """Return the one table: one vector added to all rows keeps their distances."""
+        return ("right",)
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedHyperbolic(ComparedDistance):
+    """Distances d of rows in the Poincaré ball, `cosh d = 1 + 2‖x − y‖² / ((1 − ‖x‖²)(1 − ‖y‖²))`.
+
+    Isometries of hyperbolic space keep every distance and move the origin, so that no
+    distance fixes a cosine (Nickel and Kiela, 2017, section 3). The scores are 1 − cosh d,
+    which have the order of the distances and, unlike d, no root of what is rounding.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0, 0.0], [np.tanh(0.5), 0.0]])
+    >>> np.arccosh(1 - Link.comparing("hyperbolic").products(rows, rows)).round(9)
+    array([[0., 1.],
+           [1., 0.]])
+    """
+
+    name = "compared-hyperbolic"
+    compares: ClassVar[Comparison | None] = "hyperbolic"
+
+    def products(self, left: Floats, right: Floats) -> Floats:
+        """Compute 1 − cosh d for each pair of rows."""
+        halves = super().products(left, right)
+        room = [
+            np.maximum(1 - np.square(x).sum(axis=1), SMALLEST) for x in (left, right)
+        ]
+        scores: Floats = 4 * halves / (room[0][:, None] * room[1])
+        return scores
+
+    def free_shifts(self, model: Sided) -> tuple[SideName, ...]:  # noqa: ARG002
+        """Return no side: a shift of the ball is no isometry."""
+        return ()
+
+
 Link.IDENTITY, Link.SOFTMAX, Link.SIGMOID = Identity(), Softmax(), Sigmoid()
 Link.COSINE, Link.RANKING = Cosine(), Ranking()
 _NAMED: dict[str, Link] = {
@@ -394,7 +476,14 @@ _NAMED: dict[str, Link] = {
     for link in (Link.IDENTITY, Link.SOFTMAX, Link.SIGMOID, Link.COSINE, Link.RANKING)
 }
 _STORED: dict[str, Link] = {
-    link.name: link for link in (ComparedCosine(), ComparedDot(), Unknown())
+    link.name: link
+    for link in (
+        ComparedCosine(),
+        ComparedDot(),
+        ComparedDistance(),
+        ComparedHyperbolic(),
+        Unknown(),
+    )
 }
 """Links by the names that files hold, where people say `compared`, or nothing."""
 _STORED["dot"] = Link.IDENTITY

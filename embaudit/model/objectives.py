@@ -297,6 +297,13 @@ def require_agreement(
     if row is None or alone:
         return
     law = OBJECTIVES.get(name or "")
+    if row.compared in ("distance", "hyperbolic") and sides > 1:
+        raise must_be(
+            "objective",
+            "one of dot products or cosines for a model of two sides",
+            f"{name!r} ({row.predictions})",
+            "read one table alone, with --kind=vectors",
+        )
     if row.allows(link) and (law is None or sides <= law.sides):
         return
     # A word is refused by its link; the name of a law by the objectives of the link, of which one may have been meant.

@@ -13,10 +13,10 @@ def require_two_sides(model: FactorModel, what: str) -> None:
     """Refuse rows compared with each other where a second side is needed."""
     require_model(model)
     if model.compared is not None:
-        got, remedy = (
-            f"rows compared by {model.compared}",
-            "use them as they are: its predictions fix their cosines",
-        )
+        got = f"rows compared by {model.compared}"
+        remedy = "use them as they are: its predictions fix their cosines"
+        if model.link.measures_distances:
+            remedy = "compare them by distance, as they are"
         raise must_be(f"a model for {what}", "one of two sides", got, remedy)
 
 
@@ -26,7 +26,7 @@ def comparing(model: FactorModel, compared: Comparison | None) -> FactorModel:
     Raises
     ------
     InputError
-        If it is no plain table of vectors, or for another word than "cosine" or "dot".
+        If it is no plain table of vectors, or for another word than those of `Comparison`.
 
     Examples
     --------
@@ -49,7 +49,21 @@ def comparing(model: FactorModel, compared: Comparison | None) -> FactorModel:
             got,
             remedy,
         )
-    return model.replace(link=link)
+    made = model.replace(link=link)
+    _require_ball(made)
+    return made
+
+
+def _require_ball(model: FactorModel) -> None:
+    """Refuse rows outside of the Poincaré ball where hyperbolic distances are declared."""
+    longest = float(model.right_side.norms.max())
+    if model.compared == "hyperbolic" and longest >= 1:
+        raise must_be(
+            "rows of the Poincaré ball",
+            "shorter than 1",
+            f"a length of {longest:.3g}",
+            "map other coordinates of hyperbolic space into the ball",
+        )
 
 
 def with_objective(model: FactorModel, name: str | None = None) -> FactorModel:
@@ -75,11 +89,13 @@ def with_objective(model: FactorModel, name: str | None = None) -> FactorModel:
     if row.law == "non-negative":
         _require_no_negative(model, name)
     link = link_of_training(name, model.link, alone=model.left_side is None)
-    return (
+    made = (
         model
         if (name, link) == (model.objective, model.link)
         else model.replace(objective=name, link=link)
     )
+    _require_ball(made)
+    return made
 
 
 def _require_no_negative(model: FactorModel, name: str) -> None:

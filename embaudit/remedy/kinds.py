@@ -127,6 +127,7 @@ def fix(
     if final_norm is not None and not isinstance(final_norm, FinalNorm):
         raise must_be("final_norm", "a FinalNorm", repr(final_norm))
     model, draw = as_model(model), as_generator(rng)
+    _require_products(model)
     if as_ not in (None, "prediction") or dimensions is not None:
         require_two_sides(model, "other vectors")
     # Vectors alone have no predictions to take cosines of; centred they predict the same, or nothing that changed.
@@ -262,6 +263,17 @@ def _centred(
     return Remedy(
         model, "centred", roles, model.rank, False, maps, biases, objective=objective
     )
+
+
+def _require_products(model: FactorModel) -> None:
+    """Refuse rows that are compared by distance: no cosine of them says what is predicted."""
+    if model.link.measures_distances:
+        raise must_be(
+            "a model to fix",
+            "one of dot products or cosines",
+            "rows compared by distance",
+            "use the rows as they are, and rank by distance",
+        )
 
 
 def _require_no_lengths(model: FactorModel, roles: tuple[SideName, ...]) -> None:

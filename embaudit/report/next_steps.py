@@ -112,7 +112,7 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
     >>> found = audit(FactorModel.from_vectors([[1.0, 2.0], [2.0, 1.0]]))
     >>> for what, command in next_steps(found, Invocation("v.npy")):
     ...     print(f"{what}: {command}" if command else what)
-    if training compared these rows with each other (a sentence encoder): embaudit audit v.npy --compared cosine
+    if training compared these rows with each other (cosine, dot, distance): embaudit audit v.npy --compared cosine
     if multiplied with a second table (word2vec, CLIP, recommender): embaudit audit v.npy --left OTHER-SIDE.npy
     to read every table and finding, add --full
     >>> found = audit(FactorModel.from_softmax([[1.0, 2.0], [2.0, 1.0], [3.0, 3.0]]))
@@ -144,15 +144,10 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
             )
         if model.left is not None:
             yield _by_predictions(audit, invocation)
-        elif "right" in model.free_shifts and word is Readability.NO:
-            form = "centred" if audit.evidence.norm is None else "folded-centred"
-            made = ", norm folded in and" * (form != "centred") + " centred"
-            tying = audit.evidence.tying
-            is_tied = tying is not None and tying.status == "tied"
-            convention = "an untied copy" if is_tied else "a convention"
-            rows = f"{model.title('right')}s{made}"
-            what = f"to write {rows} ({convention}, no similarity)"
-            yield what, invocation.fix("--as", form, "--out", invocation.out(form))
+        elif word is Readability.NO and (
+            "right" in model.free_shifts or model.link.measures_distances
+        ):
+            yield _as_they_predict(audit, invocation)
         elif is_alone(model) and model.predicts is not Equivalence.COSINES:
             yield from _of_one_side(audit, invocation)
         elif is_alone(model):
@@ -171,6 +166,20 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
         what = f"to judge similarities by the labels of column {invocation.truth}"
         yield what, invocation.evaluate("--truth", invocation.truth)
     yield "to read every table and finding, add --full", ""
+
+
+def _as_they_predict(audit: Audit, invocation: Invocation) -> tuple[str, str]:
+    """Name the line that writes the rows of one table in a form that predicts the same, or the measure to rank by."""
+    title = audit.model.title("right")
+    if audit.model.link.measures_distances:
+        return f"to serve {title}s, index these rows by distance, as they are", ""
+    form = "centred" if audit.evidence.norm is None else "folded-centred"
+    made = ", norm folded in and" * (form != "centred") + " centred"
+    tying = audit.evidence.tying
+    is_tied = tying is not None and tying.status == "tied"
+    convention = "an untied copy" if is_tied else "a convention"
+    what = f"to write {title}s{made} ({convention}, no similarity)"
+    return what, invocation.fix("--as", form, "--out", invocation.out(form))
 
 
 def _by_predictions(audit: Audit, invocation: Invocation) -> tuple[str, str]:
@@ -235,7 +244,7 @@ def _of_one_side(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, st
     if DISTILLED in arrays:
         ways.append(TRAINED)
     elif audit.model.objective is None and not whitened and is_chosen:
-        what = "if training compared these rows with each other (a sentence encoder)"
+        what = "if training compared these rows with each other (cosine, dot, distance)"
         ways.append((what, invocation.audit("--compared", "cosine")))
     ways.append(
         (

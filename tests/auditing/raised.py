@@ -440,6 +440,22 @@ def rows() -> dict[str, Evidence]:
     ugly = ALONE.replace(right_names=UGLY)
     found = {
         "rows of zeros": evidence(zero),
+        "rows of hardly any length": evidence(
+            FactorModel.from_vectors(np.diag([1.0, 1, 1, 1, 1e-8, 1e-8, 1e-8, 1e-9]))
+        ),
+        "rows by distance": evidence(
+            FactorModel.from_vectors(draw, compared="distance")
+        ),
+        "unit rows by distance": like(
+            FactorModel.from_vectors(np.eye(3), compared="distance"), off_unit=0.0
+        ),
+        "rows by hyperbolic distance": evidence(
+            FactorModel.from_vectors(draw / 9, compared="hyperbolic")
+        ),
+        "equal rows by distance": evidence(
+            FactorModel.from_vectors(np.ones((3, 2)), compared="distance"),
+            equivalence=equivalence(OPEN),
+        ),
         "labels of zeros": of_head(head(n_zero=1)),
         "copies of items": copied(
             FactorModel.from_user_item(draw[:9], twice), "right", "left"

@@ -89,6 +89,13 @@ def with_zero_items(n_zero: int) -> Evidence:
     return evidence(MODEL.replace(right=MODEL.right * kept[:, None]))
 
 
+def with_short_item(length: float) -> Evidence:
+    """Five items of length 1, but for the last one."""
+    items = np.eye(5, 3)
+    items[3:] = [[0.6, 0.8, 0.0], [length, 0.0, 0.0]]
+    return evidence(MODEL.replace(right=items))
+
+
 def with_item_bias(bias: list[float]) -> Evidence:
     return evidence(MODEL.replace(right_bias=bias))
 
@@ -168,6 +175,9 @@ FINDINGS = {
         2.5,
         evidence(MODEL.replace(left=constant(6, 3))),
         evidence(MODEL),
+    ),
+    "EMB205": Expected(
+        "tip", MEASURED, "right", 1.0, with_short_item(0.9e-7), with_short_item(1.1e-7)
     ),
     "EMB301": Expected("issue", SHOWN, "right", 0.4, of_head(), of_head(quiet())),
     "EMB302": Expected(

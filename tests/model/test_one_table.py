@@ -168,8 +168,9 @@ def test_rows_compared_with_each_other_have_no_other_side_bias_or_offset(
 
 
 @pytest.mark.parametrize("wrong", ["euclidean", 3, ""])
-def test_rows_are_compared_by_cosine_or_dot_product_only(wrong):
-    with pytest.raises(InputError, match="compared must be one of cosine, dot; got"):
+def test_rows_are_compared_by_cosine_dot_product_or_distance_only(wrong):
+    said = "compared must be one of cosine, dot, distance, hyperbolic; got"
+    with pytest.raises(InputError, match=said):
         FactorModel.from_vectors(ROWS, compared=wrong)
 
 

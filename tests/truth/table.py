@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import FactorModel, Softmax, with_objective
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.tying import Tying
 
@@ -571,6 +571,7 @@ def classifiers() -> Iterator[Row]:
             )
             if link == "sigmoid" and found is chosen:
                 inputs_seen = np.vstack([inputs_seen, 1e-9 * np.ones((1, 2))])
+                found = chosen | {"EMB205": "tip"}
             yield Row(
                 f"without a penalty, {link}, {name}",
                 head(
@@ -976,6 +977,83 @@ def compared() -> Iterator[Row]:
     )
 
 
+def by_distance() -> Iterator[Row]:
+    """Tables whose rows were compared by distance, which fixes no cosine, and rows of hardly any length."""
+    alone, issue = {"right": "F"}, {"EMB101": "issue"}
+    rows, small = drawn(40, 4), unit(drawn(40, 4)) * np.linspace(0.1, 0.9, 40)[:, None]
+    vectors = FactorModel.from_vectors
+    never = ("Only items were loaded", "multiplied with", "change of the axes", "YES")
+    says = (
+        "distances show no origin",
+        "Rank by Euclidean distance",
+        "rank items by distance",
+    )
+    unit_rows = "`--compared cosine` is the right declaration"
+    shifted = "One vector added to every item row changes no distance"
+    for name, table in (
+        ("rows", vectors(rows, compared="distance")),
+        ("rows off the origin", vectors(rows + 3, compared="distance")),
+        ("rows on a line", vectors(rows[:, :1], compared="distance")),
+        ("rows of float32", vectors(rows.astype("f4"), compared="distance")),
+        ("transe", with_objective(vectors(rows), "transe")),
+    ):
+        found = issue | ({"EMB403": "tip"} if name == "rows off the origin" else {})
+        yield Row(
+            f"e {name} by distance",
+            table,
+            alone,
+            found,
+            (*says, shifted),
+            (*never, unit_rows),
+        )
+    yield Row(
+        "e rows of length 1 by distance",
+        vectors(unit(rows), compared="distance"),
+        alone,
+        issue,
+        (unit_rows, shifted),
+        never,
+    )
+    yield Row(
+        "e rows that are equal, by distance",
+        vectors(np.ones((5, 2)), compared="distance"),
+        {"right": "U"},
+        {"EMB105": "tip", "EMB407": "tip"},
+        ("every distance is 0",),
+        whole=False,
+    )
+    for name, table in (
+        ("rows", vectors(small, compared="hyperbolic")),
+        ("poincare", with_objective(vectors(small), "poincare")),
+    ):
+        yield Row(
+            f"e {name} by hyperbolic distance",
+            table,
+            alone,
+            issue,
+            ("An isometry of hyperbolic space", "Rank by hyperbolic distance"),
+            (*never, shifted, "Euclidean"),
+        )
+    tiny = rows * np.where(np.arange(40) == 7, 1e-8, 1.0)[:, None]
+    yield Row(
+        "e a row of hardly any length",
+        vectors(tiny),
+        alone,
+        {"EMB205": "tip", **TWO},
+        ("1 of 40 items is much shorter than the others: item 7",),
+        answer=OPEN,
+    )
+    yield Row(
+        "e a short row",
+        vectors(rows * np.where(np.arange(40) == 7, 1e-5, 1.0)[:, None]),
+        alone,
+        TWO,
+        (),
+        ("much shorter",),
+        answer=OPEN,
+    )
+
+
 def answered() -> Iterator[Row]:
     """Models for rows of the table of answers that no other model reaches."""
     user, strengths = FactorModel.from_user_item, np.array([4.0, 2.0, 1.0, 0.5])
@@ -1269,6 +1347,7 @@ TABLE = {
         classifiers,
         wrong_before,
         compared,
+        by_distance,
         answered,
         rows_alike,
         norms,

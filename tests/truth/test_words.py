@@ -29,6 +29,7 @@ TOGETHER = ("sentence-transformers", "e5", "gte", "bge")
 PRODUCTS = ("dpr", "msmarco-dot")
 CONTEXTS = ("word2vec", "fasttext", "node2vec", "glove")
 ORDERS = ("bpr", "warp")
+DISTANCES = ("transe", "metric-learning", "triplet-loss", "poincare")
 SOFTMAX = ("two-tower-dot", "two-tower", "last-layer", "last-layer-l2", "adamw")
 GIVEN = (
     "sklearn-logistic",
@@ -44,6 +45,7 @@ EVERY = (
     *PRODUCTS,
     *CONTEXTS,
     *ORDERS,
+    *DISTANCES,
     *SOFTMAX,
     *GIVEN,
     "nmf",
@@ -111,6 +113,21 @@ def test_one_side_of_two_towers_is_tested(word):
         None,
         OPEN,
     )
+
+
+@pytest.mark.parametrize("word", DISTANCES)
+def test_distances_never_say_yes_for_cosines(word):
+    found = audited(ea.FactorModel.from_vectors(ITEMS / 2), word)
+    hyperbolic = word == "poincare"
+    assert found.model.compared == ("hyperbolic" if hyperbolic else "distance")
+    assert found.answer.word == "NO"
+    assert found.answer.because.startswith(
+        f"training compared these rows with each other ({word}, as you declared)"
+    )
+    measure = "hyperbolic" if hyperbolic else "Euclidean"
+    assert f"Rank by {measure} distance" in found.findings[0].remedy
+    with pytest.raises(InputError, match="for a model of two sides"):
+        audited(pair(USERS, ITEMS), word)
 
 
 @pytest.mark.parametrize("word", [*TOGETHER, *PRODUCTS])

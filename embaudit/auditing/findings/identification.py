@@ -122,7 +122,7 @@ def identification(evidence: Evidence) -> Iterator[Finding]:
         yield finding("made", evidence, role=role)
         return
     # What the predictions fix, no training can choose otherwise.
-    if argued.moves is False:
+    if argued.moves is False or model.link.measures_distances:
         return
     pinning = evidence.equivalence.pinning
     largest = max(
@@ -186,6 +186,38 @@ def identification(evidence: Evidence) -> Iterator[Finding]:
             *alone,
         ]
         yield finding("EMB103", evidence, *variants, **common)
+
+
+def distances(evidence: Evidence) -> Iterator[Finding]:
+    """Report that training compared rows by their distance, which fixes no cosine (EMB101)."""
+    model, role = evidence.model, evidence.role
+    if not model.link.measures_distances:
+        return
+    argued = evidence.equivalence.freedom[role]
+    common: dict[str, Any] = {"role": role, "scope": evidence.equivalence.scope}
+    if argued.moves is None:
+        yield finding(
+            "EMB105", evidence, kind=argued.kind, because=argued.because, **common
+        )
+        return
+    largest = max(
+        (record.mean_abs for _, record in evidence.visits(role)), default=None
+    )
+    if model.compared == "hyperbolic":
+        variants = ["hyperbolic"]
+    elif evidence.traits and all(each.is_unit for each in evidence.traits):
+        variants = ["distances_unit"]
+    else:
+        variants = []
+    yield finding(
+        "EMB101",
+        evidence,
+        *variants,
+        "distances",
+        kind=Kind.PROVEN,
+        value=largest,
+        **common,
+    )
 
 
 def penalty(evidence: Evidence) -> Iterator[Finding]:

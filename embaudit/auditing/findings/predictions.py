@@ -142,6 +142,9 @@ def compared(evidence: Evidence) -> Iterator[Finding]:
     if levels is not None and levels.scale:
         scale = template("compared", "scale").format(scale=levels.scale)
     yield finding("together", evidence, scope=evidence.equivalence.scope)
+    if model.link.measures_distances:
+        yield finding("distances", evidence, scope=evidence.equivalence.scope)
+        return
     code = "compared" if model.compared == "cosine" else "products"
     yield finding(code, evidence, scope=evidence.equivalence.scope, scale=scale)
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.findings.heads import origin_matters
 from embaudit.auditing.findings.writing import finding, is_effect, template
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
 
 HUBS_SHOWN = 3
 """Hubs that are named."""
+SHORT = 1e-7
+"""Length, in median rows, up to which a row counts as much shorter than the others: the precision of float32."""
+SHOWN = 3
+"""Short rows that are named."""
 
 
 def undirected_rows(evidence: Evidence) -> Iterator[Finding]:
@@ -43,6 +49,32 @@ def undirected_rows(evidence: Evidence) -> Iterator[Finding]:
                 severity=Severity.ISSUE if many else Severity.TIP,
                 count=f"{count:,} of {counted(n_rows, evidence.model.title(side))} {'have' if count > 1 else 'has'}",
             )
+
+
+def short_rows(evidence: Evidence) -> Iterator[Finding]:
+    """Name the rows that are so short beside the others that their direction may be rounding (EMB205)."""
+    model = evidence.model if evidence.head is None else evidence.head.model
+    for role in model.sides:
+        side = model.side(role)
+        is_short = (side.norms > 0) & (side.norms <= SHORT * side.median_length)
+        short = np.flatnonzero(is_short)
+        if not len(short):
+            continue
+        called = partial(row_called, model.row_title(role))
+        names = model.names(role)
+        named = [called(str(names[row])) for row in short[:SHOWN]]
+        if len(short) > SHOWN:
+            named.append("…")
+        yield finding(
+            "EMB205",
+            evidence,
+            role=role,
+            value=float(len(short)),
+            count=f"{len(short):,} of {counted(len(side), model.title(role))}",
+            are="is" if len(short) == 1 else "are",
+            named=", ".join(named),
+            least=float(side.norms[short].min() / side.median_length),
+        )
 
 
 def copies(evidence: Evidence) -> Iterator[Finding]:
