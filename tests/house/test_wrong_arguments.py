@@ -21,11 +21,9 @@ import embaudit as ea
 
 AXES = Figure().add_subplot()
 DRAW = np.random.default_rng(0)
-LEFT, RIGHT, TABLE = (
-    DRAW.normal(size=(9, 3)),
-    DRAW.normal(size=(8, 3)),
-    np.abs(DRAW.normal(size=(9, 8))),
-)
+LEFT = DRAW.normal(size=(9, 3))
+RIGHT = DRAW.normal(size=(8, 3))
+TABLE = np.abs(DRAW.normal(size=(9, 8)))
 MODEL = ea.FactorModel.from_user_item(LEFT, RIGHT, item_bias=RIGHT[:, 0])
 HEAD = ea.FactorModel.from_softmax(RIGHT)
 GROUP = ea.gauges.Diagonal(3, max_condition=2.0)
@@ -41,7 +39,8 @@ TRUTH = list("abababab")
 JUDGED = ea.evaluate_similarities(MODEL, TRUTH, n_neighbours=2)
 REPORT = ea.simpson(FRAME, x="x", y="y", groups=["g"], n_permutations=0, min_size=2)
 CHANGE = ea.compare(MODEL, MODEL)
-FACTORS, PRODUCT = ea.FactorPenaltyMF(2).fit(TABLE), ea.ProductPenaltyMF(2).fit(TABLE)
+FACTORS = ea.FactorPenaltyMF(2).fit(TABLE)
+PRODUCT = ea.ProductPenaltyMF(2).fit(TABLE)
 SMALL = {"n_gauges": 1, "n_pairs": 5, "groups": ["translation"], "roles": ["right"]}
 AUDIT = ea.audit(MODEL, **SMALL)
 REMEDY = ea.fix(MODEL)
@@ -233,13 +232,27 @@ CALLS = {
     IO.require_output: {"path": "new.npz"},
     IO.with_titles: {"model": MODEL, "path": "titles.csv", "by_row": True},
 }
+"""Each public function and method with arguments that it accepts."""
 
 WRONG = {
-    "int": -3, "huge": 10**400, "nan": float("nan"), "bool": True, "None": None, "str": "x", "bytes": b"x",
-    "list": [1, "a"], "dict": {}, "object": object(), "class": dict, "complex": np.ones((5, 3)) * 1j,
-    "strings": np.full((5, 3), "a"), "scalar": np.array(5.0), "frame": pd.DataFrame({"a": ["u", "v"]}),
-}  # fmt: skip
-EDGES = {
+    "int": -3,
+    "huge": 10**400,
+    "nan": float("nan"),
+    "bool": True,
+    "None": None,
+    "str": "x",
+    "bytes": b"x",
+    "list": [1, "a"],
+    "dict": {},
+    "object": object(),
+    "class": dict,
+    "complex": np.ones((5, 3)) * 1j,
+    "strings": np.full((5, 3), "a"),
+    "scalar": np.array(5.0),
+    "frame": pd.DataFrame({"a": ["u", "v"]}),
+}
+"""Values by kind. Each parameter is given all of them in turn."""
+NEAR_LIMITS = {
     int: (0, 1, 2, 3, 4, 7, 8, 9),
     float: (-1.5, -1.0, -0.1, 0.0, 0.1, 1.0, 1.1, 2.0),
 }
@@ -253,32 +266,36 @@ ACCEPTED = {
     "huge": "int|RNG",
     "bool": "bool|Header",
     "None": "None|RNG",
-    "str": r"str|Path|Literal|Name|Role|End|Side|Objective|Law|Correction|Duplicates|Header|Kind",
+    "str": "str|Path|Literal|Name|Role|End|Side|Objective|Law|Correction|Duplicates"
+    "|Header|Kind",
     "dict": "Mapping",
 }
-"""Annotations of parameters that may accept a value of this kind."""
+"""Kinds of values with the annotations of the parameters that may accept them."""
 NAMES = re.compile(
-    r"(str|Literal|Correction|Role|SideName|Side\b|End|Objective|NormKind|Header|Duplicates|PopularityLaw)"
+    r"(str|Literal|Correction|Role|SideName|Side\b|End|Objective|NormKind|Header"
+    r"|Duplicates|PopularityLaw)"
 )
-"""Annotations of parameters that take one of a few names. They are tried with another name only."""
+"""Annotations of parameters that take one of a few names: only another name is tried."""
 CHOICES = re.compile(
-    r"Correction|Role|SideName|End|NormKind|Header|Duplicates|PopularityLaw|Literal\[.[a-z]"
+    r"Correction|Role|SideName|End|NormKind|Header|Duplicates|PopularityLaw"
+    r"|Literal\[.[a-z]"
 )
 """Annotations of names that are looked up in a table, where a list would raise TypeError."""
 ANYTHING = re.compile(
-    r"Any\b|object|ArrayLike|NDArray|Vector|Matrix|Floats|Indices|Rows|PartitionLike|Groups|^$"
+    r"Any\b|object|ArrayLike|NDArray|Vector|Matrix|Floats|Indices|Rows|PartitionLike"
+    r"|Groups|^$"
 )
 """Annotations that do not tell whether a value is accepted: the function decides."""
 
 
 def name_of(call):
+    """Return the name of a function, or of a method with its class before it."""
     owner = getattr(call, "__self__", None)
-    owner = (
-        ""
-        if owner is None
-        else f"{(owner if inspect.isclass(owner) else type(owner)).__name__}."
-    )
-    return owner + call.__name__
+    if owner is None:
+        return call.__name__
+    if not inspect.isclass(owner):
+        owner = type(owner)
+    return f"{owner.__name__}.{call.__name__}"
 
 
 @pytest.fixture(scope="module")
@@ -356,37 +373,44 @@ def _in_folder(folder, monkeypatch):
 
 
 @pytest.mark.parametrize("call", CALLS, ids=name_of)
+def test_the_arguments_of_each_example_are_accepted(call):
+    call(**CALLS[call])
+
+
+@pytest.mark.parametrize("call", CALLS, ids=name_of)
 def test_a_value_of_a_wrong_type_is_refused_in_one_sentence(call):
-    right = CALLS[call]
-    call(**right)
     for parameter in parameters_of(call):
         name, annotation = parameter.name, annotation_of(parameter)
         for kind, value in wrong_values(annotation).items():
-            sentence = refusal(call, right | {name: value})
+            sentence = refusal(call, CALLS[call] | {name: value})
             if sentence:
                 assert_one_sentence(sentence)
             else:
                 assert may_accept(annotation, kind), f"{name}={value!r} was accepted"
 
 
+def numbers_near_limits(call, parameter):
+    """Return the numbers that a parameter is tried with; none if it takes no numbers."""
+    example = CALLS[call].get(parameter.name, parameter.default)
+    types = annotation_of(parameter).split()
+    for kind, numbers in NEAR_LIMITS.items():
+        if type(example) is kind or kind.__name__ in types:
+            return numbers[:3] if call in SLOW else numbers
+    return ()
+
+
 @pytest.mark.parametrize("call", CALLS, ids=name_of)
-def test_a_number_out_of_range_is_refused_in_one_sentence(call):
-    right = CALLS[call]
+def test_a_number_near_a_limit_is_accepted_or_refused_in_one_sentence(call):
     for parameter in parameters_of(call):
-        name, annotation = parameter.name, annotation_of(parameter)
-        example = right.get(name, parameter.default)
-        if name == "rng":
+        if parameter.name == "rng":
             continue
-        for kind, numbers in EDGES.items():
-            if type(example) is kind or kind.__name__ in annotation.split():
-                for number in numbers[: 3 if call in SLOW else None]:
-                    sentence = refusal(call, right | {name: number})
-                    if sentence:
-                        assert_one_sentence(sentence)
-                break
+        for number in numbers_near_limits(call, parameter):
+            sentence = refusal(call, CALLS[call] | {parameter.name: number})
+            if sentence:
+                assert_one_sentence(sentence)
 
 
-NO_RESULTS = {
+SEE_CHECKED_VALUES = {
     "Link",
     "Softmax",
     "Pairs",
@@ -395,29 +419,47 @@ NO_RESULTS = {
     "EquivalenceError",
 }
 """Public classes whose methods only see values that a model has checked."""
-ELSEWHERE = {
-    "fit", "fit_transform", "transform", "model", "objective", "get_feature_names_out", "get_params", "set_params",
-    "inverse_transform", "replace", "checked", "write", "verify", "seen", "of", "twin", "reached", "explain", "plot",
-    "moved_of", "affine", "view",
-}  # fmt: skip
-"""Methods that scikit-learn's contract describes, that take any field, or that only the package calls."""
+OF_SCIKIT_LEARN = {"fit_transform", "get_feature_names_out", "get_params"}
+"""Methods that the contract of scikit-learn describes and its own checks test."""
+TESTED_ELSEWHERE = {"replace", "verify"}
+"""Methods that take any field of a class, or a file."""
+OF_THE_PACKAGE = {"affine", "checked", "moved_of", "seen", "twin", "view"}
+"""Methods that only the package calls."""
 
 
-def test_every_public_function_and_method_is_tried():
-    tried = {getattr(call, "__func__", call) for call in CALLS}
-    names = [getattr(ea, name) for name in ea.__all__]
-    assert {one for one in names if isinstance(one, FunctionType)} <= tried
-    for one in (
-        one for one in names if inspect.isclass(one) and one.__name__ not in NO_RESULTS
-    ):
-        for name, method in inspect.getmembers(one, callable):
-            if (
-                name.startswith(("_", "set_"))
-                or name in ELSEWHERE
-                or len(inspect.signature(method).parameters) == 0
-            ):
-                continue
-            bare = getattr(method, "__func__", method)
-            assert bare in tried or list(inspect.signature(bare).parameters) == [
-                "self"
-            ], f"{one.__name__}.{name}"
+def public_methods(owner):
+    """Yield the public methods of a class that take an argument, with their names."""
+    for name, method in inspect.getmembers(owner, callable):
+        if name.startswith(("_", "set_")):
+            continue
+        function = getattr(method, "__func__", method)
+        if list(inspect.signature(function).parameters) not in ([], ["self"]):
+            yield name, function
+
+
+TRIED = {getattr(call, "__func__", call) for call in CALLS}
+PUBLIC = {name: getattr(ea, name) for name in ea.__all__}
+
+
+def test_every_public_function_is_tried():
+    functions = {each for each in PUBLIC.values() if isinstance(each, FunctionType)}
+    assert functions - TRIED == set()
+
+
+@pytest.mark.parametrize(
+    "owner",
+    [
+        each
+        for name, each in PUBLIC.items()
+        if inspect.isclass(each) and name not in SEE_CHECKED_VALUES
+    ],
+    ids=lambda owner: owner.__name__,
+)
+def test_every_public_method_that_takes_an_argument_is_tried(owner):
+    left_out = OF_SCIKIT_LEARN | TESTED_ELSEWHERE | OF_THE_PACKAGE
+    missing = {
+        name
+        for name, function in public_methods(owner)
+        if function not in TRIED and name not in left_out
+    }
+    assert missing == set()

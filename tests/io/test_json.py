@@ -44,15 +44,20 @@ def lines(*values: Any) -> str:
         ("v.jsonl", "[1, 2]\n\n[3, 4.5]\n", None),
     ],
 )  # fmt: skip
-def test_lists_maps_and_records(
-    tmp_path: Path, name: str, content: Any, ids: Any
+def test_vectors_are_read_from_lists_maps_and_records(
+    tmp_path: Path, name: str, content: Any, ids: list[str] | None
 ) -> None:
     model = load(write_all(tmp_path, {name: content}))
     assert model.right.tolist() == ROWS
-    assert (model.right_ids is None) if ids is None else model.right_ids.tolist() == ids
+    if ids is None:
+        assert model.right_ids is None
+    else:
+        assert model.right_ids.tolist() == ids
 
 
-def test_titles_of_records_are_read(tmp_path: Path) -> None:
+def test_titles_of_records_are_read_and_the_intake_names_every_column(
+    tmp_path: Path,
+) -> None:
     found = read(write_all(tmp_path, {"v.json": json.dumps(RECORDS)}))
     assert found.model.names("right").tolist() == ["Heat", "Ran"]
     assert found.intake.explain() == (
@@ -61,8 +66,8 @@ def test_titles_of_records_are_read(tmp_path: Path) -> None:
     )
 
 
-def test_lines_of_whole_numbers_are_vectors(tmp_path: Path) -> None:
-    """Integers of JSON are numbers like any other, not codes of a quantised table."""
+def test_lists_of_integers_are_vectors(tmp_path: Path) -> None:
+    """They are not taken for the codes of a quantised table."""
     records = [{"id": i, "vector": [i, i + 1, i + 2]} for i in range(4)]
     model = load(write_all(tmp_path, {"v.jsonl": lines(*records)}))
     np.testing.assert_array_equal(model.right[3], [3, 4, 5])
@@ -83,7 +88,7 @@ def test_lines_of_whole_numbers_are_vectors(tmp_path: Path) -> None:
         ("[[1, NaN]]", "got the number NaN, which is not finite"),
         ('{"a": [1, 2], "b": [3, -Infinity]}', "got the number -Infinity"),
         ("[[1, 1e999]]", "got the number 1e999, which is not finite"),
-        # A number that is no part of the vectors has to be JSON, too.
+        # NaN is not JSON, even outside the vectors.
         ('[{"id": "a", "v": [1], "price": NaN}]', "got the number NaN"),
         ('{"a": [1, 2], "b": [3]}', "vectors of 2 numbers, as the first is; got 1 in"),
         ('[{"id": 1, "v": [1]}, {"id": 2}]',
@@ -91,7 +96,7 @@ def test_lines_of_whole_numbers_are_vectors(tmp_path: Path) -> None:
         ('[{"v": [1]}, {"id": "b", "v": [2]}]',
          "an id in every row; got none in row 0"),
         ('[{"v": [1]}, {"v": [2], "bias": 1}]', "got bias, which is called a bias"),
-        # Other files of JSON that lie beside models.
+        # JSON files that are stored next to models.
         ('{"a": 0, "b": 1}', "got a vocabulary; give the head, and this with labels="),
         ('{"model_type": "llama"}', "got a configuration; give its folder"),
         ('{"added_tokens": [], "model": {}}', "got a tokenizer; give its folder"),
@@ -124,7 +129,9 @@ def test_lines_with_numbers_that_are_not_finite_are_refused(
     assert "must be JSON of vectors" in refusal(load, path)
 
 
-def test_lines_may_lack_numbers_and_lists(tmp_path: Path) -> None:
+def test_a_record_may_have_nulls_and_empty_lists_next_to_its_vector(
+    tmp_path: Path,
+) -> None:
     records = [
         {"id": "a", "vector": [1, 2.5], "price": None, "tags": []},
         {"id": "b", "vector": [3, 4.5], "price": 2.5, "tags": [0.5]},
