@@ -12,19 +12,20 @@ from rich.console import Console
 import embaudit as ea
 from embaudit.report.audit_document import audit_document
 from embaudit.report.document import Grid, definitions
-from embaudit.report.page import coded
 from embaudit.report.terminal import brief, print_audit
 
 
 @pytest.fixture(scope="module")
 def result():
+    """Return an audit of items whose names look like markup of a terminal and of HTML."""
     names = [f"[b]item {i}[/b] <i>" for i in range(30)]
     model = random_model(scales=([5, 3, 2, 1, 0.5], 1), right_names=names)
     return ea.audit(model, n_gauges=2, source="model.npz")
 
 
-def grids(result):
-    return audit_document(result, drawn=False).grids
+@pytest.fixture(scope="module")
+def document(result):
+    return audit_document(result, drawn=False)
 
 
 def printed(result, width):
@@ -33,86 +34,141 @@ def printed(result, width):
     return console.export_text()
 
 
-def test_every_table_and_sentence_is_in_the_terminal_and_on_the_page(result):
-    terminal, html = printed(result, 160), result.report().replace("\xa0", " ")
-    for grid in grids(result):
-        for cell in (cell for row in grid.rows for cell in row):
-            assert cell in terminal, cell
-            assert cell in html or grid.headings[-1].endswith("moved"), cell
+@pytest.fixture(scope="module")
+def terminal(result):
+    return printed(result, width=160)
+
+
+@pytest.fixture(scope="module")
+def html(result):
+    return result.report().replace("\xa0", " ")
+
+
+def plain(text):
+    """Return a text without backticks and line breaks."""
+    return " ".join(text.replace("`", "").split())
+
+
+def assert_in_order(text, *parts):
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+
+
+def test_the_terminal_shows_every_cell_of_every_table(document, terminal):
+    cells = {cell for grid in document.grids for row in grid.rows for cell in row}
+    assert {cell for cell in cells if cell not in terminal} == set()
+
+
+def test_the_page_shows_every_column_but_that_of_changed_predictions(document, html):
+    """The page has one sentence about changed predictions instead of a column."""
+    page = text_of(html)
+    for grid in document.grids:
+        for row in grid.rows:
+            for heading, cell in zip(grid.headings, row, strict=True):
+                assert plain(cell) in page or heading == "predictions moved", cell
+
+
+def test_the_page_shows_every_sentence(result, html):
+    page = plain(read_text(html))
     sections = audit_document(result).shown_sections
-    for sentence in (
+    sentences = [
         text for section in sections for text in (*section.paragraphs, *section.end)
-    ):
-        assert read_text(str(coded(sentence))) in read_text(html)
-    embedded = text_of(result._repr_html_())
+    ]
+    assert len(sentences) > 5
+    for sentence in sentences:
+        assert plain(sentence) in page
+
+
+def test_a_notebook_shows_the_answer_then_the_reason_then_the_remedy(result):
+    shown = text_of(result._repr_html_())
     because = result.answer.because
-    answer = f"{result.answer.word}. {because[0].upper()}{because[1:]}."
-    others = (
+    assert_in_order(
+        shown,
+        f"{result.answer.word}. {because[0].upper()}{because[1:]}.",
         result.reasons[0].text,
         " ".join(result.findings[0].remedy.replace("`", " ").split()),
     )
-    assert (
-        embedded.index(answer) < embedded.index(others[0]) < embedded.index(others[1])
+
+
+def test_the_terminal_shows_the_answer_then_the_terms_then_the_tables(
+    result, document, terminal
+):
+    terms = dict(document.words)
+    assert terms.keys() >= {"gauge", "κ", "budget", "certified"}
+    assert_in_order(
+        " ".join(terminal.split()),
+        str(result.answer),
+        *(" ".join(f"{term}: {meaning}".split()) for term, meaning in terms.items()),
+        document.grids[0].caption,
     )
-    words = " ".join(terminal.split())
-    assert words.index(str(result.answer)) < words.index(grids(result)[0].caption)
 
 
-def test_terms_are_defined_between_the_answer_and_the_first_table(result):
-    words = audit_document(result, drawn=False).words
-    assert {"gauge", "κ", "budget", "certified"} <= {word for word, _ in words}
-    terminal, html = (
-        " ".join(printed(result, 160).split()),
-        " ".join(result.report().split()),
+def test_the_page_shows_the_answer_then_the_terms_then_the_verdict(
+    result, document, html
+):
+    assert_in_order(
+        " ".join(html.split()),
+        result.answer.because[1:],
+        *(f">{term}</dt><dd>{meaning}"[:60] for term, meaning in document.words),
+        'id="verdict"',
     )
-    told = [" ".join(f"{word}: {meaning}".split()) for word, meaning in words]
-    listed = [f">{word}</dt><dd>{meaning}"[:60] for word, meaning in words]
-    for text, starts, answer, first in (
-        (terminal, told, str(result.answer), grids(result)[0].caption),
-        (html, listed, result.answer.because[1:], 'id="verdict"'),
-    ):
-        places = [text.index(start) for start in starts]
-        assert places == sorted(places)
-        assert text.index(answer) < places[0]
-        assert places[-1] < text.index(first)
-    alone = ea.FactorModel.from_vectors([[1.0]])
-    assert list(definitions(alone, ["gauged by roles"])) == [
-        ("role", "which cosines are meant: item-item, user-user or user-item.")
-    ]
 
 
-def test_a_narrow_terminal_gets_only_the_essential_columns(result):
-    text = printed(result, 60)
-    assert "mean |Δcos|" in text.replace("\n", " ") or "mean" in text
-    assert "sign flips" not in text
-    assert max(len(line) for line in text.splitlines()) <= 60
-    first = next(grid for grid in grids(result) if grid.essential)
-    assert first.narrow().headings[0] == first.headings[0]
-    assert len(first.narrow().headings) < len(first.headings)
+def test_a_term_is_defined_if_a_text_has_it_in_the_plural_but_not_within_a_word():
+    model = ea.FactorModel.from_vectors([[1.0]])
+    meaning = "which cosines are meant: item-item, user-user or user-item."
+    assert list(definitions(model, ["gauged by roles"])) == [("role", meaning)]
 
 
-def table(rows, name="row", **fields):
-    return Grid(
-        "t",
-        "",
-        ("name", "x"),
-        tuple((f"{name} {i}", str(i)) for i in range(rows)),
-        **fields,
+def test_a_narrow_terminal_shows_only_the_essential_columns(result, document):
+    narrow = printed(result, width=60)
+    assert max(len(line) for line in narrow.splitlines()) <= 60
+    assert "sign flips" not in narrow
+
+    of_items = document.grids[1]
+    assert of_items.headings[0] == "equivalent models"
+    assert "sign flips" in of_items.headings
+    assert of_items.narrow().headings == (
+        "equivalent models",
+        "mean |Δcos|",
+        "top-10 kept",
     )
+
+
+def table(n_rows):
+    rows = tuple((f"row {i}", str(i)) for i in range(n_rows))
+    return Grid("t", "", ("name", "x"), rows)
 
 
 @pytest.mark.parametrize(
-    ("said", "rows", "shown", "more"),
-    [(1, 22, 22, False), (1, 23, 22, True), (22, 9, 3, True)],
+    ("n_sentences", "n_rows", "n_shown"),
+    [
+        # 28 lines: a sentence, a blank line, the caption, the headings and 22 rows; two
+        # lines are kept for the hint at --full.
+        (1, 22, 22),
+        (1, 23, 22),
+        # The sentences fill the screen, but a table has three rows at least.
+        (22, 9, 3),
+    ],
 )
-def test_a_first_screen_has_all_sentences_and_as_many_rows_as_fit(
-    said, rows, shown, more
+def test_a_first_screen_shows_all_sentences_and_as_many_rows_as_fit(
+    n_sentences, n_rows, n_shown
 ):
-    lines = brief(["A sentence."] * said, [table(rows)]).splitlines()
-    assert lines[:said] == ["A sentence."] * said
-    assert sum(line.startswith("row ") for line in lines) == shown
-    assert (lines[-1] == "Everything: --full") == more
-    assert len(lines) <= 28 or said > 20
+    sentences = ["A sentence."] * n_sentences
+    lines = brief(sentences, [table(n_rows)]).splitlines()
+    assert lines[:n_sentences] == sentences
+    assert sum(line.startswith("row ") for line in lines) == n_shown
+
+
+def test_a_first_screen_has_28_lines_at_most():
+    assert len(brief(["A sentence."], [table(100)]).splitlines()) == 28
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "last"), [(22, "row 21  21"), (23, "Everything: --full")]
+)
+def test_a_first_screen_names_the_option_full_only_if_rows_are_missing(n_rows, last):
+    assert brief(["A sentence."], [table(n_rows)]).splitlines()[-1] == last
 
 
 def test_a_first_screen_cuts_long_names_and_drops_columns_that_do_not_fit():
