@@ -31,65 +31,84 @@ def codes(result):
     ids=["a pair", "a head"],
 )
 def test_the_same_seed_gives_the_same_numbers_and_another_does_not(model):
-    """Of more pairs and lists than are looked at, those drawn are the same, too."""
+    """There are more pairs and lists than the audit draws, so that the draws count."""
     few = {"n_gauges": 2, "n_pairs": 50, "n_lists": 9, "n_starts": 1, "n_steps": 2}
-    one, again, other = (
-        json.dumps(audit(model, rng=seed, **few).to_dict()) for seed in (3, 3, 4)
-    )
-    assert one == again
-    assert one != other
+
+    def record(seed):
+        return json.dumps(audit(model, rng=seed, **few).to_dict())
+
+    first = record(seed=3)
+    assert record(seed=3) == first
+    assert record(seed=4) != first
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        {"groups": ["canonical"]}, {"groups": ["orthogonal"]}, {"groups": ["diagonal"], "max_condition": 1.0},
-        {"max_condition": 1.05, "n_gauges": 1}, {"roles": ["cross"]},
+        {"groups": ["canonical"]},
+        {"groups": ["orthogonal"]},
+        {"groups": ["diagonal"], "max_condition": 1.0},
+        {"max_condition": 1.05, "n_gauges": 1},
+        {"roles": ["cross"]},
     ],
-)  # fmt: skip
-def test_what_training_leaves_free_is_an_issue_whatever_was_drawn(options):
-    result = audit(
-        make(objective="product"), **({"n_gauges": 1, "n_starts": 0} | options)
-    )
+    ids=str,
+)
+def test_cosines_that_the_product_penalty_leaves_free_are_an_issue_for_any_sample(
+    options,
+):
+    """The answer follows from the training, even if no gauge that was drawn moves them."""
+    options = {"n_gauges": 1, "n_starts": 0} | options
+    result = audit(make(objective="product"), **options)
     assert codes(result) == ["EMB101"]
     assert result.answer.word == "NO"
 
 
-def test_factors_that_weight_decay_would_not_leave_so_are_told():
+def test_balanced_factors_declared_as_trained_with_decay_are_reported_as_emb103():
     balanced = ea.at_exponent(make(), 0.5).replace(objective="factors")
     assert codes(audit(balanced, n_gauges=1, n_starts=0)) == ["EMB103"]
-    rescaled = (
-        ea.Gauge.diagonal([1, 1, 1, 1, 3]).act(balanced).replace(objective="factors")
-    )
+
+
+def test_rescaled_factors_declared_as_trained_with_decay_are_reported_as_emb104():
+    """Weight decay leaves balanced factors; one column of these is three times as long."""
+    rescale = ea.Gauge.diagonal([1, 1, 1, 1, 3])
+    rescaled = rescale.act(ea.at_exponent(make(), 0.5)).replace(objective="factors")
     assert set(codes(audit(rescaled, n_gauges=1, n_starts=0))) == {"EMB103", "EMB104"}
 
 
+def vectors_of_size(scale, dtype):
+    rows = np.random.default_rng(0).standard_normal((12, 3)) * scale
+    return ea.FactorModel.from_vectors(rows.astype(dtype))
+
+
 @pytest.mark.parametrize(
-    ("scale", "dtype", "fine"),
-    [
-        (1e200, np.float64, False), (1e-310, np.float64, False), (1e-30, np.float32, False),
-        (1e60, np.float64, True), (1e-6, np.float32, True),
-    ],
-)  # fmt: skip
-def test_factors_of_extraordinary_size_are_refused_not_misread(scale, dtype, fine):
-    vectors = (np.random.default_rng(0).standard_normal((12, 3)) * scale).astype(dtype)
-    if fine:
-        assert audit(
-            ea.FactorModel.from_vectors(vectors), n_gauges=1, n_starts=0
-        ).predictions_hold
-    else:
-        with pytest.raises(InputError, match="a constant, which changes no cosine"):
-            audit(ea.FactorModel.from_vectors(vectors))
+    ("scale", "dtype"),
+    [(1e200, np.float64), (1e-310, np.float64), (1e-30, np.float32)],
+)
+def test_factors_whose_squares_overflow_or_underflow_are_refused(scale, dtype):
+    with pytest.raises(InputError, match="a constant, which changes no cosine"):
+        audit(vectors_of_size(scale, dtype))
 
 
-def test_every_link_and_one_sided_models_are_audited():
-    for link in ea.Link:
-        result = audit(make().replace(link=link), n_gauges=1)
-        assert result.evidence.predictions_hold, link
-    alone = audit(make().replace(left=None), n_gauges=1)
-    assert {m.role for records in alone.evidence.movement for m in records} == {"right"}
-    assert alone.evidence.predictions_hold
-    assert alone.evidence.position is None
+@pytest.mark.parametrize(("scale", "dtype"), [(1e60, np.float64), (1e-6, np.float32)])
+def test_large_and_small_factors_within_the_range_of_their_type_are_audited(
+    scale, dtype
+):
+    result = audit(vectors_of_size(scale, dtype), n_gauges=1, n_starts=0)
+    assert result.predictions_hold
+
+
+@pytest.mark.parametrize("link", list(ea.Link))
+def test_models_of_every_link_are_audited(link):
+    result = audit(make().replace(link=link), n_gauges=1)
+    assert result.predictions_hold
+
+
+def test_an_audit_of_one_side_measures_the_cosines_of_that_side_alone():
+    result = audit(make().replace(left=None), n_gauges=1)
+    movements = [each for visit in result.evidence.movement for each in visit]
+    assert {each.role for each in movements} == {"right"}
+    assert result.evidence.position is None
+    assert result.predictions_hold
 
 
 @pytest.mark.parametrize(
@@ -120,63 +139,90 @@ def test_an_option_outside_its_set_is_refused_by_name(options, sentence):
         audit(make(link="softmax"), **options)
 
 
-# Thresholds of one's own
-
-
 MODEL = random_model(n=60, p=50, k=4, objective="product")
 LINE = "Quick audit: 2 models a group, 20,000 pairs, 100 lists, attacks of 1 × 5 steps."
+"""Sizes of a quick audit, as the command prints them."""
 
 
-def test_a_quick_audit_takes_fewer_samples_which_repeat_it():
-    result = ea.audit(MODEL, quick=True, n_pairs=500, rng=1)
-    assert (result.options.quick, result.options.effort) == (
-        True,
-        Effort(2, 500, 100, 1, 5),
+@pytest.fixture(scope="module")
+def quick_audit():
+    return ea.audit(MODEL, quick=True, n_pairs=500, rng=1)
+
+
+def test_a_quick_audit_takes_fewer_samples_and_keeps_those_that_are_given(quick_audit):
+    assert quick_audit.options.quick
+    assert quick_audit.options.effort == Effort(
+        n_gauges=2, n_pairs=500, n_lists=100, n_starts=1, n_steps=5
     )
-    record = result.to_dict()
+    record = quick_audit.to_dict()
     drawn = [row for row in record["movement"] if not row["exact"]]
     assert {row["n_pairs"] for row in drawn} == {500}
     assert [row["kind"] for row in record["drift"]].count("linear") == 2
     assert misfits("audit", record) == []
-    assert "2 models a group, 500 pairs, 100 lists, attacks of 1 × 5 steps" in page(
-        result
-    )
+
+
+def test_the_page_of_a_quick_audit_names_its_sizes(quick_audit):
+    sizes = "2 models a group, 500 pairs, 100 lists, attacks of 1 × 5 steps"
+    assert sizes in page(quick_audit)
+
+
+def test_the_options_in_the_record_of_a_quick_audit_repeat_it(quick_audit):
+    record = quick_audit.to_dict()
     assert ea.audit(MODEL, rng=1, **record["options"]).to_dict() == record
-    again = ea.audit(MODEL, rng=1, **record["options"] | {"quick": False}).to_dict()
+
+
+def test_quick_is_nothing_but_its_sample_sizes(quick_audit):
+    record = quick_audit.to_dict()
+    sizes = record["options"] | {"quick": False}
+    again = ea.audit(MODEL, rng=1, **sizes).to_dict()
     assert again | {"options": record["options"]} == record
 
 
 def test_without_starts_there_are_no_attacks_and_all_other_numbers_stay():
     few = {"n_gauges": 1, "n_pairs": 50, "n_steps": 1}
-    attacked, spared = (audit(MODEL, n_starts=n, **few) for n in (1, 0))
+    attacked = audit(MODEL, n_starts=1, **few)
+    spared = audit(MODEL, n_starts=0, **few)
     assert len(attacked.evidence.limits.attacks) == 2
     assert spared.evidence.limits.attacks == ()
     assert str(spared.options.effort).endswith("400 lists, no attacks")
+
     of_attacks = {"reached", "bound"}
-    assert of_attacks <= {one.code for one in attacked.conclusions}
-    assert not of_attacks & {one.code for one in spared.conclusions}
-    kept = attacked.to_dict(), spared.to_dict()
-    assert kept[0]["ranges"] == kept[1]["ranges"]
-    assert kept[0]["certificates"] == kept[1]["certificates"]
-    assert kept[0]["answer"] == kept[1]["answer"]
+    assert of_attacks <= {each.code for each in attacked.conclusions}
+    assert not of_attacks & {each.code for each in spared.conclusions}
+
+    before, after = attacked.to_dict(), spared.to_dict()
+    for part in ("ranges", "certificates", "answer"):
+        assert after[part] == before[part]
 
 
-def test_the_command_tells_the_sizes_of_a_quick_audit_in_one_line(embaudit, tmp_path):
+@pytest.fixture
+def model_file(embaudit, tmp_path):
+    """Return the name of a model in the folder in which commands run."""
     ea.save(MODEL, tmp_path / "m.npz")
-    quick = embaudit("audit", "m.npz", "--quick", "--json", "a.json")
-    assert quick.out.splitlines()[1] == LINE
-    assert len(quick.out.splitlines()) <= 28
-    record = json.loads((tmp_path / "a.json").read_text())
-    assert record["options"].items() >= {"quick": True, **vars(QUICK)}.items()
-    sizes = [
-        word
-        for name in vars(QUICK)
-        for word in (f"--{name.replace('_', '-')}", record["options"][name])
-    ]
-    again = embaudit("audit", "m.npz", *sizes, "--full", "--json", "b.json")
+    return "m.npz"
+
+
+def test_the_first_screen_of_a_quick_audit_names_its_sizes_on_one_line(
+    embaudit, model_file
+):
+    lines = embaudit("audit", model_file, "--quick").out.splitlines()
+    assert lines[1] == LINE
+    assert len(lines) <= 28
+
+
+def test_a_full_report_of_a_quick_audit_names_its_sizes_too(embaudit, model_file):
+    assert LINE in embaudit("audit", model_file, "--quick", "--full").out
+
+
+def test_options_of_the_same_sizes_repeat_a_quick_audit(embaudit, model_file, tmp_path):
+    embaudit("audit", model_file, "--quick", "--json", "a.json")
+    quick = json.loads((tmp_path / "a.json").read_text())
+    assert quick["options"].items() >= {"quick": True, **vars(QUICK)}.items()
+
+    sizes = []
+    for name, number in vars(QUICK).items():
+        sizes += [f"--{name.replace('_', '-')}", number]
+    again = embaudit("audit", model_file, *sizes, "--full", "--json", "b.json")
     assert "Quick audit" not in again.out
-    assert (
-        json.loads((tmp_path / "b.json").read_text()) | {"options": record["options"]}
-        == record
-    )
-    assert LINE in embaudit("audit", "m.npz", "--quick", "--full").out
+    record = json.loads((tmp_path / "b.json").read_text())
+    assert record | {"options": quick["options"]} == quick
