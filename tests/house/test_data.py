@@ -1,4 +1,4 @@
-"""The files the project makes itself: as made, and made again."""
+"""The files of the folder `data`, all of which the project makes itself."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import pytest
 from embaudit.io import read_interactions
 
 DATA = Path(__file__).parents[2] / "data"
-SUMS = dict(
-    line.split("  ")[::-1] for line in (DATA / "SHA256SUMS").read_text().splitlines()
-)
+SUMS = {}
+for line in (DATA / "SHA256SUMS").read_text().splitlines():
+    checksum, name = line.split("  ")
+    SUMS[name] = checksum
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def make():
 
 
 @pytest.mark.parametrize("name", SUMS)
-def test_files_are_as_they_were_made(name):
+def test_each_file_has_its_checksum_and_is_small(name):
     content = (DATA / name).read_bytes()
     assert hashlib.sha256(content).hexdigest() == SUMS[name]
     assert len(content) < 400_000
@@ -42,24 +43,25 @@ def test_every_file_has_a_checksum_and_a_line_in_the_readme():
     assert files == set(SUMS)
     readme = (DATA / "README.md").read_text()
     for name in files:
-        assert name in readme or f"{name.split('/')[0]}/*{Path(name).suffix}" in readme
+        folder, suffix = name.split("/")[0], Path(name).suffix
+        # The readme names a file, or all files of its kind, as figures/*.csv.
+        assert name in readme or f"{folder}/*{suffix}" in readme
 
 
-def test_tables_can_be_made_again(make):
+def test_heads_and_interactions_can_be_made_again_byte_for_byte(make):
     again = make.heads() | make.interactions()
+    assert set(again) == {name for name in SUMS if not name.startswith("figures/")}
     for name, content in again.items():
         assert hashlib.sha256(content).hexdigest() == SUMS[name], name
-    assert set(SUMS) - set(again) == {
-        name for name in SUMS if name.startswith("figures/")
-    }
 
 
-def test_interactions_can_be_read_and_their_clusters_are_known():
+def test_simulated_interactions_are_of_300_users_and_60_items_in_3_clusters():
     read = read_interactions(DATA / "simulated/interactions.csv")
     items = pd.read_csv(DATA / "simulated/items.csv")
     assert read.matrix.shape == (300, 60)
     assert len(items) == 60
     assert items["cluster"].nunique() == 3
+    # Popularities are a distribution within each cluster; the file rounds them.
     np.testing.assert_allclose(
         items.groupby("cluster")["popularity"].sum(), 1, atol=1e-4
     )

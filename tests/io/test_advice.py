@@ -19,40 +19,66 @@ def refused(path: Path) -> str:
     return str(error.value)
 
 
-def test_an_index_of_hnswlib_is_not_read_as_words(tmp_path: Path) -> None:
+def test_an_index_of_hnswlib_is_refused_with_advice_to_export_its_vectors(
+    tmp_path: Path,
+) -> None:
+    """An index begins with an offset of 0 and the number of rows it has room for."""
     path = tmp_path / "index.bin"
     path.write_bytes(bytes(8) + (100).to_bytes(8, "little") + b"\x07" * 40)
     assert (
         f"got {path}, an index of hnswlib by its first bytes; export the vectors in Python: "
         in refused(path)
     )
+
+
+def test_a_file_of_words_with_the_suffix_of_an_index_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "index.bin"
     path.write_bytes(b"1 2\na " + np.array([1.0, 2.0], "<f4").tobytes())
-    assert load(path).n_right == 1
+    assert load(path).right.tolist() == [[1.0, 2.0]]
 
 
-def test_a_package_that_is_not_there_is_named(
+def test_a_format_whose_package_is_not_installed_names_the_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "faiss", None)
     (tmp_path / "v.faiss").write_bytes(b"IxF2")
-    said = (
+    sentence = (
         "which faiss files need, must be installed; got none; install it: "
         "pip install 'embaudit[faiss]'."
     )
-    assert said in refused(tmp_path / "v.faiss")
-    assert [one.name for one in formats() if not one.is_usable] == ["faiss"]
-
-
-SAVED = "safetensors.torch.save_file({k: v.contiguous().clone() for k, v in state.items()}, 'model.safetensors')"
+    assert sentence in refused(tmp_path / "v.faiss")
+    unusable = [each.name for each in formats() if not each.is_usable]
+    assert unusable == ["faiss"]
 
 
 def pickled(*names: str, texts: tuple[str, ...] = ()) -> bytes:
-    """Ask for classes by name and hold texts, as PyTorch's pickles do; nothing of it can be run."""
-    asked = b"".join(b"c" + name.replace(" ", "\n").encode() + b"\n0" for name in names)
-    held = b"".join(
-        b"X" + len(text).to_bytes(4, "little") + text.encode() + b"0" for text in texts
+    """Return a pickle that names classes and holds texts, as those of PyTorch do.
+
+    It only names the classes: reading it would create nothing.
+    """
+    content = b"\x80\x02"
+    for name in names:
+        content += b"c" + name.replace(" ", "\n").encode() + b"\n0"
+    for text in texts:
+        content += b"X" + len(text).to_bytes(4, "little") + text.encode() + b"0"
+    return content + b"N."
+
+
+def write_checkpoint(path: Path, content: bytes) -> None:
+    """Write a file of PyTorch: a zip archive with a pickle."""
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("archive/data.pkl", content)
+
+
+def conversion(name: str, loaded: str, trust: str = "") -> str:
+    """Return the advice for a checkpoint of PyTorch."""
+    return (
+        "convert it in Python: import safetensors.torch, torch; "
+        f"state = torch.load('{name}', map_location='cpu', {loaded}; "
+        "safetensors.torch.save_file({k: v.contiguous().clone() for k, v in "
+        f"state.items()}}, 'model.safetensors'){trust}, or "
+        "embaudit.io.from_object(model) with the live model."
     )
-    return b"\x80\x02" + asked + held + b"N."
 
 
 TENSORS = (
@@ -60,32 +86,46 @@ TENSORS = (
     "torch._utils _rebuild_tensor_v2",
     "torch FloatStorage",
 )
+"""Classes that PyTorch loads with weights_only=True."""
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "loaded", "trust"),
+    ("texts", "loaded"),
     [
-        ("s.pt", pickled(*TENSORS, texts=("0.weight",)), "weights_only=True)", ""),
-        ("l.ckpt", pickled(*TENSORS, texts=("epoch", "state_dict")), "weights_only=True)['state_dict']", ""),
-        ("e.pth", pickled(*TENSORS, texts=("epoch", "model", "optimizer")), "weights_only=True)['model']", ""),
-        ("f.pth", pickled(*TENSORS, texts=("model", "other")), "weights_only=True)", ""),
-        ("d.pth", pickled(*TENSORS, texts=("model_state_dict",)), "weights_only=True)['model_state_dict']", ""),
-        ("m.bin", pickled(*TENSORS, "torch.nn.modules.linear Linear"), "weights_only=False).state_dict()",
-         " (which runs the code in the file: only if you trust who made it)"),
-        ("h.ckpt", pickled(*TENSORS, "argparse Namespace", texts=("state_dict",)), "weights_only=False)['state_dict']",
-         " (which runs the code in the file: only if you trust who made it)"),
+        (("0.weight",), "weights_only=True)"),
+        (("epoch", "state_dict"), "weights_only=True)['state_dict']"),
+        (("epoch", "model", "optimizer"), "weights_only=True)['model']"),
+        # "model" is an entry of a training only if an epoch or an optimizer is, too.
+        (("model", "other"), "weights_only=True)"),
+        (("model_state_dict",), "weights_only=True)['model_state_dict']"),
     ],
-)  # fmt: skip
-def test_the_conversion_of_a_file_of_torch_is_for_what_is_in_it(
-    tmp_path: Path, name: str, content: bytes, loaded: str, trust: str
+)
+def test_the_advice_for_a_checkpoint_takes_the_weights_from_the_entry_that_holds_them(
+    tmp_path: Path, texts: tuple[str, ...], loaded: str
+) -> None:
+    path = tmp_path / "c.pt"
+    write_checkpoint(path, pickled(*TENSORS, texts=texts))
+    assert refused(path) == (
+        f"{path} must be a file of plain numbers; it is a pickle, which could run code; "
+        + conversion("c.pt", loaded)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "other_class", "texts", "loaded"),
+    [
+        ("m.bin", "torch.nn.modules.linear Linear", (), ").state_dict()"),
+        ("h.ckpt", "argparse Namespace", ("state_dict",), ")['state_dict']"),
+    ],
+)
+def test_the_advice_for_a_checkpoint_with_other_classes_warns_that_loading_runs_code(
+    tmp_path: Path, name: str, other_class: str, texts: tuple[str, ...], loaded: str
 ) -> None:
     path = tmp_path / name
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("archive/data.pkl", content)
-    assert refused(path) == (
-        f"{path} must be a file of plain numbers; it is a pickle, which could run code; convert it in Python: import "
-        f"safetensors.torch, torch; state = torch.load('{name}', map_location='cpu', {loaded}; {SAVED}{trust}, or "
-        "embaudit.io.from_object(model) with the live model."
+    write_checkpoint(path, pickled(*TENSORS, other_class, texts=texts))
+    trust = " (which runs the code in the file: only if you trust who made it)"
+    assert refused(path).endswith(
+        conversion(name, f"weights_only=False{loaded}", trust)
     )
 
 
@@ -97,20 +137,30 @@ PARTS = (
 """Advice for a checkpoint in parts; `tests/peers` runs it."""
 
 
-def test_all_parts_of_a_checkpoint_are_converted_together(tmp_path: Path) -> None:
-    for number in (1, 2):
-        (tmp_path / f"pytorch_model-0000{number}-of-00002.bin").write_bytes(
-            pickled(*TENSORS)
-        )
-    told = PARTS.format(parts="pytorch_model-*-of-00002.bin", out="model.safetensors")
-    assert refused(tmp_path / "pytorch_model-00002-of-00002.bin").endswith(
-        f"convert it in Python: {told}"
-    )
-    whole = PARTS.format(
+@pytest.fixture
+def parts(tmp_path: Path) -> list[Path]:
+    """Return the two files of a checkpoint in parts."""
+    paths = [tmp_path / f"pytorch_model-0000{i}-of-00002.bin" for i in (1, 2)]
+    for path in paths:
+        path.write_bytes(pickled(*TENSORS))
+    return paths
+
+
+def test_the_advice_for_one_part_of_a_checkpoint_converts_all_parts(
+    parts: list[Path],
+) -> None:
+    advice = PARTS.format(parts="pytorch_model-*-of-00002.bin", out="model.safetensors")
+    assert refused(parts[1]).endswith(f"convert it in Python: {advice}")
+
+
+def test_the_advice_for_a_folder_of_parts_names_the_folder(
+    tmp_path: Path, parts: list[Path]
+) -> None:
+    advice = PARTS.format(
         parts=str(tmp_path / "pytorch_model-*-of-00002.bin"),
         out=str(tmp_path / "model.safetensors"),
     )
-    first = tmp_path / "pytorch_model-00001-of-00002.bin"
     assert refused(tmp_path) == (
-        f"{first} must be a file of plain numbers; it is a pickle, which could run code; convert it in Python: {whole}"
+        f"{parts[0]} must be a file of plain numbers; it is a pickle, which could run "
+        f"code; convert it in Python: {advice}"
     )
