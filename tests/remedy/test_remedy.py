@@ -27,6 +27,10 @@ IDS = {
 ALL_PAIRS = np.column_stack(np.triu_indices(30, 1))
 
 
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
 make = partial(random_model, n=50, scales=(1, np.geomspace(2, 0.2, 5)), means=(0.3, 0))
 
 
@@ -36,60 +40,69 @@ make = partial(random_model, n=50, scales=(1, np.geomspace(2, 0.2, 5)), means=(0
     role=st.sampled_from(["left", "right"]),
 )
 @settings(max_examples=25)
-def test_prediction_vectors_are_the_same_for_every_equivalent_model(seed, kappa, role):
+def test_prediction_vectors_have_the_cosines_of_the_scores_in_every_equivalent_model(
+    seed, kappa, role
+):
     model = make(seed)
-    table = model.scores() if role == "left" else model.scores().T
-    expected = (
-        table
-        @ table.T
-        / np.linalg.norm(table, axis=1)
-        / np.linalg.norm(table, axis=1)[:, None]
-    )
+    scores = model.scores() if role == "left" else model.scores().T
+    expected = unit(scores) @ unit(scores).T
     gauged = GeneralLinear(5, max_condition=kappa).sample(rng=seed).act(model)
-    for case in (model, gauged):
-        rows = fix(case, "prediction", role=role).vectors(role)
-        rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-        np.testing.assert_allclose(
-            rows @ rows.T, expected, atol=1e-10 if case is model else 1e-9
-        )
-        unit = fix(case, "prediction", role=role, unit=True).vectors(role)
-        np.testing.assert_allclose(
-            unit @ unit.T, expected, atol=1e-10 if case is model else 1e-9
-        )
+    for equivalent, tolerance in ((model, 1e-10), (gauged, 1e-9)):
+        rows = unit(fix(equivalent, "prediction", role=role).vectors(role))
+        np.testing.assert_allclose(rows @ rows.T, expected, atol=tolerance)
+        rows = fix(equivalent, "prediction", role=role, unit=True).vectors(role)
+        np.testing.assert_allclose(rows @ rows.T, expected, atol=tolerance)
+
+
+TEXT_FILES = (".txt", ".bin")
+"""Formats of word2vec: ids are words, and numbers have the precision of float32."""
 
 
 @pytest.mark.parametrize(
-    "suffix",
-    [".npz", ".parquet", ".safetensors", ".txt", ".npy", ".feather", ".csv", ".bin"],
+    ("suffix", "ids"),
+    [
+        *((".npz", ids) for ids in ("integers", "text", None)),
+        *((".parquet", ids) for ids in ("integers", "text", None)),
+        *((".feather", ids) for ids in ("integers", "text", None)),
+        *((".csv", ids) for ids in ("integers", "text", None)),
+        *((".txt", ids) for ids in ("integers", "text", None)),
+        *((".bin", ids) for ids in ("integers", "text", None)),
+        (".safetensors", "integers"),
+        (".safetensors", None),
+        (".npy", None),
+    ],
 )
-@pytest.mark.parametrize("ids", ["integers", "text", None])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_files_read_back_as_the_same_vectors_with_ids(tmp_path, suffix, ids, dtype):
     model = make(1, dtype=dtype, right_ids=None if ids is None else IDS[ids])
     remedy = fix(model, "prediction")
-    if ids and (suffix == ".npy" or (suffix, ids) == (".safetensors", "text")):
-        with pytest.raises(InputError, match=rf"can record ids; got a {suffix} file"):
-            remedy.write(tmp_path / f"v{suffix}")
-        assert not list(tmp_path.iterdir())
-        return
     back = load(remedy.write(tmp_path / f"v{suffix}"), kind="vectors")
-    tolerance = 1e-6 if dtype == np.float32 or suffix in (".txt", ".bin") else 1e-15
+
+    tolerance = 1e-6 if dtype == np.float32 or suffix in TEXT_FILES else 1e-15
     np.testing.assert_allclose(
         back.right, remedy.vectors(), atol=tolerance * np.abs(back.right).max()
     )
-    if ids:
-        assert (
-            back.right_ids.tolist()
-            == (
-                IDS[ids].astype(str) if suffix in (".txt", ".bin") else IDS[ids]
-            ).tolist()
-        )
-    pairs = ALL_PAIRS
     np.testing.assert_allclose(
-        back.cosines("right", pairs),
-        identified_cosines(model, role="right", pairs=pairs),
+        back.cosines("right", ALL_PAIRS),
+        identified_cosines(model, role="right", pairs=ALL_PAIRS),
         atol=10 * tolerance,
     )
+    if ids is not None:
+        written = IDS[ids].astype(str) if suffix in TEXT_FILES else IDS[ids]
+        assert back.right_ids.tolist() == written.tolist()
+
+
+@pytest.mark.parametrize(
+    ("suffix", "ids"),
+    [(".npy", "integers"), (".npy", "text"), (".safetensors", "text")],
+)
+def test_ids_that_a_format_cannot_hold_are_refused_and_nothing_is_written(
+    tmp_path, suffix, ids
+):
+    remedy = fix(make(1, right_ids=IDS[ids]), "prediction")
+    with pytest.raises(InputError, match=rf"can record ids; got a {suffix} file"):
+        remedy.write(tmp_path / f"v{suffix}")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("kind", ["balanced", "left-whitened", "right-whitened"])
@@ -115,35 +128,41 @@ def test_canonical_kinds_are_equivalent_models_in_a_file(tmp_path, kind, biases,
     assert back.left_ids.tolist() == list(range(50))
     np.testing.assert_allclose(back.predictions(), model.predictions(), atol=1e-11)
     np.testing.assert_allclose(remedy.to_model().scores(), back.scores(), atol=1e-12)
-    if not biases and link == "identity":
-        # Equal predictions leave the cosines as open as before; of one direction kept, they may be fixed.
-        words = [
-            audit(each, quick=True).answer.word
-            for each in (model, back, fix(model, kind, dimensions=1).to_model())
-        ]
-        assert words == [
-            "NO",
-            "NO" if kind != "left-whitened" else "AS A CONVENTION",
-            "YES",
-        ]
-        told = [fix(model, kind, dimensions=n).explain() for n in (None, 1)]
-        assert ["turns no NO of an audit into a YES." in text for text in told] == [
-            True,
-            False,
-        ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer"),
+    [
+        ("balanced", "NO"),
+        ("left-whitened", "AS A CONVENTION"),
+        ("right-whitened", "NO"),
+    ],
+)
+def test_a_canonical_kind_turns_no_no_of_an_audit_into_a_yes(kind, answer):
+    """Equal predictions leave the cosines as open as before."""
+    model = make(2, offset=0.5)
+    assert audit(model, quick=True).answer.word == "NO"
+    remedy = fix(model, kind)
+    assert audit(remedy.to_model(), quick=True).answer.word == answer
+    assert "turns no NO of an audit into a YES." in remedy.explain()
 
 
 @pytest.mark.parametrize("kind", EXPONENTS)
-def test_a_canonical_kind_keeps_directions_that_predictions_hardly_see(
-    kind,
-):
-    q = [
-        np.linalg.qr(np.random.default_rng(n).normal(size=(n, 3)))[0] for n in (50, 40)
-    ]
-    model = FactorModel(q[0], q[1] * [1, 0.5, 1e-9])
-    expected = at_exponent(model, EXPONENTS[kind])
-    np.testing.assert_allclose(fix(model, kind).to_model().left, expected.left)
-    assert expected.rank == 3
+def test_one_direction_kept_fixes_all_cosines_and_no_other_answer_is_promised(kind):
+    """Rows of one dimension have the cosines 1 and -1 in every equivalent model."""
+    remedy = fix(make(2, offset=0.5), kind, dimensions=1)
+    assert audit(remedy.to_model(), quick=True).answer.word == "YES"
+    assert "turns no NO of an audit into a YES." not in remedy.explain()
+
+
+@pytest.mark.parametrize("kind", EXPONENTS)
+def test_a_canonical_kind_keeps_directions_that_predictions_hardly_see(kind):
+    draws = [np.random.default_rng(n).normal(size=(n, 3)) for n in (50, 40)]
+    users, items = (np.linalg.qr(draw)[0] for draw in draws)
+    model = FactorModel(users, items * [1, 0.5, 1e-9])
+    fixed = fix(model, kind).to_model()
+    assert fixed.rank == 3
+    np.testing.assert_allclose(fixed.left, at_exponent(model, EXPONENTS[kind]).left)
 
 
 def test_centred_softmax_labels_have_mean_zero_and_the_same_probabilities(tmp_path):
@@ -174,61 +193,74 @@ KEPT = {
     ".txt": set(),
     ".csv": set(),
 }
+"""Parts of a head that a format can hold. A .csv file cannot hold the link."""
+WEIGHTS = np.random.default_rng(4).standard_normal((9, 3)) + 1
 
 
-@pytest.mark.parametrize("suffix", KEPT)
-@pytest.mark.parametrize("part", HEAD_PARTS)
-def test_a_file_holds_the_whole_head_or_is_refused(tmp_path, suffix, part):
-    weights = np.random.default_rng(4).standard_normal((9, 3)) + 1
-    head = FactorModel(
-        left=None,
-        right=weights,
-        link="softmax",
-        roles=("input", "label"),
-        **HEAD_PARTS[part],
-    )
-    remedy = fix(head, "centred")
-    path = tmp_path / f"h{suffix}"
-    if part not in KEPT[suffix]:
-        with pytest.raises(
-            InputError, match=rf"can record .*; got a {suffix} file; write \.npz"
-        ) as refused:
-            remedy.write(path)
-        assert (".safetensors" in str(refused.value).split("; write")[1]) == (
-            part in KEPT[".safetensors"]
-        )
-        assert not list(tmp_path.iterdir())
-        return
-    back = load(remedy.write(path))
+def head_with(part):
+    return FactorModel.from_softmax(WEIGHTS).replace(**HEAD_PARTS[part])
+
+
+@pytest.mark.parametrize(
+    ("suffix", "part"),
+    [(suffix, part) for suffix in KEPT for part in HEAD_PARTS if part in KEPT[suffix]],
+)
+def test_a_file_holds_the_whole_head(tmp_path, suffix, part):
+    head = head_with(part)
+    back = load(fix(head, "centred").write(tmp_path / f"h{suffix}"))
     assert back.link == "softmax"
-    np.testing.assert_allclose(back.right, weights - weights.mean(axis=0), atol=1e-14)
+    np.testing.assert_allclose(back.right, WEIGHTS - WEIGHTS.mean(axis=0), atol=1e-14)
     for field in HEAD_PARTS[part]:
         np.testing.assert_array_equal(getattr(back, field), getattr(head, field))
-    assert part == "bias" or back.right_bias is None
-    # A head without the lengths of its rows predicts otherwise, so these are vectors.
-    assert fix(head, "centred", unit=True).to_model().link == "identity"
+    assert (back.right_bias is None) == (part != "bias")
 
 
-def test_titles_are_left_out_of_a_file_that_has_room_for_ids_only_and_the_user_is_told(
-    tmp_path,
+@pytest.mark.parametrize(
+    ("suffix", "part"),
+    [
+        (suffix, part)
+        for suffix in KEPT
+        for part in HEAD_PARTS
+        if part not in KEPT[suffix]
+    ],
+)
+def test_a_format_that_cannot_hold_the_whole_head_is_refused_and_nothing_is_written(
+    tmp_path, suffix, part
 ):
-    titled, path = (
-        make(1, right_ids=IDS["integers"], right_names=IDS["text"]),
-        tmp_path / "v.faiss",
-    )
-    remedy = fix(titled, "prediction")
-    assert load(remedy.write(path)).right_ids.tolist() == IDS["integers"].tolist()
+    sentence = rf"can record .*; got a {suffix} file; write \.npz.*\.safetensors"
+    with pytest.raises(InputError, match=sentence):
+        fix(head_with(part), "centred").write(tmp_path / f"h{suffix}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_label_rows_of_length_1_are_vectors_and_no_head():
+    """Without the lengths of its rows a head predicts other probabilities."""
+    fixed = fix(head_with("nothing else"), "centred", unit=True).to_model()
+    assert fixed.link == "identity"
+
+
+TITLED = make(1, right_ids=IDS["integers"], right_names=IDS["text"])
+
+
+def test_a_file_of_vectors_and_ids_leaves_titles_out_and_the_remedy_says_so(tmp_path):
+    remedy = fix(TITLED, "prediction")
+    path = remedy.write(tmp_path / "v.faiss")
+    assert load(path).right_ids.tolist() == IDS["integers"].tolist()
     assert remedy.lost_fields(path).endswith(
         "A .faiss file has ids and no titles: join them by id, as --items does."
     )
     assert remedy.lost_fields("v.parquet") == ""
-    # Without ids, or where the caller asks for the whole model, nothing stands in for the titles.
-    for save_it in (
-        fix(titled.replace(right_ids=None), "prediction").write,
-        partial(save, titled.replace(left=None)),
-    ):
-        with pytest.raises(InputError, match=r"can record titles; got a \.faiss file"):
-            save_it(tmp_path / "w.faiss")
+
+
+def test_titles_without_ids_are_not_left_out_of_a_file(tmp_path):
+    remedy = fix(TITLED.replace(right_ids=None), "prediction")
+    with pytest.raises(InputError, match=r"can record titles; got a \.faiss file"):
+        remedy.write(tmp_path / "v.faiss")
+
+
+def test_a_model_that_is_saved_loses_no_titles(tmp_path):
+    with pytest.raises(InputError, match=r"can record titles; got a \.faiss file"):
+        save(TITLED.replace(left=None), tmp_path / "v.faiss")
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".safetensors", ".parquet"])
@@ -238,12 +270,10 @@ def test_titles_are_left_out_of_a_file_that_has_room_for_ids_only_and_the_user_i
 )
 def test_a_link_in_a_file_keeps_its_parameters(tmp_path, suffix, link):
     model = FactorModel(left=None, right=np.eye(3), link=link)
-    save(model, tmp_path / f"h{suffix}")
-    assert load(tmp_path / f"h{suffix}").link == model.link
-    assert (
-        load(tmp_path / f"h{suffix}", kind="vectors").right.tolist()
-        == np.eye(3).tolist()
-    )
+    path = tmp_path / f"h{suffix}"
+    save(model, path)
+    assert load(path).link == model.link
+    assert load(path, kind="vectors").right.tolist() == np.eye(3).tolist()
 
 
 @pytest.mark.parametrize(
@@ -258,7 +288,15 @@ def test_a_head_whose_predictions_see_shifts_is_not_centred(link):
     whole = head.replace(left=draw.standard_normal((5, 3)))
     moved = whole.replace(right=whole.right - whole.right.mean(axis=0))
     assert np.abs(moved.predictions() - whole.predictions()).max() > 0.01
-    # Inputs may be shifted, whatever the link, where the labels have a bias.
+
+
+@pytest.mark.parametrize(
+    "link", [Softmax(soft_cap=3.0), "sigmoid", Softmax(unit_rows=True)]
+)
+def test_inputs_are_centred_for_every_link_if_the_bias_of_the_labels_absorbs_that(link):
+    draw = np.random.default_rng(7)
+    labels = draw.standard_normal((9, 3)) + 1
+    whole = FactorModel(left=draw.standard_normal((5, 3)), right=labels, link=link)
     biased = whole.replace(right_bias=np.arange(9.0), left=whole.left + 1)
     centred = fix(biased, "centred").to_model()
     assert np.abs(centred.left.mean(axis=0)).max() < 1e-12
@@ -276,14 +314,12 @@ def test_the_reported_cost_of_fewer_dimensions_is_that_of_the_scores_and_cosines
     )
     assert cost.largest_singular_value_lost == pytest.approx(s[3])
     assert np.abs(lost).max() <= s[3]
-    pairs = ALL_PAIRS
     change = np.abs(
-        remedy.to_model().cosines("right", pairs)
-        - at_exponent(model, 0.0).cosines("right", pairs)
+        remedy.to_model().cosines("right", ALL_PAIRS)
+        - at_exponent(model, 0.0).cosines("right", ALL_PAIRS)
     )
-    assert cost.max_cosine_error == pytest.approx(
-        change.max()
-    )  # 4,096 draws of 435 pairs leave none out
+    # The errors are those of 4,096 draws from 435 pairs, which leave no pair out.
+    assert cost.max_cosine_error == pytest.approx(change.max())
     assert cost.mean_cosine_error == pytest.approx(change.mean(), rel=0.1)
     assert "Keeping 3 of 5 directions drops" in remedy.explain()
     assert fix(model, "left-whitened", dimensions=5).reduction is None
@@ -300,16 +336,13 @@ def test_verify_refuses_a_file_with_one_number_changed(tmp_path):
 
 
 def test_a_table_of_vectors_holds_one_side_only(tmp_path):
+    path = tmp_path / "v.parquet"
     with pytest.raises(
         InputError, match="those of one side; got users and items; pass role"
     ):
-        fix(make(0), "balanced").write(tmp_path / "v.parquet")
-    assert (
-        load(
-            fix(make(0), "balanced", role="left").write(tmp_path / "v.parquet")
-        ).n_right
-        == 50
-    )
+        fix(make(0), "balanced").write(path)
+    fix(make(0), "balanced", role="left").write(path)
+    assert load(path).n_right == 50
 
 
 def test_an_existing_file_is_kept_unless_forced(tmp_path):
@@ -321,15 +354,11 @@ def test_an_existing_file_is_kept_unless_forced(tmp_path):
 
 
 def test_kinds_that_need_predictions_refuse_one_side_alone():
-    with pytest.raises(
-        InputError,
-        match=r"prediction vectors must be read from the predictions.*add the users",
-    ):
-        fix(FactorModel.from_vectors([[1.0, 2.0]]), "prediction")
-    with pytest.raises(
-        InputError, match="balanced vectors must be read from the predictions"
-    ):
-        fix(FactorModel.from_vectors([[1.0, 2.0]]), "balanced")
+    alone = FactorModel.from_vectors([[1.0, 2.0]])
+    for kind in ("prediction", "balanced"):
+        sentence = f"{kind} vectors must be read from the predictions.*add the users"
+        with pytest.raises(InputError, match=sentence):
+            fix(alone, kind)
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".parquet", ".csv"])
@@ -450,58 +479,73 @@ def test_fix_refuses(model, kind, options, error, sentence):
         fix(model, kind, **options)
 
 
-def test_both_sides_are_made_unless_one_is_named_or_the_kind_is_of_one_side():
-    assert (
-        fix(MODEL).roles
-        == fix(MODEL, role="item").roles
-        == fix(HEAD, "centred").roles
-        == ("right",)
-    )
-    assert fix(MODEL, "balanced").roles == ("left", "right")
-    assert (
-        fix(MODEL, "balanced", role="user").roles
-        == fix(MODEL, role="left").roles
-        == ("left",)
-    )
-    whole = HEAD.replace(left=MODEL.left)
-    assert {fix(each, "folded", final_norm=RMS).roles for each in (HEAD, whole)} == {
-        ("right",)
-    }
-    assert fix(whole, "centred").roles == ("left", "right")
+WHOLE_HEAD = HEAD.replace(left=MODEL.left)
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "options", "roles"),
+    [
+        # Vectors of predictions are of the items, or of the side that is named.
+        (MODEL, "prediction", {}, ("right",)),
+        (MODEL, "prediction", {"role": "item"}, ("right",)),
+        (MODEL, "prediction", {"role": "left"}, ("left",)),
+        # Other kinds change both sides, if there are two.
+        (MODEL, "balanced", {}, ("left", "right")),
+        (MODEL, "balanced", {"role": "user"}, ("left",)),
+        (WHOLE_HEAD, "centred", {}, ("left", "right")),
+        (HEAD, "centred", {}, ("right",)),
+        # A norm is folded into the labels alone.
+        (HEAD, "folded", {"final_norm": RMS}, ("right",)),
+        (WHOLE_HEAD, "folded", {"final_norm": RMS}, ("right",)),
+    ],
+)
+def test_the_sides_that_a_remedy_has(model, kind, options, roles):
+    assert fix(model, kind, **options).roles == roles
 
 
 def test_a_model_of_cosines_has_prediction_vectors_only(tmp_path):
     model = make(8, link="cosine")
     rows = load(fix(model, "prediction").write(tmp_path / "v.npz")).right
-    pairs = ALL_PAIRS
     np.testing.assert_allclose(
-        FactorModel.from_vectors(rows).cosines("right", pairs),
-        identified_cosines(model, role="right", pairs=pairs),
+        FactorModel.from_vectors(rows).cosines("right", ALL_PAIRS),
+        identified_cosines(model, role="right", pairs=ALL_PAIRS),
         atol=1e-12,
     )
     with pytest.raises(EquivalenceError, match="use as_='prediction'"):
         fix(model, "balanced")
 
 
-def test_rows_compared_with_each_other_stay_as_they_are(tmp_path):
-    rows = np.random.default_rng(0).normal(size=(9, 3))
-    model = FactorModel.from_vectors(rows, compared="cosine")
-    fix(model, unit=True).write(tmp_path / "u.npz")
-    written = load(tmp_path / "u.npz")
-    np.testing.assert_allclose(
-        written.right, rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    )
+COMPARED_ROWS = np.random.default_rng(0).normal(size=(9, 3))
+BY_COSINE = FactorModel.from_vectors(COMPARED_ROWS, compared="cosine")
+BY_DOT = FactorModel.from_vectors(COMPARED_ROWS, compared="dot")
+
+
+def test_rows_compared_by_cosine_can_be_written_with_length_1(tmp_path):
+    written = load(fix(BY_COSINE, unit=True).write(tmp_path / "u.npz"))
+    np.testing.assert_allclose(written.right, unit(COMPARED_ROWS))
     assert written.compared == "cosine"
-    named = model.replace(right_ids=list("abcdefghi"), right_names=list("rstuvwxyz"))
+
+
+def test_the_frame_of_a_remedy_has_ids_titles_and_vectors():
+    named = BY_COSINE.replace(
+        right_ids=list("abcdefghi"), right_names=list("rstuvwxyz")
+    )
     frame = fix(named, unit=True).to_frame()
-    assert (list(frame), *frame.iloc[1, :2]) == (["id", "title", "vector"], "b", "s")
-    np.testing.assert_allclose(np.stack(frame["vector"]), written.right)
-    dots = FactorModel.from_vectors(rows, compared="dot")
-    np.testing.assert_array_equal(fix(dots).vectors(), rows)
+    assert list(frame) == ["id", "title", "vector"]
+    assert frame["id"][1] == "b"
+    assert frame["title"][1] == "s"
+    np.testing.assert_allclose(np.stack(frame["vector"]), unit(COMPARED_ROWS))
+
+
+def test_rows_compared_by_dot_products_stay_as_they_are():
+    np.testing.assert_array_equal(fix(BY_DOT).vectors(), COMPARED_ROWS)
     with pytest.raises(
         InputError, match="unit must be left out where rows are compared by dot"
     ):
-        fix(dots, unit=True)
-    for options in ({"as_": "centred"}, {"dimensions": 2}):
-        with pytest.raises(InputError, match="must be one of two sides"):
-            fix(model, **options)
+        fix(BY_DOT, unit=True)
+
+
+@pytest.mark.parametrize("options", [{"as_": "centred"}, {"dimensions": 2}])
+def test_rows_compared_with_each_other_have_no_second_side_to_compensate(options):
+    with pytest.raises(InputError, match="must be one of two sides"):
+        fix(BY_COSINE, **options)
