@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from embaudit.auditing.spaces import TwoSpaces, two_spaces
 from embaudit.core.checked import Indices, Matrix, Vector
+from embaudit.linalg.dimensions import Dimensions, dimensions_of
 from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours
 from embaudit.linalg.rows import each_chunk, in_order, row_norms, sample_rows, unit_rows
 from embaudit.linalg.transformed_rows import with_shift
@@ -109,6 +110,8 @@ class Traits:
     """Effect on neighbours of a bias kept as a column; of right rows only, and not of a softmax head."""
     orthogonal_rows: bool = False
     """True if all rows are at right angles, so that every cosine is 0 but for rounding."""
+    dimensions: Dimensions | None = None
+    """Dimensions that the rows use."""
     spaces: TwoSpaces | None = None
     """Two parts of one table that do not seem to share one coordinate system; None if none were found."""
 
@@ -169,6 +172,7 @@ def traits_of(
         copies,
         usual,
         orthogonal_rows=_orthogonal_rows(side, usual),
+        dimensions=dimensions_of(side.rows, side.directed, rng.spawn(1)[0]),
         spaces=spaces,
     )
     first = standing_rows(model, role)

@@ -23,6 +23,7 @@ from embaudit.canonical.quadratic_forms import (
     symmetric,
 )
 from embaudit.canonical.row_span import rows_space
+from embaudit.canonical.tight_frames import forms_tight_frame, used_dimensions
 from embaudit.core.checked import (
     EPS,
     RNG,
@@ -270,6 +271,7 @@ def pinned_test(
 SCOPES = {
     "gauge": "linear maps of these rows, whatever the other side holds, if that has full rank",
     "cosine": "equivalent models of the same rank",
+    "used": "equivalent models of the dimensions that these rows use",
     "head": "equivalent models of the same rank whose inputs are learned and span every direction",
 }
 
@@ -420,17 +422,49 @@ def _moved(before: Matrix, after: Matrix) -> Moved:
 
 
 def _both_sides(model: FactorModel) -> Pinning:
-    """Decide from both sides: free if one does not see a direction of the other, pinned if one side alone spans.
+    """Decide from both sides: free if one does not see a direction of the other, pinned by its lifts or as frames.
 
     If the lifts of one side span everything, S = I on that side (docs/theory.md, "Rows of length 1 may pin the rest"),
-    and a second model is a linear image of the first if the other side has full column rank. Both conditions are
-    sufficient, not necessary.
+    and a second model is a linear image of the first if the other side has full column rank. If the rows of both sides
+    are tight frames, no model at all has other cosines. Both conditions are sufficient, not necessary.
     """
-    scope, needed = SCOPES["cosine"], n_forms(model.rank)
     for side in model.sides:
-        free = _unseen_by(model, side, scope)
+        free = _unseen_by(model, side, SCOPES["cosine"])
         if free is not None:
             return free
+    used = used_dimensions(model, most_outside=MIN_MOVEMENT / 2)
+    if used.shape[1] < model.rank:
+        return _collapsed(model, used)
+    return _by_lifts(model)
+
+
+def _collapsed(model: FactorModel, used: Floats) -> Pinning:
+    """Decide from the few dimensions that hold both sides: what lies outside moves no cosine by `MIN_MOVEMENT`.
+
+    A metric of all dimensions may stretch what lies outside very far, so that lifts prove nothing there; frames do,
+    because they rule out models of any width.
+    """
+    r, k = used.shape[1], model.rank
+    rows = {side: unit_rows(model.factors(side) @ used) for side in model.sides}
+    where = f"in the {r} of {counted(k, 'dimension')} that these rows use"
+    scope, needed = SCOPES["used"], n_forms(r)
+    if all(forms_tight_frame(x) for x in rows.values()):
+        because = (
+            f"{where}, the rows of each side are spread so evenly that no other model "
+            f"has their predictions; the rest moves no cosine by {MIN_MOVEMENT:g}"
+        )
+        return Pinning("pinned", because, scope, needed, needed)
+    if needed > LARGEST:
+        rank = min(needed, sum(_n_directions(model, side) for side in model.sides))
+    else:
+        rank = span_of(*rows.values()).rank
+    because = f"{where}, no argument rules out that the other {k - r} take part in another model"
+    return Pinning("undecided", because, scope, rank, needed)
+
+
+def _by_lifts(model: FactorModel) -> Pinning:
+    """Decide from both sides whose rows use every dimension."""
+    scope, needed = SCOPES["cosine"], n_forms(model.rank)
     if needed > LARGEST_SHOWN:
         return _too_large(model, scope, needed)
     spans = {side: span_of(model.factors(side)) for side in model.sides}

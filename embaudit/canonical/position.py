@@ -104,7 +104,7 @@ class Position(Result):
             "rank",
         ),
         *(
-            "effective_rank",
+            "score_rank",
             "energy_rank",
             "resolution",
             "habit",
@@ -116,12 +116,12 @@ class Position(Result):
     def __repr__(self) -> str:
         return (
             f"Position(exponent {self.exponent:.2f}, ln κ {self.distance:.3g} off, "
-            f"effective rank {self.effective_rank} of {self.rank}, {self.habit})"
+            f"{self.score_rank} of {self.rank} dimensions seen, {self.habit})"
         )
 
     @property
-    def effective_rank(self) -> int:
-        """Number of directions that the predictions see."""
+    def score_rank(self) -> int:
+        """Rank of the scores: number of directions that the predictions see."""
         return len(self.singular_values)
 
     @property
@@ -376,7 +376,7 @@ def _place(position: Position) -> str:
     users, items = position.roles
     if position.link.predicts is Equivalence.COSINES:
         return "This model predicts cosines, so nothing but a rotation can be told from its own factors by them."
-    if position.effective_rank == 1:
+    if position.score_rank == 1:
         return "The predictions see a single direction: every prediction cosine is 1 or -1, there is nothing to compare."
     kappas = {
         name: float(np.exp(distance)) for name, distance in position.distances.items()
@@ -437,7 +437,7 @@ def _unseen(position: Position) -> list[str]:
         for bias in position.hidden_biases
         if getattr(position.form, f"{bias.role}_centre").any()
     }
-    sentences, lost = [], position.rank - position.effective_rank - len(biased)
+    sentences, lost = [], position.rank - position.score_rank - len(biased)
     if lost > 0:
         verb = (
             "is seen by no prediction; it moves"

@@ -114,20 +114,6 @@ class Levels(Result):
         return {level: float(np.quantile(self.cosines, level)) for level in QUANTILES}
 
     @property
-    def effective_rank(self) -> float:
-        """Compute 1 over the mean squared cosine of two rows, where each row also pairs with itself.
-
-        With `S` the second moments of the unit rows this is `(tr S)² / tr(S²)`: d for rows that are spread evenly over
-        d dimensions, 1 for rows on a line. NaN without pairs.
-        """
-        if not self.n_pairs:
-            return float("nan")
-        # p rows have p(p−1)/2 pairs.
-        n_rows = (1 + np.sqrt(1 + 8 * self.n_all_pairs)) / 2
-        mean_square = float(np.square(self.cosines).mean())
-        return float(n_rows / (1 + (n_rows - 1) * mean_square))
-
-    @property
     def decimals(self) -> int:
         """Number of decimals that tell usual cosines apart: 2, or up to 6 where they are crowded."""
         fewest, most = DECIMALS

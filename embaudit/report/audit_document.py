@@ -565,7 +565,9 @@ def scale(audit: Audit) -> Iterator[str]:
     for each in audit.evidence.traits if audit.evidence.role != "cross" else ():
         if each.role == side and each.levels is not None and each.levels.n_pairs > 1:
             yield each.levels.scale
-            yield f"Effective rank: {each.levels.effective_rank:.3g}."
+            if each.dimensions is not None:
+                rank = f"{each.dimensions.effective_rank:.3g}"
+                yield f"Effective rank: {rank} of {each.dimensions.width}."
 
 
 def audit_document(

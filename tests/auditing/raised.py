@@ -48,6 +48,7 @@ from embaudit.auditing.traits import (
 )
 from embaudit.canonical import Moved, Pinning
 from embaudit.gauges import Affine, Gauge, GeneralLinear
+from embaudit.linalg.dimensions import Dimensions
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.objectives import OBJECTIVES
@@ -75,6 +76,7 @@ COSINE, TABLE = (
 LISTS = {"top_n": 10, "top_n_overlap": 0.75, "n_lists": 400}
 HALF = LISTS | {"top_n_overlap": 0.5}
 SAMPLED = {"exact": False, "n_pairs": 100, "n_all_pairs": 19_800}
+COLLAPSED = Dimensions(width=64, used=4, effective_rank=3.9, n_rows=500, n_all_rows=500)
 SPACES = TwoSpaces(
     "rows 0 to 249",
     "250 to 499",
@@ -472,6 +474,7 @@ def rows() -> dict[str, Evidence]:
         "orthonormal columns": like(ALONE, orthonormal=True),
         "rows at right angles": like(MODEL, orthogonal_rows=True),
         "vectors at right angles": like(ALONE, orthogonal_rows=True),
+        "collapsed rows": like(MODEL, dimensions=COLLAPSED),
         "two spaces": like(TABLE, spaces=SPACES),
         "two spaces, named and drawn": like(
             ALONE,

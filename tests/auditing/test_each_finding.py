@@ -30,6 +30,7 @@ from made import (
 from raised import (
     ALONE,
     CAPPED,
+    COLLAPSED,
     LISTS,
     SPACES,
     blind,
@@ -255,6 +256,14 @@ FINDINGS = {
         None,
         like(ALONE, orthogonal_rows=True),
         like(ALONE, orthogonal_rows=False),
+    ),
+    "EMB413": Expected(
+        "tip",
+        MEASURED,
+        "right",
+        3.9,
+        like(ALONE, dimensions=COLLAPSED),
+        like(ALONE, dimensions=replace(COLLAPSED, used=33)),
     ),
 }
 

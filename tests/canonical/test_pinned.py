@@ -89,6 +89,58 @@ def test_rows_that_span_all_forms_are_free_if_the_other_side_lacks_a_direction()
     assert pinned_test(FactorModel(np.eye(3), items, link="cosine")).status == "pinned"
 
 
+def collapsed(n, width, used, seed, lean=0.0):
+    """Unit rows spread evenly over the first dimensions, the rest 1e-4 of their length; `lean` draws them to one axis."""
+    x = rows(n, width, seed) * np.r_[np.ones(used), np.full(width - used, 1e-4)]
+    x[:, 0] += lean
+    return unit(x)
+
+
+def test_towers_that_collapsed_evenly_are_pinned_in_the_dimensions_they_use():
+    left, right = collapsed(300, 24, 4, 0), collapsed(200, 24, 4, 1)
+    found = pinned_test(FactorModel(left, right, link="cosine"))
+    # Four dimensions have 4 · 5 / 2 = 10 numbers.
+    assert (found.status, found.rank, found.needed) == ("pinned", 10, 10)
+    assert "in the 4 of 24 dimensions that these rows use" in found.because
+    # What lies outside moves no cosine by a thousandth.
+    inside = unit(right[:, :4])
+    assert changes(right, inside).max() < 1e-3
+
+
+def test_towers_that_collapsed_to_one_side_of_their_dimensions_stay_undecided():
+    """Rows near one axis leave room: the towers of the next test are of this kind."""
+    left, right = collapsed(300, 24, 4, 0, lean=9), collapsed(200, 24, 4, 1, lean=9)
+    found = pinned_test(FactorModel(left, right, link="cosine"))
+    assert (found.status, found.rows_missing) == ("undecided", {})
+    assert "no argument rules out that the other 20 take part" in found.because
+
+
+def test_dimensions_that_rows_hardly_use_give_room_to_another_model():
+    """Users near one axis and items near another keep every cosine between them while users draw together.
+
+    Stretching the first axis by a and the second by 1/a for users makes them shorter where a < 1, and items too.
+    A third axis of their own makes both long again, and each side has cosines of its own in it.
+    """
+    turn = 0.1 * np.linspace(-1, 1, 9)
+    users = np.column_stack([np.cos(turn), np.sin(turn)])
+    items = np.column_stack([np.sin(turn), np.cos(turn)])
+    stretch = np.array([0.8, 1 / 0.8])
+    other = [users * stretch, items / stretch]
+    lengths = [np.linalg.norm(x, axis=1) for x in other]
+    assert max(x.max() for x in lengths) < 1
+    missing = [np.sqrt(1 - length**2) for length in lengths]
+    none = np.zeros(9)
+    left = np.column_stack([other[0], missing[0], none])
+    right = np.column_stack([other[1], none, missing[1]])
+    np.testing.assert_allclose(left @ right.T, users @ items.T, atol=1e-15)
+    assert changes(users, left).max() > 1e-3
+    room = np.zeros((9, 2))
+    wide = FactorModel(
+        np.hstack([users, room]), np.hstack([items, room]), link="cosine"
+    )
+    assert pinned_test(wide).status == "undecided"
+
+
 def test_sixty_rows_do_not_fix_the_136_numbers_of_sixteen_dimensions():
     found = pinned_test(cosine_model(30, 30, 16))
     assert (found.status, found.rank, found.needed) == ("undecided", 60, 136)

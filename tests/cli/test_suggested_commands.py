@@ -47,7 +47,7 @@ KINDS = {
         "head.npz --kind head --labels labels.txt --soft-cap 30",
         ["audit", "fix"],
     ),
-    "language model": ("'language model' --norm-kind rms", ["fix"]),
+    "language model": ("'language model' --norm-kind rms", ["fix", "fix"]),
     "folder with spaces": ('"my models/it\'s.npz" --objective none', ["fix"]),
     "clip": (CLIP, ["audit", "fix"]),
 }

@@ -82,26 +82,6 @@ def test_the_share_above_a_threshold_counts_all_pairs():
     assert shares[1] == found.below(0.9)
 
 
-@pytest.mark.parametrize(
-    ("rows", "effective_rank"),
-    [
-        # Second moments diag(1, 1, 1): all cosines are 0.
-        (np.eye(3), 3.0),
-        # Second moments diag(2, 1): (2 + 1)² / (2² + 1²).
-        ([[1.0, 0.0], [3.0, 0.0], [0.0, 2.0]], 9 / 5),
-        # All rows on one line.
-        ([[1.0, 2.0], [2.0, 4.0], [-1.0, -2.0]], 1.0),
-        # Rows without direction have no cosine, so the second moments stay diag(1, 1).
-        ([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], 2.0),
-    ],
-)
-def test_the_effective_rank_is_that_of_the_second_moments_of_unit_rows(
-    rows, effective_rank
-):
-    found = levels(FactorModel.from_vectors(np.asarray(rows)))
-    assert found.effective_rank == pytest.approx(effective_rank)
-
-
 def fan(step):
     """Fifteen rows of a plane, each turned by `step` from the one before."""
     angles = step * np.arange(15)

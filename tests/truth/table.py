@@ -649,6 +649,27 @@ def wrong_before() -> Iterator[Row]:
         {"EMB105": "tip"},
         ("The rows fix 60 of 136 numbers",),
     )
+    spread = np.r_[np.ones(3), np.full(9, 1e-5)]
+    sides = drawn(60, 12) * spread, drawn(50, 12, 1) * spread
+    even = user(*map(unit, sides), link="cosine")
+    says = ("rows use 3 of 12 dimensions",)
+    yield Row(
+        "collapsed towers, spread evenly",
+        even,
+        {"right": "P", "left": "P"},
+        {"EMB413": "tip"},
+        (*says, "no other model has their predictions"),
+    )
+    # Drawn to one side, rows leave other models room in dimensions they do not use.
+    leaning = user(*(unit(x + 4 * np.eye(12)[0]) for x in sides), link="cosine")
+    yield Row(
+        "collapsed towers, on one side",
+        leaning,
+        {"right": "U", "left": "U"},
+        {"EMB105": "tip", "EMB413": "tip", "EMB403": "tip"},
+        (*says, "no argument rules out that the other 9 take part"),
+        ("more items",),
+    )
     axes = head(np.vstack([np.eye(3), -np.eye(3)]))
     says = (
         "6 of 9 numbers of a change of axes are fixed",

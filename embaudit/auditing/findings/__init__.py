@@ -36,6 +36,7 @@ CHECKS: tuple[Check, ...] = (
     rows.orthonormal_columns,
     rows.undirected_rows,
     rows.short_rows,
+    rows.collapsed,
     identification.freedom,
     identification.undecided,
     identification.identification,

@@ -1,4 +1,4 @@
-"""The rows themselves, whatever they predict: EMB201, EMB401, EMB403, EMB404 and EMB409 to EMB412."""
+"""The rows themselves, whatever they predict: EMB201, EMB401, EMB403, EMB404 and EMB409 to EMB413."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from embaudit.auditing.findings.writing import finding, is_effect, template
 from embaudit.auditing.wording import is_alone, names_of
 from embaudit.canonical.position import MEANINGS
 from embaudit.core.ties import reaches
-from embaudit.core.words import counted, percent, row_called, visible
+from embaudit.core.words import counted, drawn_of, percent, row_called, visible
 from embaudit.model import Equivalence, FactorModel, SideName, Softmax
 
 if TYPE_CHECKING:
@@ -222,6 +222,27 @@ def orthogonal_rows(evidence: Evidence) -> Iterator[Finding]:
             yield finding(
                 "EMB412", evidence, *is_alone_here, role=traits.role, n_rows=n_rows
             )
+
+
+def collapsed(evidence: Evidence) -> Iterator[Finding]:
+    """Report rows that use half of their dimensions at most (EMB413)."""
+    model = evidence.model
+    for traits in evidence.traits:
+        found = traits.dimensions
+        if found is None or not found.collapsed:
+            continue
+        yield finding(
+            "EMB413",
+            evidence,
+            role=traits.role,
+            value=found.effective_rank,
+            used=found.used,
+            width=found.width,
+            rank=f"{found.effective_rank:.3g}",
+            looked_at=drawn_of(
+                found.n_rows, found.n_all_rows, f"{model.title(traits.role)} row"
+            ),
+        )
 
 
 def separate_spaces(evidence: Evidence) -> Iterator[Finding]:

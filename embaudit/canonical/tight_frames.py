@@ -1,0 +1,94 @@
+"""Unit rows of both sides that weights turn into tight frames: predictions then pin every cosine.
+
+Let P = X Yᵀ be the cosines of unit rows in r dimensions, with weights w, v ≥ 0 such that `Σ wᵢ xᵢ xᵢᵀ = I` and
+`Σ vⱼ yⱼ yⱼᵀ = I`. Then `W^½ P V^½ = (W^½ X)(V^½ Y)ᵀ` is a product of orthonormal columns, whose nuclear norm is r. In
+any other model X′ Y′ᵀ = P of unit rows, of whatever width, `½ (‖W^½ X′‖² + ‖V^½ Y′‖²) = ½ (Σ w + Σ v) = r` attains
+that norm too, and the balanced factors that attain it are unique up to a rotation. So X′ and Y′ have the cosines of X
+and Y. (A row without weight is fixed by its cosines with the rows of the other side, which span everything.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.optimize import nnls
+
+from embaudit.canonical.quadratic_forms import lifted, n_forms, packed
+from embaudit.core.checked import Floats, Matrix
+from embaudit.linalg.rows import float64_blocks, unit_rows
+from embaudit.model import FactorModel
+
+LARGEST_FRAME = 300
+"""Most numbers of a form for which weights are looked for (24 dimensions): a second or two."""
+ROWS_PER_FORM = 4
+"""Rows among which weights are looked for, for each number of a form."""
+SOLVED = 1e-8
+"""Distance from the identity up to which weights were found."""
+
+
+def forms_tight_frame(rows: Floats) -> bool:
+    """Return True if weights w ≥ 0 with `Σ wᵢ uᵢ uᵢᵀ = I` were found for some unit rows uᵢ.
+
+    Parameters
+    ----------
+    rows : array of shape (n, r)
+        Rows of any length. Of very many, rows at equal distances are taken.
+
+    Examples
+    --------
+    >>> forms_tight_frame(np.array([[1.0, 0.0], [-0.5, 0.75**0.5], [-0.5, -(0.75**0.5)]]))
+    True
+
+    No weights turn these into the identity, since all are near one direction.
+
+    >>> forms_tight_frame(np.array([[1.0, 0.1], [1.0, -0.1], [1.0, 0.0]]))
+    False
+    """
+    r = rows.shape[1]
+    if n_forms(r) > LARGEST_FRAME:
+        return False
+    most = ROWS_PER_FORM * n_forms(r)
+    taken = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(int))
+    units = unit_rows(rows[taken], none=0)
+    try:
+        _, distance = nnls(lifted(units).T, packed(np.eye(r)))
+    except RuntimeError:
+        # The iteration did not end, so nothing was found.
+        return False
+    return bool(distance < SOLVED)
+
+
+def used_dimensions(model: FactorModel, *, most_outside: float) -> Floats:
+    """Return an orthonormal basis of the fewest directions that hold nearly all of every unit row of both sides.
+
+    Parameters
+    ----------
+    model : FactorModel
+        Both sides are there.
+    most_outside : float
+        Largest share of its squared length that a row may hold outside of them.
+
+    Returns
+    -------
+    array of shape (k, r)
+        Along the principal axes of the unit rows of both sides, counted as equally many.
+    """
+    moments = np.zeros((model.rank, model.rank))
+    for side in model.sides:
+        total = sum(units.T @ units for units in _unit_blocks(model.factors(side)))
+        moments += total / np.trace(total)
+    axes = np.linalg.eigh(moments)[1][:, ::-1]
+    outside = np.zeros(model.rank)
+    for side in model.sides:
+        for units in _unit_blocks(model.factors(side)):
+            squares = np.square(units @ axes)
+            # What the r leading axes leave of each row, for every r from 1 to k.
+            left_over = squares.sum(axis=1, keepdims=True) - squares.cumsum(axis=1)
+            outside = np.maximum(outside, left_over.max(axis=0))
+    n_used = 1 + int(np.argmax(outside <= most_outside))
+    return np.asarray(axes[:, :n_used])
+
+
+def _unit_blocks(x: Matrix) -> Iterator[Floats]:
+    return (unit_rows(block, none=0) for _, block in float64_blocks(x))
