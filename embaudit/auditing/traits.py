@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.auditing.near_duplicates import NearDuplicates, near_duplicates
 from embaudit.auditing.spaces import TwoSpaces, two_spaces
 from embaudit.core.checked import Indices, Matrix, Vector
 from embaudit.linalg.dimensions import Dimensions, dimensions_of
@@ -106,6 +107,8 @@ class Traits:
     """The direction that all rows share."""
     hubs: Hubs | None = None
     """Hub rows, copies counted once; None where one in a hundred is less than a row."""
+    near_duplicates: NearDuplicates | None = None
+    """Rows much closer to their nearest row than usual, but not equal to it."""
     bias_columns: BiasColumns | None = None
     """Effect on neighbours of a bias kept as a column; of right rows only, and not of a softmax head."""
     orthogonal_rows: bool = False
@@ -192,6 +195,7 @@ def traits_of(
         plainly,
         direction=common_direction(side, lists, first),
         hubs=hubs(lists, standing) if len(standing) >= ONE_IN else None,
+        near_duplicates=near_duplicates(side.rows, standing, lists),
         bias_columns=bias_columns(side, lists, first, both=model.left_bias is not None)
         if counted_in
         else None,

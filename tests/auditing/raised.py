@@ -36,6 +36,7 @@ from embaudit.auditing.finding import Kind
 from embaudit.auditing.findings import conclusions
 from embaudit.auditing.identity import ScoreChange
 from embaudit.auditing.limits import Certificate, Limits
+from embaudit.auditing.near_duplicates import NearDuplicates
 from embaudit.auditing.predicted import PenaltyForm, Predicted
 from embaudit.auditing.spaces import TwoSpaces
 from embaudit.auditing.texts import SAYS
@@ -469,6 +470,24 @@ def rows() -> dict[str, Evidence]:
             FactorModel.from_softmax(twice, embeddings=twice), "right", "left"
         ),
         "hubs": like(ugly, hubs=hubs),
+        "near-duplicates": like(
+            ALONE, near_duplicates=NearDuplicates(512, 0.33, 0.33, 0.055, (1, 3))
+        ),
+        "near-duplicates of a sample": like(
+            ALONE, near_duplicates=NearDuplicates(512, 0.33, 0.3, 0.055, ())
+        ),
+        "near-duplicates of labels": changed(
+            of_head(head()),
+            traits=(
+                Traits(
+                    "right",
+                    5,
+                    0.5,
+                    False,
+                    near_duplicates=NearDuplicates(512, 0.33, 0.33, 0.055, (1, 3)),
+                ),
+            ),
+        ),
         "one hub": like(MODEL, hubs=replace(hubs, few=(3,), lists_with=(0.5,))),
         "unit rows": like(ALONE, off_unit=2e-8),
         "orthonormal columns": like(ALONE, orthonormal=True),

@@ -46,6 +46,7 @@ from raised import (
 from embaudit.auditing.finding import Kind
 from embaudit.auditing.findings import conclusions
 from embaudit.auditing.identity import ScoreChange
+from embaudit.auditing.near_duplicates import NearDuplicates
 from embaudit.auditing.texts import CODES
 from embaudit.auditing.traits import CommonDirection, Hubs
 from embaudit.model import FactorModel
@@ -122,6 +123,11 @@ def sharing(mean_cosine: float) -> Evidence:
 def filled(share: float) -> Evidence:
     """Item 4 fills this share of the lists of 40 items, the 5 nearest each."""
     return like(MODEL, hubs=Hubs(40, 5, 7.25, (4,), (0.9,), share))
+
+
+def near_copies(share: float) -> Evidence:
+    """A table of 1,000 rows, of which so many have a near-duplicate."""
+    return like(ALONE, near_duplicates=NearDuplicates(1000, share, share, 0.5, (3, 4)))
 
 
 def vectors(rows: np.ndarray) -> Evidence:
@@ -264,6 +270,9 @@ FINDINGS = {
         3.9,
         like(ALONE, dimensions=COLLAPSED),
         like(ALONE, dimensions=replace(COLLAPSED, used=33)),
+    ),
+    "EMB414": Expected(
+        "tip", MEASURED, "right", 0.33, near_copies(0.33), near_copies(0.019)
     ),
 }
 

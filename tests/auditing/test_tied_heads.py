@@ -105,7 +105,7 @@ def test_nothing_is_said_of_tying_if_the_head_is_a_table_of_its_own(
     found = ea.audit(checkpoint(tensors, **config), quick=True)
     assert not {"tied", "tying_unknown", "tying_contradicted"} & set(notes(found))
     assert "untied" not in found.verdict
-    assert found.answer.because.endswith("of nearest labels, but no probability")
+    assert found.answer.because.endswith("% of labels, but no probability")
 
 
 def test_a_head_alone_without_the_key_is_not_guessed_to_be_tied(checkpoint):

@@ -377,7 +377,7 @@ def shapes() -> Iterator[Row]:
     yield Row(
         "a head of which few labels are asked", head(centred(40, 4) + 2), alone, {"EMB301": "issue", **TWO},
         ("6 labels asked have another nearest label", "pairs looked at (50 of"),
-        ("of labels have another", "% of nearest labels", "all pairs"), {"n_lists": 1},
+        ("of labels have another", "% of labels", "all pairs"), {"n_lists": 1},
     )  # fmt: skip
     # Without the mean row each of the six directions has another nearest one; of all twenty labels four have.
     few, hardly = (
@@ -387,7 +387,7 @@ def shapes() -> Iterator[Row]:
     yield Row(
         "a head most labels of which were hardly trained", head([*few, *hardly]), alone,
         {"EMB301": "issue", "EMB401": "issue", **TWO},
-        ("changes 6 of 6 nearest labels",),
+        ("changes the nearest label for 6 of 6 labels (duplicates counted once)",),
         ("changes 20 %", "copies included"),
     )  # fmt: skip
     line = head([[float(x)] for x in range(-4, 5) if x])
@@ -1075,6 +1075,57 @@ def by_distance() -> Iterator[Row]:
     )
 
 
+def nearly_alike() -> Iterator[Row]:
+    """Tables a part of whose rows is far closer to another row than usual, and tables of which none is.
+
+    If 20 of 100 rows have a copy with noise, 40 of 120 rows are near another one.
+    """
+    alone, rows, noise = {"right": "F"}, drawn(100, 16), drawn(20, 16, 1)
+    vectors, near = FactorModel.from_vectors, {"EMB414": "tip", **TWO}
+    says = ("40 of 120 items are near-duplicates of another one", "item 0")
+    for name, size in (("rows", 1.0), ("tiny rows", 1e-30), ("huge rows", 1e30)):
+        table = size * np.vstack([rows, rows[:20] + 1e-4 * noise])
+        yield Row(
+            f"f {name} with noisy copies",
+            vectors(table),
+            alone,
+            near,
+            says,
+            answer=OPEN,
+        )
+    head = FactorModel.from_softmax(centred(60, 16))
+    hardly = np.vstack([head.right, head.right[:1] + 1e-5 * drawn(20, 16, 1)])
+    yield Row(
+        "f tokens that training hardly touched",
+        FactorModel.from_softmax(hardly - hardly.mean(axis=0)),
+        alone,
+        near,
+        ("21 of 80 labels are near-duplicates", "unused tokens"),
+        answer=CONVENTION,
+    )
+    quiet = {
+        "no copies": (rows, {}),
+        "copies without noise": (
+            np.vstack([rows, rows[:20]]),
+            {"EMB401": "issue"},
+        ),
+        "copies with much noise": (np.vstack([rows, rows[:20] + 0.1 * noise]), {}),
+        "two copies with noise": (np.vstack([rows, rows[:2] + 1e-4 * noise[:2]]), {}),
+        "crowded rows": (rows + 1e4, {"EMB403": "tip", "EMB413": "tip"}),
+        "a smooth density of four dimensions": (drawn(4000, 4), {}),
+        "a smooth density of two dimensions": (drawn(3000, 2), {}),
+    }
+    for name, (table, found) in quiet.items():
+        yield Row(
+            f"f {name}",
+            vectors(table),
+            alone,
+            {**found, **TWO},
+            never=("near-duplicate",),
+            answer=OPEN,
+        )
+
+
 def answered() -> Iterator[Row]:
     """Models for rows of the table of answers that no other model reaches."""
     user, strengths = FactorModel.from_user_item, np.array([4.0, 2.0, 1.0, 0.5])
@@ -1369,6 +1420,7 @@ TABLE = {
         wrong_before,
         compared,
         by_distance,
+        nearly_alike,
         answered,
         rows_alike,
         norms,

@@ -55,6 +55,7 @@ CHECKS: tuple[Check, ...] = (
     movement.certificates,
     movement.attacks,
     rows.copies,
+    rows.near_duplicates,
     rows.common_direction,
     rows.hubs,
     rows.unit_rows,

@@ -96,11 +96,6 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
         )
         return
     lists = decides_neighbours(head)
-    nearest = (
-        f"nearest {title}s"
-        if head.neighbours.exact
-        else f"the nearest {title}s asked for"
-    )
     yield finding(
         "EMB301",
         evidence,
@@ -109,7 +104,6 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
         **common,
         value=share if lists else mean,
         changed=share_of(share, n_rows),
-        nearest=nearest,
         mean=mean,
     )
 
@@ -265,11 +259,6 @@ def final_norm(evidence: Evidence) -> Iterator[Finding]:
         norm=norm.norm.title,
         kappa=norm.norm.condition_number,
         changed=_changed(norm, norm.folded, title),
-        share=percent(nearest.share),
-        nearest=f"nearest {title}s"
-        if nearest.is_of_all
-        else f"the nearest {title}s asked for",
-        aside=" (duplicates left out)" if norm.n_copies else "",
         mean=norm.folded.mean_abs,
         one=norm.furthest.first,
         other=norm.furthest.second,

@@ -1,4 +1,4 @@
-"""The rows themselves, whatever they predict: EMB201, EMB401, EMB403, EMB404 and EMB409 to EMB413."""
+"""The rows themselves, whatever they predict: EMB201, EMB205, EMB401, EMB403, EMB404 and EMB409 to EMB414."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import numpy as np
 
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.findings.heads import origin_matters
-from embaudit.auditing.findings.writing import finding, is_effect, template
+from embaudit.auditing.findings.writing import HANDFUL, finding, is_effect, template
+from embaudit.auditing.near_duplicates import NEAR
 from embaudit.auditing.wording import is_alone, names_of
 from embaudit.canonical.position import MEANINGS
-from embaudit.core.ties import reaches
+from embaudit.core.ties import exceeds, reaches
 from embaudit.core.words import counted, drawn_of, percent, row_called, visible
 from embaudit.model import Equivalence, FactorModel, SideName, Softmax
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 HUBS_SHOWN = 3
 """Hubs that are named."""
+NEARLY_ALIKE = 0.02
+"""Share of the rows from which near-duplicates are reported; on a circle chance alone makes 0.7 %."""
 SHORT = 1e-7
 """Length, in median rows, up to which a row counts as much shorter than the others: the precision of float32."""
 SHOWN = 3
@@ -96,6 +99,33 @@ def copies(evidence: Evidence) -> Iterator[Finding]:
             least=percent(twins.ci_low),
             told=twins.explain(),
             why=why.format(items=f"{evidence.model.title(traits.role)}s"),
+        )
+
+
+def near_duplicates(evidence: Evidence) -> Iterator[Finding]:
+    """Report rows that are far closer to their nearest row than usual (EMB414)."""
+    model = evidence.model if evidence.head is None else evidence.head.model
+    for traits in evidence.traits:
+        near = traits.near_duplicates
+        if near is None or not (
+            reaches(near.ci_low, NEARLY_ALIKE) and exceeds(near.count, HANDFUL)
+        ):
+            continue
+        title, names = model.title(traits.role), model.names(traits.role)
+        called = partial(row_called, model.row_title(traits.role))
+        named = ", ".join(called(str(names[row])) for row in near.names)
+        is_label = isinstance(model.link, Softmax) and traits.role == "right"
+        yield finding(
+            "EMB414",
+            evidence,
+            *["labels"] * is_label,
+            role=traits.role,
+            value=near.share,
+            count=f"{'' if near.exact else 'at least '}{near.count:,}",
+            n_rows=counted(near.n_rows, title),
+            limit=NEAR * near.typical,
+            typical=near.typical,
+            named=f"Examples are {named}. " if named else "",
         )
 
 
