@@ -130,3 +130,13 @@ def test_one_table_of_unknown_training_is_asked_for_all_ways_to_compare(
     )
     assert "distances show no origin, so they fix no cosine" in screen
     assert "to serve items, index these rows by distance, as they are" in screen
+
+
+def test_a_shifted_table_predicts_the_same_and_no_other_vectors_are_advised():
+    one, other = (
+        FactorModel.from_vectors(rows, compared="distance") for rows in (ROWS, ROWS + 1)
+    )
+    said = ea.compare(one, other).explain()
+    assert "The two models predict the same." in said
+    assert said.endswith("compare what the models predict.")
+    assert "embaudit fix" not in said
