@@ -45,7 +45,12 @@ from embaudit.softmax.label_cosines import (
     logit_cosines,
     projector_cosines_in,
 )
-from embaudit.softmax.label_sample import LabelSample, make_panel, most_alike
+from embaudit.softmax.label_sample import (
+    LabelSample,
+    make_panel,
+    most_alike,
+    with_mean_rows,
+)
 from embaudit.softmax.shifts import (
     NeighbourChange,
     ShiftSummary,
@@ -118,6 +123,8 @@ class HeadReport(Result):
     """The labels looked at one by one, and the inputs."""
     pair: tuple[int, int]
     """The pair of them that `constructions` are made for."""
+    n_at_mean: int = 0
+    """Labels of `n_zero` that have a direction as stored, because they equal the mean row."""
 
     RECORD = (
         *(
@@ -354,9 +361,12 @@ def head_report(
         n_neighbours=n_neighbours,
         n_lists=min(QUERIES, n_lists),
     )
-    pairs, exact = panel_pairs(
-        panel, min(n_pairs, max(2_000, PAIR_CELLS // model.rank)), rng
-    )
+    most_pairs = min(n_pairs, max(2_000, PAIR_CELLS // model.rank))
+    pairs, exact = panel_pairs(panel, most_pairs, rng)
+    # A shift moves the rows as stored, and there a row at the mean row has a direction.
+    stored, shifted_pairs = with_mean_rows(panel, model), pairs
+    if stored is not panel:
+        shifted_pairs, exact = panel_pairs(stored, most_pairs, rng.spawn(1)[0])
     made = [centring(panel), *random_heads(panel, n_gauges, max_condition, rng)]
     nearest, argmax = (
         _neighbours(model, panel, n_neighbours, n_lists, rng),
@@ -368,7 +378,9 @@ def head_report(
     places = panel.labels[pairs if panel.summary.lengths is None else pairs[:0]]
     measurements: dict[str, Callable[[], Any]] = {
         "constructions": lambda: tuple(probe.construct(places_of_pair)) if free else (),
-        "shifts": lambda: shift_summaries(panel, pairs, exact=exact) if free else (),
+        "shifts": lambda: (
+            shift_summaries(stored, shifted_pairs, exact=exact) if free else ()
+        ),
         "projector": lambda: projector_cosines_in(space, places),
         "logit_agreement": lambda: _agreement(model, panel, pairs),
     }
@@ -382,6 +394,7 @@ def head_report(
         n_panel=len(panel.labels),
         n_inputs=panel.model.n_left,
         n_zero=panel.n_zero,
+        n_at_mean=len(panel.at_mean),
         n_aside=panel.n_aside,
         mean_norm=float(np.linalg.norm(panel.mean)),
         median_norm=panel.median_norm,

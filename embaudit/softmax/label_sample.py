@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -66,6 +66,8 @@ class LabelSample:
     """Labels of the whole head without a direction, before or after the mean row is removed; they are in no panel."""
     n_aside: int = 0
     """Labels with a direction that are set aside; they are in no sample either."""
+    at_mean: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    """Those of `n_zero` that have a direction as stored, because only removing the mean row makes them zero."""
 
     @property
     def mean(self) -> Vector:
@@ -193,7 +195,25 @@ def make_panel(
         summary=summary,
         median_norm=side.median_length,
         n_zero=len(norms) - len(alive),
+        at_mean=np.setdiff1d(side.directed, alive),
         n_aside=len(np.setdiff1d(alive, np.union1d(eligible, include))),
+    )
+
+
+def with_mean_rows(panel: LabelSample, model: FactorModel) -> LabelSample:
+    """Add the labels that lie at the mean row, for figures of the rows as stored.
+
+    A sample is returned as it is, because it speaks of its own pairs only.
+    """
+    if panel.is_sample or not len(panel.at_mean):
+        return panel
+    labels = np.union1d(panel.labels, panel.at_mean)
+    return replace(
+        panel,
+        labels=labels,
+        model=only_labels(model, labels),
+        n_zero=panel.n_zero - len(panel.at_mean),
+        at_mean=panel.at_mean[:0],
     )
 
 

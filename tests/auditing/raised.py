@@ -460,6 +460,14 @@ def rows() -> dict[str, Evidence]:
             equivalence=equivalence(OPEN),
         ),
         "labels of zeros": of_head(head(n_zero=1)),
+        "a label at the mean row": of_head(head(n_zero=1, n_at_mean=1)),
+        "labels of zeros and at the mean row": of_head(head(n_zero=3, n_at_mean=2)),
+        "pairs beside zeros": of_head(
+            head(n_zero=1, shifts=(replace(opposite(), n_pairs=6),))
+        ),
+        "pairs beside labels set aside": of_head(
+            head(n_aside=1, shifts=(replace(opposite(), n_pairs=6),))
+        ),
         "copies of items": copied(
             FactorModel.from_user_item(draw[:9], twice), "right", "left"
         ),

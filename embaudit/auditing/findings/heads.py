@@ -138,8 +138,12 @@ def shortest(evidence: Evidence) -> Iterator[Finding]:
         opposite.n_pairs + opposite.n_fixed, n_pairs(head.model.n_right), "pair"
     )
     which = "turned" if opposite.n_fixed else "all" if opposite.exact else "some"
+    if which == "all" and opposite.n_pairs < n_pairs(head.model.n_right):
+        which = "all_aside" if head.n_aside else "all_directed"
     pairs = template("shortest", which).format(
-        turned=counted(opposite.n_pairs, "pair"), looked=looked
+        turned=counted(opposite.n_pairs, "pair"),
+        looked=looked,
+        labels=f"{evidence.model.title('right')}s",
     )
     yield finding(
         "shortest",

@@ -32,26 +32,35 @@ SHOWN = 3
 
 
 def undirected_rows(evidence: Evidence) -> Iterator[Finding]:
-    """Count the rows of each side that have no cosine; of a head, in all of it and also those at its mean row."""
+    """Count the rows of each side that have no cosine; of a head also those at its mean row, which centring takes."""
     for side in evidence.model.sides:
-        of_head = evidence.head if side == "right" else None
-        count = (
-            len(evidence.model.zero_rows(side)) if of_head is None else of_head.n_zero
+        head = evidence.head if side == "right" else None
+        n_zero = len(evidence.model.zero_rows(side))
+        n_rows = len(evidence.model.side(side))
+        n_at_mean = 0
+        if head is not None:
+            n_rows, n_at_mean = head.n_labels, head.n_at_mean
+            n_zero = head.n_zero - n_at_mean
+        count = n_zero or n_at_mean
+        if not count:
+            continue
+        more = ""
+        if n_zero and n_at_mean:
+            verb = "equal" if n_at_mean > 1 else "equals"
+            more = template("EMB201", "more").format(count=n_at_mean, verb=verb)
+        rows = counted(n_rows, evidence.model.title(side))
+        yield finding(
+            "EMB201",
+            evidence,
+            *["at_mean"] * (not n_zero),
+            role=side,
+            value=float(count),
+            severity=Severity.ISSUE
+            if is_effect(count / n_rows, n_rows)
+            else Severity.TIP,
+            count=f"{count:,} of {rows} {'have' if count > 1 else 'has'}",
+            more=more,
         )
-        if count:
-            n_rows = (
-                len(evidence.model.side(side)) if of_head is None else of_head.n_labels
-            )
-            many = is_effect(count / n_rows, n_rows)
-            yield finding(
-                "EMB201",
-                evidence,
-                *["head"] * (of_head is not None),
-                role=side,
-                value=float(count),
-                severity=Severity.ISSUE if many else Severity.TIP,
-                count=f"{count:,} of {counted(n_rows, evidence.model.title(side))} {'have' if count > 1 else 'has'}",
-            )
 
 
 def short_rows(evidence: Evidence) -> Iterator[Finding]:
