@@ -36,7 +36,8 @@ class Row:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Of the audit."""
     answer: str = ""
-    """"YES", "NO", "AS A CONVENTION" or "CANNOT BE SAID" of right cosines; that of `ANSWERS` where it is not given."""
+    """"YES", "NO", "AS A CONVENTION" or "CANNOT BE SAID" of right cosines, or of the role that `options` name; that of
+    `ANSWERS` where it is not given."""
     whole: bool = True
     """Whether the audit may speak of all equivalent models."""
 
@@ -850,15 +851,38 @@ def wrong_before() -> Iterator[Row]:
         says,
         answer=CONVENTION,
     )
-    few = head(centred(4, 6), embeddings=drawn(20, 6, 1), objective="logistic")
+    few = head(centred(4, 6), embeddings=drawn(20, 6, 1))
     # Four centred labels span three dimensions of six.
+    says = ("4 labels cannot span", "What inputs hold there is arbitrary")
     yield Row(
-        "12 fewer labels than features",
-        few,
+        "12 fewer labels than features that were learned",
+        few.replace(objective="softmax-decay"),
         FREE,
         {**chosen, "EMB203": "issue"},
-        ("4 labels cannot span",),
+        says,
         **here,
+    )
+    # Inputs that training did not learn are data: nothing in them is arbitrary.
+    data = "Training did not learn these inputs: they are data"
+    given = few.replace(objective="logistic")
+    yield Row(
+        "12 fewer labels than given features",
+        given,
+        FREE,
+        chosen,
+        (data,),
+        says,
+        **here,
+    )
+    yield Row(
+        "12 cosines of given features",
+        given,
+        FREE,
+        chosen,
+        (data,),
+        says,
+        {"role": "left"},
+        OPEN,
     )
     made = FactorModel.from_vectors(q).replace(objective="prediction")
     yield Row(

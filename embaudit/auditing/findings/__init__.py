@@ -46,6 +46,7 @@ CHECKS: tuple[Check, ...] = (
     predictions.hidden_bias,
     predictions.bias,
     predictions.one_side,
+    predictions.given_inputs,
     predictions.compared,
     predictions.predicted,
     predictions.constant_alone,

@@ -15,7 +15,8 @@ from embaudit.canonical import hidden_biases
 from embaudit.canonical.row_span import reached_space
 from embaudit.core.ties import first_best, reaches
 from embaudit.core.words import counted, drawn_of, percent
-from embaudit.model import OPPOSITE, Softmax
+from embaudit.model import OPPOSITE, FactorModel, SideName, Softmax
+from embaudit.model.objectives import Status, known_objective
 from embaudit.movements import Movement
 
 if TYPE_CHECKING:
@@ -130,6 +131,19 @@ def one_side(evidence: Evidence) -> Iterator[Finding]:
         yield finding("one_side", evidence)
 
 
+def given_inputs(evidence: Evidence) -> Iterator[Finding]:
+    """Report that training took the left rows as they were given: they are data."""
+    if _given_side(evidence.model) in evidence.model.sides:
+        yield finding("data", evidence, role="left")
+
+
+def _given_side(model: FactorModel) -> SideName | None:
+    """Return the side that training did not learn; None if it learned both, or nothing is known of it."""
+    objective = known_objective(model.objective)
+    is_given = objective is not None and objective.status is Status.INPUTS
+    return "left" if is_given else None
+
+
 def compared(evidence: Evidence) -> Iterator[Finding]:
     """Report that predictions compare the rows of one table with each other, and what a high cosine is there."""
     model = evidence.model
@@ -181,6 +195,9 @@ def unseen_directions(evidence: Evidence) -> Iterator[Finding]:
         if not (reaches(record.mean_abs, ALIKE) or reaches(record.max_abs, MOVES)):
             continue
         side = model.side_name(record.role)
+        if side == _given_side(model):
+            # What data hold beside what predictions see is theirs, and no choice of training.
+            continue
         other = OPPOSITE[side]
         unseen = counted(model.rank - reached_space(model, side).shape[1], "dimension")
         few = len(model.side(other)) < model.rank
