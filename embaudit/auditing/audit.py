@@ -190,12 +190,15 @@ class Audit(Drawn):
 
     @cached_property
     def conclusions(self) -> tuple[Finding, ...]:
-        """Everything concluded, notes too, with how firmly it stands and for which models; the gravest first."""
+        """Everything concluded, notes too, with how firmly it stands and for which models; see `findings`, and then notes."""
         return conclusions(self.evidence)
 
     @cached_property
     def findings(self) -> tuple[Annotated[Finding, ASKS], ...]:
-        """Conclusions that ask for something, with code, severity and remedy; the gravest first."""
+        """Conclusions that ask for something, with code, severity and remedy.
+
+        Those about the pairs that were asked for come first, of these the gravest.
+        """
         return tuple(
             finding for finding in self.conclusions if finding.severity > Severity.NOTE
         )

@@ -43,7 +43,7 @@ from raised import (
     trained,
 )
 
-from embaudit.auditing.finding import Kind
+from embaudit.auditing.finding import Kind, Severity
 from embaudit.auditing.findings import conclusions
 from embaudit.auditing.identity import ScoreChange
 from embaudit.auditing.near_duplicates import NearDuplicates
@@ -167,7 +167,7 @@ FINDINGS = {
     "EMB202": Expected(
         "tip",
         MEASURED,
-        None,
+        "right",
         4.0,
         with_item_bias([0.0, 1, 2, 3, 4]),
         with_item_bias([1.0] * 5),
@@ -307,8 +307,16 @@ def test_a_finding_is_not_raised_by_a_model_close_to_one_that_raises_it(code):
 
 
 @pytest.mark.parametrize("name", sorted(cases()))
-def test_issues_come_before_tips_and_tips_before_notes(name):
-    order = [one.severity for one in conclusions(cases()[name])]
+def test_findings_about_the_pairs_asked_for_come_first_and_notes_last(name):
+    case = cases()[name]
+    order = [
+        (
+            one.severity is not Severity.NOTE,
+            one.role in (None, case.role),
+            one.severity,
+        )
+        for one in conclusions(case)
+    ]
     assert order == sorted(order, reverse=True)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from embaudit.auditing.finding import Severity
 from embaudit.auditing.findings import (
     heads,
     identification,
@@ -66,8 +67,16 @@ CHECKS: tuple[Check, ...] = (
 
 
 def conclusions(evidence: Evidence) -> tuple[Finding, ...]:
-    """Draw every finding, the gravest first; where predictions did not stay the same, that one alone."""
+    """Draw every finding: those about the pairs that were asked for first, of these the gravest; notes at the end.
+
+    Where predictions did not stay the same, nothing else is said.
+    """
     checks = CHECKS if evidence.predictions_hold else (predictions.check_failed,)
     drawn = [finding for check in checks for finding in check(evidence)]
-    # The sort is stable: findings of one severity stay in the order of `CHECKS`.
-    return tuple(sorted(drawn, key=lambda finding: -finding.severity))
+
+    def rank(finding: Finding) -> tuple[bool, bool, int]:
+        is_about_others = finding.role not in (None, evidence.role)
+        return finding.severity is Severity.NOTE, is_about_others, -finding.severity
+
+    # The sort is stable: findings of one rank stay in the order of `CHECKS`.
+    return tuple(sorted(drawn, key=rank))

@@ -246,7 +246,9 @@ def bias(evidence: Evidence) -> Iterator[Finding]:
     )  # fmt: skip
     head = ["head"] * isinstance(model.link, Softmax)
     spread = float(np.ptp(popularity))
-    yield finding("EMB202", evidence, *head, value=spread, columns=columns)
+    yield finding(
+        "EMB202", evidence, *head, role="right", value=spread, columns=columns
+    )
 
 
 def hidden_bias(evidence: Evidence) -> Iterator[Finding]:
