@@ -53,13 +53,12 @@ def train(name: str, films: Films, **options: Any) -> Trained:
             scores.append(found.detach().numpy().reshape(-1)[columns])
         return np.stack(scores)
 
-    ids = {
-        f"{side}_ids": data.id2token(
-            f"{side}_id", np.arange(1, data.num(f"{side}_id"))
-        ).astype(int)
-        for side in ("user", "item")
-    }
-    return Trained(made, predict, ids)
+    def ids_of(column: str) -> Any:
+        """Return the ids of a column in the order of its rows, without the padding."""
+        return data.id2token(column, np.arange(1, data.num(column))).astype(int)
+
+    options = {"left_ids": ids_of("user_id"), "ids": ids_of("item_id")}
+    return Trained(made, predict, options)
 
 
 def _restore_old_names() -> None:
