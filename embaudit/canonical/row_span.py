@@ -43,22 +43,27 @@ def in_span(model: FactorModel, *, most: int = DEAR) -> FactorModel:
 
 
 def span_basis(model: FactorModel, *, most: int = DEAR) -> Floats | None:
-    """Return orthonormal columns that span every row, and one more direction where shifts leave the span.
+    """Return orthonormal columns that span every row, where rows are very long or some columns hold nothing.
+
+    Columns of zeros on both sides are storage: they must not count as room for other models. Where there are more
+    columns than rows, one more direction is kept if shifts leave the span.
 
     Returns
     -------
     array of shape (k, width), or None
-        None where the model has no more columns than that, or no more than `most`.
+        None where all columns are kept.
 
     Examples
     --------
-    >>> model = FactorModel.from_vectors([[3.0, 4.0, 0.0, 0.0], [1.0, 0.0, 0.0, 2.0]])
-    >>> span_basis(model, most=3).shape, span_basis(model)
-    ((4, 2), None)
+    >>> model = FactorModel.from_vectors([[3.0, 4.0, 0.0, 1.0], [1.0, 0.0, 0.0, 2.0]])
+    >>> span_basis(model, most=3).shape, span_basis(model).shape
+    ((4, 2), (4, 3))
+    >>> span_basis(FactorModel.from_vectors([[3.0, 4.0], [1.0, 0.0]])) is None
+    True
     """
     width = model.n_left + model.n_right + bool(model.free_shifts)
     if model.rank <= max(width, most):
-        return None
+        return _used_columns(model)
     draw = np.random.default_rng(0)
     rows = np.vstack(
         [np.asarray(model.side(side).rows, dtype=np.float64) for side in model.sides]
@@ -66,6 +71,20 @@ def span_basis(model: FactorModel, *, most: int = DEAR) -> Floats | None:
     columns = orthonormal_span(rows, width, draw)
     # The columns of a QR decomposition are nearly the rows themselves, which a stretch of axes then hardly turns.
     return np.asarray(columns @ np.linalg.qr(draw.standard_normal((width, width)))[0])
+
+
+def _used_columns(model: FactorModel) -> Floats | None:
+    """Return the columns of the identity that are not zero on every side; None where that is all or none."""
+    # A final norm divides by the number of columns.
+    if model.final_norm is not None:
+        return None
+    used = np.zeros(model.rank, dtype=bool)
+    for side in model.sides:
+        for _, block in float64_blocks(model.factors(side)):
+            used |= block.any(axis=0)
+            if used.all():
+                return None
+    return np.asarray(np.eye(model.rank)[:, used]) if used.any() else None
 
 
 def turned(model: FactorModel, linear: Floats | None) -> FactorModel:

@@ -182,7 +182,9 @@ def deficient() -> Iterator[Row]:
     says = ("more than 2 of 3 dimensions",)
     yield Row("users miss a direction", user(p * [1, 1, 0], q), FREE, blind, says)
     yield Row("items miss a direction", user(p, q * [1, 1, 0]), FREE, blind, says)
-    yield Row("both miss one", user(p * [1, 1, 0], q * [1, 1, 0]), FREE, TWO, says)
+    # A column of zeros on both sides is storage, and no room for other models.
+    both = user(p * [1, 1, 0], q * [1, 1, 0])
+    yield Row("both miss one", both, FREE, TWO, ("rank 2",), says)
     yield Row(
         "users miss a mixture", user(p @ (np.eye(3) - 1 / 3), q), FREE, blind, says
     )
