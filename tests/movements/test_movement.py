@@ -269,6 +269,10 @@ def test_movement_refuses_a_side_with_fewer_than_two_directions():
 
 
 def test_an_item_that_no_score_sees_has_no_cosine_in_some_equivalent_models():
+    """No user has the last dimension, and the first item has nothing else.
+
+    Equivalent models in canonical form make the item zero. The others keep it.
+    """
     users, items = (np.abs(random_model(n=n, p=n, k=6).right) for n in (40, 50))
     users[:, -1], items[0] = 0, np.eye(6)[-1]
     model = FactorModel.from_user_item(users, items)
@@ -280,12 +284,13 @@ def test_an_item_that_no_score_sees_has_no_cosine_in_some_equivalent_models():
 def test_measuring_one_model_does_not_change_the_sample_of_the_next():
     """A row that becomes zero makes the probe draw again, with the same seed each time."""
     model = random_model(n=40, p=50, k=6)
-    items = model.right * 1
+    items = np.array(model.right)
     items[0] = np.eye(6)[-1]
     model = model.replace(right=items)
     without = model.replace(right=items * [1, 2, 3, 4, 5, 0])
     probe = MovementProbe(model, ["right"], n_lists=9)
-    assert len({probe.measure(without)[0].top_n_overlap for _ in range(9)}) == 1
+    overlaps = {probe.measure(without)[0].top_n_overlap for _ in range(9)}
+    assert len(overlaps) == 1
 
 
 def test_of_duplicates_one_row_stands_in_lists_for_all():
