@@ -19,11 +19,14 @@ from embaudit.errors import must_be
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
+from embaudit.model.objectives import Status, known_objective
 
 MIN_MOVEMENT = 1e-3
 """A movement up to here breaks nothing: where constraints only bend, rounding leaves its fourth root."""
 LARGEST = 2_000
 """Most predictions that are kept: a system of as many equations is solved in every step."""
+PRIVATE = 2
+"""Columns that one side of an equivalent model of another temperature has alone."""
 TINY = 1e-100
 """A step along which differences are derivatives."""
 
@@ -97,13 +100,22 @@ def break_claim(
             whole.n_left * whole.n_right,
             "take some rows",
         )
-    search = _by_orders if whole.predicts is Equivalence.RANKINGS else _by_equations
     best = _judged(whole, whole, role)
-    for twin in search(whole, starts, draw):
+    if whole.predicts is Equivalence.RANKINGS:
+        twins = _by_orders(whole, starts, draw)
+    else:
+        twins = _by_equations(whole, role, starts, draw)
+    for twin in twins:
         twin_break = _judged(whole, twin, role)
         if twin_break.gap <= twin_break.bound and twin_break.max_abs > best.max_abs:
             best = twin_break
     return best
+
+
+def _has_temperature(model: FactorModel) -> bool:
+    """Check for cosines that are divided by a temperature, which may differ, too."""
+    law = known_objective(model.objective)
+    return law is not None and law.status is Status.TEMPERATURE
 
 
 def _with_both_sides(model: FactorModel, draw: np.random.Generator) -> FactorModel:
@@ -137,7 +149,12 @@ def _judged(before: FactorModel, after: FactorModel, role: SideName) -> Break:
     mean, largest = (
         (float(change.mean()), float(change.max())) if len(change) else (0.0, 0.0)
     )
-    gap = before.link.gap(before.scores(), after.scores())
+    scores = after.scores()
+    if _has_temperature(before):
+        # The ratio of both temperatures, by least squares.
+        ratio = float((scores * before.scores()).sum() / np.square(scores).sum())
+        scores = scores * ratio
+    gap = before.link.gap(before.scores(), scores)
     # An order is kept or not.
     bound = 0.0 if before.predicts is Equivalence.RANKINGS else _rounding(before, after)
     return Break(after, gap, bound, mean, largest)
@@ -161,8 +178,12 @@ def _rounding(before: FactorModel, after: FactorModel) -> float:
 class _System:
     """The equations of equal predictions, in one vector of all factors and free biases."""
 
-    def __init__(self, model: FactorModel) -> None:
-        """List all factors and free biases in one vector, and the predictions that every other vector must meet."""
+    def __init__(self, model: FactorModel, role: SideName) -> None:
+        """List all factors and free biases in one vector, and the predictions that every other vector must meet.
+
+        If cosines are divided by a temperature, the vector ends with one over it, and
+        rows of the role have columns that no row of the other side has.
+        """
         self.model, self.units = model, model.link.unit_sides
         sides = {
             side: np.asarray(model.factors(side), dtype=np.float64)
@@ -182,6 +203,11 @@ class _System:
             sides["right"] / even,
             *(getattr(model, name) for name in self.biases),
         ]
+        self.has_temperature = _has_temperature(model)
+        if self.has_temperature:
+            i = ("left", "right").index(role)
+            parts[i] = np.pad(parts[i], ((0, 0), (0, PRIVATE)))
+            parts.append(np.ones(1))
         self.shapes = [array.shape for array in parts]
         self.start = np.concatenate([array.ravel() for array in parts])
         self.target = self.visible(self.start)
@@ -199,6 +225,10 @@ class _System:
     def scores(self, x: Floats) -> Floats:
         """Scores of the model of a vector."""
         left, right, *rest = self.parts(x)
+        if self.has_temperature:
+            # One over the temperature, in units of that of the given model.
+            left = left[..., : self.model.rank] * rest.pop()[..., None]
+            right = right[..., : self.model.rank]
         added = [
             np.expand_dims(b, -2 + (name == "left_bias"))
             for name, b in zip(self.biases, rest, strict=True)
@@ -230,8 +260,14 @@ class _System:
 
     def twin(self, x: Floats) -> FactorModel:
         """Build the model of a vector."""
+        parts = self.parts(x)
+        if self.has_temperature:
+            width = self.model.rank + PRIVATE
+            parts = [
+                np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts[:2]
+            ]
         return self.model.replace(
-            **dict(zip(("left", "right", *self.biases), self.parts(x), strict=True))
+            **dict(zip(("left", "right", *self.biases), parts, strict=True))
         )
 
 
@@ -267,10 +303,10 @@ def _returned(system: _System, x: Floats, floor: float) -> Floats | None:
 
 
 def _by_equations(
-    model: FactorModel, starts: int, draw: np.random.Generator
+    model: FactorModel, role: SideName, starts: int, draw: np.random.Generator
 ) -> Iterator[FactorModel]:
     """Yield the equivalent models that near and far starts fall back to."""
-    system = _System(model)
+    system = _System(model, role)
     largest = max(
         1.0 if system.units else 0.0, float(np.abs(system.scores(system.start)).max())
     )

@@ -14,14 +14,17 @@ import numpy as np
 from embaudit.auditing.finding import Kind, Scope
 from embaudit.auditing.texts import ARGUMENTS
 from embaudit.auditing.wording import prediction_noun, worded_for
-from embaudit.canonical import Pinning
+from embaudit.canonical import Pinning, other_temperature
 from embaudit.canonical.pinned import MIN_MOVEMENT, SCOPES, pinned_test
 from embaudit.canonical.row_span import outside_shares, reached_space, seen_directions
 from embaudit.core.plain import Recorded
 from embaudit.errors import InputError
 from embaudit.model import Equivalence, FactorModel, Role, SideName
+from embaudit.model.objectives import Status, known_objective
 from embaudit.model.pairs import Pairs
 
+LARGEST_SAMPLE = 2_000
+"""Rows of each side that a model of another temperature is made of."""
 OUTSIDE = 1e-12
 """Share of a row's squared length that must lie where no prediction looks to count as a component there."""
 
@@ -36,6 +39,8 @@ class Freedom:
     """Kind of the argument: proven, shown or undecided."""
     because: str
     """The argument, in a sentence."""
+    mean_abs: float | None = None
+    """Mean ``|Δcos|`` in the equivalent model of the argument, if it is no gauge."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +105,9 @@ def equivalence_class_of(
     """
     if model.link == "unknown":
         return _either(model, roles, rng)
+    law = known_objective(model.objective, alone=model.left is None)
+    if law is not None and law.status is Status.TEMPERATURE and model.link == "cosine":
+        return _up_to_a_temperature(model, roles, rng)
     if model.predicts is Equivalence.COSINES:
         # Rotations alone move nothing; whether another metric gives all rows length 1 too is a linear test.
         pinning = pinned_test(model, rng=rng)
@@ -145,6 +153,32 @@ def _of_distances(model: FactorModel) -> Freedom:
     return Freedom(True, Kind.PROVEN, text)
 
 
+def _up_to_a_temperature(
+    model: FactorModel, roles: Sequence[Role], rng: int
+) -> EquivalenceClass:
+    """Conclude for cosines that are divided by a temperature which training may change.
+
+    Private dimensions and another temperature move the cosines within a side, whatever
+    the rows are. Between the sides the order is fixed, and the level is not.
+    """
+    draw = np.random.default_rng(rng)
+    sample = {}
+    for side in model.sides:
+        directed = model.side(side).directed
+        n = min(len(directed), LARGEST_SAMPLE)
+        sample[side] = np.sort(draw.choice(directed, n, replace=False))
+    twin = other_temperature(model.take(**sample), rng=draw)
+    freedom: dict[Role, Freedom] = {}
+    for role in roles:
+        if role == "cross":
+            continue
+        moved = twin.moved[role]
+        text = _argument(model, "temperature", role, mean=moved.mean_abs)
+        freedom[role] = Freedom(True, Kind.SHOWN, text, moved.mean_abs)
+    scope = Scope(_argument(model, "scope_of_any_width"), whole=True)
+    return EquivalenceClass(scope, {}, freedom, None, model.rank)
+
+
 def _either(model: FactorModel, roles: Sequence[Role], rng: int) -> EquivalenceClass:
     """Conclude what holds whether rows of length 1 were trained by their dot products or by their cosines."""
     dots, cosines = (
@@ -153,8 +187,9 @@ def _either(model: FactorModel, roles: Sequence[Role], rng: int) -> EquivalenceC
     )
     freedom = {}
     for role, by_cosine in cosines.freedom.items():
-        # Only what both readings agree on is concluded; which of the two holds is not known.
-        agreed = by_cosine.moves is not None and by_cosine.moves == dots.moves(role)
+        # Cosines may also have been divided by a temperature, which frees them within a side. So all readings can only
+        # agree that they are free.
+        agreed = by_cosine.moves is True and dots.moves(role) is True
         fixes = "fix" if by_cosine.moves is False else "may fix"
         text = _argument(
             model, "dots_or_cosines", role, fixes=fixes, because=by_cosine.because

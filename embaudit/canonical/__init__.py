@@ -16,6 +16,7 @@ from embaudit.canonical.position import (
     position,
 )
 from embaudit.canonical.row_span import in_span, seen_directions
+from embaudit.canonical.temperature import OtherTemperature, other_temperature
 
 __all__ = [
     "EXPONENTS",
@@ -24,6 +25,7 @@ __all__ = [
     "Flip",
     "HiddenBias",
     "Moved",
+    "OtherTemperature",
     "Pinning",
     "Position",
     "at_exponent",
@@ -32,6 +34,7 @@ __all__ = [
     "identified_cosines",
     "identified_factors",
     "in_span",
+    "other_temperature",
     "pinned_test",
     "position",
     "seen_directions",

@@ -43,6 +43,7 @@ from embaudit.linalg.duplicates import duplicate_representatives
 from embaudit.linalg.pairs import draw_pairs, pair_cosines
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import OPPOSITE, FactorModel, Role, SideName
+from embaudit.model.objectives import known_objective
 from embaudit.model.sizes import require_model
 
 MIN_MOVEMENT = 1e-3
@@ -394,7 +395,8 @@ def _with_movement(model: FactorModel, pinning: Pinning) -> Pinning | None:
     """Add what the equivalent model moves; None where that is nothing."""
     twin = pinning.twin(model)
     moved = {
-        side: _moved(model.factors(side), twin.factors(side)) for side in model.sides
+        side: moved_cosines(model.factors(side), twin.factors(side))
+        for side in model.sides
     }
     lengths = [
         np.abs(twin.side(s).norms[model.side(s).directed] - 1).max(initial=0.0)
@@ -405,7 +407,8 @@ def _with_movement(model: FactorModel, pinning: Pinning) -> Pinning | None:
     return result if max(m.max_abs for m in watched.values()) > MIN_MOVEMENT else None
 
 
-def _moved(before: Matrix, after: Matrix) -> Moved:
+def moved_cosines(before: Matrix, after: Matrix) -> Moved:
+    """Measure how the cosines of drawn pairs of rows differ between two tables."""
     n = len(before)
     if n < 2:
         return Moved(0.0, 0.0, 0)
@@ -476,9 +479,14 @@ def _by_lifts(model: FactorModel) -> Pinning:
     if full is not None:
         other = OPPOSITE[full]
         because = f"the {model.title(full)} rows alone fix every number of a metric"
-        if rows_space(model, other, model.free_shifts).shape[1] == model.rank:
+        if rows_space(model, other, model.free_shifts).shape[1] < model.rank:
+            because += (
+                f", but the {model.title(other)} rows do not have every direction"
+            )
+        elif _hides_a_number(model) and not _fixes_the_number(model, spans):
+            because += ", but not the numbers that a softmax adds to cosines unseen"
+        else:
             return Pinning("pinned", because, scope, needed, needed)
-        because += f", but the {model.title(other)} rows do not have every direction"
     if needed > LARGEST:
         rank = _most_constraints(model, needed)
     else:
@@ -486,6 +494,29 @@ def _by_lifts(model: FactorModel) -> Pinning:
         rank = span_of(*(model.factors(side) for side in model.sides)).rank
     undecided = Pinning("undecided", because, scope, rank, needed)
     return _with_missing(model, undecided, spans)
+
+
+def _hides_a_number(model: FactorModel) -> bool:
+    """Check for cosines that go through a softmax, which hides one number per row."""
+    law = known_objective(model.objective, alone=model.left is None)
+    return law is not None and law.name == "fixed-temperature"
+
+
+def _fixes_the_number(model: FactorModel, spans: Mapping[SideName, Span]) -> bool:
+    """Check that no number per row can be added to the cosines at the same rank.
+
+    Let `P'Q'ᵀ = PQᵀ + a 1ᵀ` with unit rows, P and Q of full column rank k. If 1 is no
+    combination of the columns of Q, then `a = P w`, because the rank would grow
+    otherwise, so that `q' = N(q + w)` and `p' = N⁻ᵀ p`. If the lifts of P span all
+    forms, N is a rotation, and `‖q + w‖ = 1` for all q puts them on one hyperplane
+    unless w is 0. If the lifts of Q span all forms with a linear part, N is a rotation
+    and w is 0 at once.
+    """
+    right = unit_rows(model.right[model.right_side.directed])
+    on_plane = np.linalg.matrix_rank(right - right.mean(axis=0)) < model.rank
+    if spans["left"].is_full and not on_plane:
+        return True
+    return span_of(model.right, affine=True).is_full
 
 
 def _head(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning:

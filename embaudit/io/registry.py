@@ -38,6 +38,8 @@ CHECKPOINTS = (
     ".pt",
 )
 """Suffixes of files that hold parts of a model, such as the table of its tokens."""
+TEMPERATURES = ("logit_scale", "logit_bias", "temperature", "log_temperature", "tau")
+"""Names of numbers next to two tables that say that training used a temperature."""
 UNNORMALISED = "modules.json, by which the folder does not normalise its vectors"
 """Words for the modules of an encoder without a layer that normalises."""
 ELSEWHERE = {"left_ids": "left_ids", "ids": "right_ids", "labels": "right_names", "inputs": "left", "states": "left",
@@ -288,6 +290,7 @@ def reading_of(
     if len(rows_of_files) > 1:
         intake = replace(intake, rows_of_files=rows_of_files)
     encoder = _encoder_of_outputs(where) if model.left_side is None else None
+    temperature = _temperature_of(contents, where)
     declared = (request.objective, request.link, request.compared)
     is_declared = any(value is not None for value in declared)
     is_open = model.link == "identity" and model.objective is None and not is_declared
@@ -303,8 +306,26 @@ def reading_of(
             with_objective(model, encoder[0]),
             intake.beside(Part(encoder[1], "objective")),
         )
+    elif model.link == "unknown" and not is_declared and temperature is not None:
+        model = with_objective(model, temperature[0])
+        intake = intake.beside(Part(temperature[1], "objective"))
     intake = intake.of(model, declared=request.given)
     return Reading(model, intake if norm is None else norm.recorded(intake), norm)
+
+
+def _temperature_of(contents: Contents, where: Path | None) -> tuple[str, str] | None:
+    """Return the training of two tables that a temperature belongs to, and its source.
+
+    The source is a number next to the tables, such as `logit_scale` of CLIP, or the
+    configuration of the network in whose folder they lie.
+    """
+    for part in contents.left_over:
+        if part.name.rpartition(".")[2] in TEMPERATURES and not any(
+            size != 1 for size in part.shape
+        ):
+            return "temperature", part.name
+    encoder = _encoder_of_outputs(where)
+    return None if encoder is None or not encoder[0] else encoder
 
 
 def _encoder_of_outputs(where: Path | None) -> tuple[str, str] | None:

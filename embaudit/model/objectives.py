@@ -44,6 +44,8 @@ class Status(StrEnum):
     """One value for these inputs, which rescaling the inputs would change."""
     TRAINED = "trained"
     """The cosine itself was trained."""
+    TEMPERATURE = "trained up to a temperature"
+    """Cosines between the sides were trained up to a factor, so that those within a side are open."""
     UNKNOWN = "undecided"
     """Nobody has shown what such training makes of them."""
     PREDICTED = "cosines of predictions"
@@ -168,6 +170,7 @@ TRAININGS = tuple(Training(**row) for row in _rows("training", "words", "links")
 
 _LINKS: dict[Status, Link] = {
     Status.TRAINED: Link.COSINE,
+    Status.TEMPERATURE: Link.COSINE,
     Status.PREDICTED: Link.comparing("cosine"),
 }
 # The name of a law is a word, too, which sets no link but that of cosines.
@@ -220,7 +223,7 @@ def training(name: str) -> Training:
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: objective must be a word of `embaudit explain objectives`; got 'clib'; the nearest ones
-    are 'clip' (cosine of left with right).
+    are 'clip' (cosine of left with right, over a temperature).
     >>> training("als")
     Traceback (most recent call last):
         ...
@@ -287,7 +290,7 @@ def require_agreement(
     >>> require_agreement("clip", Identity(), sides=2)
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: link must be cosine for the objective clip (cosine of left with right); got 'identity';
+    embaudit.errors.InputError: link must be cosine for the objective clip (cosine of left with right, over a temperature); got 'identity';
     add link cosine, or leave the objective out.
     """
     if name is not None and not isinstance(name, str):

@@ -139,6 +139,10 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
             yield _by_predictions(audit, invocation)
         if model.link == "unknown":
             yield (
+                "if training divided cosines by a learned temperature",
+                invocation.audit("--objective", "clip"),
+            )
+            yield (
                 "if training compared cosines",
                 invocation.audit("--objective", "cosine"),
             )

@@ -299,7 +299,9 @@ def predictions() -> dict[str, Evidence]:
 def training() -> dict[str, Evidence]:
     """Every way in which a model may have been trained, of two sides and of one."""
     two = [
-        name for name, row in OBJECTIVES.items() if row.sides == 2 and name != "cosine"
+        name
+        for name, row in OBJECTIVES.items()
+        if row.sides == 2 and row.links != ("cosine",)
     ]
     found = {f"two sides, {name}": trained(name) for name in two}
     for name in ("none", "factors", "decoupled-decay", "prediction", "word2vec"):
@@ -315,6 +317,9 @@ def training() -> dict[str, Evidence]:
     found["one side, undecided"] = evidence(ALONE, equivalence=equivalence(OPEN))
     found["two sides by cosine"] = evidence(COSINE, **gauged("right", "left"))
     found["one side by cosine"] = evidence(ALONE.replace(link="cosine"), **gauged())
+    found["two sides, temperature"] = trained("temperature", COSINE)
+    towers_alone = ALONE.replace(link="cosine")
+    found["one side, temperature"] = trained("temperature", towers_alone)
     found["labels of length 1"] = of_head(head(UNIT), **gauged())
     found["decay"] = decayed(0.125, **LISTS)
     found["decay, copies"] = decayed(0.125, **HALF)

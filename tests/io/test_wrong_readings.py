@@ -179,15 +179,61 @@ SAYING = [
 ]
 
 
+def write_towers(path, *, scale=1.0, **numbers):
+    draw = np.random.default_rng(0)
+    towers = [draw.standard_normal((n, 4)) for n in (40, 30)]
+    users, items = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in towers)
+    np.savez(path, user_factors=scale * users, item_factors=scale * items, **numbers)
+
+
+@pytest.mark.parametrize(
+    "name", ["logit_scale", "logit_bias", "model.logit_scale", "temperature", "tau"]
+)
+def test_a_number_beside_two_unit_towers_says_that_there_was_a_temperature(
+    tmp_path, name
+):
+    path = tmp_path / "towers.npz"
+    write_towers(path, **{name: np.float32(2.66)})
+    found = ea.audit(path, n_gauges=1, n_pairs=50)
+    assert (found.model.link, found.model.objective) == ("cosine", "temperature")
+    assert found.answer.word == "AS A CONVENTION"
+    assert f"as {name} in towers.npz says" in found.answer.because
+    # Options override it.
+    fixed = ea.audit(path, objective="fixed-temperature", n_gauges=1, n_pairs=50)
+    assert fixed.answer.word == "YES"
+    assert ea.load(path, link="identity").objective is None
+
+
+def test_no_temperature_is_read_where_rows_are_longer_or_the_number_is_a_vector(
+    tmp_path,
+):
+    path = tmp_path / "towers.npz"
+    write_towers(path, scale=2.0, logit_scale=np.float32(2.66))
+    assert ea.load(path).objective is None
+    write_towers(path, logit_scale=np.ones(3))
+    assert (ea.load(path).objective, ea.load(path).link) == (None, "unknown")
+
+
+def test_the_configuration_of_clip_speaks_of_two_towers_in_its_folder(tmp_path):
+    path = tmp_path / "towers.npz"
+    write_towers(path)
+    assert ea.load(path).link == "unknown"
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "clip"}))
+    found = ea.audit(path, n_gauges=1, n_pairs=50)
+    assert (found.model.link, found.answer.word) == ("cosine", "AS A CONVENTION")
+    assert "(clip, as config.json says)" in found.answer.because
+
+
 @pytest.mark.parametrize(("name", "content", "word", "link"), SAYING)
 def test_the_folder_is_named_as_the_source(tmp_path, name, content, word, link):
     np.save(tmp_path / "v.npy", np.random.default_rng(0).standard_normal((40, 4)))
     (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
     found = ea.audit(tmp_path / "v.npy", n_gauges=1, n_pairs=50)
+    answer = "AS A CONVENTION" if word == "siglip" else "YES"
     assert (found.model.objective, found.model.link, found.answer.word) == (
         word,
         link,
-        "YES",
+        answer,
     )
     if word != "siglip":
         assert f"({word}, as {name} in v.npy says)" not in found.answer.because

@@ -94,4 +94,8 @@ def random_model(number: int) -> FactorModel:
         and str(link) in ("identity", "sigmoid", "softmax")
         and draw.random() < 0.3
     )
-    return FactorModel(None if alone else sides[0], sides[1], link=link, **biases)
+    # Every second model of cosines divides them by a temperature.
+    is_odd = number // (len(LINKS) * len(BIASES)) % 2 == 1
+    objective = "temperature" if link == "cosine" and is_odd else None
+    left = None if alone else sides[0]
+    return FactorModel(left, sides[1], link=link, objective=objective, **biases)

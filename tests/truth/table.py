@@ -547,6 +547,83 @@ def objectives() -> Iterator[Row]:
         issue,
         ("reach into 1 direction no user has",),
     )
+    yield from temperatures()
+
+
+def temperatures() -> Iterator[Row]:
+    """Two towers of unit rows whose cosines a softmax divides by a temperature."""
+    user, b = FactorModel.from_user_item, 0.4
+    p, q, private = unit(drawn(60, 4)), unit(drawn(50, 4, 1)), unit(drawn(50, 3, 2))
+    # Both models have the same probabilities: the second one at √b times the
+    # temperature, because its cosines between the sides are √b times as large.
+    wide = np.hstack([p, np.zeros((60, 3))])
+    towers = {
+        "": (p, q),
+        ", items with directions of their own": (
+            wide,
+            np.hstack([np.sqrt(b) * q, np.sqrt(1 - b) * private]),
+        ),
+    }
+    convention = (
+        "they fix the order of the items for each user, but neither the level of "
+        "those cosines nor item-item cosines",
+    )
+    exact = ("part of what the model predicts",)
+    for name, (left, right) in towers.items():
+        for word in ("clip", "siglip", "infonce", "two-tower-cosine", "temperature"):
+            yield Row(
+                f"{word}{name}",
+                user(left, right, objective=word),
+                FREE,
+                {"EMB103": "tip"},
+                convention,
+                exact,
+                answer=CONVENTION,
+            )
+        yield Row(
+            f"clip, one side{name}",
+            FactorModel.from_vectors(right).replace(objective="clip", link="cosine"),
+            {"right": "F"},
+            {"EMB103": "tip"},
+            ("whatever the other side holds",),
+            exact,
+            answer=CONVENTION,
+        )
+    fixed = "fixed-temperature"
+    yield Row(
+        "fixed temperature, both sides of full rank",
+        user(p, q, objective=fixed),
+        {"right": "P", "left": "P"},
+        says=exact,
+        never=convention,
+    )
+    yield Row(
+        "fixed temperature, items with directions of their own",
+        user(*towers[", items with directions of their own"], objective=fixed),
+        {"right": "F"},
+        {"EMB101": "issue"},
+        ("reach into 3 directions no user has",),
+        convention,
+    )
+    # Users on a circle of latitude: a softmax may add one number to all cosines.
+    angles = np.arange(9.0)
+    circle = np.stack([np.cos(angles), np.sin(angles), np.full(9, 0.5)], axis=1)
+    flat = user(unit(drawn(40, 3)), unit(circle), objective=fixed)
+    yield Row(
+        "fixed temperature, items on a circle",
+        flat,
+        {"right": "U", "left": "U"},
+        {"EMB105": "tip", "EMB204": "tip"},
+        ("but not the numbers that a softmax adds to cosines unseen",),
+        answer=OPEN,
+    )
+    yield Row(
+        "cosines, items on a circle",
+        flat.replace(objective="cosine"),
+        {"right": "P", "left": "P"},
+        {"EMB204": "tip"},
+        says=exact,
+    )
 
 
 def classifiers() -> Iterator[Row]:

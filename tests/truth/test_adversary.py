@@ -47,6 +47,14 @@ FREE = {
         "right",
     ),
     "few unit rows": (FactorModel(rows(4, 4), rows(5, 4, 1), link="cosine"), "right"),
+    "many unit rows, a temperature": (
+        model(2, "cosine").replace(objective="temperature"),
+        "right",
+    ),
+    "many unit rows, a temperature, left": (
+        model(2, "cosine").replace(objective="temperature"),
+        "left",
+    ),
     "a head without inputs": (FactorModel(None, rows(5, 2), link="softmax"), "right"),
     "labels on three axes": (
         FactorModel(None, np.vstack([np.eye(3), -np.eye(3)]), link=UNIT),
@@ -82,7 +90,10 @@ def test_what_is_free_is_broken(name):
     before = given.replace(
         left=None if given.left is None else given.left.astype(float)
     )
-    if given.left is not None:  # predictions and movement, computed apart
+    if given.objective == "temperature":
+        ratio = given.scores() / twin.scores()
+        assert np.ptp(ratio) < 1e-6
+    elif given.left is not None:  # predictions and movement, computed apart
         assert given.link.gap(given.scores(), twin.scores()) == found.gap
     x, y = (
         m.factors(role) / np.linalg.norm(m.factors(role), axis=1, keepdims=True)

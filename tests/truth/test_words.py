@@ -17,14 +17,8 @@ COUNTS = DRAW.integers(1, 9, size=60), DRAW.integers(1, 9, size=50)
 CONVENTION, OPEN = "AS A CONVENTION", "CANNOT BE SAID"
 DECAYED = ("implicit-als", "lenskit-als")
 COUNTED = ("spark-als", "als-wr", "surprise-svd", "funk-svd", "sgd-l2")
-COSINES = (
-    "two-tower-cosine",
-    "clip",
-    "siglip",
-    "arcface",
-    "cosface",
-    "normalised-head",
-)
+TEMPERATURES = ("two-tower-cosine", "clip", "siglip", "infonce")
+COSINES = ("arcface", "cosface", "normalised-head")
 TOGETHER = ("sentence-transformers", "e5", "gte", "bge")
 PRODUCTS = ("dpr", "msmarco-dot")
 CONTEXTS = ("word2vec", "fasttext", "node2vec", "glove")
@@ -41,6 +35,7 @@ EVERY = (
     *DECAYED,
     *COUNTED,
     *COSINES,
+    *TEMPERATURES,
     *TOGETHER,
     *PRODUCTS,
     *CONTEXTS,
@@ -93,7 +88,7 @@ def test_decay_is_a_convention_where_its_law_holds_and_said_where_not(word):
     )
 
 
-@pytest.mark.parametrize("word", [*COSINES, *TOGETHER])
+@pytest.mark.parametrize("word", COSINES)
 def test_cosines_of_two_sides_are_fixed_where_the_rows_span_enough(word):
     found = audited(pair(USERS, ITEMS), word)
     assert (found.model.link, found.answer.word) == ("cosine", "YES")
@@ -128,6 +123,24 @@ def test_distances_never_say_yes_for_cosines(word):
     assert f"Rank by {measure} distance" in found.findings[0].remedy
     with pytest.raises(InputError, match="for a model of two sides"):
         audited(pair(USERS, ITEMS), word)
+
+
+@pytest.mark.parametrize("word", [*TEMPERATURES, *TOGETHER])
+def test_cosines_over_a_temperature_fix_an_order_between_the_sides_alone(word):
+    found = audited(pair(USERS, ITEMS), word)
+    assert (found.model.link, found.answer.word) == ("cosine", CONVENTION)
+    assert f"divided by a temperature ({word}, as you declared)" in found.answer.because
+    assert "the order of the items for each user" in found.answer.because
+    few = audited(pair(np.eye(2, 3), DRAW.standard_normal((6, 3))), word)
+    assert few.answer.word == CONVENTION
+
+
+@pytest.mark.parametrize("word", TEMPERATURES)
+def test_one_of_two_towers_with_a_temperature_is_a_convention(word):
+    for rows in (ITEMS, np.eye(3)):
+        found = audited(ea.FactorModel.from_vectors(rows), word)
+        assert (found.model.link, found.model.compared) == ("cosine", None)
+        assert found.answer.word == CONVENTION
 
 
 @pytest.mark.parametrize("word", [*TOGETHER, *PRODUCTS])
@@ -242,7 +255,7 @@ def test_contradictions_are_refused_in_one_sentence(declared, sentence, tmp_path
 
 @pytest.mark.parametrize(
     ("word", "near"),
-    [("clib", "'clip' (cosine of left with right)"), ("sentence_transformer", "'sentence-transformers' (cosine"),
+    [("clib", "'clip' (cosine of left with right, over a temperature)"), ("sentence_transformer", "'sentence-transformers' (cosine"),
      ("Spark-ALS", "'spark-als' (user · item)"), ("implicit", "'implicit-als' (user"), ("xyzzy", "it lists them all")],
 )  # fmt: skip
 def test_a_wrong_word_gets_the_nearest(word, near):

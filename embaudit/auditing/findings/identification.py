@@ -29,6 +29,7 @@ from embaudit.model.objectives import (
 from embaudit.softmax import excludes_minimum
 
 if TYPE_CHECKING:
+    from embaudit.auditing.equivalence_class import Freedom
     from embaudit.auditing.evidence import Evidence
 
 IN_SHORT = {
@@ -36,6 +37,7 @@ IN_SHORT = {
     Status.CHOSEN: "pinned by the penalty",
     Status.INPUTS: "tied to the inputs",
     Status.TRAINED: "what was trained",
+    Status.TEMPERATURE: "a convention of the temperature",
     Status.UNKNOWN: "undecided",
 }
 FREEDOM = {True: "free", False: "pinned", None: "undecided"}
@@ -51,7 +53,11 @@ def freedom(evidence: Evidence) -> Iterator[Finding]:
         # Freedom that an example shows has a gauge as its witness; a proof needs none.
         pinning = equivalence.pinning if argued.kind is Kind.SHOWN else None
         moved = None if pinning is None else pinning.moved_of(role)
-        common: dict[str, Any] = {"role": role, "scope": equivalence.scope}
+        common: dict[str, Any] = {
+            "role": role,
+            "scope": equivalence.scope,
+            "value": argued.mean_abs,
+        }
         if pinning is not None and moved is not None:
             common |= {"value": moved.mean_abs, "witness": pinning.witness}
         yield finding(
@@ -124,6 +130,9 @@ def identification(evidence: Evidence) -> Iterator[Finding]:
     # What the predictions fix, no training can choose otherwise.
     if argued.moves is False or model.link.measures_distances:
         return
+    if status is Status.TEMPERATURE and model.link == "cosine":
+        yield from _up_to_a_temperature(evidence, argued)
+        return
     pinning = evidence.equivalence.pinning
     largest = max(
         (m.mean_abs for _, m in evidence.visits() if m.role != "cross"), default=None
@@ -145,25 +154,9 @@ def identification(evidence: Evidence) -> Iterator[Finding]:
             "EMB101", evidence, *two, "untrained", *alone, kind=Kind.SHOWN, **common
         )
     elif objective is None:
-        # No training is named: each usual one is listed with what it leaves of the cosines.
-        objectives = ", ".join(row.name for row in usual_objectives(model.link))
-        listed = " ".join(
-            f"Under {' or '.join(names)} they are {then}."
-            for names, then in cases(model)
-        )
-        yield finding(
-            "EMB102", evidence, *alone, **common, cases=listed, objectives=objectives
-        )
+        yield _undeclared(evidence, alone, common)
     elif status is Status.UNKNOWN:
-        yield finding(
-            "EMB102",
-            evidence,
-            *(f"lawless_{variant}" for variant in alone),
-            "lawless",
-            **common,
-        )
-        if alone and objective.name not in OBJECTIVES:
-            yield finding("second_table", evidence, role=role)
+        yield from _lawless(evidence, objective, alone, common)
     elif status is Status.FREE:
         yield finding("EMB101", evidence, *alone, kind=Kind.ASSUMED, **common)
     elif objective.name == "logistic" and excludes_minimum(model):
@@ -171,21 +164,74 @@ def identification(evidence: Evidence) -> Iterator[Finding]:
         inputs = counted(model.n_left, model.title("left"))
         yield finding("no_minimum", evidence, inputs=inputs)
     else:
-        assert status is not None
-        # That a penalty chose these very cosines is said only where its law was checked in the rows, and holds.
-        contradicted = any(
-            conclusion.role == role
-            for conclusion in (*penalty(evidence), *undeclared_mean(evidence))
-        )
-        state = ["contradicted"] * contradicted or ["unsettled"] * (
-            evidence.penalty is None
-        )
-        variants = [
-            *(state if status is Status.CHOSEN else ()),
-            str(status).replace(" ", "_"),
-            *alone,
-        ]
-        yield finding("EMB103", evidence, *variants, **common)
+        yield _chosen(evidence, objective, alone, common)
+
+
+def _undeclared(
+    evidence: Evidence, alone: list[str], common: dict[str, Any]
+) -> Finding:
+    """List the usual objectives with what each leaves of the cosines (EMB102)."""
+    # No training is named: each usual one is listed with what it leaves of the cosines.
+    objectives = ", ".join(row.name for row in usual_objectives(evidence.model.link))
+    listed = " ".join(
+        f"Under {' or '.join(names)} they are {then}."
+        for names, then in cases(evidence.model)
+    )
+    return finding(
+        "EMB102", evidence, *alone, **common, cases=listed, objectives=objectives
+    )
+
+
+def _lawless(
+    evidence: Evidence, objective: Objective, alone: list[str], common: dict[str, Any]
+) -> Iterator[Finding]:
+    """Report a training for which no law is known (EMB102)."""
+    yield finding(
+        "EMB102",
+        evidence,
+        *(f"lawless_{variant}" for variant in alone),
+        "lawless",
+        **common,
+    )
+    if alone and objective.name not in OBJECTIVES:
+        yield finding("second_table", evidence, role=evidence.role)
+
+
+def _chosen(
+    evidence: Evidence, objective: Objective, alone: list[str], common: dict[str, Any]
+) -> Finding:
+    """Conclude that a penalty, or given inputs, chose among the equivalent models."""
+    status = objective.status
+    # That a penalty chose these very cosines is said only where its law was checked in the rows, and holds.
+    contradicted = any(
+        conclusion.role == evidence.role
+        for conclusion in (*penalty(evidence), *undeclared_mean(evidence))
+    )
+    state = ["contradicted"] * contradicted or ["unsettled"] * (
+        evidence.penalty is None
+    )
+    variants = [
+        *(state if status is Status.CHOSEN else ()),
+        str(status).replace(" ", "_"),
+        *alone,
+    ]
+    return finding("EMB103", evidence, *variants, **common)
+
+
+def _up_to_a_temperature(evidence: Evidence, argued: Freedom) -> Iterator[Finding]:
+    """Report that a temperature fixes the order between the sides alone (EMB103)."""
+    alone = "alone" if is_alone(evidence.model) else ""
+    scope = evidence.equivalence.scope
+    yield finding("order", evidence, alone, role=evidence.role, scope=scope)
+    yield finding(
+        "EMB103",
+        evidence,
+        f"temperature_{alone}",
+        "temperature",
+        role=evidence.role,
+        scope=scope,
+        value=argued.mean_abs,
+    )
 
 
 def distances(evidence: Evidence) -> Iterator[Finding]:

@@ -10,12 +10,12 @@ import numpy as np
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.findings.movement import SEEN
 from embaudit.auditing.findings.writing import MOVES, finding, is_effect, template
-from embaudit.auditing.wording import is_alone
+from embaudit.auditing.wording import is_alone, is_head
 from embaudit.canonical import hidden_biases
 from embaudit.canonical.row_span import reached_space
 from embaudit.core.ties import first_best, reaches
 from embaudit.core.words import counted, drawn_of, percent
-from embaudit.model import OPPOSITE, FactorModel, SideName, Softmax
+from embaudit.model import OPPOSITE, FactorModel, SideName
 from embaudit.model.objectives import Status, known_objective
 from embaudit.movements import Movement
 
@@ -244,7 +244,7 @@ def bias(evidence: Evidence) -> Iterator[Finding]:
         top_n=measured.n_neighbours,
         n_rows=counted(measured.n_rows, items),
     )  # fmt: skip
-    head = ["head"] * isinstance(model.link, Softmax)
+    head = ["head"] * is_head(model)
     spread = float(np.ptp(popularity))
     yield finding(
         "EMB202", evidence, *head, role="right", value=spread, columns=columns
