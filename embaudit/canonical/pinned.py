@@ -22,7 +22,7 @@ from embaudit.canonical.quadratic_forms import (
     span_of,
     symmetric,
 )
-from embaudit.canonical.row_span import rows_space
+from embaudit.canonical.row_span import outside_shares, rows_space
 from embaudit.canonical.tight_frames import forms_tight_frame, used_dimensions
 from embaudit.core.checked import (
     EPS,
@@ -49,6 +49,9 @@ from embaudit.model.sizes import require_model
 MIN_MOVEMENT = 1e-3
 """A movement below this shows nothing: rounding in a constraint that only bends leaves its fourth root. Nor does any
 that a proof leaves open; a metric of condition exp(t) moves no cosine by more than t."""
+FRAME_LOSS = (MIN_MOVEMENT / 4.5) ** 2
+"""Share r ε up to which tight frames in r dimensions prove that no cosine moves by `MIN_MOVEMENT`, if every row holds at
+most ε of its squared length outside of them: the bound is `4 √(r ε)` and terms of order r ε (docs/theory.md)."""
 PAIRS = 20_000
 """Pairs of a side that movements are taken from."""
 CANDIDATES = 48
@@ -451,7 +454,10 @@ def _collapsed(model: FactorModel, used: Floats) -> Pinning:
     rows = {side: unit_rows(model.factors(side) @ used) for side in model.sides}
     where = f"in the {r} of {counted(k, 'dimension')} that these rows use"
     scope, needed = SCOPES["used"], n_forms(r)
-    if all(forms_tight_frame(x) for x in rows.values()):
+    outside = max(
+        outside_shares(model.factors(side), used).max() for side in model.sides
+    )
+    if r * outside <= FRAME_LOSS and all(forms_tight_frame(x) for x in rows.values()):
         because = (
             f"{where}, the rows of each side are spread so evenly that no other model "
             f"has their predictions; the rest moves no cosine by {MIN_MOVEMENT:g}"
@@ -461,7 +467,10 @@ def _collapsed(model: FactorModel, used: Floats) -> Pinning:
         rank = min(needed, sum(_n_directions(model, side) for side in model.sides))
     else:
         rank = span_of(*rows.values()).rank
-    because = f"{where}, no argument rules out that the other {k - r} take part in another model"
+    others = "one takes" if k - r == 1 else f"{k - r:,} take"
+    because = (
+        f"{where}, no argument rules out that the other {others} part in another model"
+    )
     return Pinning("undecided", because, scope, rank, needed)
 
 

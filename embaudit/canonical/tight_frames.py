@@ -23,7 +23,7 @@ LARGEST_FRAME = 300
 """Most numbers of a form for which weights are looked for (24 dimensions): a second or two."""
 ROWS_PER_FORM = 4
 """Rows among which weights are looked for, for each number of a form."""
-SOLVED = 1e-8
+SOLVED = 1e-10
 """Distance from the identity up to which weights were found."""
 
 

@@ -90,8 +90,8 @@ def test_rows_that_span_all_forms_are_free_if_the_other_side_lacks_a_direction()
 
 
 def collapsed(n, width, used, seed, lean=0.0):
-    """Unit rows spread evenly over the first dimensions, the rest 1e-4 of their length; `lean` draws them to one axis."""
-    x = rows(n, width, seed) * np.r_[np.ones(used), np.full(width - used, 1e-4)]
+    """Unit rows spread evenly over the first dimensions, the rest 1e-6 of their length; `lean` draws them to one axis."""
+    x = rows(n, width, seed) * np.r_[np.ones(used), np.full(width - used, 1e-6)]
     x[:, 0] += lean
     return unit(x)
 
@@ -105,6 +105,33 @@ def test_towers_that_collapsed_evenly_are_pinned_in_the_dimensions_they_use():
     # What lies outside moves no cosine by a thousandth.
     inside = unit(right[:, :4])
     assert changes(right, inside).max() < 1e-3
+
+
+def test_a_fiftieth_of_the_length_outside_the_used_dimensions_gives_room():
+    """Frames leave room for movements like the root of the share outside: 0.02 for 0.0004.
+
+    Items become longer inside by drawing their axes together, and shorter outside, where users become longer.
+    """
+
+    def axes(share):
+        inside, outside = np.sqrt(1 - share) * np.eye(2), np.full((2, 1), share**0.5)
+        return np.block([[inside, outside], [inside, -outside]])
+
+    users, items = axes(1e-8), axes(4e-4)
+    stretch = 100.0
+    scale = (1 - 1e-8 * stretch) / (1 - 1e-8)
+    lean = np.sqrt(1 - (1 - 4e-4) / (scale * (1 - 4e-4 / stretch)))
+    gauge = np.zeros((3, 3))
+    gauge[:2, :2] = np.linalg.cholesky(scale * np.array([[1, lean], [lean, 1]]))
+    gauge[2, 2] = stretch**0.5
+    left, right = users @ gauge, items @ np.linalg.inv(gauge).T
+    for side in (left, right):
+        np.testing.assert_allclose(np.linalg.norm(side, axis=1), 1, atol=1e-14)
+    np.testing.assert_allclose(left @ right.T, users @ items.T, atol=1e-14)
+    assert changes(items, right).max() > 0.02
+    found = pinned_test(FactorModel(users, items, link="cosine"))
+    assert found.status == "undecided"
+    assert "no argument rules out that the other one takes part" in found.because
 
 
 def test_towers_that_collapsed_to_one_side_of_their_dimensions_stay_undecided():
