@@ -457,7 +457,13 @@ def _collapsed(model: FactorModel, used: Floats) -> Pinning:
     outside = max(
         outside_shares(model.factors(side), used).max() for side in model.sides
     )
-    if r * outside <= FRAME_LOSS and all(forms_tight_frame(x) for x in rows.values()):
+    # A softmax over the right rows hides a number per left row.
+    is_proven = (
+        r * outside <= FRAME_LOSS
+        and forms_tight_frame(rows["left"])
+        and forms_tight_frame(rows["right"], centred=_hides_a_number(model))
+    )
+    if is_proven:
         because = (
             f"{where}, the rows of each side are spread so evenly that no other model "
             f"has their predictions; the rest moves no cosine by {MIN_MOVEMENT:g}"

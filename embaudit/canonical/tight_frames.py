@@ -5,6 +5,9 @@ Let P = X Yᵀ be the cosines of unit rows in r dimensions, with weights w, v �
 any other model X′ Y′ᵀ = P of unit rows, of whatever width, `½ (‖W^½ X′‖² + ‖V^½ Y′‖²) = ½ (Σ w + Σ v) = r` attains
 that norm too, and the balanced factors that attain it are unique up to a rotation. So X′ and Y′ have the cosines of X
 and Y. (A row without weight is fixed by its cosines with the rows of the other side, which span everything.)
+
+A softmax over the right rows hides a number per left row: `X′ Y′ᵀ = P + a 1ᵀ`. If besides `Σ vⱼ yⱼ = 0`, the product of
+`W^½ (P + a 1ᵀ) V^½` with `(W^½ X)(V^½ Y)ᵀ` is still r, and the same follows, so that a = 0.
 """
 
 from __future__ import annotations
@@ -27,18 +30,25 @@ SOLVED = 1e-10
 """Distance from the identity up to which weights were found."""
 
 
-def forms_tight_frame(rows: Floats) -> bool:
+def forms_tight_frame(rows: Floats, *, centred: bool = False) -> bool:
     """Return True if weights w ≥ 0 with `Σ wᵢ uᵢ uᵢᵀ = I` were found for some unit rows uᵢ.
 
     Parameters
     ----------
     rows : array of shape (n, r)
         Rows of any length. Of very many, rows at equal distances are taken.
+    centred : bool
+        Look for weights with `Σ wᵢ uᵢ = 0` besides.
 
     Examples
     --------
     >>> forms_tight_frame(np.array([[1.0, 0.0], [-0.5, 0.75**0.5], [-0.5, -(0.75**0.5)]]))
     True
+
+    Two axes are a tight frame, and no weights bring their mean to zero.
+
+    >>> forms_tight_frame(np.eye(2)), forms_tight_frame(np.eye(2), centred=True)
+    (True, False)
 
     No weights turn these into the identity, since all are near one direction.
 
@@ -51,8 +61,12 @@ def forms_tight_frame(rows: Floats) -> bool:
     most = ROWS_PER_FORM * n_forms(r)
     taken = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(int))
     units = unit_rows(rows[taken], none=0)
+    equations, wanted = lifted(units), packed(np.eye(r))
+    if centred:
+        equations = np.hstack([equations, units])
+        wanted = np.append(wanted, np.zeros(r))
     try:
-        _, distance = nnls(lifted(units).T, packed(np.eye(r)))
+        _, distance = nnls(equations.T, wanted)
     except RuntimeError:
         # The iteration did not end, so nothing was found.
         return False

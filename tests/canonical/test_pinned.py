@@ -142,6 +142,17 @@ def test_towers_that_collapsed_to_one_side_of_their_dimensions_stay_undecided():
     assert "no argument rules out that the other 20 take part" in found.because
 
 
+def test_a_softmax_leaves_collapsed_towers_open_if_all_items_lean_to_one_side():
+    """Axes are a tight frame. No weights bring the mean of the items to zero, unless there are opposite items."""
+    users = collapsed(60, 12, 2, 0)
+    axes = np.eye(2, 12)
+    for items, status in ((axes, "undecided"), (np.vstack([axes, -axes]), "pinned")):
+        model = FactorModel(users, items, link="cosine", objective="fixed-temperature")
+        assert pinned_test(model).status == status
+    # Without a softmax the cosines themselves are fixed, and axes are enough.
+    assert pinned_test(FactorModel(users, axes, link="cosine")).status == "pinned"
+
+
 def test_dimensions_that_rows_hardly_use_give_room_to_another_model():
     """Users near one axis and items near another keep every cosine between them while users draw together.
 
