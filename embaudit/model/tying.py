@@ -14,7 +14,9 @@ Status = Literal["tied", "unknown", "contradicted"]
 
 @dataclass(frozen=True)
 class Tying:
-    """What is known about a softmax head and the input embeddings of its network; an untied head has none.
+    """Whether a softmax head is also the input embeddings of its network.
+
+    A model with an untied head has no `Tying`.
 
     A gauge of the head keeps the predictions only if the inputs stay. If the head is also
     the input embeddings, an equivalent network needs an untied copy of the head.
@@ -26,19 +28,20 @@ class Tying:
     """
 
     status: Status
-    """Whether both are one table, nothing says it, or a configuration ties two tables whose values differ."""
+    """"tied": both are one table. "unknown": the files do not say. "contradicted":
+    config.json ties two tables whose values differ."""
     embedding: str = ""
     """Name of the input embeddings; empty if they are not in the checkpoint."""
     because: str = ""
-    """What says that both are one table."""
+    """Source that says that both are one table."""
 
     def __post_init__(self) -> None:
-        """Refuse other statuses."""
+        """Raise InputError for an unknown status."""
         require_one_of(self.status, "the status of a tied head", get_args(Status))
 
     @property
     def warning(self) -> str:
-        """What to know before an equivalent head is put into the network; empty if it is not known to be tied."""
+        """Advice on putting an equivalent head into the network; empty unless tied."""
         if self.status != "tied":
             return ""
         return (
@@ -52,7 +55,8 @@ class Tying:
         if self.status == "unknown":
             return (
                 "config.json does not say if the head is also the input embeddings "
-                "(tie_word_embeddings), which the checkpoint does not hold."
+                "(key tie_word_embeddings), and the checkpoint holds no separate "
+                "input embeddings."
             )
         return (
             "config.json ties the head to the input embeddings, but their values "
@@ -61,7 +65,7 @@ class Tying:
 
 
 def require_head(tying: Tying, link: Link) -> None:
-    """Refuse what says nothing of tying, and a model that is no softmax head."""
+    """Raise InputError unless `tying` is a Tying and the link is a softmax."""
     if not isinstance(tying, Tying):
         raise must_be("tying", "a Tying", repr(tying))
     if not isinstance(link, Softmax):

@@ -128,7 +128,7 @@ def test_one_table_of_unknown_training_is_asked_for_all_ways_to_compare(
     screen = " ".join(
         embaudit("audit", "v.npy", "--quick", "--objective", "transe").out.split()
     )
-    assert "distances show no origin, so they fix no cosine" in screen
+    assert "distances do not depend on the origin, so they fix no cosine" in screen
     assert "to serve items, index these rows by distance, as they are" in screen
 
 

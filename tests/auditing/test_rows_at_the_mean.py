@@ -57,4 +57,4 @@ def test_labels_of_zeros_and_at_the_mean_row_are_one_finding():
     rows = [[1.0, 1.0], [5.0, 1.0], [10.0, 2.0], [0.0, 0.0], [4.0, 1.0]]
     (found,) = said(np.array(rows), "EMB201")
     assert found.title == "1 of 5 labels has no direction"
-    assert "Besides, 1 equals the mean row" in found.text
+    assert "In addition, 1 equals the mean row" in found.text

@@ -1108,11 +1108,11 @@ def by_distance() -> Iterator[Row]:
     vectors = FactorModel.from_vectors
     never = ("Only items were loaded", "multiplied with", "change of the axes", "YES")
     says = (
-        "distances show no origin",
+        "distances do not depend on the origin",
         "Rank by Euclidean distance",
         "rank items by distance",
     )
-    unit_rows = "`--compared cosine` is the right declaration"
+    unit_rows = "so declare `--compared cosine`"
     shifted = "One vector added to every item row changes no distance"
     for name, table in (
         ("rows", vectors(rows, compared="distance")),
@@ -1185,7 +1185,7 @@ def nearly_alike() -> Iterator[Row]:
     """
     alone, rows, noise = {"right": "F"}, drawn(100, 16), drawn(20, 16, 1)
     vectors, near = FactorModel.from_vectors, {"EMB414": "tip", **TWO}
-    says = ("40 of 120 items are near-duplicates of another one", "item 0")
+    says = ("40 of 120 items are near-duplicates of another item", "item 0")
     for name, size in (("rows", 1.0), ("tiny rows", 1e-30), ("huge rows", 1e30)):
         table = size * np.vstack([rows, rows[:20] + 1e-4 * noise])
         yield Row(
