@@ -190,14 +190,15 @@ class Audit(Drawn):
 
     @cached_property
     def conclusions(self) -> tuple[Finding, ...]:
-        """Everything concluded, notes too, with how firmly it stands and for which models; see `findings`, and then notes."""
+        """All findings, then all notes, with their certainty and scope."""
         return conclusions(self.evidence)
 
     @cached_property
     def findings(self) -> tuple[Annotated[Finding, ASKS], ...]:
         """Conclusions that ask for something, with code, severity and remedy.
 
-        Those about the pairs that were asked for come first, of these the gravest.
+        Findings about the requested pairs come first. Within each group, the most
+        severe come first.
         """
         return tuple(
             finding for finding in self.conclusions if finding.severity > Severity.NOTE

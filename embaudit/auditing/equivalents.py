@@ -234,7 +234,7 @@ class OriginMoved(EquivalentModel):
 
     @property
     def rank(self) -> int:
-        """Columns that it acts on."""
+        """Number of columns that the isometry acts on."""
         assert self.centre is not None
         return len(self.centre)
 
@@ -248,35 +248,37 @@ class OriginMoved(EquivalentModel):
         `(−a) ⊕ x = ((1 − ‖a‖²) x − (1 − 2 a·x + ‖x‖²) a) / (1 − 2 a·x + ‖a‖²‖x‖²)`.
         """
         assert self.centre is not None
-        a, x = self.centre, np.asarray(model.factors(side), dtype=np.float64)
+        x = np.asarray(model.factors(side), dtype=np.float64)
+        a = self.centre
         if self.basis is not None and len(a) != model.rank:
+            # The centre was chosen in coordinates of the span of the rows.
             a = self.basis @ a
-        squared = float(a @ a)
-        products, squares = (x @ a)[:, None], np.square(x).sum(axis=1)[:, None]
-        moved = (1 - squared) * x - (1 - 2 * products + squares) * a
-        sums: Floats = moved / (1 - 2 * products + squared * squares)
+        squared_a = float(a @ a)
+        squared_x = np.square(x).sum(axis=1, keepdims=True)
+        products = (x @ a)[:, None]
+        numerators = (1 - squared_a) * x - (1 - 2 * products + squared_x) * a
+        denominators = 1 - 2 * products + squared_a * squared_x
+        sums: Floats = numerators / denominators
         return sums
 
 
 def _with_other_origins(
     model: FactorModel, count: int, rng: np.random.Generator
 ) -> list[EquivalentModel]:
-    """Draw isometries of hyperbolic space that take the origin half of the way to a row."""
+    """Draw isometries that take half of a random row to the origin of the ball."""
     rows = sample_rows(model.right_side.directed, count, rng)
-    halfway = [np.asarray(model.right[row], dtype=np.float64) / 2 for row in rows]
-    title = "hyperbolic isometries"
     return [
         OriginMoved(
-            f"isometry {number}",
-            ISOMETRY,
-            title,
-            1.0,
-            0.0,
-            None,
+            name=f"isometry {number}",
+            kind=ISOMETRY,
+            title="hyperbolic isometries",
+            condition_number=1.0,
+            shift=0.0,
+            gauge=None,
             map_condition=1.0,
-            centre=a,
+            centre=np.asarray(model.right[row], dtype=np.float64) / 2,
         )
-        for number, a in enumerate(halfway, 1)
+        for number, row in enumerate(rows, 1)
     ]
 
 

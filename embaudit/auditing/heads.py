@@ -363,10 +363,11 @@ def head_report(
     )
     most_pairs = min(n_pairs, max(2_000, PAIR_CELLS // model.rank))
     pairs, exact = panel_pairs(panel, most_pairs, rng)
-    # A shift moves the rows as stored, and there a row at the mean row has a direction.
-    stored, shifted_pairs = with_mean_rows(panel, model), pairs
-    if stored is not panel:
-        shifted_pairs, exact = panel_pairs(stored, most_pairs, rng.spawn(1)[0])
+    # Shifts move the rows as stored, where rows at the mean row have a direction.
+    stored_panel = with_mean_rows(panel, model)
+    shifted_pairs = pairs
+    if stored_panel is not panel:
+        shifted_pairs, exact = panel_pairs(stored_panel, most_pairs, rng.spawn(1)[0])
     made = [centring(panel), *random_heads(panel, n_gauges, max_condition, rng)]
     nearest, argmax = (
         _neighbours(model, panel, n_neighbours, n_lists, rng),
@@ -379,7 +380,7 @@ def head_report(
     measurements: dict[str, Callable[[], Any]] = {
         "constructions": lambda: tuple(probe.construct(places_of_pair)) if free else (),
         "shifts": lambda: (
-            shift_summaries(stored, shifted_pairs, exact=exact) if free else ()
+            shift_summaries(stored_panel, shifted_pairs, exact=exact) if free else ()
         ),
         "projector": lambda: projector_cosines_in(space, places),
         "logit_agreement": lambda: _agreement(model, panel, pairs),

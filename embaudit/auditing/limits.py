@@ -117,7 +117,7 @@ def bounded_roles(model: FactorModel, roles: Sequence[Role]) -> list[Role]:
     """List the roles whose cosines some gauge with a budget moves: none of a model that predicts cosines."""
     # Where cosines are predicted, the test of unit rows decides, and no budget has a part in it. In one dimension a
     # cosine is a sign, which only a shift can turn.
-    # Shifts of a table whose rows are compared by distance have no budget beside a κ.
+    # Only rotations and shifts keep distances, and a budget of κ limits neither.
     if (
         model.predicts is Equivalence.COSINES
         or model.link.measures_distances

@@ -15,7 +15,9 @@ from embaudit.linalg.rows import unit_rows
 NEAR = 0.01
 """Largest angle of near-duplicates, in typical (median) angles of nearest rows."""
 SEARCHED = 200_000
-"""Rows up to which all near-duplicates are searched for."""
+"""Largest number of rows among which all near-duplicates are searched for."""
+SHOWN = 4
+"""Near-duplicates that are named."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +25,11 @@ class NearDuplicates:
     """Rows whose angle to their nearest row is at most 1 % of the median of such angles.
 
     The rule has no absolute scale. For rows with a smooth density of dimension m the share
-    of such rows is about `ln 2 · 0.01^m` by chance. Rows of one direction count once.
+    of such rows is about `ln 2 · 0.01^m` by chance. Rows of equal direction count once.
     """
 
     n_rows: int
-    """Rows of different directions."""
+    """Number of different directions of rows."""
     share: float
     """Share of them that are near-duplicates."""
     ci_low: float
@@ -58,13 +60,15 @@ def near_duplicates(
     x : array of shape (p, k)
         The rows.
     standing : array of int
-        Rows with a direction, one of each group of duplicates.
+        The rows to search: rows with a direction, one per group of duplicates.
     lists : NeighbourLists
-        The nearest rows of some of them, duplicates counted once; their median angle is that of all.
+        Nearest neighbours of a sample of these rows, duplicates counted once. The
+        median of their angles is taken as the median of all rows.
 
     Examples
     --------
-    Of 40 directions on a circle, 9 degrees apart, the last two have another row 0.03 degrees further on.
+    On a circle, 40 rows lie 9 degrees apart. Two more rows lie 0.03 degrees beyond the
+    last two of them.
 
     >>> from embaudit.linalg.nearest import neighbours
     >>> degrees = np.concatenate([np.arange(0, 360, 9), [342.03, 351.03]])
@@ -97,12 +101,11 @@ def near_duplicates(
     return found if found.count else None
 
 
-SHOWN = 4
-"""Near-duplicates that are named."""
-
-
 def _angles(x: Matrix, lists: NeighbourLists) -> Floats:
-    """Compute the angle between each row asked and its nearest row from their half chord, which keeps small angles."""
+    """Compute the angle of each listed row to its nearest row.
+
+    Half the chord gives small angles more precisely than the cosine.
+    """
     nearest = lists.indices[:, 0]
     chords = unit_rows(x[lists.rows]) - unit_rows(x[nearest])
     halves = np.linalg.norm(chords, axis=1) / 2

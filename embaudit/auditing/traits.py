@@ -34,7 +34,7 @@ MIN_ROWS = 30
 ALIKE = 1e-3
 """Difference of singular values, relative to the largest, up to which columns are orthonormal but for a scale."""
 MIN_ORTHOGONAL = 6
-"""Rows from which on right angles between all of them are reported: of fewer rows it says little."""
+"""Fewest rows whose right angles are reported: fewer rows are often so by chance."""
 MAX_HUBS = 10
 """Rows at most whose share of all places is told."""
 ONE_IN = 100
@@ -214,7 +214,7 @@ def _orthonormal(side: Side) -> bool:
 
 
 def _orthogonal_rows(side: Side, usual: Levels) -> bool:
-    """Return True if no two rows have a cosine beyond ±0.001; the drawn pairs rule out almost every table."""
+    """Return True if no cosine lies outside ±0.001; test the drawn pairs first."""
     rows = side.directed
     if not MIN_ORTHOGONAL <= len(rows) <= side.rows.shape[1]:
         return False

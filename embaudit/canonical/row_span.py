@@ -43,15 +43,17 @@ def in_span(model: FactorModel, *, most: int = DEAR) -> FactorModel:
 
 
 def span_basis(model: FactorModel, *, most: int = DEAR) -> Floats | None:
-    """Return orthonormal columns that span every row, where rows are very long or some columns hold nothing.
+    """Return orthonormal columns that span every row, if they are fewer than `rank`.
 
-    Columns of zeros on both sides are storage: they must not count as room for other models. Where there are more
-    columns than rows, one more direction is kept if shifts leave the span.
+    Columns that are zero on both sides are dropped, because they must not count as room
+    for other models. If there are more columns than rows (and than `most`), a basis of
+    the rows is returned. If shifts are free, this basis has one more direction, because
+    a shift can leave the span.
 
     Returns
     -------
     array of shape (k, width), or None
-        None where all columns are kept.
+        None if all columns are kept.
 
     Examples
     --------
@@ -74,8 +76,11 @@ def span_basis(model: FactorModel, *, most: int = DEAR) -> Floats | None:
 
 
 def _used_columns(model: FactorModel) -> Floats | None:
-    """Return the columns of the identity that are not zero on every side; None where that is all or none."""
-    # A final norm divides by the number of columns.
+    """Return the columns of the identity at which some row is not zero.
+
+    Return None if these are all columns, or no column.
+    """
+    # A final norm divides by the number of columns, so columns of zeros matter.
     if model.final_norm is not None:
         return None
     used = np.zeros(model.rank, dtype=bool)

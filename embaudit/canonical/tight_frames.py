@@ -23,11 +23,12 @@ from embaudit.linalg.rows import float64_blocks, unit_rows
 from embaudit.model import FactorModel
 
 LARGEST_FRAME = 300
-"""Most numbers of a form for which weights are looked for (24 dimensions): a second or two."""
+"""Largest number of entries of a form for which weights are searched: 24 dimensions,
+which take a second or two."""
 ROWS_PER_FORM = 4
-"""Rows among which weights are looked for, for each number of a form."""
+"""Largest number of rows that get weights, per entry of a form."""
 SOLVED = 1e-10
-"""Distance from the identity up to which weights were found."""
+"""Largest distance of `Σ wᵢ uᵢ uᵢᵀ` from the identity for weights that solve it."""
 
 
 def forms_tight_frame(rows: Floats, *, centred: bool = False) -> bool:
@@ -36,9 +37,9 @@ def forms_tight_frame(rows: Floats, *, centred: bool = False) -> bool:
     Parameters
     ----------
     rows : array of shape (n, r)
-        Rows of any length. Of very many, rows at equal distances are taken.
+        Rows of any length. If there are very many, an evenly spaced selection is used.
     centred : bool
-        Look for weights with `Σ wᵢ uᵢ = 0` besides.
+        Whether the weights must also satisfy `Σ wᵢ uᵢ = 0`.
 
     Examples
     --------
@@ -50,7 +51,7 @@ def forms_tight_frame(rows: Floats, *, centred: bool = False) -> bool:
     >>> forms_tight_frame(np.eye(2)), forms_tight_frame(np.eye(2), centred=True)
     (True, False)
 
-    No weights turn these into the identity, since all are near one direction.
+    No weights turn these rows into a tight frame, because all lie near one direction.
 
     >>> forms_tight_frame(np.array([[1.0, 0.1], [1.0, -0.1], [1.0, 0.0]]))
     False
@@ -68,7 +69,7 @@ def forms_tight_frame(rows: Floats, *, centred: bool = False) -> bool:
     try:
         _, distance = nnls(equations.T, wanted)
     except RuntimeError:
-        # The iteration did not end, so nothing was found.
+        # The iteration did not converge, so no weights were found.
         return False
     return bool(distance < SOLVED)
 
@@ -79,14 +80,14 @@ def used_dimensions(model: FactorModel, *, most_outside: float) -> Floats:
     Parameters
     ----------
     model : FactorModel
-        Both sides are there.
+        A model with both sides.
     most_outside : float
-        Largest share of its squared length that a row may hold outside of them.
+        Largest share of its squared length that a row may have outside of them.
 
     Returns
     -------
     array of shape (k, r)
-        Along the principal axes of the unit rows of both sides, counted as equally many.
+        Leading principal axes of all unit rows; both sides have equal total weight.
     """
     moments = np.zeros((model.rank, model.rank))
     for side in model.sides:
@@ -97,7 +98,7 @@ def used_dimensions(model: FactorModel, *, most_outside: float) -> Floats:
     for side in model.sides:
         for units in _unit_blocks(model.factors(side)):
             squares = np.square(units @ axes)
-            # What the r leading axes leave of each row, for every r from 1 to k.
+            # Squared lengths outside of the r leading axes, for every r from 1 to k.
             left_over = squares.sum(axis=1, keepdims=True) - squares.cumsum(axis=1)
             outside = np.maximum(outside, left_over.max(axis=0))
     n_used = 1 + int(np.argmax(outside <= most_outside))

@@ -377,7 +377,7 @@ def _next(comparison: Comparison) -> str:
         return f"{start}Rankings leave lengths of users open, and so prediction cosines: compare what the models rank."
     # Equivalent models share their cosines in one form: a head without inputs folds its norm in.
     form = "folded-centred" if comparison.n_states else "prediction"
-    # Of one table compared by distance no vectors have cosines that both models share.
+    # Tables compared by distance have no vectors whose cosines both models share.
     by_distance = agreement.same and agreement.of_one_table
     if comparison.explained and not by_distance:
         unseen = any(change.mean_unseen >= SHOWN for change in changes)

@@ -12,9 +12,9 @@ from embaudit.linalg.rows import float64_blocks, sample_rows, unit_rows
 HELD = 0.999
 """Share of the squared length of unit rows that the used dimensions hold."""
 MIN_WIDTH = 8
-"""Dimensions from which on it is told that rows use few of them."""
+"""Smallest width at which rows that use few dimensions are reported."""
 MOST_ROWS = 100_000
-"""Rows looked at; as many are drawn where there are more."""
+"""Largest number of rows that are summed up; from a larger table, as many are drawn."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,13 @@ class Dimensions:
     width: int
     """Dimensions k of the rows."""
     used: int
-    """Fewest dimensions that hold 99.9 % of the squared length of the unit rows. Without the others a cosine moves by
-    0.001 on average at most, because two rows with shares a and b outside have `√(ab)` of their product there."""
+    """Fewest dimensions that hold 99.9 % of the squared length of the unit rows.
+    Without the others, a cosine moves by 0.001 on average at most: two rows with shares a and b
+    of their squared lengths there have a product of at most `√(ab)` there."""
     effective_rank: float
-    """`(tr S)² / tr(S²)` for the second moments S of the unit rows, which is 1 over the mean squared cosine of two
-    rows if each row also pairs with itself: d for rows spread evenly over d dimensions, 1 for rows on a line."""
+    """`(tr S)² / tr(S²)` for the second moments S of the unit rows. It equals 1 divided
+    by the mean squared cosine of all pairs of rows, where each row is also paired with
+    itself: d for rows spread evenly over d dimensions, 1 for rows on a line."""
     n_rows: int
     """Rows with a direction that were looked at."""
     n_all_rows: int
@@ -36,7 +38,7 @@ class Dimensions:
 
     @property
     def collapsed(self) -> bool:
-        """True if half of the dimensions, or more, are not used, though there are rows enough to use them."""
+        """True if at most half of the dimensions that the rows could use are used."""
         return self.width >= MIN_WIDTH and 2 * self.used <= min(self.width, self.n_rows)
 
 
@@ -48,9 +50,9 @@ def dimensions_of(x: Matrix, directed: np.ndarray, rng: RNG = 0) -> Dimensions:
     x : array of shape (n, k)
         Rows of any length; may lie on disk.
     directed : array of int
-        The rows that have a direction, one at least.
+        Numbers of the rows that have a direction; at least one.
     rng : numpy Generator or int
-        Draws rows where there are more than 100,000.
+        Draws the rows if there are more than 100,000.
 
     Examples
     --------
@@ -62,7 +64,7 @@ def dimensions_of(x: Matrix, directed: np.ndarray, rng: RNG = 0) -> Dimensions:
     drawn = sample_rows(directed, MOST_ROWS, as_generator(rng))
     rows = x if len(drawn) == len(x) else x[drawn]
     if len(drawn) < x.shape[1]:
-        # The products of all pairs of rows have the same eigenvalues, but for zeros.
+        # The smaller Gram matrix of the rows has the same eigenvalues except for zeros.
         units = unit_rows(np.asarray(rows, dtype=np.float64), none=0)
         moments = units @ units.T
     else:
@@ -72,7 +74,7 @@ def dimensions_of(x: Matrix, directed: np.ndarray, rng: RNG = 0) -> Dimensions:
             moments += units.T @ units
     moments /= np.trace(moments)
     variances = np.linalg.eigvalsh(moments)[::-1]
-    # As many leave a thousandth at most; rounding must not ask for one more.
+    # The margin prevents rounding of the sum from adding one more dimension.
     used = 1 + int(np.argmax(np.cumsum(variances) >= HELD - 1e-12))
     return Dimensions(
         width=x.shape[1],

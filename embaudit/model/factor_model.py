@@ -575,7 +575,8 @@ class FactorModel:
         """Return a copy with some fields changed and checked; what is not named is kept, with what is known of it.
 
         Without left factors, what belongs to their rows goes with them. A named objective decides a link of no source.
-        The final norm and the tying are those of these right rows and this kind of head: other ones have none.
+        The final norm and the tying are kept only as long as the right rows and the
+        kind of head stay the same.
 
         Examples
         --------
@@ -601,7 +602,8 @@ class FactorModel:
         )
         if changes:
             raise TypeError(f"a model has no field {', '.join(changes)}")
-        # One that came along silently goes as silently where it no longer fits; a new one that does not fit is refused.
+        # A norm or tying of this model that no longer fits is dropped; a new one that
+        # does not fit is refused.
         if (
             norm is self.final_norm
             and norm is not None

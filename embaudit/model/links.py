@@ -22,7 +22,8 @@ T = TypeVar("T")
 Comparison: TypeAlias = Literal["cosine", "dot", "distance", "hyperbolic"]
 """Comparison of the rows of one table with each other: by cosine, dot product or distance."""
 SMALLEST = 1e-15
-"""Least distance of a row from the boundary of the Poincaré ball that is computed with."""
+"""Lower bound of 1 − ‖x‖², so that rows on the boundary of the Poincaré ball cause no
+division by zero."""
 
 
 class _Named(ABCMeta):
@@ -172,7 +173,7 @@ class Link(metaclass=_Named):
         Raises
         ------
         InputError
-            For another word than those of `Comparison`.
+            Unless `compared` is one of the words of `Comparison`.
 
         Examples
         --------
@@ -404,8 +405,8 @@ class ComparedDistance(Link):
     """Euclidean distances of the rows of one table, as TransE and metric learning train them.
 
     The scores are −½‖x − y‖². Rotations of all rows and one vector added to all rows keep
-    every distance, and nothing else does (Schoenberg, 1935). A cosine is taken from the
-    origin, which no distance shows.
+    every distance, and no other maps do (Schoenberg, 1935). A cosine depends on the
+    origin, and no distance does.
 
     Examples
     --------
@@ -422,13 +423,14 @@ class ComparedDistance(Link):
 
     def products(self, left: Floats, right: Floats) -> Floats:
         """Compute −½‖x − y‖² for each pair of rows."""
-        halves = [np.square(x).sum(axis=1) / 2 for x in (left, right)]
+        half_left = np.square(left).sum(axis=1, keepdims=True) / 2
+        half_right = np.square(right).sum(axis=1) / 2
+        scores: Floats = left @ right.T - half_left - half_right
         # Rounding must not make a squared distance negative.
-        product: Floats = left @ right.T - halves[0][:, None] - halves[1]
-        return np.minimum(product, 0.0, out=product)
+        return np.minimum(scores, 0.0, out=scores)
 
     def predict(self, scores: Floats) -> Floats:
-        """Return the scores, which have the order of the distances."""
+        """Return the scores: a larger score means a smaller distance."""
         return scores
 
     def free_shifts(self, model: Sided) -> tuple[SideName, ...]:  # noqa: ARG002
@@ -442,7 +444,8 @@ class ComparedHyperbolic(ComparedDistance):
 
     Isometries of hyperbolic space keep every distance and move the origin, so that no
     distance fixes a cosine (Nickel and Kiela, 2017, section 3). The scores are 1 − cosh d,
-    which have the order of the distances and, unlike d, no root of what is rounding.
+    which sort pairs as −d does. They need no square root, which would magnify the
+    rounding error of a small ‖x − y‖².
 
     Examples
     --------
@@ -457,15 +460,16 @@ class ComparedHyperbolic(ComparedDistance):
 
     def products(self, left: Floats, right: Floats) -> Floats:
         """Compute 1 − cosh d for each pair of rows."""
-        halves = super().products(left, right)
-        room = [
+        # −½‖x − y‖² for each pair.
+        euclidean = super().products(left, right)
+        left_gaps, right_gaps = (
             np.maximum(1 - np.square(x).sum(axis=1), SMALLEST) for x in (left, right)
-        ]
-        scores: Floats = 4 * halves / (room[0][:, None] * room[1])
+        )
+        scores: Floats = 4 * euclidean / (left_gaps[:, None] * right_gaps)
         return scores
 
     def free_shifts(self, model: Sided) -> tuple[SideName, ...]:  # noqa: ARG002
-        """Return no side: a shift of the ball is no isometry."""
+        """Return no side: a shift is not an isometry of the ball."""
         return ()
 
 

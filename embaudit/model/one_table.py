@@ -26,7 +26,8 @@ def comparing(model: FactorModel, compared: Comparison | None) -> FactorModel:
     Raises
     ------
     InputError
-        If it is no plain table of vectors, or for another word than those of `Comparison`.
+        Unless the model is a plain table of vectors and `compared` is one of the words
+        of `Comparison`.
 
     Examples
     --------

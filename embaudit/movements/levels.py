@@ -30,13 +30,13 @@ ALL = 20_000
 MOST_PRODUCTS = 10**10
 """Products of two entries up to which all pairs are counted against a threshold (a second or two)."""
 FEW = 100
-"""Pairs up to which the lowest and the highest cosine are told instead of a quantile."""
+"""Largest number of pairs for which the lowest and the highest cosine are told."""
 DECIMALS = 2, 6
 """Fewest and most decimals of a cosine."""
 STEPS = 10
-"""Steps of the last decimal that lie at least between usual cosines, from 1 % to 99 % of the pairs."""
+"""Fewest steps of the last decimal between the quantiles 0.01 and 0.99 of cosines."""
 SCALES = 0.99, 0.75, 0.5
-"""Shares of pairs whose highest cosine is told, the first that is below 1 as it is printed."""
+"""Quantiles of cosines that are tried in turn until one is printed as less than 1."""
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999)
 
 
@@ -115,13 +115,13 @@ class Levels(Result):
 
     @property
     def decimals(self) -> int:
-        """Number of decimals that tell usual cosines apart: 2, or up to 6 where they are crowded."""
+        """Decimals that distinguish usual cosines: 2, or up to 6 if they are crowded."""
         fewest, most = DECIMALS
         if not self.n_pairs:
             return fewest
         low, high = np.quantile(self.cosines, (0.01, 0.99))
         spread = float(high - low)
-        # Cosines that are all equal, but for rounding, differ in no decimal.
+        # If all cosines are equal up to rounding, more decimals do not help.
         if spread < STEPS * 10.0**-most:
             return fewest
         return int(np.clip(np.ceil(np.log10(STEPS / spread)), fewest, most))
@@ -142,14 +142,15 @@ class Levels(Result):
         if high - low < TIE:
             return f"All {self.n_pairs:,} cosines are {in_decimals(high, digits)}."
         if self.n_pairs <= FEW:
+            # Adding 0.0 turns -0.0 into 0.0.
             low, high = down(low, digits) + 0.0, up(high, digits) + 0.0
             return f"All {self.n_pairs} cosines lie between {low:.{digits}f} and {high:.{digits}f}."
-        # A bound of 1 says nothing: where many pairs are nearly equal, a lower quantile
-        # tells which cosines are usual.
+        # A bound of 1 says nothing. If many pairs are nearly equal, try lower quantiles.
         for level in SCALES:
-            # The smallest cosine that so many pairs do not exceed, without interpolation.
-            high = np.quantile(self.cosines, level, method="inverted_cdf")
-            bound = up(float(high), digits) + 0.0
+            # The smallest cosine that this share of pairs does not exceed, so that no
+            # interpolation makes the sentence false.
+            quantile = np.quantile(self.cosines, level, method="inverted_cdf")
+            bound = up(float(quantile), digits) + 0.0
             if bound < 1:
                 break
         pairs = f"all {self.n_pairs:,} pairs"

@@ -266,7 +266,7 @@ def _centred(
 
 
 def _require_products(model: FactorModel) -> None:
-    """Refuse rows that are compared by distance: no cosine of them says what is predicted."""
+    """Refuse rows compared by distance: their distances fix no cosines."""
     if model.link.measures_distances:
         raise must_be(
             "a model to fix",

@@ -560,7 +560,7 @@ def _certified(evidence: Evidence, role: Role) -> str:
 
 
 def scale(audit: Audit) -> Iterator[str]:
-    """Yield which cosines are usual on the side that is shown, and how many dimensions they use."""
+    """Yield sentences on the usual cosines and the effective rank of the shown side."""
     side = shown_side(audit)
     for each in audit.evidence.traits if audit.evidence.role != "cross" else ():
         if each.role == side and each.levels is not None and each.levels.n_pairs > 1:

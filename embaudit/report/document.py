@@ -39,7 +39,7 @@ ROWS = 30
 LONGEST = 120
 """Characters of a name in a list."""
 MOST_DECIMALS = 6
-"""Decimals of a cosine that are shown at most."""
+"""Largest number of decimals of a cosine."""
 NAME = 80
 """Characters of a name beside a picture or in the explorer."""
 DEFINED = ("gauge", "κ", "budget", "role", "exponent", "certified", "equivalent model", "label", "duplicate", "shift",
@@ -522,7 +522,8 @@ def lists_of(
 ) -> Lists:
     """Write two lists of neighbours, the names cut to what can be read, bare numbers called as `row_called` does.
 
-    Cosines have `decimals` decimals, and more where different cosines of the first list would all print alike.
+    Cosines have `decimals` decimals, and more if all cosines of the first list would
+    print alike although they differ.
 
     Examples
     --------
@@ -557,7 +558,7 @@ def lists_of(
 
 
 def _decimals(cosines: Sequence[float], fewest: int) -> int:
-    """Return the fewest decimals, 6 at most, in which cosines that differ do not all print alike.
+    """Return the fewest decimals, at most 6, with which cosines do not all print alike.
 
     Examples
     --------

@@ -173,16 +173,18 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
 
 
 def _as_they_predict(audit: Audit, invocation: Invocation) -> tuple[str, str]:
-    """Name the line that writes the rows of one table in a form that predicts the same, or the measure to rank by."""
+    """Name the line that writes equivalent rows, or the distance to rank rows by."""
     title = audit.model.title("right")
     if audit.model.link.measures_distances:
         return f"to serve {title}s, index these rows by distance, as they are", ""
-    form = "centred" if audit.evidence.norm is None else "folded-centred"
-    made = ", norm folded in and" * (form != "centred") + " centred"
+    if audit.evidence.norm is None:
+        form, described = "centred", f"{title}s centred"
+    else:
+        form, described = "folded-centred", f"{title}s, norm folded in and centred"
     tying = audit.evidence.tying
     is_tied = tying is not None and tying.status == "tied"
     convention = "an untied copy" if is_tied else "a convention"
-    what = f"to write {title}s{made} ({convention}, no similarity)"
+    what = f"to write {described} ({convention}, no similarity)"
     return what, invocation.fix("--as", form, "--out", invocation.out(form))
 
 

@@ -67,7 +67,8 @@ class LabelSample:
     n_aside: int = 0
     """Labels with a direction that are set aside; they are in no sample either."""
     at_mean: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-    """Those of `n_zero` that have a direction as stored, because only removing the mean row makes them zero."""
+    """Labels that have a direction as stored, but none once the mean row is removed;
+    `n_zero` counts them."""
 
     @property
     def mean(self) -> Vector:
@@ -201,9 +202,9 @@ def make_panel(
 
 
 def with_mean_rows(panel: LabelSample, model: FactorModel) -> LabelSample:
-    """Add the labels that lie at the mean row, for figures of the rows as stored.
+    """Add the labels that equal the mean row, for figures of the rows as stored.
 
-    A sample is returned as it is, because it speaks of its own pairs only.
+    A sample is returned unchanged, because its figures are about its own pairs only.
     """
     if panel.is_sample or not len(panel.at_mean):
         return panel

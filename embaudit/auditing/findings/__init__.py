@@ -67,9 +67,11 @@ CHECKS: tuple[Check, ...] = (
 
 
 def conclusions(evidence: Evidence) -> tuple[Finding, ...]:
-    """Draw every finding: those about the pairs that were asked for first, of these the gravest; notes at the end.
+    """Return all findings, then all notes.
 
-    Where predictions did not stay the same, nothing else is said.
+    Findings about the requested pairs come first. Within each group, the most severe
+    come first. If the predictions of an equivalent model did not stay the same, only
+    that is reported.
     """
     checks = CHECKS if evidence.predictions_hold else (predictions.check_failed,)
     drawn = [finding for check in checks for finding in check(evidence)]

@@ -137,10 +137,17 @@ def shortest(evidence: Evidence) -> Iterator[Finding]:
     looked = drawn_of(
         opposite.n_pairs + opposite.n_fixed, n_pairs(head.model.n_right), "pair"
     )
-    which = "turned" if opposite.n_fixed else "all" if opposite.exact else "some"
-    if which == "all" and opposite.n_pairs < n_pairs(head.model.n_right):
-        which = "all_aside" if head.n_aside else "all_directed"
-    pairs = template("shortest", which).format(
+    if opposite.n_fixed:
+        kind_of_pairs = "turned"
+    elif not opposite.exact:
+        kind_of_pairs = "some"
+    elif opposite.n_pairs == n_pairs(head.model.n_right):
+        kind_of_pairs = "all"
+    elif head.n_aside:
+        kind_of_pairs = "all_aside"
+    else:
+        kind_of_pairs = "all_directed"
+    pairs = template("shortest", kind_of_pairs).format(
         turned=counted(opposite.n_pairs, "pair"),
         looked=looked,
         labels=f"{evidence.model.title('right')}s",
@@ -282,9 +289,10 @@ def tied(evidence: Evidence) -> Iterator[Finding]:
     tying = evidence.tying
     if evidence.head is None or tying is None:
         return
-    code = {
+    codes = {
         "tied": "tied",
         "unknown": "tying_unknown",
         "contradicted": "tying_contradicted",
-    }[tying.status]
+    }
+    code = codes[tying.status]
     yield finding(code, evidence, because=tying.because, embedding=tying.embedding)

@@ -132,13 +132,13 @@ def one_side(evidence: Evidence) -> Iterator[Finding]:
 
 
 def given_inputs(evidence: Evidence) -> Iterator[Finding]:
-    """Report that training took the left rows as they were given: they are data."""
+    """Report that the left rows are data, which training did not learn."""
     if _given_side(evidence.model) in evidence.model.sides:
         yield finding("data", evidence, role="left")
 
 
 def _given_side(model: FactorModel) -> SideName | None:
-    """Return the side that training did not learn; None if it learned both, or nothing is known of it."""
+    """Return the side that training is known not to have learned, or None."""
     objective = known_objective(model.objective)
     is_given = objective is not None and objective.status is Status.INPUTS
     return "left" if is_given else None
@@ -196,7 +196,7 @@ def unseen_directions(evidence: Evidence) -> Iterator[Finding]:
             continue
         side = model.side_name(record.role)
         if side == _given_side(model):
-            # What data hold beside what predictions see is theirs, and no choice of training.
+            # Inputs are data: training did not choose their unseen directions.
             continue
         other = OPPOSITE[side]
         unseen = counted(model.rank - reached_space(model, side).shape[1], "dimension")

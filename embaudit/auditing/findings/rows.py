@@ -24,15 +24,20 @@ if TYPE_CHECKING:
 HUBS_SHOWN = 3
 """Hubs that are named."""
 NEARLY_ALIKE = 0.02
-"""Share of the rows from which near-duplicates are reported; on a circle chance alone makes 0.7 %."""
+"""Smallest share of near-duplicates that is reported; chance alone makes 0.7 % on a
+circle."""
 SHORT = 1e-7
-"""Length, in median rows, up to which a row counts as much shorter than the others: the precision of float32."""
+"""Largest length of a row that counts as much shorter, relative to the median length:
+the precision of float32."""
 SHOWN = 3
 """Short rows that are named."""
 
 
 def undirected_rows(evidence: Evidence) -> Iterator[Finding]:
-    """Count the rows of each side that have no cosine; of a head also those at its mean row, which centring takes."""
+    """Count rows of zeros per side, and labels that equal the mean row (EMB201).
+
+    Centring a head makes such labels zero.
+    """
     for side in evidence.model.sides:
         head = evidence.head if side == "right" else None
         n_zero = len(evidence.model.zero_rows(side))
@@ -48,23 +53,24 @@ def undirected_rows(evidence: Evidence) -> Iterator[Finding]:
         if n_zero and n_at_mean:
             verb = "equal" if n_at_mean > 1 else "equals"
             more = template("EMB201", "more").format(count=n_at_mean, verb=verb)
+        variants = [] if n_zero else ["at_mean"]
+        is_issue = is_effect(count / n_rows, n_rows)
         rows = counted(n_rows, evidence.model.title(side))
+        verb = "have" if count > 1 else "has"
         yield finding(
             "EMB201",
             evidence,
-            *["at_mean"] * (not n_zero),
+            *variants,
             role=side,
             value=float(count),
-            severity=Severity.ISSUE
-            if is_effect(count / n_rows, n_rows)
-            else Severity.TIP,
-            count=f"{count:,} of {rows} {'have' if count > 1 else 'has'}",
+            severity=Severity.ISSUE if is_issue else Severity.TIP,
+            count=f"{count:,} of {rows} {verb}",
             more=more,
         )
 
 
 def short_rows(evidence: Evidence) -> Iterator[Finding]:
-    """Name the rows that are so short beside the others that their direction may be rounding (EMB205)."""
+    """Name rows so short that their direction may be rounding noise (EMB205)."""
     model = evidence.model if evidence.head is None else evidence.head.model
     for role in model.sides:
         side = model.side(role)
@@ -72,9 +78,8 @@ def short_rows(evidence: Evidence) -> Iterator[Finding]:
         short = np.flatnonzero(is_short)
         if not len(short):
             continue
-        called = partial(row_called, model.row_title(role))
-        names = model.names(role)
-        named = [called(str(names[row])) for row in short[:SHOWN]]
+        row_title, names = model.row_title(role), model.names(role)
+        named = [row_called(row_title, str(names[row])) for row in short[:SHOWN]]
         if len(short) > SHOWN:
             named.append("…")
         yield finding(
@@ -116,21 +121,22 @@ def near_duplicates(evidence: Evidence) -> Iterator[Finding]:
     model = evidence.model if evidence.head is None else evidence.head.model
     for traits in evidence.traits:
         near = traits.near_duplicates
-        if near is None or not (
-            reaches(near.ci_low, NEARLY_ALIKE) and exceeds(near.count, HANDFUL)
-        ):
+        if near is None:
+            continue
+        if not (reaches(near.ci_low, NEARLY_ALIKE) and exceeds(near.count, HANDFUL)):
             continue
         title, names = model.title(traits.role), model.names(traits.role)
-        called = partial(row_called, model.row_title(traits.role))
-        named = ", ".join(called(str(names[row])) for row in near.names)
+        row_title = model.row_title(traits.role)
+        named = ", ".join(row_called(row_title, str(names[row])) for row in near.names)
         is_label = isinstance(model.link, Softmax) and traits.role == "right"
+        at_least = "" if near.exact else "at least "
         yield finding(
             "EMB414",
             evidence,
-            *["labels"] * is_label,
+            *(["labels"] if is_label else []),
             role=traits.role,
             value=near.share,
-            count=f"{'' if near.exact else 'at least '}{near.count:,}",
+            count=f"{at_least}{near.count:,}",
             n_rows=counted(near.n_rows, title),
             limit=NEAR * near.typical,
             typical=near.typical,
@@ -254,33 +260,32 @@ def orthonormal_columns(evidence: Evidence) -> Iterator[Finding]:
 def orthogonal_rows(evidence: Evidence) -> Iterator[Finding]:
     """Report rows that are all at right angles, so that lists of neighbours are rounding noise (EMB412)."""
     model = evidence.model
+    variants = ["alone"] if is_alone(model) else []
     for traits in evidence.traits:
         if traits.orthogonal_rows:
-            is_alone_here = ["alone"] * is_alone(model)
             n_rows = counted(traits.n_rows, model.title(traits.role))
             yield finding(
-                "EMB412", evidence, *is_alone_here, role=traits.role, n_rows=n_rows
+                "EMB412", evidence, *variants, role=traits.role, n_rows=n_rows
             )
 
 
 def collapsed(evidence: Evidence) -> Iterator[Finding]:
-    """Report rows that use half of their dimensions at most (EMB413)."""
+    """Report rows that use at most half of their dimensions (EMB413)."""
     model = evidence.model
     for traits in evidence.traits:
-        found = traits.dimensions
-        if found is None or not found.collapsed:
+        dimensions = traits.dimensions
+        if dimensions is None or not dimensions.collapsed:
             continue
+        row_noun = f"{model.title(traits.role)} row"
         yield finding(
             "EMB413",
             evidence,
             role=traits.role,
-            value=found.effective_rank,
-            used=found.used,
-            width=found.width,
-            rank=f"{found.effective_rank:.3g}",
-            looked_at=drawn_of(
-                found.n_rows, found.n_all_rows, f"{model.title(traits.role)} row"
-            ),
+            value=dimensions.effective_rank,
+            used=dimensions.used,
+            width=dimensions.width,
+            rank=f"{dimensions.effective_rank:.3g}",
+            looked_at=drawn_of(dimensions.n_rows, dimensions.n_all_rows, row_noun),
         )
 
 

@@ -123,7 +123,7 @@ class Config:
 
     @property
     def ties_head(self) -> bool | None:
-        """Return whether it says that the head is also the input embeddings; None if it does not say so.
+        """Whether the head is also the input embeddings; None if nothing says so.
 
         Examples
         --------
@@ -141,7 +141,7 @@ class Config:
 
     @property
     def has_own_head(self) -> bool:
-        """Return whether it says that the head is another matrix than the input embeddings."""
+        """True if the configuration unties the head from the input embeddings."""
         return self.ties_head is False
 
     @property

@@ -24,16 +24,17 @@ def tying_of(
 ) -> Tying | None:
     """Determine whether a head and the input embeddings of a checkpoint are one table; None if they are two.
 
-    The values decide if the checkpoint holds both tables, as they do in transformers 5, which ties no tables that
-    differ. The key `tie_word_embeddings` of `config.json` decides otherwise. Its default depends on the version and
-    the architecture, so that nothing is concluded from a configuration without the key.
+    If the checkpoint holds both tables, their values decide, because transformers 5
+    does not tie tables that differ. Otherwise the key `tie_word_embeddings` of
+    `config.json` decides. Its default depends on the version and the architecture, so a
+    configuration without the key leaves the question open.
 
     Parameters
     ----------
     head : str
-        Name of the head; that of the input embeddings if the checkpoint holds no other head.
+        Name of the head, or of the input embeddings if there is no other head.
     embeddings : sequence of str
-        Names of other tables of the same shape that are input embeddings by their names.
+        Other tables of the same shape that are named like input embeddings.
     arrays : Arrays
         The arrays of the checkpoint.
     config : Config
@@ -51,34 +52,30 @@ def tying_of(
     config.json ties the head to the input embeddings, but their values differ from those of wte.weight.
     None
     """
-    is_said = config.ties_head
-    if is_said is False:
+    if config.ties_head is False:
         return None
-    said = "tie_word_embeddings of config.json is true"
+    is_declared = config.ties_head is True
+    declaration = "tie_word_embeddings of config.json is true"
     for name in embeddings:
         if _equal(arrays, head, name):
-            return Tying(
-                "tied", name, said if is_said else f"its values are those of {name}"
-            )
+            reason = declaration if is_declared else f"its values are those of {name}"
+            return Tying("tied", name, reason)
     if embeddings:
-        return Tying("contradicted", embeddings[0]) if is_said else None
+        return Tying("contradicted", embeddings[0]) if is_declared else None
     if not predicts_tokens:
         return None
-    if is_said:
-        return Tying("tied", because=said)
+    if is_declared:
+        return Tying("tied", because=declaration)
     return Tying("unknown") if config.content else None
 
 
 def _equal(arrays: Arrays, first: str, second: str) -> bool:
     """Check that two arrays of one shape hold the same numbers in the same type, a block at a time."""
-    types = [
-        (arrays.tensors[x].dtype, arrays.tensors[x].rounded) for x in (first, second)
-    ]
-    if types[0] != types[1]:
+    tensors = arrays.tensors[first], arrays.tensors[second]
+    if tensors[0].dtype != tensors[1].dtype or tensors[0].rounded != tensors[1].rounded:
         return False
-    one, two = arrays[first].reshape(-1), arrays[second].reshape(-1)
-    starts = range(0, len(one), BLOCK)
+    a, b = arrays[first].reshape(-1), arrays[second].reshape(-1)
     return all(
-        np.array_equal(one[start : start + BLOCK], two[start : start + BLOCK])
-        for start in starts
+        np.array_equal(a[start : start + BLOCK], b[start : start + BLOCK])
+        for start in range(0, len(a), BLOCK)
     )

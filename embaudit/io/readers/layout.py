@@ -799,25 +799,26 @@ def contents_of_layout(
 
 
 def _tying(arrays: Arrays, head: str, config: Config) -> Tying | None:
-    """Determine whether a head is also the input embeddings of its checkpoint."""
+    """Determine whether a head is also the input embeddings; None if it is not."""
     tensors = arrays.tensors
-    alike = [
+    same_shape = [
         name
         for name, tensor in tensors.items()
         if name != head and tensor.shape == tensors[head].shape
     ]
     if is_tied(head):
-        # The reader takes input embeddings as the head only if there is no other. The
-        # caller can name them beside another head, which then is the head.
-        others = [name for name in alike if any(_ends(name, x) for x in HEADS)]
-        if others:
-            return tying_of(head, others, arrays, config, predicts_tokens=True)
+        # The audited matrix is named like input embeddings: the reader chose it because
+        # there is no other head, or the caller named it although there is one.
+        heads = [name for name in same_shape if any(_ends(name, x) for x in HEADS)]
+        if heads:
+            return tying_of(head, heads, arrays, config, predicts_tokens=True)
         if config.has_own_head:
             return None
-        said = "tie_word_embeddings of config.json is true"
-        alone = "the checkpoint holds no other head"
-        return Tying("tied", head, said if config.ties_head else alone)
-    embeddings = [name for name in alike if is_tied(name) or EMBEDS.search(name)]
+        reason = "the checkpoint holds no other head"
+        if config.ties_head:
+            reason = "tie_word_embeddings of config.json is true"
+        return Tying("tied", head, reason)
+    embeddings = [name for name in same_shape if is_tied(name) or EMBEDS.search(name)]
     predicts_tokens = any(_ends(head, f"{layer}.weight") for layer in OF_TOKENS)
     return tying_of(head, embeddings, arrays, config, predicts_tokens=predicts_tokens)
 

@@ -93,7 +93,7 @@ def _norm(stored: Npz) -> FinalNorm:
 
 
 def _tying(stored: Npz) -> Tying:
-    """Read the status, the name of the input embeddings and the reason, a JSON list."""
+    """Read a JSON list of the status, the name of the embeddings and the reason."""
     text = _scalar(stored, TYING, "U")
     try:
         status, embedding, because = map(str, parsed(text.encode()))
