@@ -140,3 +140,19 @@ def test_a_shifted_table_predicts_the_same_and_no_other_vectors_are_advised():
     assert "The two models predict the same." in said
     assert said.endswith("compare what the models predict.")
     assert "embaudit fix" not in said
+
+
+def test_rows_near_the_origin_have_neighbours_by_distance():
+    """Rows of zeros and very short ones have no reliable cosine, and are points like any other by distance."""
+    table = np.vstack([ROWS, np.zeros((1, ROWS.shape[1])), 1e-9 * ROWS[:1]])
+    codes = {
+        compared: {
+            one.code
+            for one in ea.audit(
+                FactorModel.from_vectors(table, compared=compared)
+            ).findings
+        }
+        for compared in ("cosine", "distance")
+    }
+    assert codes["cosine"] >= {"EMB201", "EMB205"}
+    assert not codes["distance"] & {"EMB201", "EMB205"}

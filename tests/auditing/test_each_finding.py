@@ -43,6 +43,7 @@ from raised import (
     trained,
 )
 
+import embaudit as ea
 from embaudit.auditing.finding import Kind, Severity
 from embaudit.auditing.findings import conclusions
 from embaudit.auditing.identity import ScoreChange
@@ -373,3 +374,20 @@ def test_of_equal_models_the_one_that_moves_cosines_most_on_average_is_named():
     (found,) = of_code("moved", evidence(MODEL, first, second))
     assert found.value == 0.2
     assert found.scope.models == "first"
+
+
+def test_given_inputs_that_use_few_dimensions_are_no_collapse_of_training():
+    draw = np.random.default_rng(0)
+    inputs = draw.normal(size=(60, 16)) * (np.arange(16) < 6)
+    labels = draw.normal(size=(50, 16))
+    roles = {
+        objective: {
+            one.role
+            for one in ea.audit(
+                FactorModel(inputs, labels, link="softmax", objective=objective)
+            ).findings
+            if one.code == "EMB413"
+        }
+        for objective in ("logistic-decay", "softmax-decay")
+    }
+    assert roles == {"logistic-decay": set(), "softmax-decay": {"left"}}

@@ -133,11 +133,11 @@ def one_side(evidence: Evidence) -> Iterator[Finding]:
 
 def given_inputs(evidence: Evidence) -> Iterator[Finding]:
     """Report that the left rows are data, which training did not learn."""
-    if _given_side(evidence.model) in evidence.model.sides:
+    if given_side(evidence.model) in evidence.model.sides:
         yield finding("data", evidence, role="left")
 
 
-def _given_side(model: FactorModel) -> SideName | None:
+def given_side(model: FactorModel) -> SideName | None:
     """Return the side that training is known not to have learned, or None."""
     objective = known_objective(model.objective)
     is_given = objective is not None and objective.status is Status.INPUTS
@@ -195,7 +195,7 @@ def unseen_directions(evidence: Evidence) -> Iterator[Finding]:
         if not (reaches(record.mean_abs, ALIKE) or reaches(record.max_abs, MOVES)):
             continue
         side = model.side_name(record.role)
-        if side == _given_side(model):
+        if side == given_side(model):
             # Inputs are data: training did not choose their unseen directions.
             continue
         other = OPPOSITE[side]

@@ -10,6 +10,7 @@ import numpy as np
 
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.findings.heads import origin_matters
+from embaudit.auditing.findings.predictions import given_side
 from embaudit.auditing.findings.writing import HANDFUL, finding, is_effect, template
 from embaudit.auditing.near_duplicates import NEAR
 from embaudit.auditing.wording import is_alone, names_of
@@ -38,6 +39,9 @@ def undirected_rows(evidence: Evidence) -> Iterator[Finding]:
 
     Centring a head makes such labels zero.
     """
+    if evidence.model.link.measures_distances:
+        # A row of zeros is a point like any other: it has neighbours by distance.
+        return
     for side in evidence.model.sides:
         head = evidence.head if side == "right" else None
         n_zero = len(evidence.model.zero_rows(side))
@@ -72,6 +76,8 @@ def undirected_rows(evidence: Evidence) -> Iterator[Finding]:
 def short_rows(evidence: Evidence) -> Iterator[Finding]:
     """Name rows so short that their direction may be rounding noise (EMB205)."""
     model = evidence.model if evidence.head is None else evidence.head.model
+    if model.link.measures_distances:
+        return
     for role in model.sides:
         side = model.side(role)
         is_short = (side.norms > 0) & (side.norms <= SHORT * side.median_length)
@@ -270,9 +276,11 @@ def orthogonal_rows(evidence: Evidence) -> Iterator[Finding]:
 
 
 def collapsed(evidence: Evidence) -> Iterator[Finding]:
-    """Report rows that use at most half of their dimensions (EMB413)."""
+    """Report learned rows that use at most half of their dimensions (EMB413)."""
     model = evidence.model
     for traits in evidence.traits:
+        if model.side_name(traits.role) == given_side(model):
+            continue
         dimensions = traits.dimensions
         if dimensions is None or not dimensions.collapsed:
             continue
