@@ -181,7 +181,7 @@ def position(
     >>> scores = np.diag([9.0, 4.0, 1.0])
     >>> where = position(FactorModel.from_user_item(scores, np.eye(3)))
     >>> where
-    Position(exponent 1.00, ln κ 0 off, effective rank 3 of 3, UΣ, V)
+    Position(exponent 1.00, ln κ 0 off, 3 of 3 dimensions seen, UΣ, V)
     >>> {name: round(float(np.exp(d)), 9) for name, d in where.distances.items()}
     {'left-whitened': 9.0, 'balanced': 3.0, 'right-whitened': 1.0}
     >>> counts = [np.array([1.0, 1.0, 4.0]), np.array([1.0, 0.0, 0.0])]  # the last leaves directions without a count
