@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.optimize import nnls
 
 from embaudit.canonical.quadratic_forms import lifted, n_forms, packed
 from embaudit.core.checked import Floats, Matrix
@@ -56,6 +55,8 @@ def forms_tight_frame(rows: Floats, *, centred: bool = False) -> bool:
     >>> forms_tight_frame(np.array([[1.0, 0.1], [1.0, -0.1], [1.0, 0.0]]))
     False
     """
+    from scipy.optimize import nnls  # loads for long
+
     r = rows.shape[1]
     if n_forms(r) > LARGEST_FRAME:
         return False

@@ -49,7 +49,7 @@ KINDS = {
     ),
     "language model": ("'language model' --norm-kind rms", ["fix", "fix"]),
     "folder with spaces": ('"my models/it\'s.npz" --objective none', ["fix"]),
-    "clip": (CLIP, ["audit", "fix"]),
+    "clip": (CLIP, ["audit", "audit", "fix"]),
 }
 
 
