@@ -102,7 +102,7 @@ def parallel_map(
 def _in_this_thread(function: Callable[[S], T], items: Sequence[S]) -> Iterator[T]:
     for item in items:
         with one_blas_thread():
-            result = function(item)
+            result = _block(function, item)
         yield result
 
 
@@ -179,7 +179,7 @@ class _Shared(Generic[S, T]):
 
 
 def _block(function: Callable[[S], T], item: S) -> T:
-    """Compute one block in a worker; maps inside it are plain loops."""
+    """Compute one block; maps inside it are plain loops, and the BLAS is limited already."""
     before = getattr(_thread, "is_worker", False)
     _thread.is_worker = True
     try:
