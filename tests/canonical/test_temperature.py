@@ -21,67 +21,128 @@ def unit(x):
     return x / np.linalg.norm(x, axis=1, keepdims=True)
 
 
-def test_directions_of_items_alone_move_item_cosines_and_no_probability():
-    """Users e1 and e2, items e1 and (0.6, 0.8), whose cosine is 0.6; b = 0.36.
-
-    The items become (0.6, 0, 0.8, 0) and (0.36, 0.48, 0, 0.8): their directions of
-    their own are at right angles, so that their cosine is 0.36 · 0.6 = 0.216. User-item
-    cosines are 0.6 times as large, as is the temperature.
-    """
-    users, items = np.eye(2), np.array([[1.0, 0.0], [0.6, 0.8]])
-    other_users = np.eye(2, 4)
-    other_items = np.array([[0.6, 0.0, 0.8, 0.0], [0.36, 0.48, 0.0, 0.8]])
-    np.testing.assert_allclose(np.linalg.norm(other_items, axis=1), 1)
-    np.testing.assert_allclose(other_users @ other_items.T, 0.6 * users @ items.T)
-    assert other_items[0] @ other_items[1] == pytest.approx(0.216)
-    for temperature in (0.05, 1.0):
-        before = users @ items.T / temperature
-        after = other_users @ other_items.T / (0.6 * temperature)
-        np.testing.assert_allclose(softmax(before), softmax(after), rtol=1e-12)
-        np.testing.assert_allclose(softmax(before.T), softmax(after.T), rtol=1e-12)
-    answers = {
-        str(
-            ea.audit(FactorModel(p, q, link="cosine", objective="clip"), **QUICK).answer
-        )
-        for p, q in ((users, items), (other_users, other_items))
-    }
-    (answer,) = answers
-    assert answer.startswith("AS A CONVENTION")
+def assert_same_probabilities(scores, other_scores):
+    """Compare the probabilities of the items for each user, and the other way round."""
+    np.testing.assert_allclose(softmax(scores), softmax(other_scores), rtol=1e-12)
+    np.testing.assert_allclose(softmax(scores.T), softmax(other_scores.T), rtol=1e-12)
 
 
-def test_one_column_that_all_rows_share_moves_levels_and_no_probability():
-    """b = 0.36: (0.8 x, 0.6) on both sides has cosines 0.64 c + 0.36 at 0.64 τ."""
-    draw = np.random.default_rng(0)
-    users, items = (unit(draw.standard_normal((n, 3))) for n in (7, 5))
-    shared = [np.hstack([0.8 * x, np.full((len(x), 1), 0.6)]) for x in (users, items)]
-    cosines, moved = users @ items.T, shared[0] @ shared[1].T
-    np.testing.assert_allclose(moved, 0.64 * cosines + 0.36)
-    before, after = softmax(cosines / 0.1), softmax(moved / 0.064)
-    np.testing.assert_allclose(before, after, rtol=1e-10)
-    order, other_order = (np.argsort(-x, axis=1) for x in (cosines, moved))
-    np.testing.assert_array_equal(order, other_order)
+def assert_unit_rows(rows):
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1)
 
 
-def test_the_other_model_has_unit_rows_and_the_same_predictions():
-    draw = np.random.default_rng(0)
-    towers = FactorModel(
-        draw.standard_normal((40, 4)), draw.standard_normal((30, 4)), link="cosine"
+# A hand-sized model whose items get directions that no user has. The share b = 0.36 of
+# the squared length of each item stays where it is, so that √0.36 = 0.6 of the item is
+# kept. √0.64 = 0.8 goes to a new direction: e3 for the first item, e4 for the second.
+USERS = np.eye(2)
+ITEMS = np.array([[1.0, 0.0], [0.6, 0.8]])
+WIDER_USERS = np.eye(2, 4)
+WIDER_ITEMS = np.array([[0.6, 0.0, 0.8, 0.0], [0.36, 0.48, 0.0, 0.8]])
+
+
+def test_new_directions_of_items_scale_all_user_item_cosines():
+    assert_unit_rows(WIDER_ITEMS)
+    np.testing.assert_allclose(WIDER_USERS @ WIDER_ITEMS.T, 0.6 * USERS @ ITEMS.T)
+
+
+def test_new_directions_of_items_move_item_cosines():
+    """e3 and e4 are at right angles, so the item cosine 0.6 becomes 0.36 · 0.6."""
+    assert ITEMS[0] @ ITEMS[1] == pytest.approx(0.6)
+    assert WIDER_ITEMS[0] @ WIDER_ITEMS[1] == pytest.approx(0.216)
+
+
+@pytest.mark.parametrize("temperature", [0.05, 1.0])
+def test_new_directions_of_items_move_no_probability_at_another_temperature(
+    temperature,
+):
+    """User-item cosines are 0.6 times as large, and so is the temperature."""
+    assert_same_probabilities(
+        USERS @ ITEMS.T / temperature,
+        WIDER_USERS @ WIDER_ITEMS.T / (0.6 * temperature),
     )
-    twin = other_temperature(towers, share=0.25)
-    assert twin.temperature == 0.25
-    for side in ("left", "right"):
-        rows = twin.model.factors(side)
-        np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1)
-        before, after = unit(towers.factors(side)), rows
-        pairs = np.triu_indices(len(rows), 1)
-        change = np.abs(after @ after.T - before @ before.T)[pairs]
-        # Every pair is drawn here, some of them more than once.
-        assert twin.moved[side].max_abs == pytest.approx(change.max())
-        assert twin.moved[side].mean_abs == pytest.approx(change.mean(), rel=0.05)
-    np.testing.assert_allclose(twin.model.scores(), 0.25 * towers.scores(), atol=1e-14)
-    alone = other_temperature(towers.replace(left=None), share=0.25)
-    assert alone.temperature == 0.5
-    assert set(alone.moved) == {"right"}
+
+
+def test_models_that_differ_by_the_temperature_get_the_same_answer():
+    towers = FactorModel(USERS, ITEMS, link="cosine", objective="clip")
+    wider = FactorModel(WIDER_USERS, WIDER_ITEMS, link="cosine", objective="clip")
+    answer = str(ea.audit(towers, **QUICK).answer)
+    assert answer.startswith("AS A CONVENTION")
+    assert str(ea.audit(wider, **QUICK).answer) == answer
+
+
+@pytest.fixture(scope="module")
+def cosines_before_and_after_a_shared_column():
+    """Rows x of both sides become (0.8 x, 0.6): user-item cosines before and after."""
+    draw = np.random.default_rng(0)
+    users = unit(draw.standard_normal((7, 3)))
+    items = unit(draw.standard_normal((5, 3)))
+    with_column_users = np.hstack([0.8 * users, np.full((7, 1), 0.6)])
+    with_column_items = np.hstack([0.8 * items, np.full((5, 1), 0.6)])
+    return users @ items.T, with_column_users @ with_column_items.T
+
+
+def test_a_column_that_all_rows_share_moves_the_level_of_user_item_cosines(
+    cosines_before_and_after_a_shared_column,
+):
+    """A cosine c becomes 0.8² c + 0.6²."""
+    before, after = cosines_before_and_after_a_shared_column
+    np.testing.assert_allclose(after, 0.64 * before + 0.36)
+
+
+def test_a_column_that_all_rows_share_moves_no_probability_at_another_temperature(
+    cosines_before_and_after_a_shared_column,
+):
+    """Cosines differ by 0.64 times as much, so the temperature 0.1 becomes 0.064."""
+    before, after = cosines_before_and_after_a_shared_column
+    assert_same_probabilities(before / 0.1, after / 0.064)
+
+
+def test_a_column_that_all_rows_share_keeps_the_order_of_items(
+    cosines_before_and_after_a_shared_column,
+):
+    before, after = cosines_before_and_after_a_shared_column
+    np.testing.assert_array_equal(np.argsort(-before), np.argsort(-after))
+
+
+@pytest.fixture(scope="module")
+def towers():
+    draw = np.random.default_rng(0)
+    users = draw.standard_normal((40, 4))
+    items = draw.standard_normal((30, 4))
+    return FactorModel(users, items, link="cosine")
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_the_other_model_has_unit_rows(towers, side):
+    assert_unit_rows(other_temperature(towers, share=0.25).model.factors(side))
+
+
+def test_the_other_model_has_the_same_scores_times_the_temperature(towers):
+    """√0.25 of each user times √0.25 of each item make 0.25 of each score."""
+    other = other_temperature(towers, share=0.25)
+    assert other.temperature == 0.25
+    expected = 0.25 * towers.scores()
+    np.testing.assert_allclose(other.model.scores(), expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_the_change_of_cosines_is_that_between_the_two_models(towers, side):
+    other = other_temperature(towers, share=0.25)
+    before = unit(towers.factors(side))
+    after = other.model.factors(side)
+    each_pair_once = np.triu_indices(len(before), 1)
+    change = np.abs(after @ after.T - before @ before.T)[each_pair_once]
+    # Every pair is drawn here, some of them more than once, so the mean is not exact.
+    assert other.moved[side].max_abs == pytest.approx(change.max())
+    assert other.moved[side].mean_abs == pytest.approx(change.mean(), rel=0.05)
+
+
+def test_one_tower_alone_changes_the_temperature_by_the_length_that_stays(towers):
+    """Users that are not loaded may keep all of their length: √0.25 = 0.5 remains."""
+    items = towers.replace(left=None)
+    other = other_temperature(items, share=0.25)
+    assert other.temperature == 0.5
+    assert set(other.moved) == {"right"}
 
 
 def test_a_row_of_zeros_stays_one():
@@ -89,52 +150,93 @@ def test_a_row_of_zeros_stays_one():
     assert not other_temperature(towers).model.right[1].any()
 
 
+DOT_PRODUCTS = FactorModel(np.eye(2), np.eye(2))
+COSINES = DOT_PRODUCTS.replace(link="cosine")
+
+
 @pytest.mark.parametrize(
     ("model", "options", "sentence"),
     [
-        (FactorModel(np.eye(2), np.eye(2)), {}, "the link must be cosine"),
-        (FactorModel(np.eye(2), np.eye(2), link="cosine"), {"share": 1.0}, "between 0 and 1"),
+        (DOT_PRODUCTS, {}, "the link must be cosine"),
+        (COSINES, {"share": 1.0}, "between 0 and 1"),
     ],
-)  # fmt: skip
-def test_what_has_no_other_temperature_is_refused(model, options, sentence):
+)
+def test_other_temperature_refuses(model, options, sentence):
     with pytest.raises(InputError, match=sentence):
         other_temperature(model, **options)
 
 
-def test_a_softmax_with_a_fixed_temperature_hides_a_number_if_items_lie_on_a_circle():
-    """Items (0.8 cos t, 0.8 sin t, 0.6) become (0.6 cos t, 0.6 sin t, 0.8).
+@pytest.fixture(scope="module")
+def items_on_two_circles():
+    """Return two models (users, items) of unit rows whose items lie on circles.
 
-    A user (x, y, z) becomes (4/3 x, 4/3 y, z'), so that the first two columns make the
-    same part of each score, and the third one adds 0.8 z' − 0.6 z to all scores of the
-    user. Its length is 1 for z'² = 1 − 16/9 (x² + y²), here with x² + y² < 9/16.
+    Items (0.8 cos t, 0.8 sin t, 0.6) become (0.6 cos t, 0.6 sin t, 0.8).
+
+    A user (x, y, z) becomes (4/3 x, 4/3 y, z'), so that the first two columns
+    contribute the same to each score. The third one adds 0.8 z' − 0.6 z to all scores
+    of a user, which no softmax shows. The user has length 1 for
+    z'² = 1 − 16/9 (x² + y²), here with x² + y² ≤ 1/2 < 9/16.
     """
     angles = np.arange(9.0)
-    round_, ones = np.stack([np.cos(angles), np.sin(angles)], axis=1), np.ones((9, 1))
-    items = np.hstack([0.8 * round_, 0.6 * ones])
-    other_items = np.hstack([0.6 * round_, 0.8 * ones])
+    circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    ones = np.ones((9, 1))
+    items = np.hstack([0.8 * circle, 0.6 * ones])
+    other_items = np.hstack([0.6 * circle, 0.8 * ones])
+
     flat = np.random.default_rng(0).uniform(-0.5, 0.5, size=(20, 2))
-    up = np.sqrt(1 - np.square(flat).sum(axis=1, keepdims=True))
-    other_up = np.sqrt(1 - 16 / 9 * np.square(flat).sum(axis=1, keepdims=True))
-    users = np.hstack([flat, up])
-    other_users = np.hstack([4 / 3 * flat, other_up])
-    np.testing.assert_allclose(np.linalg.norm(other_users, axis=1), 1)
-    before, after = softmax(users @ items.T), softmax(other_users @ other_items.T)
-    np.testing.assert_allclose(before, after, rtol=1e-12)
+    squares = np.square(flat).sum(axis=1, keepdims=True)
+    users = np.hstack([flat, np.sqrt(1 - squares)])
+    other_users = np.hstack([4 / 3 * flat, np.sqrt(1 - 16 / 9 * squares)])
+    return (users, items), (other_users, other_items)
+
+
+def test_two_circles_of_items_have_the_same_probabilities(items_on_two_circles):
+    (users, items), (other_users, other_items) = items_on_two_circles
+    assert_unit_rows(other_users)
+    np.testing.assert_allclose(
+        softmax(users @ items.T), softmax(other_users @ other_items.T), rtol=1e-12
+    )
+
+
+def test_two_circles_of_items_have_different_cosines(items_on_two_circles):
+    """An angle of t has the cosine 0.64 cos t + 0.36, and 0.36 cos t + 0.64 then.
+
+    They differ by 0.28 (1 - cos t), which is above 0.3 for opposite items.
+    """
+    (_, items), (_, other_items) = items_on_two_circles
     assert np.abs(other_items @ other_items.T - items @ items.T).max() > 0.3
-    towers = FactorModel(users, items, link="cosine")
-    statuses = {
-        word: pinned_test(towers.replace(objective=word)).status
-        for word in ("cosine", "fixed-temperature")
-    }
-    assert statuses == {"cosine": "pinned", "fixed-temperature": "undecided"}
 
 
-def test_a_fixed_temperature_pins_what_either_side_spans():
-    """20 rows in 3 dimensions span all 6 forms, and all 9 forms with a linear part."""
-    draw = np.random.default_rng(0)
-    many, few = draw.standard_normal((20, 3)), draw.standard_normal((4, 3))
-    towers = FactorModel(many, few, link="cosine", objective="fixed-temperature")
+@pytest.mark.parametrize(
+    ("objective", "status"),
+    [
+        # The model predicts scores, which differ between the two circles.
+        ("cosine", "pinned"),
+        # The model predicts probabilities, which are the same for both circles.
+        ("fixed-temperature", "undecided"),
+    ],
+)
+def test_items_on_a_circle_are_pinned_by_scores_but_not_by_probabilities(
+    items_on_two_circles, objective, status
+):
+    (users, items), _ = items_on_two_circles
+    towers = FactorModel(users, items, link="cosine", objective=objective)
+    assert pinned_test(towers).status == status
+
+
+# In 3 dimensions there are 6 quadratic forms, and 9 together with a linear part.
+# 20 random rows span all of them.
+MANY = np.random.default_rng(0).standard_normal((20, 3))
+FEW = np.random.default_rng(1).standard_normal((4, 3))
+
+
+@pytest.mark.parametrize(("users", "items"), [(MANY, FEW), (FEW, MANY)])
+def test_a_fixed_temperature_pins_if_one_side_spans_all_forms(users, items):
+    towers = FactorModel(users, items, link="cosine", objective="fixed-temperature")
     assert pinned_test(towers).status == "pinned"
-    assert pinned_test(towers.replace(left=few, right=many)).status == "pinned"
-    # Three items lie on a plane, whatever they are.
-    assert pinned_test(towers.replace(right=few[:3])).status == "undecided"
+
+
+def test_a_fixed_temperature_leaves_three_items_undecided():
+    """Any three items lie on a plane, as the items on the circle above do."""
+    towers = FactorModel(MANY, FEW[:3], link="cosine", objective="fixed-temperature")
+    assert pinned_test(towers).status == "undecided"
