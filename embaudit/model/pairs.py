@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from functools import cache
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -43,23 +45,16 @@ class Pairs(StrEnum):
         >>> [str(Pairs.of(role, ("user", "item"))) for role in ("cross", "item", "users", "item-item", "user-item")]
         ['cross', 'right', 'left', 'right', 'cross']
         """
-        users, items = titles
-        by_name: dict[str, Pairs] = {}
-        # Where both sides are called the same, that name tells neither.
-        for pairs, title in (
-            ((cls.LEFT, users), (cls.RIGHT, items)) if users != items else ()
-        ):
-            by_name |= dict.fromkeys(
-                (title, f"{title}s", f"{title}-{title}"), pairs
-            ) | {f"{users}-{items}": cls.CROSS}
-        by_name |= {str(pairs): pairs for pairs in cls}
-        if not isinstance(role, str) or role not in by_name:
+        # A value of another type, which may have no hash, names nothing.
+        pairs = _names_of_pairs(*titles).get(role) if isinstance(role, str) else None
+        if pairs is None:
+            users, items = titles
             raise must_be(
                 "role",
                 f'one of "left" ({users}), "right" ({items}), "cross" ({users}-{items})',
                 repr(role),
             )
-        return by_name[role]
+        return pairs
 
     @classmethod
     def _missing_(cls, value: object) -> Pairs:
@@ -116,3 +111,16 @@ class Pairs(StrEnum):
     def cosines(self, model: Sided, pairs: ArrayLike | None = None) -> Floats:
         """Compute the cosine of each pair, of all of them by default; NaN where a row is zero."""
         return pair_cosines(*self.rows(model), pairs_or_all(pairs, *self.shape(model)))
+
+
+@cache
+def _names_of_pairs(users: str, items: str) -> Mapping[str, Pairs]:
+    """Return all names of pairs, where the two sides are called `users` and `items`."""
+    names: dict[str, Pairs] = {}
+    # Where both sides are called the same, that name tells neither.
+    if users != items:
+        for pairs, title in ((Pairs.LEFT, users), (Pairs.RIGHT, items)):
+            names |= dict.fromkeys((title, f"{title}s", f"{title}-{title}"), pairs)
+        names[f"{users}-{items}"] = Pairs.CROSS
+    # "left", "right" and "cross" mean the same whatever people call the sides.
+    return names | {str(pairs): pairs for pairs in Pairs}
