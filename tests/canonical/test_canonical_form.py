@@ -91,78 +91,160 @@ def test_a_model_at_an_exponent_predicts_the_same(seed, exponent, link, biases, 
 def test_equivalent_models_have_one_canonical_form(biases):
     """Also after translations that the free biases absorb; without them the gauge is refused."""
     model = make(3, biases=biases)
-    gauge = GeneralLinear(5, max_condition=50.0).sample(rng=1)
-    shifts = {
-        side: np.ones(5)
-        for side, bias in (("left", "item_bias"), ("right", "user_bias"))
-        if bias in biases
-    }
-    other = Gauge.translation(5, **shifts).act(gauge.act(model))
-    one, two = (at_exponent(m, 0.5) for m in (model, other))
-    signs = np.sign((one.right * two.right).sum(axis=0))
-    np.testing.assert_allclose(two.right * signs, one.right, atol=1e-10)
-    np.testing.assert_allclose(two.left * signs, one.left, atol=1e-10)
+    shifts = {}
+    if "right_bias" in biases:
+        shifts["left"] = np.ones(5)
+    if "left_bias" in biases:
+        shifts["right"] = np.ones(5)
+    gauged = GeneralLinear(5, max_condition=50.0).sample(rng=1).act(model)
+    gauged = Gauge.translation(5, **shifts).act(gauged)
+
+    expected = at_exponent(model, 0.5)
+    found = at_exponent(gauged, 0.5)
+    # Singular vectors are unique up to their signs.
+    signs = np.sign((expected.right * found.right).sum(axis=0))
+    np.testing.assert_allclose(found.right * signs, expected.right, atol=1e-10)
+    np.testing.assert_allclose(found.left * signs, expected.left, atol=1e-10)
 
 
-def test_uncentred_factors_would_not_be_canonical_where_a_bias_is_free():
-    """The negative side of centring: a translated model has other singular values without it."""
+@pytest.fixture(scope="module")
+def model_and_its_translation():
+    """Two models with the same scores: the item bias absorbs a shift of the users."""
     model = make(3, biases=("right_bias",))
-    other = Gauge.translation(5, left=np.ones(5)).act(model)
-    np.testing.assert_allclose(other.scores(), model.scores(), atol=1e-12)
-    raw = [
-        np.linalg.svd(m.left @ m.right.T, compute_uv=False)[:5] for m in (model, other)
-    ]
-    assert np.abs(raw[0] - raw[1]).max() > 1
-    forms = [canonical_form(m).singular_values for m in (model, other)]
-    np.testing.assert_allclose(*forms, rtol=1e-11)
+    translated = Gauge.translation(5, left=np.ones(5)).act(model)
+    np.testing.assert_allclose(translated.scores(), model.scores(), atol=1e-12)
+    return model, translated
 
 
-@pytest.mark.parametrize("side", ["left", "right", "both"])
-def test_directions_that_no_prediction_sees_are_split_off(side):
-    model = make(4)
-    draw = np.random.default_rng(5)
-    extra = {
-        s: draw.standard_normal((len(model.factors(s)), 2)) * (side not in (s, "both"))
-        for s in ("left", "right")
-    }
-    wider = model.replace(
-        **{s: np.column_stack([model.factors(s), extra[s]]) for s in extra}
+def test_the_canonical_form_of_a_translated_model_has_the_same_singular_values(
+    model_and_its_translation,
+):
+    model, translated = model_and_its_translation
+    np.testing.assert_allclose(
+        canonical_form(model).singular_values,
+        canonical_form(translated).singular_values,
+        rtol=1e-11,
     )
-    gauged = GeneralLinear(7, max_condition=100.0).sample(rng=0).act(wider)
-    for case in (wider, gauged):
-        form = canonical_form(case)
-        assert (form.rank, form.is_full_rank, form.gauge(0.5)) == (5, False, None)
-        for exponent in EXPONENTS.values():
-            found = at_exponent(case, exponent)
-            assert found.rank == 5
-            np.testing.assert_allclose(found.scores(), model.scores(), atol=1e-11)
+
+
+def test_the_products_of_uncentred_factors_are_not_canonical_where_a_bias_is_free(
+    model_and_its_translation,
+):
+    """This is why the canonical form centres: a translation moves these products."""
+    model, translated = model_and_its_translation
+    before = np.linalg.svd(model.left @ model.right.T, compute_uv=False)
+    after = np.linalg.svd(translated.left @ translated.right.T, compute_uv=False)
+    assert np.abs(before - after)[:5].max() > 1
+
+
+def with_unseen_columns(model, zero_sides):
+    """Add two columns that are zero on some sides, and normal draws on the others.
+
+    No score sees these columns, because one factor of each product is zero.
+    """
+    draw = np.random.default_rng(5)
+    sides = {}
+    for side in ("left", "right"):
+        rows = model.factors(side)
+        columns = draw.standard_normal((len(rows), 2))
+        if side in zero_sides:
+            columns[:] = 0
+        sides[side] = np.hstack([rows, columns])
+    return model.replace(**sides)
+
+
+@pytest.fixture(
+    scope="module", params=[("left",), ("right",), ("left", "right")], ids="-".join
+)
+def model_and_wider(request):
+    """A model of rank 5, and the same model with two unseen columns."""
+    model = make(4)
+    return model, with_unseen_columns(model, zero_sides=request.param)
+
+
+@pytest.fixture(scope="module", params=["axes", "mixed"])
+def model_and_unseen(request, model_and_wider):
+    """The unseen directions are two columns, or a linear gauge mixes all columns."""
+    model, wider = model_and_wider
+    if request.param == "mixed":
+        wider = GeneralLinear(7, max_condition=100.0).sample(rng=0).act(wider)
+    return model, wider
+
+
+def test_the_rank_does_not_count_directions_that_no_prediction_sees(model_and_unseen):
+    _, wider = model_and_unseen
+    form = canonical_form(wider)
+    assert form.rank == 5
+    assert not form.is_full_rank
+
+
+def test_no_gauge_leads_to_the_canonical_form_if_directions_are_unseen(
+    model_and_unseen,
+):
+    _, wider = model_and_unseen
+    assert canonical_form(wider).gauge(0.5) is None
+
+
+@pytest.mark.parametrize("exponent", EXPONENTS.values(), ids=EXPONENTS)
+def test_a_canonical_model_drops_unseen_directions_and_keeps_the_scores(
+    model_and_unseen, exponent
+):
+    model, wider = model_and_unseen
+    canonical = at_exponent(wider, exponent)
+    assert canonical.rank == 5
+    np.testing.assert_allclose(canonical.scores(), model.scores(), atol=1e-11)
+
+
+# The mean of the five items is (2, 2). The user bias is free, so items are centred, and
+# the last two items become zero. The centred items are (-1, -1), (1, -1) and (0, 2),
+# whose lengths are √2, √2 and 2, and 0 for the other two.
+MEAN_ROWS_MODEL = FactorModel(
+    left=[[0.0, 1.0], [-1.0, -3.0], [1.0, -3.0], [-2.0, 2.0], [0.0, 1.0]],
+    right=[[1.0, 1.0], [3.0, 1.0], [2.0, 4.0], [2.0, 2.0], [2.0, 2.0]],
+    left_bias=np.zeros(5),
+)
+HAS_DIRECTION = [True, True, True, False, False]
+
+
+@pytest.mark.parametrize("exponent", EXPONENTS.values(), ids=EXPONENTS)
+def test_a_row_that_is_the_mean_has_no_direction_at_an_exponent(exponent):
+    items = at_exponent(MEAN_ROWS_MODEL, exponent).right
+    assert items.any(axis=1).tolist() == HAS_DIRECTION
 
 
 def test_a_row_that_is_the_mean_has_no_direction_in_a_canonical_model():
-    right = [[1.0, 1], [3, 1], [2, 4], [2, 2], [2, 2]]
-    model = FactorModel(
-        [[0.0, 1], [-1, -3], [1, -3], [-2, 2], [0, 1]], right, left_bias=np.zeros(5)
-    )
-    for made in canonical_models(model):
-        for rows in (
-            made.rows(model, "right")[:],
-            at_exponent(model, made.exponent).right,
-        ):
-            assert rows.any(axis=1).tolist() == [True] * 3 + [False] * 2
-        # The shift is told in the rows at hand: the mean row has the length of the median one.
-        assert made.shift_in(model) == pytest.approx(1)
+    equivalents = list(canonical_models(MEAN_ROWS_MODEL))
+    assert len(equivalents) == len(EXPONENTS)
+    for canonical in equivalents:
+        items = canonical.rows(MEAN_ROWS_MODEL, "right")[:]
+        assert items.any(axis=1).tolist() == HAS_DIRECTION
 
 
-def test_vanishing_scores_are_refused():
-    turn = np.array([[0.6, 0.8], [-0.8, 0.6]])
-    for left, right in (
-        ([[1.0, 0.0]], [[0.0, 1.0]]),
-        (turn[:1] * [[1.0], [2.0]], turn[1:] * [[1.0], [3.0]]),
-    ):
-        with pytest.raises(InputError, match="the scores must differ from zero"):
-            canonical_form(FactorModel(left, right))
-        with pytest.raises(InputError, match="the scores must differ from zero"):
-            seen_directions(FactorModel(left, right), ())
+def test_the_shift_of_a_canonical_model_is_given_in_lengths_of_the_stored_rows():
+    """The mean row (2, 2) is also the median of the stored rows in length: √8 / √8."""
+    equivalents = list(canonical_models(MEAN_ROWS_MODEL))
+    shifts = [canonical.shift_in(MEAN_ROWS_MODEL) for canonical in equivalents]
+    assert shifts == pytest.approx([1, 1, 1])
+
+
+# Scores that vanish exactly, and scores that vanish up to rounding: all users lie along
+# (0.6, 0.8), and all items along (-0.8, 0.6).
+VANISHING = [
+    FactorModel([[1.0, 0.0]], [[0.0, 1.0]]),
+    FactorModel([[0.6, 0.8], [1.2, 1.6]], [[-0.8, 0.6], [-2.4, 1.8]]),
+]
+
+
+@pytest.mark.parametrize("model", VANISHING, ids=["exactly", "by-rounding"])
+def test_vanishing_scores_have_no_canonical_form(model):
+    with pytest.raises(InputError, match="the scores must differ from zero"):
+        canonical_form(model)
+
+
+@pytest.mark.parametrize("model", VANISHING, ids=["exactly", "by-rounding"])
+def test_vanishing_scores_have_no_seen_directions(model):
+    with pytest.raises(InputError, match="the scores must differ from zero"):
+        seen_directions(model, ())
 
 
 @pytest.mark.parametrize("size", [1e200, 1e-200])
