@@ -286,108 +286,199 @@ def test_the_rounding_of_bfloat16_hides_whether_rows_of_66_dimensions_span():
     assert pinned_test(FactorModel(None, stored, link="cosine")).status == "undecided"
 
 
-@pytest.mark.parametrize(("n", "k"), [(2, 2), (7, 4), (1, 3)])
-def test_as_many_rows_more_as_are_missing_decide(n, k):
-    """Copies, rows of zeros and lengths count for nothing, and one row less leaves it open."""
-    x = np.vstack([rows(n, k), 3 * rows(n, k), np.zeros((2, k))])
-    found = pinned_test(FactorModel(None, x, link="cosine"))
-    missing = k * (k + 1) // 2 - n
-    assert (found.status, found.rows_missing, found.to_dict()["rows_missing"]) == (
-        "undecided",
-        *[{"right": missing}] * 2,
-    )
-    assert (
-        f"; {missing} more item row{'s' * (missing > 1)} in general position would decide it."
-        in found.explain()
-    )
-    for more, status in ((missing - 1, "undecided"), (missing, "pinned")):
-        later = pinned_test(
-            FactorModel(None, np.vstack([x, rows(more, k, 9)]), link="cosine")
-        )
-        assert (later.status, bool(later.rows_missing)) == (
-            status,
-            status == "undecided",
-        )
+def pinned_items(items):
+    return pinned_test(FactorModel(None, items, link="cosine"))
 
 
-def cones(shares=(0.36, 0.68)):
-    """Unit rows on one cone a side, such that a metric other than I keeps all lengths."""
+# A symmetric k × k matrix has k (k + 1) / 2 numbers, and each of n rows in general
+# position fixes one of them.
+N_K_AND_MISSING = [(2, 2, 1), (7, 4, 3), (1, 3, 5)]
+
+
+def rows_with_redundant_ones(n, k):
+    """n rows; the same rows 3 times as long, and rows of zeros, fix no further number."""
+    return np.vstack([rows(n, k), 3 * rows(n, k), np.zeros((2, k))])
+
+
+@pytest.mark.parametrize(("n", "k", "missing"), N_K_AND_MISSING)
+def test_copies_rows_of_zeros_and_lengths_do_not_count_as_rows(n, k, missing):
+    found = pinned_items(rows_with_redundant_ones(n, k))
+    assert found.status == "undecided"
+    assert found.rows_missing == {"right": missing}
+    assert found.to_dict()["rows_missing"] == {"right": missing}
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "sentence"),
+    [
+        (2, 2, "1 more item row in general position would decide it."),
+        (7, 4, "3 more item rows in general position would decide it."),
+        (1, 3, "5 more item rows in general position would decide it."),
+    ],
+)
+def test_the_explanation_says_how_many_rows_would_decide(n, k, sentence):
+    assert f"; {sentence}" in pinned_items(rows_with_redundant_ones(n, k)).explain()
+
+
+@pytest.mark.parametrize(("n", "k", "missing"), N_K_AND_MISSING)
+def test_as_many_rows_more_as_are_missing_decide(n, k, missing):
+    more = rows(missing, k, seed=9)
+    found = pinned_items(np.vstack([rows_with_redundant_ones(n, k), more]))
+    assert found.status == "pinned"
+    assert not found.rows_missing
+
+
+@pytest.mark.parametrize(("n", "k", "missing"), N_K_AND_MISSING)
+def test_one_row_less_than_are_missing_leaves_it_undecided(n, k, missing):
+    more = rows(missing - 1, k, seed=9)
+    found = pinned_items(np.vstack([rows_with_redundant_ones(n, k), more]))
+    assert found.status == "undecided"
+    assert found.rows_missing == {"right": 1}
+
+
+def rows_on_a_cone(n, axis_share, draw):
+    """n unit rows whose last coordinate makes `axis_share` of their squared length."""
+    angles = draw.uniform(0, 2 * np.pi, n)
+    radius = np.sqrt(1 - axis_share)
+    height = np.full(n, np.sqrt(axis_share))
+    return np.column_stack([radius * np.cos(angles), radius * np.sin(angles), height])
+
+
+# S is not the identity, but it keeps all lengths of cones(): for left rows p and right
+# rows q, pᵀ S p = 0.5 · 0.64 + 17/9 · 0.36 = 1 and qᵀ S⁻¹ q = 2 · 0.32 + 9/17 · 0.68 = 1.
+METRIC_OF_CONES = np.array([0.5, 0.5, 17 / 9])
+
+
+def cones():
+    """Left and right unit rows on one cone per side, with the same axis."""
     draw = np.random.default_rng(1)
     axes = np.linalg.qr(draw.normal(size=(3, 3)))[0]
-    for n, share in zip((300, 400), shares, strict=True):
-        angle = draw.uniform(0, 2 * np.pi, n)
-        sine = np.sqrt(1 - share)
-        yield (
-            np.column_stack(
-                [sine * np.cos(angle), sine * np.sin(angle), np.full(n, np.sqrt(share))]
-            )
-            @ axes
-        )
+    left = rows_on_a_cone(300, 0.36, draw) @ axes
+    right = rows_on_a_cone(400, 0.68, draw) @ axes
+    return left, right
 
 
 def as_bfloat16(x):
+    """Round float32 to its upper 16 bits."""
     bits = x.astype(np.float32).view(np.uint32) + np.uint32(0x8000)
     return (bits & np.uint32(0xFFFF0000)).view(np.float32)
 
 
-@pytest.mark.parametrize("stored", [np.float16, np.float32, as_bfloat16])
+def as_float16(x):
+    return x.astype(np.float16)
+
+
+def as_float32(x):
+    return x.astype(np.float32)
+
+
+STORED = pytest.mark.parametrize("stored", [as_float16, as_float32, as_bfloat16])
+
+
+def test_a_metric_other_than_the_identity_keeps_all_lengths_on_two_cones():
+    draw = np.random.default_rng(1)
+    left = rows_on_a_cone(300, 0.36, draw)
+    right = rows_on_a_cone(400, 0.68, draw)
+    np.testing.assert_allclose(np.square(left) @ METRIC_OF_CONES, 1)
+    np.testing.assert_allclose(np.square(right) @ (1 / METRIC_OF_CONES), 1)
+
+
+def test_unit_rows_on_cones_are_undecided():
+    assert pinned_test(FactorModel(*cones(), link="cosine")).status == "undecided"
+
+
+@STORED
 @pytest.mark.parametrize("widened", [False, True])
 def test_the_rounding_of_storage_fixes_no_number(stored, widened):
-    """In float64 rows on two cones have another metric; what rounding adds to their span is no proof of none."""
-    cast = stored if stored is as_bfloat16 else (lambda x: x.astype(stored))
-    p, q = (cast(x).astype(np.float64) if widened else cast(x) for x in cones())
-    both, labels = (
-        pinned_test(FactorModel(p, q, link="cosine")),
-        pinned_test(FactorModel(None, q, link=UNIT)),
-    )
-    exact = pinned_test(FactorModel(*cones(), link="cosine"))
-    assert (both.status, exact.status) == ("undecided", "undecided")
-    assert (labels.status != "pinned", both.rows_missing) == (True, {})
-    for k in (3, 16):
-        p, q = (cast(unit(rows(600, k, seed))) for seed in (1, 2))
-        assert pinned_test(FactorModel(p, q, link="cosine")).status == "pinned"
-        assert pinned_test(FactorModel(None, q, link=UNIT)).status == "pinned"
+    """Rounding moves rows off their cones, which is no proof that the metric is fixed."""
+    left, right = (stored(side) for side in cones())
+    if widened:
+        left, right = left.astype(np.float64), right.astype(np.float64)
+    both_sides = pinned_test(FactorModel(left, right, link="cosine"))
+    assert both_sides.status == "undecided"
+    assert both_sides.rows_missing == {}
+    assert pinned_test(FactorModel(None, right, link=UNIT)).status != "pinned"
 
 
-def nearly_on_a_cone(gap, n=24, dtype=np.float64):
-    """Unit rows with `x² + y² = 2z²` but for about a gap, and the metric that keeps their lengths as far."""
+@STORED
+@pytest.mark.parametrize("k", [3, 16])
+def test_the_rounding_of_storage_does_not_hide_that_generic_rows_are_pinned(stored, k):
+    left = stored(unit(rows(600, k, seed=1)))
+    right = stored(unit(rows(600, k, seed=2)))
+    assert pinned_test(FactorModel(left, right, link="cosine")).status == "pinned"
+    assert pinned_test(FactorModel(None, right, link=UNIT)).status == "pinned"
+
+
+# With M = diag(1.4, 1.4, 0.2), xᵀ M x = |x|² + 0.4 (x₁² + x₂² - 2 x₃²), which is |x|² on
+# the cone x₁² + x₂² = 2 x₃². A unit row is on this cone if x₃² = 1/3.
+CONE_METRIC = np.array([1.4, 1.4, 0.2])
+
+
+def nearly_on_a_cone(gap):
+    """24 unit rows whose x₃² differs from that of the cone, 1/3, by at most `gap`."""
     draw = np.random.default_rng(0)
-    angles, misses = draw.uniform(0, 2 * np.pi, n), gap * draw.uniform(-1, 1, n)
-    z = np.sqrt(1 / 3 + misses)
-    x = np.column_stack(
-        [np.cos(angles), np.sin(angles), np.sign(draw.standard_normal(n))]
+    angles = draw.uniform(0, 2 * np.pi, 24)
+    squared_height = 1 / 3 + gap * draw.uniform(-1, 1, 24)
+    signs = np.sign(draw.standard_normal(24))
+    radius = np.sqrt(1 - squared_height)
+    return np.column_stack(
+        [
+            radius * np.cos(angles),
+            radius * np.sin(angles),
+            signs * np.sqrt(squared_height),
+        ]
     )
-    x *= np.column_stack([np.sqrt(1 - z**2)] * 2 + [z])
-    return x.astype(dtype), np.eye(3) + 0.4 * np.diag([1.0, 1.0, -2.0])
 
 
-@pytest.mark.parametrize(
-    "link", ["cosine", Softmax(unit_rows=True, soft_cap=5.0), Softmax(unit_rows=True)]
-)
-@pytest.mark.parametrize(
-    ("gap", "dtype", "status"),
-    [
-        *[(gap, np.float64, "undecided") for gap in (1e-12, 1e-9, 1e-8, 1e-7, 1e-6)],
-        *[(gap, np.float64, "pinned") for gap in (1e-3, 1e-2)],
-        (1e-8, np.float32, "undecided"),
-        (1e-2, np.float32, "pinned"),
-    ],
-)
-def test_rows_that_all_but_leave_a_metric_free_pin_nothing(gap, dtype, status, link):
-    """A metric that turns cosines by a third keeps every length as well as training in float32 can tell."""
-    rows, metric = nearly_on_a_cone(gap, dtype=dtype)
-    axes, turned = (
-        rows.astype(np.float64),
-        rows.astype(np.float64) @ np.linalg.cholesky(metric),
-    )
-    assert np.abs(np.linalg.norm(turned, axis=1) - 1).max() < 2 * gap + 1e-6
-    assert np.abs(turned @ turned.T - axes @ axes.T).max() > 0.3
-    left = None if link == "cosine" else np.eye(3)
-    # Under a cap equal probabilities do not say equal logits: nothing is ever pinned.
-    capped = getattr(link, "soft_cap", None) is not None
-    found = pinned_test(FactorModel(left, rows, link=link))
-    assert found.status == ("undecided" if capped else status), found
-    assert capped or found.status == "pinned" or "nearly" in found.because
+UNDECIDED_GAPS = [
+    (1e-12, np.float64),
+    (1e-9, np.float64),
+    (1e-8, np.float64),
+    (1e-7, np.float64),
+    (1e-6, np.float64),
+    (1e-8, np.float32),
+]
+PINNED_GAPS = [(1e-3, np.float64), (1e-2, np.float64), (1e-2, np.float32)]
+
+
+@pytest.fixture(params=["cosine", "unit-row softmax"])
+def near_cone_model(request):
+    """Return a function that makes a model of rows, for each of two links."""
+    if request.param == "cosine":
+        return lambda rows: FactorModel(None, rows, link="cosine")
+    return lambda rows: FactorModel(np.eye(3), rows, link=UNIT)
+
+
+@pytest.mark.parametrize(("gap", "dtype"), [*UNDECIDED_GAPS, *PINNED_GAPS])
+def test_the_metric_of_a_cone_nearly_keeps_lengths_and_moves_cosines(gap, dtype):
+    """Squared lengths change by 0.4 (1 - 3 x₃²), which is at most 1.2 gap."""
+    items = nearly_on_a_cone(gap).astype(dtype).astype(np.float64)
+    # |x √M|² = xᵀ M x.
+    moved = items * np.sqrt(CONE_METRIC)
+    assert np.abs(np.linalg.norm(moved, axis=1) - 1).max() < 2 * gap + 1e-6
+    assert np.abs(moved @ moved.T - items @ items.T).max() > 0.3
+
+
+@pytest.mark.parametrize(("gap", "dtype"), UNDECIDED_GAPS)
+def test_rows_that_all_but_leave_a_metric_free_pin_nothing(gap, dtype, near_cone_model):
+    """Training in float32 could not tell the lengths of the metric from 1."""
+    found = pinned_test(near_cone_model(nearly_on_a_cone(gap).astype(dtype)))
+    assert found.status == "undecided"
+    assert "nearly" in found.because
+
+
+@pytest.mark.parametrize(("gap", "dtype"), PINNED_GAPS)
+def test_rows_that_are_clearly_off_a_cone_are_pinned(gap, dtype, near_cone_model):
+    found = pinned_test(near_cone_model(nearly_on_a_cone(gap).astype(dtype)))
+    assert found.status == "pinned"
+
+
+@pytest.mark.parametrize(("gap", "dtype"), [*UNDECIDED_GAPS, *PINNED_GAPS])
+def test_a_cap_pins_nothing_because_equal_probabilities_do_not_fix_logits(gap, dtype):
+    items = nearly_on_a_cone(gap).astype(dtype)
+    capped = Softmax(unit_rows=True, soft_cap=5.0)
+    found = pinned_test(FactorModel(np.eye(3), items, link=capped))
+    assert found.status == "undecided"
 
 
 @pytest.mark.parametrize("k", [2, 3, 4])
