@@ -105,29 +105,32 @@ def test_ids_that_a_format_cannot_hold_are_refused_and_nothing_is_written(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("kind", ["balanced", "left-whitened", "right-whitened"])
+BIASES = {
+    "left_bias": np.random.default_rng(2).standard_normal(50),
+    "right_bias": np.random.default_rng(3).standard_normal(30),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "exponent"),
+    [("balanced", 0.5), ("left-whitened", 0.0), ("right-whitened", 1.0)],
+)
 @pytest.mark.parametrize("biases", [(), ("left_bias", "right_bias"), ("right_bias",)])
 @pytest.mark.parametrize("link", ["identity", "softmax"])
-def test_canonical_kinds_are_equivalent_models_in_a_file(tmp_path, kind, biases, link):
-    draw = np.random.default_rng(2)
-    sizes = {"left_bias": 50, "right_bias": 30}
-    model = make(
-        2,
-        link=link,
-        offset=0.5,
-        left_ids=np.arange(50),
-        **{b: draw.standard_normal(sizes[b]) for b in biases},
-    )
+def test_canonical_kinds_are_equivalent_models_in_a_file(
+    tmp_path, kind, exponent, biases, link
+):
+    fields = {name: BIASES[name] for name in biases}
+    model = make(2, link=link, offset=0.5, left_ids=np.arange(50), **fields)
     remedy = fix(model, kind)
     back = load(remedy.write(tmp_path / "m.npz"))
-    exponent = {"balanced": 0.5, "left-whitened": 0.0, "right-whitened": 1.0}[kind]
-    np.testing.assert_allclose(
-        back.right, at_exponent(model, exponent).right, atol=1e-12
-    )
-    assert back.link == model.link
-    assert back.left_ids.tolist() == list(range(50))
+
+    expected = at_exponent(model, exponent)
+    np.testing.assert_allclose(back.right, expected.right, atol=1e-12)
     np.testing.assert_allclose(back.predictions(), model.predictions(), atol=1e-11)
     np.testing.assert_allclose(remedy.to_model().scores(), back.scores(), atol=1e-12)
+    assert back.link == model.link
+    assert back.left_ids.tolist() == list(range(50))
 
 
 @pytest.mark.parametrize(
@@ -157,12 +160,18 @@ def test_one_direction_kept_fixes_all_cosines_and_no_other_answer_is_promised(ki
 
 @pytest.mark.parametrize("kind", EXPONENTS)
 def test_a_canonical_kind_keeps_directions_that_predictions_hardly_see(kind):
-    draws = [np.random.default_rng(n).normal(size=(n, 3)) for n in (50, 40)]
-    users, items = (np.linalg.qr(draw)[0] for draw in draws)
+    """The scores have the singular values 1, 0.5 and 1e-9, so their rank is 3.
+
+    Both sides have orthonormal columns before the items are scaled.
+    """
+    users, _ = np.linalg.qr(np.random.default_rng(50).normal(size=(50, 3)))
+    items, _ = np.linalg.qr(np.random.default_rng(40).normal(size=(40, 3)))
     model = FactorModel(users, items * [1, 0.5, 1e-9])
+
     fixed = fix(model, kind).to_model()
     assert fixed.rank == 3
-    np.testing.assert_allclose(fixed.left, at_exponent(model, EXPONENTS[kind]).left)
+    expected = at_exponent(model, EXPONENTS[kind])
+    np.testing.assert_allclose(fixed.left, expected.left)
 
 
 def test_centred_softmax_labels_have_mean_zero_and_the_same_probabilities(tmp_path):
@@ -276,53 +285,94 @@ def test_a_link_in_a_file_keeps_its_parameters(tmp_path, suffix, link):
     assert load(path, kind="vectors").right.tolist() == np.eye(3).tolist()
 
 
-@pytest.mark.parametrize(
+# A shift of the labels adds one number to all logits of an input. tanh, each sigmoid and
+# the lengths of unit rows notice this number; a plain softmax does not.
+SEES_SHIFTS = pytest.mark.parametrize(
     "link", [Softmax(soft_cap=3.0), "sigmoid", Softmax(unit_rows=True)]
 )
-def test_a_head_whose_predictions_see_shifts_is_not_centred(link):
-    """A shift adds one number to all logits of an input, which tanh, each sigmoid and the lengths of rows notice."""
-    draw = np.random.default_rng(7)
-    head = FactorModel(left=None, right=draw.standard_normal((9, 3)) + 1, link=link)
-    with pytest.raises(EquivalenceError, match="centring must keep the predictions"):
-        fix(head, "centred")
-    whole = head.replace(left=draw.standard_normal((5, 3)))
-    moved = whole.replace(right=whole.right - whole.right.mean(axis=0))
-    assert np.abs(moved.predictions() - whole.predictions()).max() > 0.01
 
 
-@pytest.mark.parametrize(
-    "link", [Softmax(soft_cap=3.0), "sigmoid", Softmax(unit_rows=True)]
-)
-def test_inputs_are_centred_for_every_link_if_the_bias_of_the_labels_absorbs_that(link):
+def inputs_and_labels(link):
+    """A head with 5 inputs and 9 labels, whose mean label is not zero."""
     draw = np.random.default_rng(7)
     labels = draw.standard_normal((9, 3)) + 1
-    whole = FactorModel(left=draw.standard_normal((5, 3)), right=labels, link=link)
-    biased = whole.replace(right_bias=np.arange(9.0), left=whole.left + 1)
-    centred = fix(biased, "centred").to_model()
-    assert np.abs(centred.left.mean(axis=0)).max() < 1e-12
-    np.testing.assert_allclose(centred.scores(), biased.scores(), atol=1e-12)
+    inputs = draw.standard_normal((5, 3))
+    return FactorModel(left=inputs, right=labels, link=link)
 
 
-def test_the_reported_cost_of_fewer_dimensions_is_that_of_the_scores_and_cosines():
+@SEES_SHIFTS
+def test_centring_labels_changes_predictions_that_see_shifts(link):
+    head = inputs_and_labels(link)
+    centred = head.replace(right=head.right - head.right.mean(axis=0))
+    assert np.abs(centred.predictions() - head.predictions()).max() > 0.01
+
+
+@SEES_SHIFTS
+def test_a_head_whose_predictions_see_shifts_is_not_centred(link):
+    head = inputs_and_labels(link).replace(left=None)
+    with pytest.raises(EquivalenceError, match="centring must keep the predictions"):
+        fix(head, "centred")
+
+
+@SEES_SHIFTS
+def test_inputs_are_centred_for_every_link_if_the_bias_of_the_labels_absorbs_that(link):
+    """A shift of the inputs adds one number to each label, as its bias does."""
+    head = inputs_and_labels(link)
+    head = head.replace(left=head.left + 1, right_bias=np.arange(9.0))
+    centred = fix(head, "centred").to_model()
+    np.testing.assert_allclose(centred.left.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(centred.scores(), head.scores(), atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def model_and_remedy_of_3_dimensions():
+    """A model of 5 dimensions, and its left-whitened form cut to 3 of them."""
     model = make(6)
-    remedy = fix(model, "left-whitened", dimensions=3)
+    return model, fix(model, "left-whitened", dimensions=3)
+
+
+def test_the_energy_lost_is_the_share_of_the_squared_scores(
+    model_and_remedy_of_3_dimensions,
+):
+    model, remedy = model_and_remedy_of_3_dimensions
     lost = model.scores() - remedy.to_model().scores()
-    cost = remedy.reduction
-    s = np.linalg.svd(model.scores(), compute_uv=False)
-    assert cost.energy_lost == pytest.approx(
-        np.sum(lost**2) / np.sum(model.scores() ** 2)
-    )
-    assert cost.largest_singular_value_lost == pytest.approx(s[3])
-    assert np.abs(lost).max() <= s[3]
-    change = np.abs(
-        remedy.to_model().cosines("right", ALL_PAIRS)
-        - at_exponent(model, 0.0).cosines("right", ALL_PAIRS)
-    )
-    # The errors are those of 4,096 draws from 435 pairs, which leave no pair out.
-    assert cost.max_cosine_error == pytest.approx(change.max())
-    assert cost.mean_cosine_error == pytest.approx(change.mean(), rel=0.1)
+    expected = np.sum(lost**2) / np.sum(model.scores() ** 2)
+    assert remedy.reduction.energy_lost == pytest.approx(expected)
+
+
+def test_no_score_loses_more_than_the_fourth_singular_value(
+    model_and_remedy_of_3_dimensions,
+):
+    """The three largest of five singular values are kept; the fourth is lost."""
+    model, remedy = model_and_remedy_of_3_dimensions
+    fourth = np.linalg.svd(model.scores(), compute_uv=False)[3]
+    assert remedy.reduction.largest_singular_value_lost == pytest.approx(fourth)
+    lost = model.scores() - remedy.to_model().scores()
+    assert np.abs(lost).max() <= fourth
+
+
+def test_the_cosine_errors_are_against_all_dimensions_of_the_same_form(
+    model_and_remedy_of_3_dimensions,
+):
+    model, remedy = model_and_remedy_of_3_dimensions
+    before = at_exponent(model, 0.0).cosines("right", ALL_PAIRS)
+    after = remedy.to_model().cosines("right", ALL_PAIRS)
+    errors = np.abs(after - before)
+    # The reported errors are those of 4,096 draws from 435 pairs, so every pair is
+    # among them, but not equally often.
+    assert remedy.reduction.max_cosine_error == pytest.approx(errors.max())
+    assert remedy.reduction.mean_cosine_error == pytest.approx(errors.mean(), rel=0.1)
+
+
+def test_the_explanation_names_the_dimensions_that_are_kept(
+    model_and_remedy_of_3_dimensions,
+):
+    _, remedy = model_and_remedy_of_3_dimensions
     assert "Keeping 3 of 5 directions drops" in remedy.explain()
-    assert fix(model, "left-whitened", dimensions=5).reduction is None
+
+
+def test_keeping_all_dimensions_costs_nothing():
+    assert fix(make(6), "left-whitened", dimensions=5).reduction is None
 
 
 def test_verify_refuses_a_file_with_one_number_changed(tmp_path):
