@@ -18,6 +18,7 @@ from embaudit.canonical.quadratic_forms import (
     LARGEST_SHOWN,
     Span,
     n_forms,
+    on_no_hyperplane,
     packed,
     span_of,
     symmetric,
@@ -527,9 +528,7 @@ def _fixes_the_number(model: FactorModel, spans: Mapping[SideName, Span]) -> boo
     unless w is 0. If the lifts of Q span all forms with a linear part, N is a rotation
     and w is 0 at once.
     """
-    right = unit_rows(model.right[model.right_side.directed])
-    on_plane = np.linalg.matrix_rank(right - right.mean(axis=0)) < model.rank
-    if spans["left"].is_full and not on_plane:
+    if spans["left"].is_full and on_no_hyperplane(model.right):
         return True
     return span_of(model.right, affine=True).is_full
 

@@ -18,7 +18,7 @@ import numpy as np
 from embaudit.core.checked import EPS, Floats, Matrix, frozen
 from embaudit.core.progress import track
 from embaudit.linalg.duplicates import spacing_of, spread
-from embaudit.linalg.rows import unit_rows
+from embaudit.linalg.rows import float64_blocks, unit_rows
 
 LARGEST = 1_300
 """Most numbers of a form for which the dimensions of a span are counted (k = 50): about a second per 2,600 rows."""
@@ -149,6 +149,37 @@ def span_of(*sides: Matrix, affine: bool = False) -> Span:
         lifts = np.hstack([lifted(rows), rows]) if affine else lifted(rows)
         factor = np.asarray(np.linalg.qr(np.vstack([factor, lifts]), mode="r"))
     return _counted(factor, max(form_rounding(x) for x in sides))
+
+
+def on_no_hyperplane(x: Matrix) -> bool:
+    """Return True if, beyond doubt, no hyperplane holds every unit row.
+
+    A hyperplane, through the origin or not, is an affine function `w · r + c` that
+    vanishes on every row. These functions have k + 1 numbers, and they are counted with
+    the tolerances of `Span`: neither rounding nor a thickness below `FIRM` takes rows
+    off a hyperplane.
+
+    Parameters
+    ----------
+    x : array of shape (n, k)
+        Rows of any length. Zero rows are skipped.
+
+    Examples
+    --------
+    >>> on_no_hyperplane(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]))
+    True
+    >>> on_no_hyperplane(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]))
+    False
+    """
+    k = x.shape[1]
+    factor = np.zeros((0, k + 1))
+    for _, block in float64_blocks(x):
+        directed = block[block.any(axis=1)]
+        rows = np.hstack([unit_rows(directed), np.ones((len(directed), 1))])
+        factor = np.asarray(np.linalg.qr(np.vstack([factor, rows]), mode="r"))
+    if len(factor) <= k:
+        return False
+    return _counted(factor, form_rounding(x)).is_full
 
 
 def form_rounding(x: Matrix) -> float:

@@ -240,3 +240,34 @@ def test_a_fixed_temperature_leaves_three_items_undecided():
     """Any three items lie on a plane, as the items on the circle above do."""
     towers = FactorModel(MANY, FEW[:3], link="cosine", objective="fixed-temperature")
     assert pinned_test(towers).status == "undecided"
+
+
+def band(width):
+    """Return nine items at heights 0.6 and 0.6 + width in turn, of length 1."""
+    angles = np.arange(9.0)
+    height = 0.6 + width * (np.arange(9) % 2)
+    flat = np.sqrt(1 - np.square(height))
+    return np.column_stack([flat * np.cos(angles), flat * np.sin(angles), height])
+
+
+@pytest.mark.parametrize(
+    ("width", "status"),
+    [(0, "undecided"), (1e-7, "undecided"), (1e-3, "pinned"), (0.1, "pinned")],
+)
+def test_items_leave_a_plane_by_a_firm_share_of_their_length(width, status):
+    """The least singular value of (items, 1) is about the width, the largest about 4.
+
+    Items count as off the plane if the ratio is above 1e-5, in any number format.
+    """
+    towers = FactorModel(
+        MANY, band(width), link="cosine", objective="fixed-temperature"
+    )
+    assert pinned_test(towers).status == status
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_rounding_takes_no_item_off_its_plane(dtype):
+    """Items on a circle have another model, in whatever format they are stored."""
+    items = band(0).astype(dtype)
+    towers = FactorModel(MANY, items, link="cosine", objective="fixed-temperature")
+    assert pinned_test(towers).status == "undecided"
