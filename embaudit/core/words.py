@@ -154,22 +154,27 @@ def at_least(share: float) -> str:
 
 
 def apportioned(parts: Sequence[float], whole: float, step: float) -> list[float]:
-    """Round parts to multiples of a step such that they add up to their rounded sum.
+    """Round parts to multiples of `step` that add up to the rounded `whole`.
+
+    Each part is rounded down first. The steps that are then missing from the whole go
+    to the parts that lost most by rounding, one step per part (the method of largest
+    remainders). Of parts that lost the same, the first ones gain.
 
     Examples
     --------
     >>> apportioned([0.044, 0.134], 0.18, 0.01), apportioned([0.144, 0.144], 0.29, 0.01)
     ([0.05, 0.13], [0.15, 0.14])
     """
-    counts = [math.floor(size / step + ROUNDING) for size in parts]
-    # What rounding down leaves goes to the parts that lost most by it, the first ones
-    # of those that lost the same.
-    order = sorted(
-        range(len(parts)), key=lambda i: snapped(counts[i] - parts[i] / step)
-    )
-    n_gaining = max(0, round(snapped(whole / step)) - sum(counts))
-    gaining = order[:n_gaining]
-    return [round((count + (i in gaining)) * step, 9) for i, count in enumerate(counts)]
+    counts = [math.floor(part / step + ROUNDING) for part in parts]
+    remainders = [
+        snapped(part / step - count) for part, count in zip(parts, counts, strict=True)
+    ]
+    n_missing = max(0, round(snapped(whole / step)) - sum(counts))
+    # `sorted` is stable, so equal remainders stay in the order of the parts.
+    by_remainder = sorted(range(len(parts)), key=lambda i: remainders[i], reverse=True)
+    for i in by_remainder[:n_missing]:
+        counts[i] += 1
+    return [round(count * step, 9) for count in counts]
 
 
 def percents(parts: Sequence[float]) -> list[str]:
