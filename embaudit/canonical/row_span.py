@@ -199,7 +199,10 @@ def reached_space(model: FactorModel, side: SideName) -> Floats:
 
 
 def seen_directions(model: FactorModel, shifts: tuple[SideName, ...]) -> Floats:
-    """Return a (k, r) orthonormal basis: in it the rows of both sides have the same scores, and r is their rank.
+    """Return an orthonormal basis (k, r) of the directions that the scores see.
+
+    Projected to these directions, the rows of both sides have the same scores, and r is
+    the rank of the scores. Sides in `shifts` are centred first.
 
     Raises
     ------
@@ -208,42 +211,69 @@ def seen_directions(model: FactorModel, shifts: tuple[SideName, ...]) -> Floats:
     """
     if model.left is None or model.predicts is Equivalence.COSINES:
         return np.eye(model.rank)
-    sides = {side: model.moments(side) for side in model.sides}
-    p, q = (m.centred_root if side in shifts else m.root for side, m in sides.items())
-    # Columns are evened out first: a diagonal gauge must not count as a loss of digits.
-    sizes = np.linalg.norm(p, axis=0), np.linalg.norm(q, axis=0)
-    whole = [(m.root, np.linalg.norm(m.root, axis=0)) for m in sides.values()]
-    precision = max(m.precision for m in sides.values())
-    # Rounding is that of the rows as they are: centred ones may be nothing else.
-    used = (sizes[0] > 16 * precision * whole[0][1]) & (
-        sizes[1] > 16 * precision * whole[1][1]
-    )
-    scale = np.sqrt(np.divide(sizes[1], sizes[0], out=np.ones(model.rank), where=used))
+    left, right = (model.moments(side) for side in model.sides)
+    p = left.centred_root if "left" in shifts else left.root
+    q = right.centred_root if "right" in shifts else right.root
+    precision = max(left.precision, right.precision)
+
+    # A column takes part in scores if neither side is zero there up to rounding. The
+    # rounding is relative to the rows before centring, because rows that are all alike
+    # consist of nothing but rounding after it.
+    sizes_p, sizes_q = _column_lengths(p), _column_lengths(q)
+    least_p = 16 * precision * _column_lengths(left.root)
+    least_q = 16 * precision * _column_lengths(right.root)
+    used = (sizes_p > least_p) & (sizes_q > least_q)
+
+    # Give the columns of both sides equal lengths, so that a diagonal gauge does not
+    # count as a loss of digits.
+    ratios = np.divide(sizes_q, sizes_p, out=np.ones(model.rank), where=used)
+    scale = np.sqrt(ratios)
     p, q = (p * scale)[:, used], (q / scale)[:, used]
-    sized = (whole[0][0] * scale)[:, used], (whole[1][0] / scale)[:, used]
-    resolution = precision * np.prod(
-        [np.linalg.svd(x, compute_uv=False).max(initial=0.0) for x in sized]
-    )
-    # The rank of the scores is that of R_P R_Qᵀ, of which singular values below the resolution are rounding.
+
+    # The rank of the scores is that of p qᵀ, whose singular values below the resolution
+    # are rounding.
+    uncentred_p = (left.root * scale)[:, used]
+    uncentred_q = (right.root / scale)[:, used]
+    resolution = precision * _spectral_norm(uncentred_p) * _spectral_norm(uncentred_q)
     rank = int((np.linalg.svd(p @ q.T, compute_uv=False) > resolution).sum())
     if rank == 0:
         raise InputError(
-            "the scores must differ from zero; got factors whose products all vanish; check the input."
+            "the scores must differ from zero; got factors whose products all vanish; "
+            "check the input."
         )
-    # Where single columns carry all of it, keep these columns as they are: nothing is mixed that need not be.
-    columns = np.flatnonzero(used)[
-        np.linalg.norm(p, axis=0) * np.linalg.norm(q, axis=0) > resolution
-    ]
+
+    # If `rank` single columns have all products above the resolution, these columns
+    # are the basis. They are then kept as they are instead of mixed.
+    identity = np.eye(model.rank)
+    products = _column_lengths(p) * _column_lengths(q)
+    columns = np.flatnonzero(used)[products > resolution]
     if len(columns) == rank:
-        return np.eye(model.rank)[:, columns]
-    return np.eye(model.rank)[:, used] @ _basis(p, q, scale[used], rank, precision)
+        return identity[:, columns]
+    return identity[:, used] @ _seen_row_space(p, q, scale[used], rank, precision)
 
 
-def _basis(p: Floats, q: Floats, scale: Floats, rank: int, precision: float) -> Floats:
-    """Return the row space of the left rows `p / scale`, as far as the right rows `q scale` have a part in it."""
+def _column_lengths(x: Floats) -> Floats:
+    return np.asarray(np.linalg.norm(x, axis=0))
+
+
+def _spectral_norm(x: Floats) -> float:
+    """Return the largest singular value, or 0 for a matrix without columns."""
+    return float(np.linalg.svd(x, compute_uv=False).max(initial=0.0))
+
+
+def _seen_row_space(
+    p: Floats, q: Floats, scale: Floats, rank: int, precision: float
+) -> Floats:
+    """Return the part of the left row space that has products with right rows.
+
+    Left rows are `p / scale` and right rows are `q * scale`. The result has `rank`
+    orthonormal columns: the directions in the span of the left rows in which the right
+    rows are largest.
+    """
     _, s, vt = np.linalg.svd(p)
-    # Of the space that left rows span, the part with the largest products with right rows.
-    rows = vt[: max(rank, int((s > precision * s[0]).sum()))] / scale
-    space = np.linalg.qr(rows.T)[0]
-    held = (q * scale) @ space
-    return np.asarray(space @ np.linalg.svd(held)[2][:rank].T)
+    rank_p = int((s > precision * s[0]).sum())
+    rows = vt[: max(rank, rank_p)] / scale
+    left_space, _ = np.linalg.qr(rows.T)
+    right_rows = (q * scale) @ left_space
+    _, _, directions = np.linalg.svd(right_rows)
+    return np.asarray(left_space @ directions[:rank].T)
