@@ -1,7 +1,9 @@
-"""Directions that rows span, and those that predictions see.
+"""Directions that rows span, and directions that predictions see.
 
-What a left row holds in a direction that no right row has, and the other way round, moves its cosines and no score.
-Where a bias is free, a direction that the other side has alike in every row is one more: the bias could take it up.
+If a left row has a component in a direction that no right row has, the component
+changes cosines of this row but no score. The same holds for right rows. If a bias is
+free, a direction in which all rows of the other side are alike is unseen too, because
+the bias can absorb its scores.
 """
 
 from __future__ import annotations
@@ -16,21 +18,24 @@ from embaudit.model import OPPOSITE, FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 
 DEAR = 1_024
-"""Columns above which matrices of columns by columns are dear."""
+"""Number of columns above which (columns × columns) matrices cost too much."""
 
 
 def in_span(model: FactorModel, *, most: int = DEAR) -> FactorModel:
-    """Turn the rows of both sides into the dimensions they span, where there are more columns than rows in all.
+    """Express the rows of both sides in the dimensions that they span.
 
-    An orthogonal map of both sides changes no product and no cosine. Where a side may be shifted, one dimension outside
-    is kept, since shifts may leave the span; what linear maps of all columns do to rows, maps of these dimensions do.
+    An orthogonal map of both sides changes no product and no cosine, and every linear
+    map of the columns acts on the rows like some linear map of these dimensions. If a
+    side can be shifted, one dimension outside the span is kept, because a shift can
+    leave the span.
 
     Parameters
     ----------
     model : FactorModel
-        Returned as it is where it has no more columns than rows, or no more than `most`.
+        If it has at most `most` columns, or no more columns than rows, only columns of
+        zeros are dropped.
     most : int
-        Columns that are not too many.
+        Number of columns up to which the span is not computed.
 
     Examples
     --------
@@ -71,7 +76,8 @@ def span_basis(model: FactorModel, *, most: int = DEAR) -> Floats | None:
         [np.asarray(model.side(side).rows, dtype=np.float64) for side in model.sides]
     )
     columns = orthonormal_span(rows, width, draw)
-    # The columns of a QR decomposition are nearly the rows themselves, which a stretch of axes then hardly turns.
+    # The columns of a QR decomposition are nearly the rows themselves, so that a stretch
+    # of the axes would hardly turn rows. A random rotation prevents this.
     return np.asarray(columns @ np.linalg.qr(draw.standard_normal((width, width)))[0])
 
 
@@ -93,9 +99,10 @@ def _used_columns(model: FactorModel) -> Floats | None:
 
 
 def turned(model: FactorModel, linear: Floats | None) -> FactorModel:
-    """Multiply the rows of both sides by one (k, m) matrix: of orthonormal columns that span them, or its transpose.
+    """Multiply the rows of both sides by one (k, m) matrix.
 
-    Without a matrix the model stays as it is.
+    The matrix has orthonormal columns that span all rows, or is the transpose of such a
+    matrix. If `linear` is None, the model is returned unchanged.
 
     Examples
     --------
@@ -115,32 +122,38 @@ def turned(model: FactorModel, linear: Floats | None) -> FactorModel:
 
 
 def complement(columns: Floats) -> Floats:
-    """Return an orthonormal basis (k, k − n) of what is orthogonal to n columns of any lengths.
+    """Return an orthonormal basis (k, k − n) of the directions orthogonal to n columns.
+
+    The columns can have any lengths except 0.
 
     Examples
     --------
     >>> np.abs(complement(np.array([[3e-9], [0.0]]))).tolist()
     [[0.0], [1.0]]
     """
-    return np.asarray(
-        np.linalg.qr(columns / np.linalg.norm(columns, axis=0), mode="complete")[0][
-            :, columns.shape[1] :
-        ]
-    )
+    n = columns.shape[1]
+    unit = columns / np.linalg.norm(columns, axis=0)
+    whole_basis, _ = np.linalg.qr(unit, mode="complete")
+    return np.asarray(whole_basis[:, n:])
 
 
 def orthonormal_span(rows: Floats, width: int, draw: np.random.Generator) -> Floats:
-    """Return (k, width) orthonormal columns that span all rows (n, k), n ≤ width, and random directions beside them."""
+    """Return (k, width) orthonormal columns that span all n rows of length k, n ≤ width.
+
+    The other width − n directions are random.
+    """
     columns = draw.standard_normal((rows.shape[1], width))
-    # Lengths do not matter to what is spanned, and must not overflow.
-    columns[:, : len(rows)] = (
-        rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300)
-    ).T
+    # The span does not depend on the lengths of rows, which must not overflow.
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    columns[:, : len(rows)] = (rows / np.maximum(largest, 1e-300)).T
     return np.asarray(np.linalg.qr(columns)[0])
 
 
 def outside_shares(x: Matrix, basis: Floats) -> Vector:
-    """Compute for each row the share of its squared length that lies outside a (k, r) orthonormal basis."""
+    """Compute the share of each row's squared length that lies outside a basis.
+
+    The basis has r orthonormal columns of length k.
+    """
     shares = np.zeros(len(x))
     for rows, block in float64_blocks(x):
         largest = np.abs(block).max(axis=1, keepdims=True)
@@ -156,45 +169,53 @@ def outside_shares(x: Matrix, basis: Floats) -> Vector:
 def rows_space(
     model: FactorModel, side: SideName, shifts: tuple[SideName, ...] = ()
 ) -> Floats:
-    """Return an orthonormal basis (k, r) of the directions that rows of a side have, centred where shifts are free.
+    """Return an orthonormal basis (k, r) of the span of one side's rows.
 
-    What rows of the other side hold beside it takes part in no score.
+    The rows are centred first if the side is in `shifts`. Components of the other
+    side's rows outside this span change no score.
 
     Examples
     --------
     >>> model = FactorModel.from_user_item([[1.0, 1.0], [2.0, 2.0]], [[1.0, 0.0]])
-    >>> [rows_space(model, side).shape[1] for side in ("left", "right")], rows_space(model, "left", ("left",)).shape[1]
-    ([1, 1], 1)
+    >>> rows_space(model, "left").shape[1], rows_space(model, "right").shape[1]
+    (1, 1)
+    >>> rows_space(model, "left", ("left",)).shape[1]
+    1
     """
     moments = model.moments(side)
     root = moments.centred_root if side in shifts else moments.root
-    # Columns are evened out first: a diagonal gauge must not count as a loss of digits.
+    # Give all columns the same length, so that a diagonal gauge does not count as a loss
+    # of digits.
     sizes = np.linalg.norm(moments.root, axis=0)
     sizes[sizes == 0] = 1
-    # Rounding is that of the rows as they are: centred ones may be nothing else.
+    # Rounding is relative to the rows before centring, because rows that are all alike
+    # consist of nothing but rounding after it.
     least = 16 * moments.precision * np.linalg.norm(moments.root / sizes, 2)
     _, s, vt = np.linalg.svd(root / sizes)
-    space = np.linalg.qr((vt[: int((s > least).sum())] * sizes).T)[0]
-    # Along the axes of the rows, the longest first.
-    return np.asarray(space @ np.linalg.svd(root @ space)[2].T)
+    rank = int((s > least).sum())
+    space, _ = np.linalg.qr((vt[:rank] * sizes).T)
+    # Turn the basis to the principal axes of the rows, the longest first.
+    _, _, axes = np.linalg.svd(root @ space)
+    return np.asarray(space @ axes.T)
 
 
 def reached_space(model: FactorModel, side: SideName) -> Floats:
-    """Return an orthonormal basis (k, r) of the directions in which predictions see what rows of a side hold.
+    """Return an orthonormal basis (k, r) in which predictions see one side's rows.
 
-    A softmax or a ranking does not show what is added to all scores of a left row: there the right rows are centred.
+    It spans the rows of the other side. A softmax or a ranking does not change if a
+    number is added to all scores of a left row, so the right rows are centred there.
 
     Examples
     --------
-    >>> head = FactorModel([[1.0, 5.0], [0.0, 7.0]], [[2.0, 1.0], [3.0, 1.0]], link="softmax")
-    >>> reached_space(head, "left").shape[1], reached_space(head.replace(link="identity"), "left").shape[1]
-    (1, 2)
+    >>> head = FactorModel([[1.0, 5.0]], [[2.0, 1.0], [3.0, 1.0]], link="softmax")
+    >>> reached_space(head, "left").shape[1]
+    1
+    >>> reached_space(head.replace(link="identity"), "left").shape[1]
+    2
     """
-    shifts = (
-        model.free_shifts
-        if side == "left" and model.predicts <= Equivalence.PROBABILITIES
-        else ()
-    )
+    shifts: tuple[SideName, ...] = ()
+    if side == "left" and model.predicts <= Equivalence.PROBABILITIES:
+        shifts = model.free_shifts
     return rows_space(model, OPPOSITE[side], shifts)
 
 
@@ -252,17 +273,17 @@ def seen_directions(model: FactorModel, shifts: tuple[SideName, ...]) -> Floats:
     return identity[:, used] @ _seen_row_space(p, q, scale[used], rank, precision)
 
 
-def _column_lengths(x: Floats) -> Floats:
+def _column_lengths(x: Matrix) -> Floats:
     return np.asarray(np.linalg.norm(x, axis=0))
 
 
-def _spectral_norm(x: Floats) -> float:
+def _spectral_norm(x: Matrix) -> float:
     """Return the largest singular value, or 0 for a matrix without columns."""
     return float(np.linalg.svd(x, compute_uv=False).max(initial=0.0))
 
 
 def _seen_row_space(
-    p: Floats, q: Floats, scale: Floats, rank: int, precision: float
+    p: Matrix, q: Matrix, scale: Vector, rank: int, precision: float
 ) -> Floats:
     """Return the part of the left row space that has products with right rows.
 
