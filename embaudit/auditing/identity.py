@@ -111,10 +111,7 @@ def score_change(
     """
     if before is None or now is None:
         return None
-    rows, columns = (
-        sorted(set(map(str, before[side])) & set(map(str, now[side])))
-        for side in ("left", "right")
-    )
+    rows, columns = _shared_names(before, now)
     if min(len(rows), len(columns)) < MIN_SHARED:
         return None
     tables = [_part(sample, rows, columns) for sample in (before, now)]
@@ -132,6 +129,42 @@ def score_change(
         moved_columns,
         scale,
     )
+
+
+def are_constant(
+    before: Mapping[str, Any] | None, now: Mapping[str, Any] | None
+) -> bool:
+    """Return True if the scores that two samples share are equal within each row.
+
+    Such scores rank nothing, so there is nothing in them that could be compared. Return
+    False if the samples share too few rows.
+
+    Examples
+    --------
+    >>> names = list("abcdefgh")
+    >>> flat = {"left": names, "right": names, "values": np.zeros((8, 8)).tolist()}
+    >>> varied = flat | {"values": np.eye(8).tolist()}
+    >>> are_constant(flat, flat), are_constant(flat, varied)
+    (True, False)
+    """
+    if before is None or now is None:
+        return False
+    rows, columns = _shared_names(before, now)
+    if min(len(rows), len(columns)) < MIN_SHARED:
+        return False
+    tables = [_part(sample, rows, columns) for sample in (before, now)]
+    return all((table == table[:, :1]).all() for table in tables)
+
+
+def _shared_names(
+    before: Mapping[str, Any], now: Mapping[str, Any]
+) -> tuple[list[str], list[str]]:
+    """Return the names of the left rows and of the right rows that are in both samples."""
+    rows, columns = (
+        sorted(set(map(str, before[side])) & set(map(str, now[side])))
+        for side in ("left", "right")
+    )
+    return rows, columns
 
 
 def _names(side: Side, rows: Indices) -> list[str]:
@@ -154,12 +187,14 @@ def _sampled(side: Side) -> Indices:
 def _record(
     left: Side, rows: Indices, right: Side, columns: Indices, scores: Floats
 ) -> dict[str, Any]:
-    # Three digits: what moves a decision shows in the second.
     scores = np.nan_to_num(scores)
-    values = [
-        [float(f"{x:.3g}") for x in row]
-        for row in scores - scores.mean(axis=1, keepdims=True)
-    ]
+    centred = scores - scores.mean(axis=1, keepdims=True)
+    # Scores of a row that are equal up to rounding must not be compared: what is left
+    # of them is noise.
+    rounding = 16 * np.finfo(scores.dtype).eps * np.abs(scores).max(axis=1)
+    centred[np.abs(centred).max(axis=1) <= rounding] = 0.0
+    # Three digits: what moves a decision shows in the second.
+    values = [[float(f"{x:.3g}") for x in row] for row in centred]
     return {
         "left": _names(left, rows),
         "right": _names(right, columns),

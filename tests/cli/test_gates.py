@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from shlex import split
 
+import numpy as np
 import pytest
 
 import embaudit as ea
@@ -175,6 +176,71 @@ def test_models_that_never_had_scores_pass_their_own_baseline(embaudit, release)
     result = embaudit("audit", release, *few, *series)
     assert result.code == 0, result.err
     assert "predictions not compared" in result.out.splitlines()[-1]
+
+
+FLAT = np.full((30, 4), 1.0), np.full((20, 4), 1.0)
+# User i has the product 4 i with every item.
+SCALED = np.outer(np.arange(1.0, 31.0), np.ones(4)), FLAT[1]
+# Every item is one row of random numbers, so equal scores differ by rounding alone.
+DRAW = np.random.default_rng(0)
+ROUNDED = DRAW.normal(size=(30, 7)), np.tile(DRAW.normal(size=7), (20, 1))
+VARIED = FLAT[0], np.outer(np.arange(1.0, 21.0), np.ones(4))
+
+
+def written(name, sides):
+    np.savez(name, users=sides[0], items=sides[1])
+    return name
+
+
+@pytest.mark.parametrize("sides", [FLAT, SCALED, ROUNDED])
+def test_scores_that_are_equal_within_each_row_pass_their_own_baseline(embaudit, sides):
+    audited = ["audit", written("flat.npz", sides), "--quick"]
+    assert embaudit(*audited, "--json", "flat.json").code == 0
+    result = embaudit(*audited, "--baseline", "flat.json")
+    assert result.code == 0, result.err
+    last = result.out.splitlines()[-1]
+    assert "not compared, as scores are equal within each row" in last
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "refused"),
+    [
+        (
+            FLAT,
+            VARIED,
+            "the baseline must be one with scores (score_sample) that differ",
+        ),
+        (VARIED, FLAT, "one whose scores differ within some row"),
+    ],
+)
+def test_scores_that_differ_within_rows_in_only_one_model_are_refused(
+    embaudit, before, now, refused
+):
+    typed = ["--quick", "--fail-on", "never"]
+    audited = embaudit("audit", written("a.npz", before), *typed, "--json", "a.json")
+    assert audited.code == 0
+    result = embaudit("audit", written("b.npz", now), *typed, "--baseline", "a.json")
+    assert result.code == 2
+    assert refused in result.err
+    assert "got scores that are equal within each row" in result.err
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        # Fewer scores than names, a score that is no number, and a side that is gone.
+        lambda sample: sample["values"].pop(),
+        lambda sample: sample["values"][0].__setitem__(0, None),
+        lambda sample: sample.pop("right"),
+    ],
+)
+def test_a_damaged_baseline_of_equal_scores_is_refused(embaudit, damage):
+    audited = ["audit", written("flat.npz", FLAT), "--quick"]
+    assert embaudit(*audited, "--json", "base.json").code == 0
+    with_sample(lambda record: damage(record["score_sample"]))
+    result = embaudit(*audited, "--baseline", "base.json")
+    assert result.code == 2
+    assert "the baseline must be the JSON of an audit" in result.err
 
 
 def test_a_file_named_as_baseline_and_output_starts_the_series(embaudit):

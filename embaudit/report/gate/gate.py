@@ -10,7 +10,12 @@ import numpy as np
 
 from embaudit.auditing import Audit
 from embaudit.auditing.finding import Finding, Severity
-from embaudit.auditing.identity import MIN_SHARED, score_change, score_sample
+from embaudit.auditing.identity import (
+    MIN_SHARED,
+    are_constant,
+    score_change,
+    score_sample,
+)
 from embaudit.auditing.texts import CODES
 from embaudit.core.words import counted, nearest_to
 from embaudit.errors import must_be
@@ -109,10 +114,15 @@ class Baseline:
                 )
             sample, model = record.get("score_sample"), dict(record.get("model", {}))
             model |= {name: int(model.get(name) or 0) for name in ("n_left", "n_right")}
+            if sample is not None:
+                scores = np.asarray(sample["values"], dtype=np.float64)
+                if not np.isfinite(scores).all():
+                    raise ValueError("a score of the sample is not finite")
             # Compared with itself, so that a damaged sample is found here, where the file can be named; one of too few
             # rows can be compared with none.
             with np.errstate(all="ignore"):
-                is_comparable = score_change(sample, sample) is not None
+                change = score_change(sample, sample)
+            is_comparable = change is not None or are_constant(sample, sample)
             sample = sample if is_comparable else None
         except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
             raise must_be(
@@ -247,13 +257,14 @@ class Gate:
         InputError
             If only one of the baseline and the model has scores, or no rows with the
             same ids: a gate that cannot compare predictions does not pass. If neither
-            has scores, as for vectors of one side, there is nothing to compare.
+            has scores, as for vectors of one side, or the scores of both are equal
+            within each row, there is nothing to compare.
         """
         if self.baseline is None:
             return audit
         before, now = self.baseline.sample, score_sample(audit.model)
         change = score_change(before, now)
-        should_compare = (
+        should_compare = not are_constant(before, now) and (
             before is not None
             or self.baseline.should_hold_scores
             or score_change(now, now) is not None
@@ -277,8 +288,26 @@ class Gate:
                 "none",
                 go_on,
             )
+        equal = "scores that are equal within each row"
+        is_flat_before = are_constant(before, before)
+        is_flat_now = are_constant(now, now)
+        if is_flat_before and not is_flat_now:
+            raise must_be(
+                "the baseline",
+                "one with scores (score_sample) that differ within some row, as those "
+                "of this model do",
+                equal,
+                go_on,
+            )
         if now is None:
             got = "vectors of one side, which have no scores"
+        elif is_flat_now and not is_flat_before:
+            raise must_be(
+                "a model beside this baseline",
+                "one whose scores differ within some row, as those of the baseline do",
+                equal,
+                go_on,
+            )
         else:
             shared = [
                 f"{len({*before[side]} & {*now[side]})} of {len(before[side])} "
@@ -318,7 +347,12 @@ class Gate:
         if "objective" in self.baseline.model and trained[0] != trained[1]:
             yield f"objective {trained[1]}, {trained[0]} before"
         if change is None:
-            yield "predictions not compared, as there are no scores to compare"
+            sample = self.baseline.sample
+            if sample is not None and are_constant(sample, score_sample(model)):
+                reason = "scores are equal within each row"
+            else:
+                reason = "there are no scores to compare"
+            yield f"predictions not compared, as {reason}"
         # Rankings leave the scale of scores open.
         scale = (
             1.0
