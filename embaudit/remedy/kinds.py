@@ -337,7 +337,7 @@ def _canonical(
     if dimensions is not None and (
         not is_integer(dimensions) or not 1 <= dimensions <= form.rank
     ):
-        sees = f"the predictions see {form.rank} of the {model.rank} dimensions"
+        sees = f"the predictions see {form.rank} of the {stored.rank} dimensions"
         raise must_be(
             "dimensions", f"an integer from 1 to {form.rank}", repr(dimensions), sees
         )

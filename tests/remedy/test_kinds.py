@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from models import random_model
 
+from embaudit.errors import InputError
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 from embaudit.remedy import fix
@@ -107,6 +108,16 @@ def test_dimensions_keeps_the_directions_of_the_largest_singular_values(dimensio
     vectors = fix(MODEL, "prediction", dimensions=dimensions).vectors()
     assert vectors.shape == (30, dimensions)
     np.testing.assert_allclose(cosine_table(vectors), cosine_table(v * s), atol=1e-9)
+
+
+def test_a_refusal_of_dimensions_names_the_width_of_the_stored_rows():
+    """Both sides are 0 in the last two of five columns, so predictions see three."""
+    draw = np.random.default_rng(0)
+    users, items = (np.pad(draw.normal(size=(9, 3)), ((0, 0), (0, 2))) for _ in "ab")
+    model = FactorModel.from_user_item(users, items)
+    sentence = "from 1 to 3; got 9; the predictions see 3 of the 5 dimensions"
+    with pytest.raises(InputError, match=sentence):
+        fix(model, "prediction", dimensions=9)
 
 
 def test_centred_label_vectors_are_the_rows_less_their_mean_row():
