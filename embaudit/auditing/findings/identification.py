@@ -1,4 +1,4 @@
-"""Findings on the identification of cosines by predictions and training: free, pinned, undecided; EMB101 to EMB105."""
+"""Findings on whether predictions and training fix the cosines (EMB101 to EMB105)."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from embaudit.softmax import excludes_minimum
 if TYPE_CHECKING:
     from embaudit.auditing.equivalence_class import Freedom
     from embaudit.auditing.evidence import Evidence
+    from embaudit.canonical.pinned import Pinning
 
 IN_SHORT = {
     Status.FREE: "free",
@@ -41,16 +42,20 @@ IN_SHORT = {
     Status.UNKNOWN: "undecided",
 }
 FREEDOM = {True: "free", False: "pinned", None: "undecided"}
-"""The note on each kind of pairs, by whether equivalent models move its cosines."""
+"""Name of the note on a kind of pairs, by whether equivalent models move its cosines."""
 FAR = 0.25
-"""Share of changed neighbours from which a penalty cannot be said to have chosen: trained ALS models stay below it."""
+"""Share of changed neighbours above which the declared penalty did not choose the rows.
+
+Trained ALS models stay below it.
+"""
 
 
 def freedom(evidence: Evidence) -> Iterator[Finding]:
-    """Conclude for each kind of pairs whether an equivalent model may have other cosines."""
+    """State for each kind of pairs whether an equivalent model can have other cosines."""
     equivalence = evidence.equivalence
     for role, argued in equivalence.freedom.items():
-        # Freedom that an example shows has a gauge as its witness; a proof needs none.
+        # If an equivalent model shows the freedom, its gauge is the witness. A proof
+        # needs no witness.
         pinning = equivalence.pinning if argued.kind is Kind.SHOWN else None
         moved = None if pinning is None else pinning.moved_of(role)
         common: dict[str, Any] = {
@@ -72,35 +77,49 @@ def freedom(evidence: Evidence) -> Iterator[Finding]:
 
 
 def undecided(evidence: Evidence) -> Iterator[Finding]:
-    """Report what would decide whether cosines are fixed: how training compared unit rows, or more of them."""
-    model, pinning = evidence.model, evidence.equivalence.pinning
-    if model.link == "unknown":
+    """Report what would decide whether the cosines are fixed.
+
+    This is either how training compared unit rows, or a number of further rows.
+    """
+    if evidence.model.link == "unknown":
         yield finding("unit_sides", evidence)
+    pinning = evidence.equivalence.pinning
     if pinning is None or pinning.status != "undecided":
         return
+    needed = f"{pinning.needed:,}"
     if pinning.needed > LARGEST_SHOWN:
-        needed, largest = f"{pinning.needed:,}", f"{LARGEST_SHOWN:,}"
+        largest = f"{LARGEST_SHOWN:,}"
         yield finding("untried", evidence, needed=needed, largest=largest)
     elif pinning.rows_missing:
-        missing = " or ".join(
-            f"{n:,} more {model.title(side)}{'s' * (n > 1)}"
-            for side, n in pinning.rows_missing.items()
-        )
-        # Both sides together may have a row for each number, or fix all numbers for models near this one. Neither is a
-        # proof, and that all of so many are fixed would contradict the answer.
-        alone = ["no_side"] * (pinning.rank == pinning.needed)
-        yield finding(
-            "rows_missing",
-            evidence,
-            *alone,
-            fixed=f"{'' if pinning.is_counted else 'at most '}{pinning.rank:,}",
-            needed=f"{pinning.needed:,}",
-            missing=missing,
-        )
+        yield _rows_missing(evidence, pinning)
+
+
+def _rows_missing(evidence: Evidence, pinning: Pinning) -> Finding:
+    """Report how many further rows could decide whether the cosines are fixed."""
+    missing = []
+    for side, count in pinning.rows_missing.items():
+        plural = "s" if count > 1 else ""
+        missing.append(f"{count:,} more {evidence.model.title(side)}{plural}")
+    variants = []
+    # Rows of both sides together can reach the needed number. Still nothing is proven,
+    # and "the rows fix all numbers" would contradict the answer.
+    if pinning.rank == pinning.needed:
+        variants.append("no_side")
+    fixed = f"{pinning.rank:,}"
+    if not pinning.is_counted:
+        fixed = f"at most {fixed}"
+    return finding(
+        "rows_missing",
+        evidence,
+        *variants,
+        fixed=fixed,
+        needed=f"{pinning.needed:,}",
+        missing=" or ".join(missing),
+    )
 
 
 def cases(model: FactorModel) -> Iterator[tuple[list[str], str]]:
-    """Yield the objectives that a model may have been trained with, and what each leaves of its cosines.
+    """Yield groups of usual objectives, and the state of the cosines under each group.
 
     Examples
     --------
@@ -111,131 +130,156 @@ def cases(model: FactorModel) -> Iterator[tuple[list[str], str]]:
     groups: dict[Status, list[str]] = {}
     for row in usual_objectives(model.link):
         groups.setdefault(row.status, []).append(row.name)
-    yield from ((names, IN_SHORT[status]) for status, names in groups.items())
+    for status, names in groups.items():
+        yield names, IN_SHORT[status]
 
 
 def objective_of(evidence: Evidence) -> Objective | None:
-    """Look up how the model was trained, where it says so."""
+    """Look up the declared objective. Return None if no known one is declared."""
     return known_objective(evidence.model.objective, alone=is_alone(evidence.model))
 
 
 def identification(evidence: Evidence) -> Iterator[Finding]:
-    """Ask what is left of the cosines once the objective has had its say (EMB101, EMB102, EMB103, EMB105)."""
+    """State whether training fixes cosines that predictions leave free.
+
+    Yields EMB101, EMB102, EMB103 or EMB105, or a note about vectors of predictions.
+    """
     model, role, objective = evidence.model, evidence.role, objective_of(evidence)
     argued = evidence.equivalence.freedom[role]
     status = None if objective is None else objective.status
     if status is Status.PREDICTED:
         yield finding("made", evidence, role=role)
         return
-    # What the predictions fix, no training can choose otherwise.
+    # Training cannot change cosines that the predictions fix.
     if argued.moves is False or model.link.measures_distances:
         return
     if status is Status.TEMPERATURE and model.link == "cosine":
         yield from _up_to_a_temperature(evidence, argued)
-        return
-    pinning = evidence.equivalence.pinning
-    largest = max(
-        (m.mean_abs for _, m in evidence.visits() if m.role != "cross"), default=None
-    )
-    common: dict[str, Any] = {
-        "role": role,
-        "scope": evidence.equivalence.scope,
-        "value": largest if pinning is None else pinning.largest,
-        "because": argued.because,
-        "loss": "" if objective is None else objective.loss,
-        "trained": "" if objective is None else worded_for(model, objective.cosines),
-    }
-    alone = ["alone"] * is_alone(model)
-    if argued.moves is None:
-        yield finding("EMB105", evidence, kind=argued.kind, **common)
+    elif argued.moves is None:
+        yield finding("EMB105", evidence, kind=argued.kind, **_common(evidence))
     elif model.predicts is Equivalence.COSINES:
-        two = ["two_sides"] * ("left" in model.link.unit_sides)
+        variants = ["untrained", *_alone_variant(model)]
+        if "left" in model.link.unit_sides:
+            variants.insert(0, "two_sides")
         yield finding(
-            "EMB101", evidence, *two, "untrained", *alone, kind=Kind.SHOWN, **common
+            "EMB101", evidence, *variants, kind=Kind.SHOWN, **_common(evidence)
         )
     elif objective is None:
-        yield _undeclared(evidence, alone, common)
-    elif status is Status.UNKNOWN:
-        yield from _lawless(evidence, objective, alone, common)
-    elif status is Status.FREE:
-        yield finding("EMB101", evidence, *alone, kind=Kind.ASSUMED, **common)
+        yield _undeclared(evidence)
+    else:
+        yield from _declared(evidence, objective)
+
+
+def _declared(evidence: Evidence, objective: Objective) -> Iterator[Finding]:
+    """State how the declared training chose among models with other cosines."""
+    model, common = evidence.model, _common(evidence)
+    if objective.status is Status.UNKNOWN:
+        yield from _without_a_law(evidence, objective)
+    elif objective.status is Status.FREE:
+        variants = _alone_variant(model)
+        yield finding("EMB101", evidence, *variants, kind=Kind.ASSUMED, **common)
     elif objective.name == "logistic" and excludes_minimum(model):
         yield finding("EMB101", evidence, "separated", kind=Kind.ASSUMED, **common)
         inputs = counted(model.n_left, model.title("left"))
         yield finding("no_minimum", evidence, inputs=inputs)
     else:
-        yield _chosen(evidence, objective, alone, common)
+        yield _chosen(evidence, objective)
 
 
-def _undeclared(
-    evidence: Evidence, alone: list[str], common: dict[str, Any]
-) -> Finding:
-    """List the usual objectives with what each leaves of the cosines (EMB102)."""
-    # No training is named: each usual one is listed with what it leaves of the cosines.
-    objectives = ", ".join(row.name for row in usual_objectives(evidence.model.link))
+def _common(evidence: Evidence) -> dict[str, Any]:
+    """Collect the fields that the findings on identification share."""
+    model, role, objective = evidence.model, evidence.role, objective_of(evidence)
+    common: dict[str, Any] = {
+        "role": role,
+        "scope": evidence.equivalence.scope,
+        "value": _largest_movement(evidence),
+        "because": evidence.equivalence.freedom[role].because,
+        "loss": "",
+        "trained": "",
+    }
+    if objective is not None:
+        common["loss"] = objective.loss
+        common["trained"] = worded_for(model, objective.cosines)
+    return common
+
+
+def _largest_movement(evidence: Evidence) -> float | None:
+    """Return the largest mean |Δcos| within a side.
+
+    The test of unit rows has it if there is one; otherwise it is that of the visits.
+    """
+    pinning = evidence.equivalence.pinning
+    if pinning is not None:
+        return pinning.largest
+    movements = [
+        record.mean_abs for _, record in evidence.visits() if record.role != "cross"
+    ]
+    return max(movements, default=None)
+
+
+def _alone_variant(model: FactorModel) -> list[str]:
+    """Return the variant of texts about one side that was loaded without the other."""
+    return ["alone"] if is_alone(model) else []
+
+
+def _undeclared(evidence: Evidence) -> Finding:
+    """List the usual objectives and the state of the cosines under each (EMB102)."""
+    model = evidence.model
     listed = " ".join(
-        f"Under {' or '.join(names)} they are {then}."
-        for names, then in cases(evidence.model)
+        f"Under {' or '.join(names)} they are {state}." for names, state in cases(model)
     )
     return finding(
-        "EMB102", evidence, *alone, **common, cases=listed, objectives=objectives
-    )
-
-
-def _lawless(
-    evidence: Evidence, objective: Objective, alone: list[str], common: dict[str, Any]
-) -> Iterator[Finding]:
-    """Report a training for which no law is known (EMB102)."""
-    yield finding(
         "EMB102",
         evidence,
-        *(f"lawless_{variant}" for variant in alone),
-        "lawless",
-        **common,
+        *_alone_variant(model),
+        **_common(evidence),
+        cases=listed,
+        objectives=", ".join(row.name for row in usual_objectives(model.link)),
     )
+
+
+def _without_a_law(evidence: Evidence, objective: Objective) -> Iterator[Finding]:
+    """Report a training for which no law is known (EMB102)."""
+    alone = is_alone(evidence.model)
+    variants = ["lawless_alone", "lawless"] if alone else ["lawless"]
+    yield finding("EMB102", evidence, *variants, **_common(evidence))
     if alone and objective.name not in OBJECTIVES:
         yield finding("second_table", evidence, role=evidence.role)
 
 
-def _chosen(
-    evidence: Evidence, objective: Objective, alone: list[str], common: dict[str, Any]
-) -> Finding:
-    """Conclude that a penalty, or given inputs, chose among the equivalent models."""
-    status = objective.status
-    # That a penalty chose these very cosines is said only where its law was checked in the rows, and holds.
-    contradicted = any(
-        conclusion.role == evidence.role
-        for conclusion in (*penalty(evidence), *undeclared_mean(evidence))
-    )
-    state = ["contradicted"] * contradicted or ["unsettled"] * (
-        evidence.penalty is None
-    )
-    variants = [
-        *(state if status is Status.CHOSEN else ()),
-        str(status).replace(" ", "_"),
-        *alone,
-    ]
-    return finding("EMB103", evidence, *variants, **common)
+def _chosen(evidence: Evidence, objective: Objective) -> Finding:
+    """Report that a penalty, or given inputs, chose one equivalent model (EMB103)."""
+    variants = [str(objective.status).replace(" ", "_")]
+    if objective.status is Status.CHOSEN:
+        # The law of the penalty is checked in the rows. Only if it was checked and
+        # holds, the finding says that the penalty chose these cosines.
+        if _contradicts_the_penalty(evidence):
+            variants.insert(0, "contradicted")
+        elif evidence.penalty is None:
+            variants.insert(0, "unsettled")
+    variants += _alone_variant(evidence.model)
+    return finding("EMB103", evidence, *variants, **_common(evidence))
+
+
+def _contradicts_the_penalty(evidence: Evidence) -> bool:
+    """Return True if the rows are not at a minimum of the declared penalty."""
+    contradictions = [*penalty(evidence), *undeclared_mean(evidence)]
+    return any(found.role == evidence.role for found in contradictions)
 
 
 def _up_to_a_temperature(evidence: Evidence, argued: Freedom) -> Iterator[Finding]:
-    """Report that a temperature fixes the order between the sides alone (EMB103)."""
-    alone = "alone" if is_alone(evidence.model) else ""
-    scope = evidence.equivalence.scope
-    yield finding("order", evidence, alone, role=evidence.role, scope=scope)
+    """Report that a temperature fixes only the order between the sides (EMB103)."""
+    role, scope = evidence.role, evidence.equivalence.scope
+    alone = _alone_variant(evidence.model)
+    yield finding("order", evidence, *alone, role=role, scope=scope)
+    variants = ["temperature_alone", "temperature"] if alone else ["temperature"]
     yield finding(
-        "EMB103",
-        evidence,
-        f"temperature_{alone}",
-        "temperature",
-        role=evidence.role,
-        scope=scope,
-        value=argued.mean_abs,
+        "EMB103", evidence, *variants, role=role, scope=scope, value=argued.mean_abs
     )
 
 
 def distances(evidence: Evidence) -> Iterator[Finding]:
-    """Report that training compared rows by their distance, which fixes no cosine (EMB101)."""
+    """Report that training compared rows by distance, which fixes no cosine (EMB101)."""
     model, role = evidence.model, evidence.role
     if not model.link.measures_distances:
         return
@@ -246,54 +290,54 @@ def distances(evidence: Evidence) -> Iterator[Finding]:
             "EMB105", evidence, kind=argued.kind, because=argued.because, **common
         )
         return
-    largest = max(
-        (record.mean_abs for _, record in evidence.visits(role)), default=None
-    )
+    movements = [record.mean_abs for _, record in evidence.visits(role)]
+    variants = ["distances"]
     if model.compared == "hyperbolic":
-        variants = ["hyperbolic"]
-    elif evidence.traits and all(each.is_unit for each in evidence.traits):
-        variants = ["distances_unit"]
-    else:
-        variants = []
+        variants.insert(0, "hyperbolic")
+    elif evidence.traits and all(traits.is_unit for traits in evidence.traits):
+        variants.insert(0, "distances_unit")
     yield finding(
         "EMB101",
         evidence,
         *variants,
-        "distances",
         kind=Kind.PROVEN,
-        value=largest,
+        value=max(movements, default=None),
         **common,
     )
 
 
 def penalty(evidence: Evidence) -> Iterator[Finding]:
-    """Compare factors with those that the declared decay would have chosen, by neighbour lists (EMB104).
+    """Compare the rows with those that the declared penalty would have chosen (EMB104).
 
-    Which rows a penalty chooses is a law of its minimum; whether training came to rest there is seen from the rows.
+    The law says which rows are at a minimum of the penalty. Whether training reached a
+    minimum is seen from the rows: their cosines and neighbour lists are compared with
+    those at the minimum.
     """
-    model, form = evidence.model, evidence.penalty
-    for movement in () if form is None else form.movement:
+    form = evidence.penalty
+    if form is None:
+        return
+    for movement in form.movement:
         changed = 1 - movement.top_n_overlap if movement.top_n else float("nan")
-        if not (
-            is_effect(changed, movement.n_lists) or reaches(movement.mean_abs, MOVES)
-        ):
+        lists_change = is_effect(changed, movement.n_lists)
+        if not lists_change and not reaches(movement.mean_abs, MOVES):
             continue
-        assert form is not None
-        law = known_objective(model.objective)
+        law = known_objective(evidence.model.objective)
         assert law is not None
-        # Early stopping leaves trained models a little off; far off, the penalty did not choose these rows.
-        far = reaches(changed, FAR) and is_effect(changed, movement.n_lists)
+        # Trained models are a little off the minimum, because training stops early. If
+        # they are far off, the penalty did not choose these rows.
+        is_far = lists_change and reaches(changed, FAR)
+        counted_penalty = ""
+        if law.name != "factors-counted":
+            counted_penalty = template("EMB104", "counted")
         yield finding(
             "EMB104",
             evidence,
-            *["cosines"] * (not is_effect(changed, movement.n_lists)),
+            *([] if lists_change else ["cosines"]),
             role=movement.role,
             value=changed if reaches(changed, CHANGED) else movement.mean_abs,
-            severity=Severity.ISSUE if far else Severity.TIP,
+            severity=Severity.ISSUE if is_far else Severity.TIP,
             law=template("EMB104", f"law_{law.name}"),
-            counted=""
-            if law.name == "factors-counted"
-            else template("EMB104", "counted"),
+            counted=counted_penalty,
             stretch=form.stretch,
             share=percent(changed),
             top_n=movement.top_n,
