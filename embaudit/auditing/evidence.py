@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -38,7 +38,7 @@ from embaudit.auditing.texts import DEFAULTS
 from embaudit.auditing.traits import Traits, beside_bias, counts_bias, traits_of
 from embaudit.canonical import Position, position
 from embaudit.canonical.equivalents import EquivalentModel
-from embaudit.canonical.row_span import span_basis, turned
+from embaudit.canonical.row_span import span_basis, stored_columns, turned
 from embaudit.core.checked import Indices, as_count, require_one_of
 from embaudit.core.parallel import one_blas_thread, results_of, row_blocks
 from embaudit.core.plain import Finite
@@ -97,6 +97,8 @@ class Evidence:
     """Neighbours of a few rows in the model and in that one."""
     beside_bias: tuple[Neighbourhood, ...] = ()
     """Neighbours without the bias and with it, as libraries list them that keep it among the factors."""
+    columns: tuple[int, ...] | None = None
+    """The stored column of each column of `model`, if columns of zeros were left out."""
     score_change: ScoreChange | None = None
     """Agreement of a few scores with those of a baseline; None without one."""
     predicted: Predicted | None = None
@@ -273,6 +275,7 @@ def gather(
     }
     with announced("finding the span of the rows"):
         whole, basis = model, span_basis(model)
+        columns = stored_columns(basis)
         model = turned(whole, basis)
     spanned, head, norm = model, None, None
     # The labels that take part beside those of the head's own evidence: of a small head all that are not set aside.
@@ -345,6 +348,7 @@ def gather(
             visited[0][1],
             options.n_neighbours,
             parts,
+            columns,
             rng,
         )
         *visited_again, forms = results_of([*again, as_it_is], "visiting the worst")
@@ -361,6 +365,7 @@ def gather(
             compared = _compared(probe, equivalence, furthest, side, shown)
     return Evidence(
         model=model,
+        columns=columns,
         equivalence=equivalence,
         seed=rng,
         options=options,
@@ -440,6 +445,7 @@ def _as_it_is(
     records: Sequence[Movement],
     n_neighbours: int | None,
     parts: NDArray[np.str_] | None,
+    columns: tuple[int, ...] | None,
     rng: int,
 ) -> dict[str, Any]:
     """Measure what belongs to this model: where it lies among equivalent ones, and what all of its rows are like."""
@@ -469,6 +475,13 @@ def _as_it_is(
         place = None if looked_at.left is None else position(looked_at)
     except InputError:  # biases can hold every score, so that nothing of the factors lies among canonical forms
         place = None
+    if place is not None and columns is not None:
+        # Sentences name the columns that the user knows.
+        biases = tuple(
+            bias if bias.column is None else replace(bias, column=columns[bias.column])
+            for bias in place.hidden_biases
+        )
+        place = replace(place, hidden_biases=biases)
     return {"position": place, "traits": traits}
 
 

@@ -98,6 +98,21 @@ def _used_columns(model: FactorModel) -> Floats | None:
     return np.asarray(np.eye(model.rank)[:, used]) if used.any() else None
 
 
+def stored_columns(basis: Floats | None) -> tuple[int, ...] | None:
+    """Return the stored column that each column of a basis is.
+
+    Return None if columns are mixed, or if there is no basis because all are kept.
+
+    Examples
+    --------
+    >>> stored_columns(np.eye(4)[:, [1, 3]]), stored_columns(np.array([[0.6], [0.8]]))
+    ((1, 3), None)
+    """
+    if basis is None or not ((basis == 0) | (basis == 1)).all():
+        return None
+    return tuple(basis.argmax(axis=0).tolist())
+
+
 def turned(model: FactorModel, linear: Floats | None) -> FactorModel:
     """Multiply the rows of both sides by one (k, m) matrix.
 

@@ -368,6 +368,10 @@ def movements() -> dict[str, Evidence]:
         "a constant column": evidence(MODEL.replace(left=constant(6, 3))),
         "a constant mixture": evidence(MODEL.replace(right=constant(5, 3, mixed=True))),
         "a constant column beside a bias": evidence(MODEL.replace(right=constant(5, 3), left_bias=np.zeros(6))),
+        "two constant columns": evidence(MODEL.replace(left=[[1.5, 2.0, x] for x in range(6)])),
+        "two constant columns beside a bias": evidence(
+            MODEL.replace(left=[[1.5, 2.0, x] for x in range(6)], right_bias=np.zeros(5))
+        ),
         "a constant column alone": evidence(FactorModel.from_vectors(constant(5, 4))),
         "a constant mixture alone": evidence(FactorModel.from_vectors(constant(9, 4, mixed=True))),
     }  # fmt: skip

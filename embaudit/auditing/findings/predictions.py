@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +11,10 @@ from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.findings.movement import SEEN
 from embaudit.auditing.findings.writing import MOVES, finding, is_effect, template
 from embaudit.auditing.wording import is_alone, is_head
-from embaudit.canonical import hidden_biases
+from embaudit.canonical import HiddenBias, hidden_biases
 from embaudit.canonical.row_span import reached_space
 from embaudit.core.ties import first_best, reaches
-from embaudit.core.words import counted, drawn_of, percent
+from embaudit.core.words import counted, drawn_of, listed, percent
 from embaudit.model import OPPOSITE, FactorModel, SideName
 from embaudit.model.objectives import Status, known_objective
 from embaudit.movements import Movement
@@ -27,6 +27,8 @@ SAME = 0.5
 MIN_MOVED, MOVED = 4, 0.03
 """Least number, and share, of a side's sampled rows with other scores that are reported: of 100 rows another seed moves
 one; where a tenth of the rows is shuffled, 97 of 100 samples hold at least 4 of them."""
+COLUMNS_NAMED = 3
+"""Number of constant columns that a sentence names."""
 ALIKE = 0.005
 """Mean |Δcos| below which two decimals would say that there is none."""
 
@@ -252,27 +254,36 @@ def bias(evidence: Evidence) -> Iterator[Finding]:
 
 
 def hidden_bias(evidence: Evidence) -> Iterator[Finding]:
-    """Report a direction that one side has alike in every row: the other side holds a bias there (EMB204)."""
+    """Report directions that one side has alike in every row: the other side holds a bias there (EMB204)."""
     model = evidence.model
     # Vectors alone have no other side (EMB407).
-    sides = model.sides if model.left is not None else ()
-    for hidden in (
-        each for side in sides for each in hidden_biases(side, model.moments(side))
-    ):
-        other = OPPOSITE[hidden.role]
-        # Where the other side is 0 in that column, the constant multiplies nothing and holds no bias.
-        if (
-            hidden.column is not None
-            and not model.factors(other)[:, hidden.column].any()
-        ):
+    if model.left is None:
+        return
+    for side in model.sides:
+        other = OPPOSITE[side]
+        factors = model.factors(other)
+        # Where the other side is 0 in a column, the constant multiplies nothing and holds no bias.
+        found = [
+            bias
+            for bias in hidden_biases(side, model.moments(side))
+            if bias.column is None or factors[:, bias.column].any()
+        ]
+        if not found:
             continue
+        variants = ["given"] if model.side(other).bias is not None else []
+        if len(found) == 1:
+            value = found[0].value
+        else:
+            # Together the constants are one direction, of the length of their vector.
+            value = float(np.linalg.norm([bias.value for bias in found]))
+            variants = [f"{variant}_several" for variant in variants] + ["several"]
         yield finding(
             "EMB204",
             evidence,
-            *["given"] * (model.side(other).bias is not None),
+            *variants,
             role=other,
-            value=hidden.value,
-            where=_where("EMB204", hidden.column),
+            value=value,
+            where=_where("EMB204", found, evidence.columns),
         )
 
 
@@ -281,16 +292,26 @@ def constant_alone(evidence: Evidence) -> Iterator[Finding]:
     model = evidence.model
     if model.left is not None or evidence.head is not None:
         return
-    for hidden in list(hidden_biases("right", model.right_side.moments))[:1]:
+    found = list(hidden_biases("right", model.right_side.moments))[:1]
+    if found:
         yield finding(
             "EMB407",
             evidence,
-            value=hidden.value,
-            where=_where("EMB407", hidden.column),
+            value=found[0].value,
+            where=_where("EMB407", found, evidence.columns),
         )
 
 
-def _where(code: str, column: int | None) -> str:
-    return template(code, "where_mixture" if column is None else "where_column").format(
-        column=column
-    )
+def _where(
+    code: str, found: Sequence[HiddenBias], stored: tuple[int, ...] | None
+) -> str:
+    """Name the constant columns by their stored numbers, or say that columns are mixed."""
+    numbers = [bias.column for bias in found if bias.column is not None]
+    if not numbers:
+        return template(code, "where_mixture")
+    if stored is not None:
+        numbers = [stored[number] for number in numbers]
+    if len(numbers) == 1:
+        return template(code, "where_column").format(column=numbers[0])
+    named = listed([str(number) for number in numbers], COLUMNS_NAMED)
+    return template(code, "where_several").format(count=len(numbers), columns=named)
