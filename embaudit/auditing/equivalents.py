@@ -1,4 +1,8 @@
-"""The equivalent models an audit visits: canonical ones, and random ones from each gauge group within its budget."""
+"""The equivalent models that an audit visits.
+
+They are the canonical models, random draws from each gauge group within its budget, and
+the models that attacks and the test of unit rows find.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +35,7 @@ from embaudit.errors import must_be
 from embaudit.gauges import (
     Affine,
     Diagonal,
+    Gauge,
     GaugeGroup,
     GeneralLinear,
     Orthogonal,
@@ -64,8 +69,17 @@ def default_groups(
 ) -> tuple[GaugeGroup, ...]:
     """List the gauge groups that keep a model's predictions, within the budget.
 
-    Translations are as long as the median row of the side they move. Rescalings are those of the columns as stored, of
-    which there are so many; the dimensions that rows span stand for them elsewhere.
+    Translations are as long as the median row of the side they move.
+
+    Parameters
+    ----------
+    model : FactorModel
+        Its rows can be expressed in the dimensions that they span.
+    max_condition : float
+        Budget of the stretches: largest factor over smallest.
+    columns : int, optional
+        Number of stored columns, which rescalings act on; by default the columns of the
+        model.
 
     Examples
     --------
@@ -77,8 +91,9 @@ def default_groups(
     k = model.rank
     rotations = (Orthogonal(k),)
     if model.predicts is Equivalence.COSINES:
-        # A stretch keeps predicted cosines only if it keeps the ratios of lengths, which the test of unit rows decides
-        # (docs/theory.md, "Rows of length 1 may pin the rest"); rotations always keep them.
+        # A stretch keeps predicted cosines only if it keeps the ratios of lengths,
+        # which the test of unit rows decides (docs/theory.md, "Rows of length 1 may pin
+        # the rest"). Rotations always keep them.
         return rotations
     if model.link.measures_distances:
         # A stretch changes distances.
@@ -111,20 +126,25 @@ def equivalent_models(
     parameter: str = "groups",
     rng: np.random.Generator,
 ) -> list[EquivalentModel]:
-    """List the equivalent models to audit: canonical ones, one rotation as a control, and random draws.
+    """List the equivalent models to audit.
+
+    These are the canonical models, one rotation as a control, and random draws.
 
     Parameters
     ----------
     model : FactorModel
-        The model at hand.
+        The current model.
     groups : sequence of str or GaugeGroup
-        Families by name, or groups of your own; all that keep the predictions by default.
+        Families by name, or groups of your own; by default all families that keep the
+        predictions.
     n_gauges : int
-        Draws from each group but the rotations, of which one suffices: they move nothing.
+        Draws from each group except the rotations, which move no cosine within a side,
+        so that one of them is enough.
     max_condition : float
         Budget of the default groups.
     basis : array of shape (k, m), optional
-        What spans the rows, in the columns as stored, where the model at hand is `turned` into it.
+        Orthonormal columns that span the rows in the stored columns, if `model` has
+        been `turned` into them.
     parameter : str
         Name of the caller's parameter that holds `groups`, for error messages.
     rng : numpy Generator
@@ -137,31 +157,25 @@ def equivalent_models(
     """
     requested = [group for group in groups if isinstance(group, GaugeGroup)]
     named = [group for group in groups if not isinstance(group, GaugeGroup)]
-    # Groups of one's own stand alone; without any, no name means all families.
-    kinds = named or (() if requested else KINDS)
+    kinds: Sequence[str] = named
+    # If neither names nor groups are given, all families are visited.
+    if not groups:
+        kinds = KINDS
     for kind in kinds:
         require_one_of(kind, parameter, KINDS)
-    usual = default_groups(
-        model,
-        max_condition=max_condition,
-        columns=None if basis is None else len(basis),
-    )
+    columns = None if basis is None else len(basis)
+    usual = default_groups(model, max_condition=max_condition, columns=columns)
     requested += [group for group in usual if group.kind in kinds]
-    # Where free biases can hold every score there is, factors in canonical form would be rounding.
-    is_held = held_rank(model) > 0 or not seen_directions(model, ()).size
-    models = list(canonical_models(model)) if CANONICAL in kinds and is_held else []
+    models: list[EquivalentModel] = []
+    if CANONICAL in kinds and _has_canonical_models(model):
+        models += canonical_models(model)
     numbers: dict[str, Iterator[int]] = defaultdict(lambda: count(1))
     for group in requested:
         family = group.name_in(model)
         for _ in range(1 if isinstance(group, Orthogonal) else n_gauges):
             name = f"{family} {next(numbers[family])}"
             gauge = group.sample(rng=rng)
-            # The length of a shift means something beside the rows at hand, before the axes change.
-            shift = (
-                float(np.linalg.norm(group.shift_of(gauge)))
-                if isinstance(group, Affine)
-                else None
-            )
+            shift = _shift_length(group, gauge)
             models.append(
                 EquivalentModel.by(
                     gauge, name, group.kind, title=group.title, shift=shift
@@ -175,42 +189,65 @@ def equivalent_models(
             f"a family that keeps the {model.predicts.title} of this model",
             ", ".join(map(str, groups)),
         )
-    return (
-        models if basis is None else [replace(equal, basis=basis) for equal in models]
-    )
+    if basis is None:
+        return models
+    return [replace(equivalent, basis=basis) for equivalent in models]
+
+
+def _has_canonical_models(model: FactorModel) -> bool:
+    """Return False if free biases can hold every score.
+
+    Factors in canonical form would then consist of rounding errors. A model whose
+    scores see no direction at all has canonical models.
+    """
+    return held_rank(model) > 0 or not seen_directions(model, ()).size
+
+
+def _shift_length(group: GaugeGroup, gauge: Gauge) -> float | None:
+    """Return the length of the shift of an affine gauge, None for another group.
+
+    The shift comes before the change of axes, so that its length can be compared with
+    the lengths of the stored rows.
+    """
+    if isinstance(group, Affine):
+        return float(np.linalg.norm(group.shift_of(gauge)))
+    return None
 
 
 def attacked_models(
     model: FactorModel, attacks: Iterable[Attack]
 ) -> list[EquivalentModel]:
-    """List the models that attacks made of this one: the worst found for the cosines of a side, or for its lists.
+    """List the models that attacks found.
+
+    Each is the worst one found for the cosines of a side or for its neighbour lists.
 
     Examples
     --------
     >>> from embaudit.attacks import worst_gauge
     >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0]])
-    >>> attack = worst_gauge(model, GeneralLinear(2, max_condition=3.0), n_pairs=1, rng=0)
-    >>> [(one.name, one.kind) for one in attacked_models(model, [attack])]
+    >>> group = GeneralLinear(2, max_condition=3.0)
+    >>> attack = worst_gauge(model, group, n_pairs=1, rng=0)
+    >>> [(found.name, found.kind) for found in attacked_models(model, [attack])]
     [('worst found for item cosines', 'worst')]
     """
     models = []
     for attack in attacks:
-        group, lists = attack.group, attack.objective == "neighbours"
-        name = f"worst found for {model.title(attack.role)} {'lists' if lists else 'cosines'}"
-        name += ", with a shift" * isinstance(group, Affine)
-        shift = (
-            float(np.linalg.norm(group.shift_of(attack.gauge)))
-            if isinstance(group, Affine)
-            else None
-        )
+        measure = "lists" if attack.objective == "neighbours" else "cosines"
+        name = f"worst found for {model.title(attack.role)} {measure}"
+        if isinstance(attack.group, Affine):
+            name += ", with a shift"
+        shift = _shift_length(attack.group, attack.gauge)
         models.append(EquivalentModel.by(attack.gauge, name, WORST, shift=shift))
     return models
 
 
 @dataclass(frozen=True, eq=False)
 class RearrangedModel(EquivalentModel):
-    """The equivalent model that the test of unit rows made: its gauge keeps the lengths of these rows, of no others."""
+    """The equivalent model that the test of unit rows found.
+
+    Its gauge keeps the lengths of the rows of one model, but not of other rows.
+    """
 
     pinning: Pinning | None = None
     """The test."""
@@ -227,7 +264,10 @@ class RearrangedModel(EquivalentModel):
 
 @dataclass(frozen=True, eq=False)
 class OriginMoved(EquivalentModel):
-    """Rows of the Poincaré ball after an isometry that takes `centre` to the origin: no hyperbolic distance changes."""
+    """Rows of the Poincaré ball after an isometry that takes `centre` to the origin.
+
+    An isometry changes no hyperbolic distance.
+    """
 
     centre: Vector | None = None
     """(k,) the point that becomes the origin."""
@@ -283,7 +323,11 @@ def _with_other_origins(
 
 
 def rearranged_models(pinning: Pinning | None) -> list[EquivalentModel]:
-    """List the equivalent model that the test of unit rows found, if it did: rotations alone move no cosine."""
+    """List the equivalent model that the test of unit rows found, if it found one.
+
+    Where rows have length 1, the other visited models are rotations, which move no
+    cosine.
+    """
     if pinning is None or pinning.status != "free" or pinning.witness is None:
         return []
     kappa = pinning.witness.condition_number
@@ -305,16 +349,18 @@ def one_equivalent(
 ) -> EquivalentModel:
     """Draw one equivalent model, or go to the canonical one at an exponent.
 
-    Of a model of very many columns a rescaling changes all; others change the dimensions that its rows span.
+    If the model has more columns than rows, a rescaling acts on its stored columns. The
+    other families act on the dimensions that its rows span.
 
     Parameters
     ----------
     model : FactorModel
-        The model at hand.
+        The current model.
     group : str
         The family to draw from.
     exponent : float, optional
-        From 0 (left-whitened) to 1 (right-whitened), instead of a draw.
+        Exponent of a canonical model, from 0 (left-whitened) to 1 (right-whitened),
+        instead of a draw.
     max_condition : float
         Budget of a draw.
     rng : numpy Generator or int
@@ -323,7 +369,8 @@ def one_equivalent(
     Raises
     ------
     InputError
-        If the family has no gauge that keeps the predictions of this model, or its products overflow.
+        If the family has no gauge that keeps the predictions of this model, or its
+        products overflow.
 
     Examples
     --------
@@ -335,12 +382,12 @@ def one_equivalent(
     basis = span_basis(model)
     small = turned(model, basis)
     if exponent is not None:
-        return replace(
-            equivalent_at(canonical_form(small), exponent, f"exponent {exponent:g}"),
-            basis=basis,
-        )
+        name = f"exponent {exponent:g}"
+        canonical = equivalent_at(canonical_form(small), exponent, name)
+        return replace(canonical, basis=basis)
     draw = as_generator(rng)
-    return equivalent_models(
+    # A family can have several models, for example one per side that can be shifted.
+    drawn = equivalent_models(
         small,
         groups=[group],
         n_gauges=1,
@@ -348,4 +395,5 @@ def one_equivalent(
         basis=basis,
         parameter="group",
         rng=draw,
-    )[0]
+    )
+    return drawn[0]
