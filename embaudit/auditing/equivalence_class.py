@@ -111,7 +111,8 @@ def equivalence_class_of(
     if model.predicts is Equivalence.COSINES:
         # Rotations alone move nothing; whether another metric gives all rows length 1 too is a linear test.
         pinning = pinned_test(model, rng=rng)
-        whole = pinning.status != "pinned" or pinning.scope != SCOPES["gauge"]
+        among_maps = pinning.scope in (SCOPES["gauge"], SCOPES["affine"])
+        whole = pinning.status != "pinned" or not among_maps
         scope = Scope(
             pinning.scope
             if pinning.status == "pinned"

@@ -275,6 +275,7 @@ def pinned_test(
 
 SCOPES = {
     "gauge": "linear maps of these rows, whatever the other side holds, if that has full rank",
+    "affine": "linear maps and shifts of these rows, whatever the other side holds, if that has full rank",
     "cosine": "equivalent models of the same rank",
     "used": "equivalent models of the dimensions that these rows use",
     "head": "equivalent models of the same rank whose inputs are learned and span every direction",
@@ -313,14 +314,18 @@ def _with_missing(
     Nothing is added if rows of a side depend on each other, as on a cone, because further rows of the same model may
     depend on each other, too.
     """
-    needed = n_forms(model.rank)
-    if needed > LARGEST_SHOWN:
+    hides = _hides_a_number(model)
+    if n_forms(model.rank, affine=hides) > LARGEST_SHOWN:
         return pinning
     missing: dict[SideName, int] = {}
     for side, span in spans.items():
         n = _n_directions(model, side)
+        # What a softmax hides is fixed by more right rows, see `_fixes_the_number`.
+        needed = n_forms(model.rank, affine=hides and side == "right")
         if n >= span.needed or (span.needed <= LARGEST and span.rank < n):
             return pinning
+        if hides and side == "left" and not on_no_hyperplane(model.right):
+            continue
         missing[side] = needed - n
         if needed > LARGEST:
             # A full span is recognised with a few more rows than numbers.
@@ -328,7 +333,7 @@ def _with_missing(
     fewest = min(missing, key=lambda side: missing[side])
     rows = counted(missing[fewest], f"more {model.title(fewest)} row")
     because = f"{pinning.because}; {rows} in general position would decide it"
-    return replace(pinning, because=because, needed=needed, rows_missing=missing)
+    return replace(pinning, because=because, rows_missing=missing)
 
 
 def _one_table(model: FactorModel) -> Pinning:
@@ -345,14 +350,23 @@ def _one_table(model: FactorModel) -> Pinning:
 
 
 def _one_side(model: FactorModel) -> Pinning:
-    """Decide without the other side: pinned if the lifts of this side span everything, else undecided."""
+    """Decide without the other side: pinned if the lifts of this side span everything, else undecided.
+
+    If the cosines go through a softmax, equivalent rows are `N (q + w)`, so the forms
+    with a linear part must be spanned. Otherwise there can be other rows: all triangles
+    on a circle are affine images of each other, and in two dimensions four other rows
+    `±(a, b)`, `±(a, −b)` may keep their lengths.
+    """
     k, title = model.rank, model.title("right")
-    scope, needed = SCOPES["gauge"], n_forms(k)
+    affine = _hides_a_number(model)
+    scope = SCOPES["affine" if affine else "gauge"]
+    needed = n_forms(k, affine=affine)
     if needed > LARGEST_SHOWN:
         return _too_large(model, scope, needed)
-    span = span_of(model.right)
+    span = span_of(model.right, affine=affine)
     if span.is_full:
-        because = f"the {title} rows alone fix every number of a metric"
+        numbers = "a change of axes" if affine else "a metric"
+        because = f"the {title} rows alone fix every number of {numbers}"
         return Pinning("pinned", because, scope, span.rank, needed)
     rank = span.rank
     if needed > LARGEST:

@@ -271,3 +271,73 @@ def test_rounding_takes_no_item_off_its_plane(dtype):
     items = band(0).astype(dtype)
     towers = FactorModel(MANY, items, link="cosine", objective="fixed-temperature")
     assert pinned_test(towers).status == "undecided"
+
+
+@pytest.fixture(scope="module")
+def two_triangles():
+    """Return two models (inputs, labels) of unit rows with three labels on a circle.
+
+    Labels q become N q + v with N = diag(0.8, √1.28), v = (0.2, 0), and inputs p become
+    p / (0.8, √1.28). So p' · q' is p · q plus p' · v, one number per input.
+
+    Lengths: the label (1, 0) stays. The labels (−1/2, ±√(3/4)) become
+    (−0.2, ±√0.96), and 0.04 + 0.96 = 1. The squares (0.28, 0.72) of an input become
+    0.28 / 0.64 + 0.72 / 1.28 = 0.4375 + 0.5625 = 1.
+    """
+    labels = np.array([[1, 0], [-0.5, 0.75**0.5], [-0.5, -(0.75**0.5)]])
+    inputs = np.sqrt([0.28, 0.72]) * [[1, 1], [1, -1], [-1, 1], [-1, -1]]
+    stretch = np.array([0.8, 1.28**0.5])
+    return (inputs, labels), (inputs / stretch, labels * stretch + [0.2, 0])
+
+
+def test_two_triangles_of_labels_have_the_same_probabilities(two_triangles):
+    (inputs, labels), (other_inputs, other_labels) = two_triangles
+    for rows in (other_inputs, other_labels):
+        assert_unit_rows(rows)
+    scale = 30
+    np.testing.assert_allclose(
+        softmax(scale * inputs @ labels.T),
+        softmax(scale * other_inputs @ other_labels.T),
+        rtol=1e-12,
+    )
+
+
+def test_two_triangles_of_labels_have_different_cosines(two_triangles):
+    """The last two labels: 1/4 − 3/4 = −0.5 becomes 0.04 − 0.96 = −0.92."""
+    (_, labels), (_, other_labels) = two_triangles
+    assert labels[1] @ labels[2] == pytest.approx(-0.5)
+    assert other_labels[1] @ other_labels[2] == pytest.approx(-0.92)
+
+
+HEADS_OF_COSINES = ("arcface", "cosface", "normalised-head", "fixed-temperature")
+
+
+@pytest.mark.parametrize("objective", HEADS_OF_COSINES)
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_head_of_cosines_with_three_labels_in_a_plane_is_undecided(
+    two_triangles, objective, alone
+):
+    for inputs, labels in two_triangles:
+        left = None if alone else inputs
+        head = FactorModel(left, labels, link="cosine", objective=objective)
+        assert pinned_test(head).status == "undecided"
+
+
+@pytest.mark.parametrize("objective", HEADS_OF_COSINES)
+def test_a_head_of_cosines_is_pinned_by_labels_that_span_every_affine_form(objective):
+    """In the plane, five labels fix the three numbers of T and the two of g.
+
+    Four labels leave one of them: any four points lie on a second conic.
+    """
+    angles = np.array([0.0, 1.0, 2.5, 3.5, 5.0])
+    labels = np.column_stack([np.cos(angles), np.sin(angles)])
+    for n, status in ((5, "pinned"), (4, "undecided")):
+        head = FactorModel(None, labels[:n], link="cosine", objective=objective)
+        found = pinned_test(head)
+        assert (found.status, found.rank, found.needed) == (status, n, 5)
+
+
+def test_a_head_of_cosines_says_how_many_more_labels_decide():
+    """Five numbers of a change of axes of the plane; three labels fix three of them."""
+    head = FactorModel(None, np.eye(3, 2) + 0.1, link="cosine", objective="arcface")
+    assert pinned_test(head).rows_missing == {"right": 2}

@@ -617,6 +617,39 @@ def temperatures() -> Iterator[Row]:
         ("but not the numbers that a softmax adds to cosines unseen",),
         answer=OPEN,
     )
+    # Triangles on a circle are affine images of each other, and these four inputs keep
+    # their lengths: tests/canonical/test_temperature.py has the other model.
+    third = np.array([[1, 0], [-0.5, 0.75**0.5], [-0.5, -(0.75**0.5)]])
+    four = np.sqrt([0.28, 0.72]) * np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
+    yield Row(
+        "arcface, three labels in a plane",
+        user(four, third, objective="arcface"),
+        {"right": "U", "left": "U"},
+        {"EMB105": "tip"},
+        never=exact,
+        answer=OPEN,
+    )
+    yield Row(
+        "arcface, three labels in a plane alone",
+        FactorModel.from_vectors(third).replace(objective="arcface", link="cosine"),
+        {"right": "U"},
+        {"EMB105": "tip"},
+        never=exact,
+        answer=OPEN,
+    )
+    yield Row(
+        "arcface, both sides of full rank",
+        user(p, q, objective="arcface"),
+        {"right": "P", "left": "P"},
+        says=exact,
+        never=convention,
+    )
+    yield Row(
+        "arcface, fifty labels alone",
+        FactorModel.from_vectors(q).replace(objective="arcface", link="cosine"),
+        {"right": "P"},
+        whole=False,
+    )
     yield Row(
         "cosines, items on a circle",
         flat.replace(objective="cosine"),
