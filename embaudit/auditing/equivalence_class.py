@@ -18,7 +18,9 @@ from embaudit.canonical import Pinning, other_temperature
 from embaudit.canonical.pinned import MIN_MOVEMENT, SCOPES, pinned_test
 from embaudit.canonical.row_span import outside_shares, reached_space, seen_directions
 from embaudit.core.plain import Recorded
+from embaudit.core.words import drawn_of
 from embaudit.errors import InputError
+from embaudit.linalg.pairs import n_pairs
 from embaudit.model import Equivalence, FactorModel, Role, SideName
 from embaudit.model.objectives import Status, known_objective
 from embaudit.model.pairs import Pairs
@@ -107,7 +109,9 @@ def equivalence_class_of(
         return _either(model, roles, rng)
     law = known_objective(model.objective, alone=model.left is None)
     if law is not None and law.status is Status.TEMPERATURE and model.link == "cosine":
-        return _up_to_a_temperature(model, roles, rng)
+        return _up_to_a_temperature(
+            model, roles, rng, model if uncut is None else uncut
+        )
     if model.predicts is Equivalence.COSINES:
         # Rotations alone move nothing; whether another metric gives all rows length 1 too is a linear test.
         pinning = pinned_test(model, rng=rng)
@@ -155,12 +159,13 @@ def _of_distances(model: FactorModel) -> Freedom:
 
 
 def _up_to_a_temperature(
-    model: FactorModel, roles: Sequence[Role], rng: int
+    model: FactorModel, roles: Sequence[Role], rng: int, uncut: FactorModel
 ) -> EquivalenceClass:
     """Conclude for cosines that are divided by a temperature which training may change.
 
     Private dimensions and another temperature move the cosines within a side, whatever
-    the rows are. Between the sides the order is fixed, and the level is not.
+    the rows are. Between the sides the order is fixed, and the level is not. The size
+    of the movement is measured on a sample, whose size the argument names.
     """
     draw = np.random.default_rng(rng)
     sample = {}
@@ -174,7 +179,14 @@ def _up_to_a_temperature(
         if role == "cross":
             continue
         moved = twin.moved[role]
-        text = _argument(model, "temperature", role, mean=moved.mean_abs)
+        n_rows = len(uncut.side(role).directed)
+        pair_noun = f"{Pairs(role).titled(model)} pair"
+        looked_at = drawn_of(moved.n_pairs, n_pairs(n_rows), pair_noun)
+        if len(sample[role]) < n_rows:
+            looked_at += f" among {len(sample[role]):,} drawn rows"
+        text = _argument(
+            model, "temperature", role, mean=moved.mean_abs, looked_at=looked_at
+        )
         freedom[role] = Freedom(True, Kind.SHOWN, text, moved.mean_abs)
     scope = Scope(_argument(model, "scope_of_any_width"), whole=True)
     return EquivalenceClass(scope, {}, freedom, None, model.rank)

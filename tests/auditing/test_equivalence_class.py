@@ -103,3 +103,40 @@ def test_what_no_prediction_sees_of_a_side_lies_outside_the_rows_of_the_other(tu
 def test_the_set_is_called_whole_only_where_it_is(link, sides, scope):
     found = equivalence_class_of(biased(PLANE, *sides).replace(link=link), BOTH)
     assert (str(found.scope), found.scope.whole) == (scope, scope.startswith("every"))
+
+
+@pytest.mark.parametrize(
+    ("n_items", "sample"),
+    [
+        # 200 · 199 / 2 = 19,900 pairs are fewer than 20,000; of 201 items there are 20,100.
+        (200, "all 19,900 item-item pairs"),
+        (201, "20,000 of 20,100 item-item pairs"),
+        # 2,000 · 1,999 / 2 pairs. With one item more, pairs are drawn among 2,000 items.
+        (2_000, "20,000 of 2 million item-item pairs"),
+        (2_001, "20,000 of 2 million item-item pairs among 2,000 drawn rows"),
+    ],
+)
+def test_the_movement_under_another_temperature_names_its_sample(n_items, sample):
+    draw = np.random.default_rng(0)
+    items, users = draw.standard_normal((n_items, 4)), draw.standard_normal((30, 4))
+    towers = FactorModel(users, items, link="cosine", objective="clip")
+    freedom = equivalence_class_of(towers, BOTH).freedom
+    assert freedom["right"].because.endswith(f" on average, over {sample}.")
+    assert freedom["left"].because.endswith("over all 435 user-user pairs.")
+
+
+def test_a_row_of_zeros_is_not_counted_in_the_sample():
+    items = np.vstack([np.eye(4), np.zeros(4)])
+    towers = FactorModel(np.eye(4), items, link="cosine", objective="clip")
+    because = equivalence_class_of(towers, ["right"]).freedom["right"].because
+    assert because.endswith("over all 6 item-item pairs.")
+
+
+def test_the_sample_is_one_of_all_rows_where_a_model_is_some_of_them():
+    """20 of 40 items have 190 of 780 pairs."""
+    rows = np.random.default_rng(0).standard_normal((40, 4))
+    towers = FactorModel(rows, rows, link="cosine", objective="clip")
+    some = towers.take(right=np.arange(20))
+    found = equivalence_class_of(some, ["right"], uncut=towers)
+    sample = "over 190 of 780 item-item pairs among 20 drawn rows."
+    assert found.freedom["right"].because.endswith(sample)
