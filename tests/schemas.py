@@ -1,6 +1,6 @@
-"""Compare a record that `--json` writes with its JSON Schema, allowing no other field.
+"""Compare the record of an audit with its JSON Schema, allowing no other field.
 
-The schemas themselves allow unknown fields, so that readers of today's records can read
+The schema itself allows unknown fields, so that readers of today's records can read
 later ones. The tests are stricter: a field without an entry in the schema is an error.
 """
 
@@ -29,16 +29,16 @@ def closed(part):
 
 
 @cache
-def closed_validator(name):
-    """Return the validator of the closed schema of a command."""
-    whole = json.loads(schema(name))
+def closed_validator():
+    """Return the validator of the closed schema."""
+    whole = json.loads(schema())
     Draft202012Validator.check_schema(whole)
     return Draft202012Validator(closed(whole))
 
 
-def misfits(name, record):
-    """List the places where a record differs from the closed schema of its command."""
+def misfits(record):
+    """List the places where the record of an audit differs from the closed schema."""
     return sorted(
         f"{error.json_path}: {error.message[:200]}"
-        for error in closed_validator(name).iter_errors(record)
+        for error in closed_validator().iter_errors(record)
     )

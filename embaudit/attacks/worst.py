@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from embaudit.core.checked import (
     require_one_of,
 )
 from embaudit.core.parallel import one_blas_thread
+from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.words import counted, in_typical_rows, percent, up
 from embaudit.errors import InputError, must_be
@@ -74,15 +75,19 @@ class Attack(Result):
     roles: tuple[str, str] = ("left row", "right row")
     """Singular nouns of a row of either side, as in `model.roles`."""
 
-    RECORD = (
-        "role",
-        "objective",
-        "achieved",
-        "bound",
-        "gap",
-        "n_items",
-        "max_condition",
-    )
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "role": self.role,
+                "objective": self.objective,
+                "achieved": self.achieved,
+                "bound": self.bound,
+                "gap": self.gap,
+                "n_items": self.n_items,
+                "max_condition": self.max_condition,
+            }
+        )
 
     @property
     def max_condition(self) -> float | None:

@@ -20,7 +20,7 @@ from embaudit.auditing.wording import kind_of, names_of
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.core.checked import RNG, as_list, as_seed, is_integer, keywords_besides
 from embaudit.core.deferred import pd
-from embaudit.core.plain import SCHEMA_VERSION, Recorded, frame_of, record
+from embaudit.core.plain import SCHEMA_VERSION, frame_of, plain, plain_dict
 from embaudit.core.results import Drawn, Picture
 from embaudit.errors import InputError, must_be, with_taker
 from embaudit.gauges import GaugeGroup
@@ -54,7 +54,7 @@ ASKS_NOTHING = {
 
 
 @dataclass(frozen=True)
-class EquivalentMovement(Recorded):
+class EquivalentMovement:
     """Movement of cosines from your model to an equivalent one: on average, at most, and in the lists of neighbours."""
 
     model: EquivalentModel
@@ -62,11 +62,18 @@ class EquivalentMovement(Recorded):
     movement: Movement
     """Movement of the cosines of one role."""
 
-    RECORD = ("*=model", "*=movement")
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                **plain(self.model),
+                **plain(self.movement),
+            }
+        )
 
 
 @dataclass(frozen=True)
-class EquivalentDrift(Recorded):
+class EquivalentDrift:
     """Drift of predictions where they must not move. Rounding explains some; more fails the check (EMB001)."""
 
     model: EquivalentModel
@@ -74,7 +81,14 @@ class EquivalentDrift(Recorded):
     drift: Drift
     """Drift of its predictions."""
 
-    RECORD = ("*=model", "*=drift")
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                **plain(self.model),
+                **plain(self.drift),
+            }
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,47 +115,51 @@ class Audit(Drawn):
     intake: Intake | None = None
     """Report of the read; None for a model that was there already."""
 
-    RECORD = (
-        *("embaudit_version", "schema_version", "seed=evidence.seed"),
-        *(
-            "input.source=source",
-            "input.fingerprint=fingerprint",
-            "input.intake=intake",
-        ),
-        *(
-            "options",
-            "model=model_record",
-            "score_sample",
-            "group.max_condition=options.max_condition",
-        ),
-        "group.kinds=kinds",
-        *(
-            "group.n_equivalents=evidence.equivalents.__len__",
-            "drift=drift_records",
-            "movement=movement_records",
-        ),
-        *("ranges=evidence.limits.ranges", "certificates=evidence.limits.certificates"),
-        *(
-            "attacks=evidence.limits.attacks",
-            "traits=evidence.traits",
-            "fibre=evidence.equivalence",
-        ),
-        *(
-            "position=evidence.position",
-            "unseen=evidence.unseen",
-            "penalty=evidence.penalty",
-        ),
-        *("predicted=evidence.predicted", "head", "final_norm=evidence.norm"),
-        *(
-            "neighbours.gauge=evidence.examples_gauge",
-            "neighbours.examples=evidence.examples",
-        ),
-        *(
-            "neighbours.beside_bias=evidence.beside_bias",
-            "thresholds=evidence.thresholds",
-        ),
-        *("findings", "notes", "answer", "verdict"),
-    )
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "embaudit_version": self.embaudit_version,
+                "schema_version": self.schema_version,
+                "seed": self.evidence.seed,
+                "input": {
+                    "source": self.source,
+                    "fingerprint": self.fingerprint,
+                    "intake": self.intake,
+                },
+                "options": self.options,
+                "model": self.model_record,
+                "score_sample": self.score_sample,
+                "group": {
+                    "max_condition": self.options.max_condition,
+                    "kinds": self.kinds,
+                    "n_equivalents": len(self.evidence.equivalents),
+                },
+                "drift": self.drift_records,
+                "movement": self.movement_records,
+                "ranges": self.evidence.limits.ranges,
+                "certificates": self.evidence.limits.certificates,
+                "attacks": self.evidence.limits.attacks,
+                "traits": self.evidence.traits,
+                "fibre": self.evidence.equivalence,
+                "position": self.evidence.position,
+                "unseen": self.evidence.unseen,
+                "penalty": self.evidence.penalty,
+                "predicted": self.evidence.predicted,
+                "head": self.head,
+                "final_norm": self.evidence.norm,
+                "neighbours": {
+                    "gauge": self.evidence.examples_gauge,
+                    "examples": self.evidence.examples,
+                    "beside_bias": self.evidence.beside_bias,
+                },
+                "thresholds": self.evidence.thresholds,
+                "findings": self.findings,
+                "notes": self.notes,
+                "answer": self.answer,
+                "verdict": self.verdict,
+            }
+        )
 
     @property
     def embaudit_version(self) -> str:
@@ -163,7 +181,7 @@ class Audit(Drawn):
             Ids of the rows; without ids "row" and their numbers.
         right : list[str]
             Ids of the columns.
-        values : list[list[Finite]]
+        values : list[list[float]]
             Scores, a list for each row, less its mean.
         """
         return score_sample(self.model)
@@ -307,10 +325,10 @@ class Audit(Drawn):
 
         Columns are those of the JSON's `movement` records, and `drift`, `drift_tolerance` and `drift_ok`.
         """
-        frame = frame_of(map(record, self.movement_records)).drop(
+        frame = frame_of(map(plain, self.movement_records)).drop(
             columns="quantiles", errors="ignore"
         )
-        drift = frame_of(map(record, self.drift_records))[
+        drift = frame_of(map(plain, self.drift_records))[
             ["gauge", "max_abs", "tolerance", "ok"]
         ]
         drift.columns = pd.Index(["gauge", "drift", "drift_tolerance", "drift_ok"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from embaudit.auditing.wording import prediction_noun, worded_for
 from embaudit.canonical import Pinning, other_temperature
 from embaudit.canonical.pinned import MIN_MOVEMENT, SCOPES, pinned_test
 from embaudit.canonical.row_span import outside_shares, reached_space, seen_directions
-from embaudit.core.plain import Recorded
+from embaudit.core.plain import plain_dict
 from embaudit.core.words import drawn_of
 from embaudit.errors import InputError
 from embaudit.linalg.pairs import n_pairs
@@ -46,7 +47,7 @@ class Freedom:
 
 
 @dataclass(frozen=True, eq=False)
-class EquivalenceClass(Recorded):
+class EquivalenceClass:
     """The models that predict the same as one model."""
 
     scope: Scope
@@ -63,7 +64,17 @@ class EquivalenceClass(Recorded):
     """Dimensions that no prediction sees, those included that a free bias could take up: outside every set of gauges
     with a budget, since rows of equivalent models may hold anything there."""
 
-    RECORD = ("scope", "outside", "seen_rank", "pinning", "moves=moves_by_role")
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "scope": self.scope,
+                "outside": self.outside,
+                "seen_rank": self.seen_rank,
+                "pinning": self.pinning,
+                "moves": self.moves_by_role,
+            }
+        )
 
     @property
     def moves_by_role(self) -> dict[Role, bool | None]:

@@ -41,7 +41,6 @@ from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.canonical.row_span import span_basis, stored_columns, turned
 from embaudit.core.checked import Indices, as_count, require_one_of
 from embaudit.core.parallel import one_blas_thread, results_of, row_blocks
-from embaudit.core.plain import Finite
 from embaudit.core.progress import announced
 from embaudit.core.ties import largest_first
 from embaudit.errors import InputError, must_be
@@ -113,7 +112,7 @@ class Evidence:
     """Differences of the cosines of a head that its final norm leaves open, where that norm is available."""
     traits: tuple[Traits, ...] = ()
     """Traits of the rows, a record a side; of a head those of all of its labels."""
-    thresholds: Mapping[str, Finite] = field(default_factory=lambda: DEFAULTS)
+    thresholds: Mapping[str, float] = field(default_factory=lambda: DEFAULTS)
     """Reporting thresholds of the row-trait checks, by name; what is proven or shown depends on none."""
 
     @property

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
+from typing import Any
 
-from embaudit.core.plain import Recorded
+from embaudit.core.plain import plain_dict
 from embaudit.core.words import in_typical_rows
 from embaudit.gauges import Gauge
 from embaudit.model import Role
@@ -43,7 +44,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Scope(Recorded):
+class Scope:
     """The set of models that a finding speaks of.
 
     Examples
@@ -61,7 +62,17 @@ class Scope(Recorded):
     whole: bool = False
     """True if these are all models that predict the same."""
 
-    RECORD = (..., "title=__str__")
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "models": self.models,
+                "max_condition": self.max_condition,
+                "max_shift": self.max_shift,
+                "whole": self.whole,
+                "title": str(self),
+            }
+        )
 
     def __str__(self) -> str:
         """Return the set in words, with its budget."""
@@ -86,7 +97,7 @@ AT_HAND = Scope("this model")
 
 
 @dataclass(frozen=True)
-class Finding(Recorded):
+class Finding:
     """One conclusion of an audit: its scope names the models, and its rows the cosines, that it speaks of.
 
     Examples
@@ -120,21 +131,23 @@ class Finding(Recorded):
     witness: Gauge | None = field(default=None, compare=False)
     """The gauge that shows it, where one does."""
 
-    RECORD = (
-        *(
-            "code",
-            "severity",
-            "kind",
-            "scope",
-            "rows",
-            "text",
-            "value",
-            "title",
-            "remedy",
-            "role",
-        ),
-        "witness=has_witness",
-    )
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "code": self.code,
+                "severity": self.severity,
+                "kind": self.kind,
+                "scope": self.scope,
+                "rows": self.rows,
+                "text": self.text,
+                "value": self.value,
+                "title": self.title,
+                "remedy": self.remedy,
+                "role": self.role,
+                "witness": self.has_witness,
+            }
+        )
 
     @property
     def has_witness(self) -> bool:

@@ -22,6 +22,7 @@ from embaudit.core.checked import (
 )
 from embaudit.core.deferred import pd
 from embaudit.core.parallel import results_of
+from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
@@ -126,30 +127,36 @@ class HeadReport(Result):
     n_at_mean: int = 0
     """Labels of `n_zero` that have a direction as stored, because they equal the mean row."""
 
-    RECORD = (
-        *(
-            "n_labels",
-            "rank",
-            "affine_rank",
-            "has_bias",
-            "n_panel",
-            "has_inputs",
-            "n_inputs",
-            "n_zero",
-            "n_aside",
-        ),
-        *(
-            "mean_norm",
-            "median_norm",
-            "offset",
-            "logit_agreement",
-            "centred",
-            "neighbours",
-            "constructions",
-        ),
-        *("equivalents", "shifts", "argmax", "projector"),
-        *("declared.soft_cap=link.soft_cap", "declared.normalised=link.unit_rows"),
-    )
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "n_labels": self.n_labels,
+                "rank": self.rank,
+                "affine_rank": self.affine_rank,
+                "has_bias": self.has_bias,
+                "n_panel": self.n_panel,
+                "has_inputs": self.has_inputs,
+                "n_inputs": self.n_inputs,
+                "n_zero": self.n_zero,
+                "n_aside": self.n_aside,
+                "mean_norm": self.mean_norm,
+                "median_norm": self.median_norm,
+                "offset": self.offset,
+                "logit_agreement": self.logit_agreement,
+                "centred": self.centred,
+                "neighbours": self.neighbours,
+                "constructions": self.constructions,
+                "equivalents": self.equivalents,
+                "shifts": self.shifts,
+                "argmax": self.argmax,
+                "projector": self.projector,
+                "declared": {
+                    "soft_cap": self.link.soft_cap,
+                    "normalised": self.link.unit_rows,
+                },
+            }
+        )
 
     @property
     def n_labels(self) -> int:

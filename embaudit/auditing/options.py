@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from embaudit.core.checked import MOST_COUNT, as_count, is_number
-from embaudit.core.plain import Finite, Recorded
+from embaudit.core.plain import plain, plain_dict
 from embaudit.core.words import counted
 from embaudit.errors import must_be
 from embaudit.gauges import GaugeGroup
@@ -83,7 +84,7 @@ def effort_of(*, quick: bool, **sizes: int | None) -> Effort:
 
 
 @dataclass(frozen=True)
-class Options(Recorded):
+class Options:
     """Options that the numbers of an audit depend on, besides the seed and the thresholds; see `audit`.
 
     Examples
@@ -100,7 +101,7 @@ class Options(Recorded):
     """Kinds of pairs to measure; None for all that the model has."""
     n_neighbours: int | None = None
     """Length of the neighbour lists; None for a third of the other rows, 10 at most."""
-    max_condition: Finite = 2.0
+    max_condition: float = 2.0
     """Budget of the random linear gauges: largest stretch over smallest."""
     show: tuple[str, ...] = ()
     """Ids or titles of rows whose neighbours to show; without any, a few are drawn."""
@@ -119,18 +120,25 @@ class Options(Recorded):
     by: str | None = None
     """Column that names the parts of one table, or "names" if the caller named them; None where nobody did."""
 
-    RECORD = (
-        *(
-            "quick",
-            "*=effort",
-            "roles",
-            "n_neighbours=n_asked",
-            "max_condition",
-            "show",
-            "groups=names_of_groups",
-        ),
-        *("role", "objective", "compared", "soft_cap", "normalised", "by"),
-    )
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "quick": self.quick,
+                **plain(self.effort),
+                "roles": self.roles,
+                "n_neighbours": self.n_asked,
+                "max_condition": self.max_condition,
+                "show": self.show,
+                "groups": self.names_of_groups,
+                "role": self.role,
+                "objective": self.objective,
+                "compared": self.compared,
+                "soft_cap": self.soft_cap,
+                "normalised": self.normalised,
+                "by": self.by,
+            }
+        )
 
     def __post_init__(self) -> None:
         if self.n_neighbours is not None:

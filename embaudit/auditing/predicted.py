@@ -20,7 +20,6 @@ from embaudit.canonical.balance import balanced_maps
 from embaudit.canonical.identified import prediction_views
 from embaudit.canonical.row_span import reached_space
 from embaudit.core.checked import Indices
-from embaudit.core.plain import Finite
 from embaudit.linalg.mapped import Mapped, affine
 from embaudit.linalg.transformed_rows import TransformedRows
 from embaudit.model import Equivalence, Role, SideName
@@ -50,7 +49,7 @@ class Predicted:
 class PenaltyForm:
     """Distance of the rows from the form that their penalty would have chosen."""
 
-    stretch: Finite
+    stretch: float
     """Condition number of the gauge that leads there."""
     movement: tuple[Movement, ...]
     """Movement of cosines and lists to that form, one a side."""

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, Indices
-from embaudit.core.plain import Recorded
 from embaudit.core.ties import first_largest
 from embaudit.core.words import listed, visible
 from embaudit.linalg.alignment import MOMENT_BYTES, BlockMoments
@@ -67,7 +66,7 @@ MIN_GAIN = 10.0
 
 
 @dataclass(frozen=True)
-class TwoSpaces(Recorded):
+class TwoSpaces:
     """Two parts of the rows of one side that do not seem to share one coordinate system."""
 
     first: str

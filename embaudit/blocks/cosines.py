@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from embaudit.blocks.sums import BlockSums
 from embaudit.core.checked import Flags, Floats, as_count, is_number
 from embaudit.core.deferred import pd
+from embaudit.core.plain import plain_dict
 from embaudit.core.results import Drawn, Result
 from embaudit.core.ties import TIE, largest_first
 from embaudit.core.words import counted, down, up
@@ -164,32 +165,30 @@ class BlockCosines(Drawn):
     notes: tuple[str, ...] = ()
     """Remarks: tensors left out, dtypes that differ."""
 
-    RECORD = (
-        *(
-            "global_cosine",
-            "norm_cosine",
-            "mean_cosine",
-            "plain_mean_cosine",
-            "identity_error",
-            "x_norm",
-            "y_norm",
-        ),
-        *(
-            "bounds",
-            "bounds_without_norms",
-            "zero_blocks",
-            "notes",
-            "partition=names.cut",
-            "n_blocks=__len__",
-        ),
-        *(
-            "n_entries",
-            "norm_gap",
-            "direction_gap",
-            "blocks_left_out",
-            "blocks=most_different",
-        ),
-    )
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "global_cosine": self.global_cosine,
+                "norm_cosine": self.norm_cosine,
+                "mean_cosine": self.mean_cosine,
+                "plain_mean_cosine": self.plain_mean_cosine,
+                "identity_error": self.identity_error,
+                "x_norm": self.x_norm,
+                "y_norm": self.y_norm,
+                "bounds": self.bounds,
+                "bounds_without_norms": self.bounds_without_norms,
+                "zero_blocks": self.zero_blocks,
+                "notes": self.notes,
+                "partition": self.names.cut,
+                "n_blocks": len(self),
+                "n_entries": self.n_entries,
+                "norm_gap": self.norm_gap,
+                "direction_gap": self.direction_gap,
+                "blocks_left_out": self.blocks_left_out,
+                "blocks": self.most_different,
+            }
+        )
 
     def __len__(self) -> int:
         """Return the number of blocks."""

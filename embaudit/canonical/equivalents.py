@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from embaudit.canonical.form import (
 )
 from embaudit.canonical.row_span import turned
 from embaudit.core.checked import Floats, Vector
-from embaudit.core.plain import Recorded
+from embaudit.core.plain import plain_dict
 from embaudit.gauges import Gauge
 from embaudit.linalg.mapped import Mapped
 from embaudit.linalg.structured import as_simplest
@@ -33,7 +34,7 @@ PREDICTS: dict[Role, float] = {
 
 
 @dataclass(frozen=True, eq=False)
-class EquivalentModel(Recorded):
+class EquivalentModel:
     """One way to the same predictions."""
 
     name: str
@@ -57,7 +58,16 @@ class EquivalentModel(Recorded):
     form: CanonicalForm | None = None
     """Canonical form that a canonical model is made with, of all rows."""
 
-    RECORD = ("gauge=name", "kind", "condition_number", "shift")
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "gauge": self.name,
+                "kind": self.kind,
+                "condition_number": self.condition_number,
+                "shift": self.shift,
+            }
+        )
 
     @property
     def amplification(self) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from embaudit.core.checked import (
     frozen,
     is_number,
 )
+from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.ties import TIE, first_best, first_largest, largest_first
 from embaudit.core.words import counted
@@ -131,10 +132,24 @@ class Pinning(Result):
     """Number of further rows of each side alone, in general position, that decide; empty where the test decides, or
     where rows would not."""
 
-    RECORD = (
-        *("status", "because", "scope", "rank", "needed", "residual", "rows_missing"),
-        *("condition_number=witness.condition_number", "moved"),
-    )
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        condition_number = (
+            None if self.witness is None else self.witness.condition_number
+        )
+        return plain_dict(
+            {
+                "status": self.status,
+                "because": self.because,
+                "scope": self.scope,
+                "rank": self.rank,
+                "needed": self.needed,
+                "residual": self.residual,
+                "rows_missing": self.rows_missing,
+                "condition_number": condition_number,
+                "moved": self.moved,
+            }
+        )
 
     def __repr__(self) -> str:
         return f"Pinning({self.status}, {self.rank} of {self.needed} constraints)"

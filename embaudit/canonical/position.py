@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from embaudit.canonical.form import (
 from embaudit.canonical.row_span import in_span
 from embaudit.core.checked import Floats, Matrix, Vector, frozen
 from embaudit.core.deferred import pd
+from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.ties import TIE, exceeds, first_best, reaches
 from embaudit.io import as_model
@@ -93,25 +95,25 @@ class Position(Result):
     form: CanonicalForm
     """The canonical form of the model."""
 
-    RECORD = (
-        *(
-            "exponent",
-            "distance",
-            "distances",
-            "counted_distance",
-            "balancedness",
-            "singular_values",
-            "rank",
-        ),
-        *(
-            "score_rank",
-            "energy_rank",
-            "resolution",
-            "habit",
-            "hidden_biases",
-            "explanation=__str__",
-        ),
-    )
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "exponent": self.exponent,
+                "distance": self.distance,
+                "distances": self.distances,
+                "counted_distance": self.counted_distance,
+                "balancedness": self.balancedness,
+                "singular_values": self.singular_values,
+                "rank": self.rank,
+                "score_rank": self.score_rank,
+                "energy_rank": self.energy_rank,
+                "resolution": self.resolution,
+                "habit": self.habit,
+                "hidden_biases": self.hidden_biases,
+                "explanation": str(self),
+            }
+        )
 
     def __repr__(self) -> str:
         return (

@@ -31,7 +31,7 @@ COMMANDS = {
     "doctor": "Show versions and check that results can be trusted.",
     "gauge": "Write another model with the same predictions.",
     "reproduce": "Draw the papers' figures with their numbers.",
-    "schema": "Print the JSON Schema of what --json writes.",
+    "schema": "Print the JSON Schema of what audit --json writes.",
     "simpson": "Find groupings that turn an association around.",
     "verify": "Recompute an audit from its JSON and compare.",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from embaudit.comparison.matching import Match
 from embaudit.comparison.weights import RowWeights, equal_weights
 from embaudit.core.checked import Floats, Indices
-from embaudit.core.plain import Finite
+from embaudit.core.plain import plain_dict
 from embaudit.core.ties import TIE
 from embaudit.linalg.nearest import TopK
 from embaudit.linalg.rows import sample_rows
@@ -60,17 +61,36 @@ class Agreement:
     """Mean Kullback-Leibler divergence of the probabilities; None unless both models are softmax."""
     predicts: tuple[str, str]
     """Level of each model's predictions: scores, probabilities, rankings or cosines."""
-    unlike: tuple[Finite, ...]
+    unlike: tuple[float, ...]
     """Shares of left and of right rows whose scores are others: they correlate by less than 0.3, columns centred.
 
     Of one table there is one share, that of its rows.
     """
     same: bool
     """True if the two models predict at the same level and agree there."""
-    weighted_unlike: tuple[Finite, ...] = ()
+    weighted_unlike: tuple[float, ...] = ()
     """The same shares as `unlike`, with rows weighed by interactions or slots in lists."""
 
-    RECORD = (..., "kl_warning")
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "n_rows": self.n_rows,
+                "n_columns": self.n_columns,
+                "score_correlation": self.score_correlation,
+                "top_n": self.top_n,
+                "ranking_overlap": self.ranking_overlap,
+                "score_distance": self.score_distance,
+                "difference_distance": self.difference_distance,
+                "scale": self.scale,
+                "kl_divergence": self.kl_divergence,
+                "predicts": self.predicts,
+                "unlike": self.unlike,
+                "same": self.same,
+                "weighted_unlike": self.weighted_unlike,
+                "kl_warning": self.kl_warning,
+            }
+        )
 
     @property
     def of_one_table(self) -> bool:

@@ -12,6 +12,7 @@ from embaudit.comparison.rounded import Rounded
 from embaudit.comparison.thresholds import CarriedThreshold
 from embaudit.core.checked import as_count, is_number, require_one_of
 from embaudit.core.deferred import pd
+from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.errors import must_be
 from embaudit.model import SideName
@@ -41,25 +42,25 @@ class Comparison(Result):
     rounded: Rounded | None = None
     """Differences against the steps of rounding; None where neither model is rounded."""
 
-    RECORD = (
-        *(
-            "group",
-            "condition_number",
-            "fits",
-            "explained",
-            "n_states",
-            "too_few_for",
-            "rounded",
-            "agreement",
-        ),
-        *(
-            "changes=changes_by_side",
-            "moved_most=most_moved",
-            "thresholds",
-            "neighbours",
-            "explanation=__str__",
-        ),
-    )
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "group": self.group,
+                "condition_number": self.condition_number,
+                "fits": self.fits,
+                "explained": self.explained,
+                "n_states": self.n_states,
+                "too_few_for": self.too_few_for,
+                "rounded": self.rounded,
+                "agreement": self.agreement,
+                "changes": self.changes_by_side,
+                "moved_most": self.most_moved,
+                "thresholds": self.thresholds,
+                "neighbours": self.neighbours,
+                "explanation": str(self),
+            }
+        )
 
     def __repr__(self) -> str:
         moved = ", ".join(

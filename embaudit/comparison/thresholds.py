@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats
-from embaudit.core.plain import Finite
 from embaudit.core.ties import TIE
 from embaudit.linalg.intervals import jackknife_margin
 from embaudit.linalg.pairs import draw_pairs, pair_cosines
@@ -25,15 +24,15 @@ MIN_PAIRS = 20
 class CarriedThreshold:
     """A cosine in the first model, and the one that as many pairs exceed in the second."""
 
-    before: Finite
+    before: float
     """The threshold in the first model."""
-    share: Finite
+    share: float
     """Share of the pairs that lie above it there."""
-    after: Finite
+    after: float
     """The cosine above which the same share of the pairs lies in the second model."""
-    low: Finite
+    low: float
     """Lower end of its 95 % interval, over other entities too."""
-    high: Finite
+    high: float
     """Upper end."""
 
     def __str__(self) -> str:

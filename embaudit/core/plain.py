@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from types import EllipsisType
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from embaudit.core.deferred import pd
 
 SCHEMA_VERSION: Literal[1] = 1
 """`schema_version` of all JSON that is written. It is raised when a field is renamed,
 removed, or changes its type or meaning, not when a field is added."""
-Finite: TypeAlias = Annotated[float, {"type": "number"}]
-"""A number that is never null in JSON; the mapping holds what its JSON Schema says besides."""
 
 
 def plain(value: Any) -> Any:
-    """Turn tables, arrays, results, tuples and numbers into plain values; a number that does not exist becomes null.
+    """Turn results, tables, arrays, tuples and numbers into plain values; a number that does not exist becomes null.
+
+    A result is written by its `to_dict`. Any other dataclass is written as the fields
+    that its repr shows.
 
     Examples
     --------
@@ -27,13 +27,15 @@ def plain(value: Any) -> Any:
     >>> plain({"share": np.float64("nan"), 3: (np.int64(1), np.array([0.5]))})
     {'share': None, '3': [1, [0.5]]}
     """
+    if hasattr(value, "iloc"):
+        return plain(value.to_dict("records"))
     if hasattr(value, "to_dict"):
-        value = value.to_dict("records") if hasattr(value, "iloc") else value.to_dict()
-    elif is_dataclass(value) and not isinstance(value, type):
-        return record(value)
+        return plain(value.to_dict())
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain(shown_fields(value))
     if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, dict):
+        return plain(value.tolist())
+    if isinstance(value, Mapping):
         return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [plain(inner) for inner in value]
@@ -43,66 +45,31 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def entries(kind: type, *names: str | EllipsisType) -> Iterator[tuple[str, str]]:
-    """Pair the keys of a record with the attributes that hold their values.
-
-    Parameters
-    ----------
-    kind : type
-        A class that declares its record as `RECORD`; without it a dataclass has the fields that its repr shows.
-    *names : str or ...
-        Entries in place of those declared. `...` stands for the fields that the repr shows. "key" is an attribute, and
-        "key=path" gives it another name; a path has dots, and its last part may be a method without arguments. Dots in
-        a key nest, a last part `*` joins the record found there, and a `?` at the end leaves out what is empty.
+def plain_dict(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn the values of a record into plain values.
 
     Examples
     --------
-    >>> from embaudit.model.drift import Drift
-    >>> [*entries(Drift, "level", "of.rows=n_rows", "n=names.__len__")]
-    [('level', 'level'), ('of.rows', 'n_rows'), ('n', 'names.__len__')]
+    >>> plain_dict({"rows": (1, 2), "share": float("nan")})
+    {'rows': [1, 2], 'share': None}
     """
-    for name in names or getattr(kind, "RECORD", (...,)):
-        if isinstance(name, str):
-            key, _, path = name.partition("=")
-            yield key, path or key.rstrip("?")
-        else:
-            yield from ((each.name, each.name) for each in fields(kind) if each.repr)
+    return {key: plain(value) for key, value in values.items()}
 
 
-def record(value: Any, *names: str | EllipsisType, **more: Any) -> dict[str, Any]:
-    """Make the JSON record of a result: the entries that its class declares, or `names` (see `entries`).
-
-    What is given as `more` comes behind them.
+def shown_fields(value: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass that its repr shows.
 
     Examples
     --------
-    >>> from embaudit.model.drift import Drift
-    >>> from embaudit.model import Equivalence
-    >>> record(Drift(Equivalence.SCORES, 0.5, 0.1, 1.0, 9, True), "level", "rows.n=n_rows", ok=True)
-    {'level': 'scores', 'rows': {'n': 9}, 'ok': True}
+    >>> from dataclasses import dataclass, field
+    >>> @dataclass
+    ... class Point:
+    ...     x: float
+    ...     cache: dict = field(default_factory=dict, repr=False)
+    >>> shown_fields(Point(0.5))
+    {'x': 0.5}
     """
-    written: dict[str, Any] = {}
-    for key, path in entries(type(value), *names):
-        *outer, last = key.split(".")
-        place, content = written, value
-        for name in outer:
-            place = place.setdefault(name, {})
-        for name in path.split("."):
-            content = None if content is None else getattr(content, name)
-        content = plain(content() if callable(content) else content)
-        if last == "*":
-            place |= content
-        elif content or not last.endswith("?"):
-            place[last.rstrip("?")] = content
-    return written | {name: plain(content) for name, content in more.items()}
-
-
-class Recorded:
-    """A part of a result: its record holds what its class declares."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
-        return record(self)
+    return {each.name: getattr(value, each.name) for each in fields(value) if each.repr}
 
 
 def frame_of(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Protocol, Self, runtime_checkable
 
 from embaudit.core.deferred import pd
-from embaudit.core.plain import frame_of, record
+from embaudit.core.plain import frame_of, plain_dict, shown_fields
 
 
 class Picture(Protocol):
@@ -79,7 +79,7 @@ class Result(Protocol):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON can hold it; None for a number that does not exist."""
-        return record(self)
+        return plain_dict(shown_fields(self))
 
     @abstractmethod
     def explain(self) -> str:

@@ -23,6 +23,7 @@ from embaudit.core.checked import (
 )
 from embaudit.core.deferred import pd
 from embaudit.core.parallel import row_blocks
+from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.ties import TIE, exceeds, first_best
 from embaudit.core.words import counted, percent, three_decimals
@@ -78,19 +79,23 @@ class Evaluation(Result):
     counts: NDArray[np.float64] | None = None
     """(q,) interactions behind each query; None where they are not known."""
 
-    RECORD = (
-        *(
-            "role",
-            "title",
-            "n",
-            "n_candidates",
-            "n_left_out",
-            "chance",
-            "n_rows",
-            "n_queries=queries.__len__",
-        ),
-        *("records", "by_count", "explanation=__str__"),
-    )
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "role": self.role,
+                "title": self.title,
+                "n": self.n,
+                "n_candidates": self.n_candidates,
+                "n_left_out": self.n_left_out,
+                "chance": self.chance,
+                "n_rows": self.n_rows,
+                "n_queries": len(self.queries),
+                "records": self.records(),
+                "by_count": self.by_count(),
+                "explanation": str(self),
+            }
+        )
 
     def __repr__(self) -> str:
         parts = ", ".join(
@@ -173,13 +178,13 @@ class Evaluation(Result):
             The queries with few, some or many interactions.
         similarity : str
             Name of the similarity.
-        least : Finite
+        least : float
             Fewest interactions of these queries.
-        most : Finite
+        most : float
             Most interactions.
         n_queries : int
             Number of these queries.
-        precision : Finite
+        precision : float
             Mean over them.
         """
         if self.counts is None or self.counts.min() == self.counts.max():

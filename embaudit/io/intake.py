@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from embaudit.core.plain import Recorded
+from embaudit.core.plain import plain_dict
 from embaudit.core.words import counted, listed
 from embaudit.errors import InputError
 from embaudit.model import FactorModel, Link
@@ -56,7 +56,14 @@ class Part:
     rounded: str = ""
     """The type that its numbers are rounded to, such as "Q8_0"; empty where they are not, and then absent."""
 
-    RECORD = ("name", "became?", "shape", "rounded?")
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        written = {"name": self.name, "shape": self.shape}
+        if self.became:
+            written["became"] = self.became
+        if self.rounded:
+            written["rounded"] = self.rounded
+        return plain_dict(written)
 
     def __str__(self) -> str:
         if self.shape in ((), (None,)):
@@ -66,7 +73,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Intake(Recorded):
+class Intake:
     """Report of a read: source arrays, the model field each filled, and arrays left unused.
 
     Examples
@@ -93,7 +100,18 @@ class Intake(Recorded):
     tying: Tying | None = None
     """Whether a head is also the input embeddings; None if it is not, and for other models."""
 
-    RECORD = ("format", "files", "parts", "left_over", "assumed", "explanation=explain")
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "format": self.format,
+                "files": self.files,
+                "parts": self.parts,
+                "left_over": self.left_over,
+                "assumed": self.assumed,
+                "explanation": self.explain(),
+            }
+        )
 
     def of(self, model: FactorModel, *, declared: Iterable[str] = ()) -> Intake:
         """Add what the numbers tell: shapes that headers did not, the source of the training, an assumed link.

@@ -10,11 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
+from typing import Any
 
 import numpy as np
 
 from embaudit.core.checked import EPS, RNG, Floats, Indices, as_generator, is_number
 from embaudit.core.parallel import row_blocks
+from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.errors import must_be
@@ -55,7 +57,20 @@ class Drift(Result):
     n_columns: int | None = None
     """Right rows they were compared with; None for all of them."""
 
-    RECORD = (..., "ok")
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "level": self.level,
+                "max_abs": self.max_abs,
+                "max_rel": self.max_rel,
+                "tolerance": self.tolerance,
+                "n_rows": self.n_rows,
+                "exact": self.exact,
+                "n_columns": self.n_columns,
+                "ok": self.ok,
+            }
+        )
 
     @property
     def ok(self) -> bool:

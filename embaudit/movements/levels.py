@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +17,7 @@ from embaudit.core.checked import (
     frozen,
 )
 from embaudit.core.parallel import parallel_map, row_blocks
+from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.ties import TIE
 from embaudit.core.words import counted, down, drawn_of, in_decimals, percent, up
@@ -61,7 +63,16 @@ class Levels(Result):
     directed: Indices = field(repr=False)
     """Numbers of the rows that have a direction."""
 
-    RECORD = ("n_pairs", "n_all_pairs", "exact", "quantiles")
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "n_pairs": self.n_pairs,
+                "n_all_pairs": self.n_all_pairs,
+                "exact": self.exact,
+                "quantiles": self.quantiles,
+            }
+        )
 
     def __repr__(self) -> str:
         return f"Levels({counted(self.n_pairs, 'pair')} of {self.title}s)"

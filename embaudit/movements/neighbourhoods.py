@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Flags, Indices
-from embaudit.core.plain import Recorded
+from embaudit.core.plain import plain_dict
 from embaudit.core.ties import TIE
 from embaudit.errors import must_be
 from embaudit.linalg.intervals import wilson_interval
@@ -68,7 +68,7 @@ class NearestChanged:
 
 
 @dataclass(frozen=True)
-class Neighbourhood(Recorded):
+class Neighbourhood:
     """One entity's nearest rows in one model and in another."""
 
     name: str
@@ -84,7 +84,16 @@ class Neighbourhood(Recorded):
     left_out: int = 0
     """Twins, of it or of those listed, that would have filled lines with copies."""
 
-    RECORD = ("name", "before", "after", "left_out")
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "name": self.name,
+                "before": self.before,
+                "after": self.after,
+                "left_out": self.left_out,
+            }
+        )
 
     @property
     def kept(self) -> int:

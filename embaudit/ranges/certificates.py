@@ -27,6 +27,7 @@ from embaudit.core.checked import (
 )
 from embaudit.core.deferred import pd
 from embaudit.core.parallel import parallel_map, row_blocks
+from embaudit.core.plain import plain_dict
 from embaudit.core.results import Drawn, Picture
 from embaudit.core.ties import TIE
 from embaudit.core.words import at_least, percent
@@ -74,15 +75,19 @@ class CertifiedNeighbours(Drawn):
     max_shift: float | None = 0.0
     """The longest shift before the linear gauge that the radii allow for; None for any length."""
 
-    RECORD = (
-        "role",
-        "n",
-        "n_undefined",
-        "tied_share",
-        "n_rows=rows.__len__",
-        "certified=stated_shares",
-        "entries=first_entries",
-    )
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "role": self.role,
+                "n": self.n,
+                "n_undefined": self.n_undefined,
+                "tied_share": self.tied_share,
+                "n_rows": len(self.rows),
+                "certified": self.stated_shares,
+                "entries": self.first_entries,
+            }
+        )
 
     def __repr__(self) -> str:
         m, n = self.indices.shape

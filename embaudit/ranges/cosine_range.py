@@ -22,6 +22,7 @@ from embaudit.core.checked import (
     require_one_of,
 )
 from embaudit.core.deferred import pd
+from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.words import counted, drawn_of, percent
 from embaudit.errors import EquivalenceError, InputError, must_be
@@ -87,13 +88,17 @@ class CosineRange(Result):
     lower_tangent: Floats = field(kw_only=True)
     upper_tangent: Floats = field(kw_only=True)
 
-    RECORD = (
-        "role",
-        "n_undefined",
-        "group=group.__str__",
-        "n_pairs=__len__",
-        "ranges=first_ranges",
-    )
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "role": self.role,
+                "n_undefined": self.n_undefined,
+                "group": str(self.group),
+                "n_pairs": len(self),
+                "ranges": self.first_ranges,
+            }
+        )
 
     def __len__(self) -> int:
         return len(self.pairs)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Floats, Indices, Matrix, Vector, require_one_of
 from embaudit.core.deferred import pd
 from embaudit.core.parallel import row_blocks
+from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.words import counted, drawn_of, percent
 from embaudit.errors import InputError, must_be
@@ -84,7 +85,18 @@ class Remedy(Result):
     keep_empty: bool = False
     """True if rows without direction are kept in a table of vectors."""
 
-    RECORD = ("kind", "roles", "columns", "unit", "reduction", "explanation=__str__")
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "kind": self.kind,
+                "roles": self.roles,
+                "columns": self.columns,
+                "unit": self.unit,
+                "reduction": self.reduction,
+                "explanation": str(self),
+            }
+        )
 
     def __repr__(self) -> str:
         sides = " and ".join(self._title(role) for role in self.roles)

@@ -26,7 +26,7 @@ from embaudit.canonical.equivalents import CANONICAL
 from embaudit.canonical.form import at_exponent
 from embaudit.canonical.position import log_condition
 from embaudit.core.checked import Floats, Indices
-from embaudit.core.plain import record
+from embaudit.core.plain import plain_dict
 from embaudit.core.ties import first_best, largest_first
 from embaudit.core.words import counted, cut, drawn_of
 from embaudit.linalg.nearest import neighbours
@@ -318,7 +318,12 @@ class Pad:
     def to_dict(self) -> dict[str, Any]:
         """Return what the script reads."""
         # Points are packed into text, which the browser reads faster than numbers.
-        return record(self, "reach", "mean", "unit", points=packed(self.points))
+        return {
+            "reach": self.reach,
+            "mean": self.mean,
+            "unit": self.unit,
+            "points": packed(self.points),
+        }
 
     @property
     def centred(self) -> tuple[float, float]:
@@ -372,48 +377,49 @@ class Explorer:
     def to_dict(self) -> dict[str, Any]:
         """Return what the script of the page reads."""
         # Families are written with shifts in their own axes, which depend on the pad.
-        return record(
-            self,
-            *(
-                "names",
-                "other_names",
-                "link",
-                "soft_cap",
-                "unit",
-                "offset",
-                "pad",
-                "first",
-                "listed",
-                "shows",
-            ),
-            tolerance=self.tolerance,
-            families=[self._family(each) for each in self.families],
+        return plain_dict(
+            {
+                "names": self.names,
+                "other_names": self.other_names,
+                "link": self.link,
+                "soft_cap": self.soft_cap,
+                "unit": self.unit,
+                "offset": self.offset,
+                "pad": self.pad,
+                "first": self.first,
+                "listed": self.listed,
+                "shows": self.shows,
+                "tolerance": self.tolerance,
+                "families": [self._family(each) for each in self.families],
+            }
         )
 
     def _family(self, family: Family) -> dict[str, Any]:
         """Return a family, with the directions of shifts in its own axes."""
-        arrays = ("rows", "other_rows", "row_bias", "other_bias", "step")
         shifts = (
             np.zeros((2, len(family.step))) if self.pad is None else self.pad.directions
         )
         # Shifts are added to rows in the axes of the family, which are not those of the stored rows.
         if self.pad is not None and family.basis is not None:
             shifts = shifts @ family.basis
-        return record(
-            family,
-            *(
-                "kind",
-                "origin",
-                "high",
-                "start",
-                "places",
-                "is_gauge",
-                "home",
-                "stops",
-                "kappas",
-            ),
-            **{name: packed(getattr(family, name)) for name in arrays},
-            shifts=packed(shifts),
+        return plain_dict(
+            {
+                "kind": family.kind,
+                "origin": family.origin,
+                "high": family.high,
+                "start": family.start,
+                "places": family.places,
+                "is_gauge": family.is_gauge,
+                "home": family.home,
+                "stops": family.stops,
+                "kappas": family.kappas,
+                "rows": packed(family.rows),
+                "other_rows": packed(family.other_rows),
+                "row_bias": packed(family.row_bias),
+                "other_bias": packed(family.other_bias),
+                "step": packed(family.step),
+                "shifts": packed(shifts),
+            }
         )
 
 

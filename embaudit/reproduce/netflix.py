@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Indices, as_count, require_one_of
 from embaudit.core.parallel import parallel_map
+from embaudit.core.plain import plain_dict
 from embaudit.core.progress import track
 from embaudit.core.words import change_size, counted, percent, two_decimals
 from embaudit.report.display import draw_matrix
@@ -88,16 +89,29 @@ class NetflixFigure(PaperFigure):
     remedy_notes: ClassVar[dict[str, str]] = {
         remedy.name: remedy.note for remedy in REMEDIES
     }
-    RECORD = (
-        *("figure=NAME", "embaudit_version", "caption", "notes", "setting", "seeds"),
-        *(
-            "items_left_out=n_left_out",
-            "remedy_notes",
-            *TABLES,
-            "per_seed",
-            "remedy_records",
-        ),
-    )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "figure": self.NAME,
+                "embaudit_version": self.embaudit_version,
+                "caption": self.caption,
+                "notes": self.notes,
+                "setting": self.setting,
+                "seeds": self.seeds,
+                "items_left_out": self.n_left_out,
+                "remedy_notes": self.remedy_notes,
+                "numbers": self.numbers,
+                "overlaps": self.overlaps,
+                "spread": self.spread,
+                "remedies": self.remedies,
+                "full_rank": self.full_rank,
+                "choices": self.choices,
+                "per_seed": self.per_seed,
+                "remedy_records": self.remedy_records,
+            }
+        )
 
     def __repr__(self) -> str:
         n, p = self.setting.n_users, self.setting.n_items

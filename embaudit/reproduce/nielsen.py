@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from embaudit.core.checked import MOST_COUNT, Floats, Indices, as_count
+from embaudit.core.plain import plain_dict
 from embaudit.core.words import change_size, two_decimals
 from embaudit.gauges import Gauge
 from embaudit.linalg.pairs import all_pairs
@@ -77,10 +78,22 @@ class NielsenFigure(PaperFigure):
     """(n,) the label each is given, the same in all panels."""
 
     heads: ClassVar = HEADS
-    RECORD = (
-        *("figure=NAME", "embaudit_version", "caption", "seed", *TABLES),
-        *("figure_1_rows=rows", "figure_2_rows=heads", "inputs_per_label"),
-    )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "figure": self.NAME,
+                "embaudit_version": self.embaudit_version,
+                "caption": self.caption,
+                "seed": self.seed,
+                "translations": self.translations,
+                "pairs": self.pairs,
+                "figure_1_rows": self.rows,
+                "figure_2_rows": self.heads,
+                "inputs_per_label": self.inputs_per_label,
+            }
+        )
 
     @property
     def inputs_per_label(self) -> Indices:

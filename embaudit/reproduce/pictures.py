@@ -15,7 +15,6 @@ from typing import Any, ClassVar, ParamSpec
 import pandas as pd
 
 from embaudit._version import __version__
-from embaudit.core.plain import Recorded
 from embaudit.errors import InputError
 from embaudit.io.outputs import written_whole
 from embaudit.report.display import UNDATED, settings_of
@@ -104,7 +103,7 @@ def rounded(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{str(name): frame[name].map(short) for name in floating})
 
 
-class PaperFigure(Recorded, ABC):
+class PaperFigure(ABC):
     """A figure of a paper in numbers: tables to check, then pictures of them."""
 
     NAME: ClassVar[str]
@@ -112,6 +111,10 @@ class PaperFigure(Recorded, ABC):
     TABLES: ClassVar[tuple[str, ...]]
     """Attributes that hold the tables written as CSV."""
     embaudit_version = __version__
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
 
     @abstractmethod
     def plot(self) -> Picture:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from embaudit.blocks import block_cosines
 from embaudit.core.checked import Floats, as_count
+from embaudit.core.plain import plain_dict
 from embaudit.core.words import two_decimals
 from embaudit.reproduce.pictures import (
     BLUE,
@@ -53,22 +54,27 @@ class SimpsonFigure(PaperFigure):
 
     x: ClassVar = X
     y: ClassVar = Y
-    RECORD = (
-        *(
-            "figure=NAME",
-            "embaudit_version",
-            "caption",
-            "seed",
-            "example.x=x",
-            "example.y=y",
-        ),
-        *(
-            "example.global_cosine=global_cosine",
-            "example.norm_cosine=norm_cosine",
-            "example.blocks=example",
-            *TABLES,
-        ),
-    )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "figure": self.NAME,
+                "embaudit_version": self.embaudit_version,
+                "caption": self.caption,
+                "seed": self.seed,
+                "example": {
+                    "x": self.x,
+                    "y": self.y,
+                    "global_cosine": self.global_cosine,
+                    "norm_cosine": self.norm_cosine,
+                    "blocks": self.example,
+                },
+                "sweep": self.sweep,
+                "groups": self.groups,
+                "points": self.points,
+            }
+        )
 
     def __repr__(self) -> str:
         return f"SimpsonFigure(global cosine {self.global_cosine:.4f}, {len(self.points)} points, seed {self.seed})"

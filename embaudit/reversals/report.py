@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Flags, Floats, as_count
 from embaudit.core.deferred import pd
-from embaudit.core.plain import Recorded
+from embaudit.core.plain import plain_dict
 from embaudit.core.results import Drawn, Picture
 from embaudit.core.ties import exceeds, reaches
 from embaudit.core.words import counted, percent
@@ -53,7 +53,7 @@ class PlottedRows:
 
 
 @dataclass(frozen=True, eq=False)
-class Grouping(Recorded):
+class Grouping:
     """An association pooled, within groups, and between them, for one way to group the rows."""
 
     columns: tuple[str, ...]
@@ -83,26 +83,26 @@ class Grouping(Recorded):
     sample: PlottedRows | None = None
     """Rows for a picture."""
 
-    RECORD = (
-        *(
-            "columns",
-            "kind",
-            "pooled",
-            "within",
-            "effect",
-            "share_reversed",
-            "covariance",
-            "p_grouping",
-            "p_adjusted",
-        ),
-        *(
-            "is_significant",
-            "is_confirmed",
-            "n_missing",
-            "n_groups=__len__",
-            "groups=largest_groups",
-        ),
-    )
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "columns": self.columns,
+                "kind": self.kind,
+                "pooled": self.pooled,
+                "within": self.within,
+                "effect": self.effect,
+                "share_reversed": self.share_reversed,
+                "covariance": self.covariance,
+                "p_grouping": self.p_grouping,
+                "p_adjusted": self.p_adjusted,
+                "is_significant": self.is_significant,
+                "is_confirmed": self.is_confirmed,
+                "n_missing": self.n_missing,
+                "n_groups": len(self),
+                "groups": self.largest_groups,
+            }
+        )
 
     def __len__(self) -> int:
         """Return the number of groups."""
@@ -348,23 +348,23 @@ class SimpsonReport(Drawn):
     titles: tuple[str, str] | None = None
     """Titles of x and y in sentences and pictures, where they are not their names."""
 
-    RECORD = (
-        *(
-            "x",
-            "y",
-            "n_missing",
-            "alpha",
-            "pooled",
-            "groupings",
-            "notes",
-            "n_rows=pooled.n",
-        ),
-        *(
-            "n_findings=findings.__len__",
-            "n_undecided=undecided.__len__",
-            "n_significant",
-        ),
-    )
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "x": self.x,
+                "y": self.y,
+                "n_missing": self.n_missing,
+                "alpha": self.alpha,
+                "pooled": self.pooled,
+                "groupings": self.groupings,
+                "notes": self.notes,
+                "n_rows": self.pooled.n,
+                "n_findings": len(self.findings),
+                "n_undecided": len(self.undecided),
+                "n_significant": self.n_significant,
+            }
+        )
 
     def __repr__(self) -> str:
         findings = self.findings

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from embaudit.core.checked import Flags, Floats, Indices, Matrix, as_rows
 from embaudit.core.deferred import pd
+from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.errors import must_be
@@ -54,15 +55,19 @@ class Argmaxable(Result):
     tied: Flags
     """Flags of labels that lead only with labels of equal row and bias; greedy decoding then emits one of them."""
 
-    RECORD = (
-        "n_labels",
-        "n_can",
-        "n_tied",
-        "n_cannot",
-        "n_undecided",
-        "n_asked=labels.__len__",
-        "cannot=names_of_cannot",
-    )
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "n_labels": self.n_labels,
+                "n_can": self.n_can,
+                "n_tied": self.n_tied,
+                "n_cannot": self.n_cannot,
+                "n_undecided": self.n_undecided,
+                "n_asked": len(self.labels),
+                "cannot": self.names_of_cannot,
+            }
+        )
 
     def __repr__(self) -> str:
         tied = f"{self.n_tied:,} only tied with equal labels, " if self.n_tied else ""
@@ -253,7 +258,16 @@ class SharedHalves(Result):
     lead: Floats
     """Gap to the third label over gap to the last along that direction, 0 where none was found."""
 
-    RECORD = ("n_pairs=pairs.__len__", "n_can", "n_cannot", "n_undecided")
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "n_pairs": len(self.pairs),
+                "n_can": self.n_can,
+                "n_cannot": self.n_cannot,
+                "n_undecided": self.n_undecided,
+            }
+        )
 
     def __repr__(self) -> str:
         pairs = counted(len(self.pairs), "pair")

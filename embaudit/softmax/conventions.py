@@ -9,12 +9,13 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from embaudit.canonical import identified_factors
 from embaudit.core.checked import Floats, Indices, Matrix, Vector
-from embaudit.core.plain import Recorded
+from embaudit.core.plain import plain, plain_dict
 from embaudit.core.ties import first_best
 from embaudit.errors import InputError, must_be
 from embaudit.gauges import Gauge
@@ -202,7 +203,7 @@ LOGITS = "logit cosines"
 
 
 @dataclass(frozen=True)
-class ConventionDistance(Recorded):
+class ConventionDistance:
     """Changes of nearest labels and of cosines between two conventions."""
 
     first: str
@@ -220,19 +221,23 @@ class ConventionDistance(Recorded):
     mean_abs: float
     """Mean |Δcos| over all pairs of the labels looked at."""
 
-    RECORD = (
-        "nearest",
-        "first_changed",
-        "top_n",
-        "top_n_changed",
-        "mean_abs",
-        "one=first",
-        "other=second",
-    )
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "nearest": self.nearest,
+                "first_changed": self.first_changed,
+                "top_n": self.top_n,
+                "top_n_changed": self.top_n_changed,
+                "mean_abs": self.mean_abs,
+                "one": self.first,
+                "other": self.second,
+            }
+        )
 
 
 @dataclass(frozen=True)
-class DriftOfForm(Recorded):
+class DriftOfForm:
     """Drift of the predictions of a head in one of its forms."""
 
     form: str
@@ -240,11 +245,18 @@ class DriftOfForm(Recorded):
     drift: Drift
     """Distance of its predictions from those of the head as stored."""
 
-    RECORD = ("form", "*=drift")
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "form": self.form,
+                **plain(self.drift),
+            }
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NormEvidence(Recorded):
+class NormEvidence:
     """Differences that a final norm leaves open between the cosines of a head."""
 
     norm: FinalNorm
@@ -268,17 +280,21 @@ class NormEvidence(Recorded):
     examples: tuple[Neighbourhood, ...] = ()
     """A few labels with their neighbours as stored and in the form most reduced, those that change most first."""
 
-    RECORD = (
-        *(
-            "ones",
-            "n_copies",
-            "apart",
-            "kind=norm.kind",
-            "condition_number=norm.condition_number",
-            "shift=has_shift",
-        ),
-        *("n_labels=labels.__len__", "n_asked=queries.__len__", "drift=drift_of_forms"),
-    )
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "ones": self.ones,
+                "n_copies": self.n_copies,
+                "apart": self.apart,
+                "kind": self.norm.kind,
+                "condition_number": self.norm.condition_number,
+                "shift": self.has_shift,
+                "n_labels": len(self.labels),
+                "n_asked": len(self.queries),
+                "drift": self.drift_of_forms,
+            }
+        )
 
     def between(self, first: str, second: str) -> ConventionDistance:
         """Return how far two conventions lie from each other."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from embaudit.canonical.equivalents import EquivalentModel
-from embaudit.core.plain import Recorded
+from embaudit.core.plain import plain, plain_dict
 from embaudit.gauges import Gauge, GeneralLinear, Translation
 from embaudit.model import FactorModel
 from embaudit.model.drift import DriftSample
@@ -19,7 +19,7 @@ from embaudit.softmax.label_sample import LabelSample
 
 
 @dataclass(frozen=True)
-class EquivalentHead(Recorded):
+class EquivalentHead:
     """Effect of a gauge on the probabilities (none, if it is one of this head) and on the label cosines."""
 
     name: str
@@ -39,16 +39,20 @@ class EquivalentHead(Recorded):
     gauge: Gauge | None = None
     """The gauge itself."""
 
-    RECORD = (
-        "name",
-        "kind",
-        "condition_number",
-        "shift",
-        "change",
-        "tolerance",
-        "ok",
-        "*=movement",
-    )
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "name": self.name,
+                "kind": self.kind,
+                "condition_number": self.condition_number,
+                "shift": self.shift,
+                "change": self.change,
+                "tolerance": self.tolerance,
+                "ok": self.ok,
+                **plain(self.movement),
+            }
+        )
 
     @property
     def ok(self) -> bool:

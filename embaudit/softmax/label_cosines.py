@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 from embaudit.canonical import identified_cosines
 from embaudit.core.checked import Floats, Indices
 from embaudit.core.deferred import pd
+from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.errors import InputError
@@ -41,15 +43,19 @@ class ProjectorCosines(Result):
     rank: int
     """Affine rank r: dimensions that the differences of labels span."""
 
-    RECORD = (
-        "n_labels",
-        "rank",
-        "labels_per_dimension",
-        "degenerate",
-        "thin",
-        "typical",
-        "warning",
-    )
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "n_labels": self.n_labels,
+                "rank": self.rank,
+                "labels_per_dimension": self.labels_per_dimension,
+                "degenerate": self.degenerate,
+                "thin": self.thin,
+                "typical": self.typical,
+                "warning": self.warning,
+            }
+        )
 
     def __repr__(self) -> str:
         state = (

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Flags, Floats, as_count, is_number
 from embaudit.core.deferred import pd
+from embaudit.core.plain import plain_dict
 from embaudit.core.progress import track
 from embaudit.core.results import Result
 from embaudit.core.words import counted
@@ -32,7 +33,15 @@ class LabelCombinations(Result):
     names: NDArray[Any]
     """(V,) the labels."""
 
-    RECORD = ("labels", "n_feasible=on.__len__", "n_all")
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it; None for a number that does not exist."""
+        return plain_dict(
+            {
+                "labels": self.labels,
+                "n_feasible": len(self.on),
+                "n_all": self.n_all,
+            }
+        )
 
     def __repr__(self) -> str:
         return f"LabelCombinations({len(self.on):,} of {self.n_all:,} for {counted(len(self.names), 'label')})"

@@ -158,7 +158,7 @@ def test_a_quick_audit_takes_fewer_samples_and_keeps_those_that_are_given(quick_
     drawn = [row for row in record["movement"] if not row["exact"]]
     assert {row["n_pairs"] for row in drawn} == {500}
     assert [row["kind"] for row in record["drift"]].count("linear") == 2
-    assert misfits("audit", record) == []
+    assert misfits(record) == []
 
 
 def test_the_page_of_a_quick_audit_names_its_sizes(quick_audit):

@@ -100,7 +100,7 @@ def test_factors_fitted_to_movielens_are_audited_with_the_titles_of_films(
     assert result.code == 0
     assert fits_a_terminal(result.out)
     assert all(check["ok"] for check in record["drift"])
-    assert misfits("audit", record) == []
+    assert misfits(record) == []
     assert result.out == screen
 
 

@@ -29,14 +29,13 @@ TITLES = {
 }
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_json_follows_the_schema_that_the_command_line_prints(embaudit, command):
-    result = embaudit(*split(COMMANDS[command]), "--json", "r.json", "--quiet")
+def test_the_json_of_an_audit_follows_the_schema_that_the_command_line_prints(embaudit):
+    result = embaudit(*split(COMMANDS["audit"]), "--json", "r.json", "--quiet")
     record = json.loads(Path("r.json").read_text())
-    schema = json.loads(embaudit("schema", command).out)
+    schema = json.loads(embaudit("schema").out)
     assert result.code == 0
     assert list(Draft202012Validator(schema).iter_errors(record)) == []
-    assert misfits(command, record) == []
+    assert misfits(record) == []
 
 
 def test_json_holds_numbers_that_can_be_computed_by_hand(embaudit):
