@@ -58,8 +58,7 @@ PRINTED = [
         "exponent 0.5, condition number 3.0",
     ),
     ("gauge items.npy --group orthogonal --out g.npz", "orthogonal 1, condition numb"),
-    ("schema", "audit"),
-    ("schema compare", "{"),
+    ("schema", "{"),
     (
         "simpson cases.csv --x x --y y --groups ward --min-size 2 --n-permutations 9",
         # Within a ward y falls exactly as x rises; over all, r = (5 - 2/3)/(5 + 2/3).

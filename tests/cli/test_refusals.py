@@ -185,7 +185,6 @@ REFUSED = {
         ("simpson --n-users 9", "simpson has no setting"),
         ("simpson --out labels.txt", "the output must be a folder"),
     ],
-    "schema": [("magic", "audit, blocks, compare, evaluate or simpson")],
     "simpson": [
         ("cases.csv --x magic --y y", "--x must be a column of the table"),
         ("cases.csv --x x --y x", "two different columns"),
