@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from embaudit._version import __version__
 from embaudit.auditing.answer import Answer, answer
@@ -19,7 +19,6 @@ from embaudit.auditing.texts import VERDICT, thresholds_of
 from embaudit.auditing.wording import kind_of, names_of
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.core.checked import RNG, as_list, as_seed, is_integer, keywords_besides
-from embaudit.core.deferred import pd
 from embaudit.core.plain import SCHEMA_VERSION, frame_of, plain, plain_dict
 from embaudit.core.results import Drawn, Picture
 from embaudit.errors import InputError, must_be, with_taker
@@ -39,6 +38,9 @@ from embaudit.model import (
 from embaudit.model.drift import Drift
 from embaudit.model.final_norm import FinalNorm
 from embaudit.movements.movement import Movement
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ASKS = {
     "properties": {
@@ -325,6 +327,8 @@ class Audit(Drawn):
 
         Columns are those of the JSON's `movement` records, and `drift`, `drift_tolerance` and `drift_ok`.
         """
+        import pandas as pd
+
         frame = frame_of(map(plain, self.movement_records)).drop(
             columns="quantiles", errors="ignore"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from embaudit.core.checked import (
     as_list,
     is_number,
 )
-from embaudit.core.deferred import pd
 from embaudit.core.parallel import results_of
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
@@ -59,6 +58,9 @@ from embaudit.softmax.shifts import (
     panel_pairs,
     shift_summaries,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PANEL = 2_048
 """Labels that are looked at one by one; drawn where a head has more."""
@@ -229,6 +231,8 @@ class HeadReport(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each equivalent head: its gauge, how probabilities and label cosines moved."""
+        import pandas as pd
+
         records = [head.to_dict() for head in (self.centred, *self.equivalents)]
         return pd.DataFrame(records).drop(columns="quantiles")
 

@@ -16,20 +16,22 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.blocks.sums import BlockSums
 from embaudit.core.checked import Flags, Floats, as_count, is_number
-from embaudit.core.deferred import pd
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Drawn, Result
 from embaudit.core.ties import TIE, largest_first
 from embaudit.core.words import counted, down, up
 from embaudit.errors import must_be
 from embaudit.io.codecs.arrays import Shape
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ROUNDING = 1e-14
 """A gap below this is no gap."""
@@ -489,6 +491,8 @@ class BlockCosines(Drawn):
 
     def _frame(self, blocks: NDArray[np.intp]) -> pd.DataFrame:
         """Tabulate some of the blocks, a row each."""
+        import pandas as pd
+
         columns = {
             "size": self.sizes,
             "cosine": self.cosines,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from embaudit.canonical.form import (
 )
 from embaudit.canonical.row_span import in_span
 from embaudit.core.checked import Floats, Matrix, Vector, frozen
-from embaudit.core.deferred import pd
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.ties import TIE, exceeds, first_best, reaches
@@ -30,6 +29,9 @@ from embaudit.io import as_model
 from embaudit.io.files import AnyPath
 from embaudit.linalg.moments import Moments
 from embaudit.model import Equivalence, FactorModel, Link, SideName
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SAME_SHAPE = 1e-3
 """Relative distance of a Gram matrix from a shape that a library writes exactly (float32 stays below)."""
@@ -134,6 +136,8 @@ class Position(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each canonical gauge, and one for the nearest: exponent, and κ of the gauge to it."""
+        import pandas as pd
+
         places = {
             name: (EXPONENTS[name], np.exp(d)) for name, d in self.distances.items()
         }

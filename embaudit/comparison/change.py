@@ -9,7 +9,7 @@ away, and a gauge that moves cosines or lists without bringing them nearer expla
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from embaudit.comparison.matching import Match, Pairing
 from embaudit.comparison.thresholds import CarriedThreshold, n_displaced, thresholds
 from embaudit.comparison.weights import RowWeights
 from embaudit.core.checked import Floats, Indices
-from embaudit.core.deferred import pd
 from embaudit.core.ties import largest_first
 from embaudit.linalg.intervals import (
     draw_groups,
@@ -33,6 +32,9 @@ from embaudit.linalg.rows import sample_rows
 from embaudit.model import SideName
 from embaudit.movements.neighbourhoods import Neighbourhood, by_name
 from embaudit.movements.twins import once
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PARTS = ("total", "gauge", "unseen", "remainder")
 """The mean change of a cosine, and what it consists of."""
@@ -218,6 +220,8 @@ class RoleChange:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each entity, the one that moved most first."""
+        import pandas as pd
+
         return pd.DataFrame(
             {"name": self.match.names, **{name: getattr(self, name) for name in PARTS}}
         ).sort_values("total", ascending=False, kind="stable", ignore_index=True)

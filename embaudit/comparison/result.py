@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from embaudit.comparison.agreement import Agreement
 from embaudit.comparison.change import PARTS, TIED, RoleChange
 from embaudit.comparison.rounded import Rounded
 from embaudit.comparison.thresholds import CarriedThreshold
 from embaudit.core.checked import as_count, is_number, require_one_of
-from embaudit.core.deferred import pd
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.errors import must_be
 from embaudit.model import SideName
 from embaudit.movements.neighbourhoods import Neighbourhood
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +97,8 @@ class Comparison(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each side compared; the mean change and shares of lists kept with their 95 % intervals."""
+        import pandas as pd
+
         return pd.DataFrame(self.changes_by_side)
 
     @property

@@ -6,9 +6,11 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from embaudit.core.deferred import pd
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 SCHEMA_VERSION: Literal[1] = 1
 """`schema_version` of all JSON that is written. It is raised when a field is renamed,
@@ -80,6 +82,8 @@ def frame_of(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     >>> frame_of([{"share": None}]).dtypes.astype(str).to_dict()
     {'share': 'float64'}
     """
+    import pandas as pd
+
     return pd.DataFrame(
         [
             {key: math.nan if x is None else x for key, x in record.items()}

@@ -5,10 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
-from embaudit.core.deferred import pd
 from embaudit.core.plain import frame_of, plain_dict, shown_fields
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Picture(Protocol):

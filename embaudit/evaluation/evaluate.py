@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from embaudit.core.checked import (
     named_keywords,
     require_one_of,
 )
-from embaudit.core.deferred import pd
 from embaudit.core.parallel import row_blocks
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
@@ -37,6 +36,9 @@ from embaudit.linalg.nearest import list_length, neighbours
 from embaudit.linalg.rows import sample_rows, unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName
 from embaudit.model.sizes import require_ordinary_size
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 CANDIDATES = 50_000
 """Rows among which neighbours are looked up; more are sampled."""
@@ -132,6 +134,8 @@ class Evaluation(Result):
             one measure hold together: chance keeps all of them true in 95 % of cases, whichever of them is picked
             afterwards.
         """
+        import pandas as pd
+
         return pd.DataFrame(self.records())
 
     def records(self) -> list[dict[str, Any]]:

@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from embaudit.core.deferred import pa
 from embaudit.errors import InputError, must_be, with_taker, without_secrets
 from embaudit.io.catalogue import COLUMNS
 from embaudit.io.codecs.arrays import UNNAMED, Memory, as_array
@@ -110,6 +109,8 @@ def _in_memory(
 
 def _of_frame(frame: Any, options: dict[str, Any]) -> tuple[Contents, Request, str]:
     """Read a data frame as a table in a file is read."""
+    import pyarrow as pa
+
     if type(frame).__module__.partition(".")[0] == "pandas":
         # Row numbers are no ids; any other index is.
         counted = (

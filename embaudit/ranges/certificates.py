@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,6 @@ from embaudit.core.checked import (
     as_numbers,
     frozen,
 )
-from embaudit.core.deferred import pd
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Drawn, Picture
@@ -41,6 +40,9 @@ from embaudit.ranges.affine import SameSideRangeSolver
 from embaudit.ranges.cosine_range import require_gauges_of
 from embaudit.ranges.half_angle import tangent_of
 from embaudit.ranges.range_solver import ranges_of_pairs
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _NEAR = 0.999
 SLACK = 64 * EPS
@@ -145,6 +147,8 @@ class CertifiedNeighbours(Drawn):
 
         A row without direction has no entries.
         """
+        import pandas as pd
+
         m, n = self.indices.shape
         listed = {
             "neighbour": self.indices.ravel(),

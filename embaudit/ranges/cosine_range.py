@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,6 @@ from embaudit.core.checked import (
     is_number,
     require_one_of,
 )
-from embaudit.core.deferred import pd
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.words import counted, drawn_of, percent
@@ -47,6 +46,9 @@ from embaudit.ranges.diagonal import (
 )
 from embaudit.ranges.half_angle import cosine_of
 from embaudit.ranges.range_solver import End, RangeSolver, paired_rows, ranges_of_pairs
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SLACK = 1e-9
 """Rounding that a cosine at an end of its range may carry."""
@@ -151,6 +153,8 @@ class CosineRange(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a pair: its row numbers, its cosine, the ends of its range and whether they are attained."""
+        import pandas as pd
+
         names = ("first", "second", "third", "fourth")[: self.pairs.shape[1]]
         ends = ("lower", "upper", "lower_attained", "upper_attained")
         columns = {

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, Indices, Matrix, Vector, require_one_of
-from embaudit.core.deferred import pd
 from embaudit.core.parallel import row_blocks
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
@@ -24,6 +23,9 @@ from embaudit.io.files import AnyPath, as_path, plain_suffix
 from embaudit.io.saving import Draft, room_in, save, stored_side
 from embaudit.linalg.mapped import Mapped, RowMap
 from embaudit.model import OPPOSITE, Equivalence, FactorModel, SideName
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PROBES = 4096
 """Rows, and pairs of rows, that a check looks at."""
@@ -143,6 +145,8 @@ class Remedy(Result):
 
         Columns are `id`, `title` and `vector`, before them `role` where there are two sides.
         """
+        import pandas as pd
+
         tables = []
         for role in self.roles:
             side, kept = self.model.side(role), self._kept(role)

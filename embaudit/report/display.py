@@ -13,15 +13,17 @@ from html import escape
 from io import BytesIO
 from textwrap import wrap
 from threading import RLock
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.core.deferred import pd
 from embaudit.core.words import cut, visible
 from embaudit.errors import must_be
 from embaudit.io.files import AnyPath, as_path
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 BLUE, TEAL, AMBER, RED = "#1f4fa3", "#0b6b60", "#8a4b00", "#a8201a"
 INK, SOFT, LINE = "#1c1b19", "#5c5851", "#dedad1"
@@ -236,6 +238,8 @@ class TableDisplay(Display):
 
     def frame(self) -> pd.DataFrame:
         """Return the columns as a table."""
+        import pandas as pd
+
         return pd.DataFrame(dict(self.columns))
 
 

@@ -16,7 +16,6 @@ from embaudit.auditing.finding import Finding
 from embaudit.auditing.texts import WORDS
 from embaudit.auditing.wording import in_titles
 from embaudit.core.checked import Indices
-from embaudit.core.deferred import pd
 from embaudit.core.words import copied, cut, in_decimals, row_called, visible
 from embaudit.io.intake import WORDS as FIELDS
 from embaudit.io.intake import Intake
@@ -26,6 +25,7 @@ from embaudit.report.display import Display
 from embaudit.report.next_steps import Invocation
 
 if TYPE_CHECKING:
+    import pandas as pd
     from rich.table import Table
 
 WIDE = 100

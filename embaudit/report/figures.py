@@ -20,7 +20,6 @@ from embaudit.core.checked import (
     as_generator,
     require_one_of,
 )
-from embaudit.core.deferred import pd
 from embaudit.core.ties import TIE, largest_first
 from embaudit.core.words import counted, cut, visible
 from embaudit.errors import must_be
@@ -49,6 +48,8 @@ from embaudit.report.display import (
 )
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from embaudit.blocks import BlockCosines
     from embaudit.reversals import Grouping, SimpsonReport
     from embaudit.reversals.report import PlottedRows
@@ -511,6 +512,8 @@ class SimpsonDisplay(Display):
 
     def frame(self) -> pd.DataFrame:
         """Return one row a group: its rows, means, the standard deviation of x, and the slope of its line."""
+        import pandas as pd
+
         m = self.grouping.moments
         columns = {
             "n": m.n,

@@ -7,7 +7,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from textwrap import wrap
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from embaudit.canonical.equivalents import PREDICTS, EquivalentModel, equivalent
 from embaudit.canonical.identified import prediction_view
 from embaudit.canonical.row_span import span_basis, turned
 from embaudit.core.checked import RNG, Floats, Indices, as_count, as_generator, as_list
-from embaudit.core.deferred import pd
 from embaudit.core.ties import TIE, first_best, largest_first
 from embaudit.core.words import counted, cut, nearest_to, two_decimals
 from embaudit.errors import InputError, must_be
@@ -57,6 +56,9 @@ from embaudit.report.figures import (
     predicted_word,
 )
 from embaudit.reversals import SimpsonReport
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_ROWS = 1_000
 """Rows of a heatmap at most: their cosines are held as a matrix, and take seconds to put in order."""
@@ -288,6 +290,8 @@ class HeatmapDisplay(Display):
 
     def frame(self) -> pd.DataFrame:
         """Return one row a pair: the numbers, names and groups of its rows, and its cosine in every panel."""
+        import pandas as pd
+
         ends = dict(
             zip(("first", "second"), np.triu_indices(len(self.names), 1), strict=True)
         )

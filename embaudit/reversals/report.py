@@ -7,18 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Flags, Floats, as_count
-from embaudit.core.deferred import pd
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Drawn, Picture
 from embaudit.core.ties import exceeds, reaches
 from embaudit.core.words import counted, percent
 from embaudit.reversals.statistics import Association, GroupMoments
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_GROUPS = 1_000
 """Groups of a grouping that JSON holds, the largest."""
@@ -287,6 +289,8 @@ class Grouping:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a group."""
+        import pandas as pd
+
         m = self.moments
         columns = {
             "n": m.n.astype(np.int64),
@@ -426,6 +430,8 @@ class SimpsonReport(Drawn):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a grouping, ranked."""
+        import pandas as pd
+
         groupings = self.groupings
         columns = {
             "kind": [str(g.kind) for g in groupings],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import astuple, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,6 @@ from embaudit.core.checked import (
     as_generator,
     is_number,
 )
-from embaudit.core.deferred import pd
 from embaudit.core.progress import track
 from embaudit.core.ties import TIE, largest_first
 from embaudit.core.words import counted
@@ -42,6 +41,9 @@ from embaudit.reversals.table import (
     expanded,
     find_groupings,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SAMPLE = 2_000
 """Rows kept of each grouping for a picture."""

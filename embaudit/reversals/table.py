@@ -6,15 +6,17 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from itertools import chain, combinations, islice, pairwise
 from math import comb
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats
-from embaudit.core.deferred import pd
 from embaudit.core.words import listed
 from embaudit.errors import InputError, must_be
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Groups: TypeAlias = str | Sequence[str | tuple[str, ...]]
 Levels: TypeAlias = tuple[NDArray[np.intp], list[str]]
@@ -53,6 +55,8 @@ def _column(frame: pd.DataFrame, column: str, role: str) -> pd.Series[Any]:
 
 def expanded(frame: pd.DataFrame, counts: str) -> pd.DataFrame:
     """Repeat each row as often as a column of counts says."""
+    import pandas as pd
+
     column = _column(frame, counts, "counts")
     times = np.asarray(pd.to_numeric(column, errors="coerce"), dtype=np.float64)
     if not (
@@ -70,6 +74,8 @@ def expanded(frame: pd.DataFrame, counts: str) -> pd.DataFrame:
 
 def _factorized(series: pd.Series[Any], name: str) -> Levels:
     """Code the distinct values of a column by whole numbers in sorted order."""
+    import pandas as pd
+
     try:
         codes, levels = pd.factorize(series, sort=True)
     except TypeError as error:
@@ -92,6 +98,8 @@ def as_numbers(
     InputError
         If it has three or more categories, is infinite somewhere, does not vary, or squares of its numbers overflow.
     """
+    import pandas as pd
+
     series, name, title, notes = (
         _column(frame, column, role),
         f"{role} ({column!r})",
@@ -138,6 +146,8 @@ def as_numbers(
 
 def _labelled(frame: pd.DataFrame, column: str, bins: int) -> tuple[Levels, list[str]]:
     """Group rows by one column: its categories, or bins of its numbers at their quantiles, which a note says."""
+    import pandas as pd
+
     series = _column(frame, column, "groups")
     if pd.api.types.is_complex_dtype(series.dtype):
         raise must_be(
@@ -179,6 +189,8 @@ def _crossed(first: Levels, second: Levels) -> Levels:
 
 def _unsuitable(frame: pd.DataFrame, column: str) -> str | None:
     """Return why a column cannot group rows, None where it can."""
+    import pandas as pd
+
     series = _column(frame, column, "groups")
     if pd.api.types.is_datetime64_any_dtype(series.dtype):
         return "dates"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.core.checked import Flags, Floats, Indices, Matrix, as_rows
-from embaudit.core.deferred import pd
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.words import counted
@@ -30,6 +29,9 @@ from embaudit.softmax.feasibility import (
     YES,
     solve_feasibility,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 WORDS = {YES: "yes", NO: "no", OPEN: "undecided"}
 TIED = "tied"
@@ -113,6 +115,8 @@ class Argmaxable(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """One row a label: its number, name, answer (yes, tied, no, undecided) and lead."""
+        import pandas as pd
+
         answer = np.where(
             self.can_lead, WORDS[YES], np.where(self.decided, WORDS[NO], WORDS[OPEN])
         ).astype(object)
@@ -290,6 +294,8 @@ class SharedHalves(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """One row a pair: numbers, names, answer (yes, no, undecided) and lead."""
+        import pandas as pd
+
         (first, second), (name, other) = self.pairs.T, self.names.T
         answer = np.where(
             self.can_share, WORDS[YES], np.where(self.decided, WORDS[NO], WORDS[OPEN])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.canonical import identified_cosines
 from embaudit.core.checked import Floats, Indices
-from embaudit.core.deferred import pd
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.words import counted
@@ -25,6 +24,9 @@ from embaudit.softmax.coordinates import (
     require_different,
     require_softmax,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 THIN = 2.0
 """Labels a dimension below which projector cosines mostly repeat that the dimensions are used up."""
@@ -105,6 +107,8 @@ class ProjectorCosines(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """One row a pair: its two row numbers and its cosine."""
+        import pandas as pd
+
         first, second = self.pairs.T
         return pd.DataFrame({"first": first, "second": second, "cosine": self.cosines})
 

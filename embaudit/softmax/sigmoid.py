@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Flags, Floats, as_count, is_number
-from embaudit.core.deferred import pd
 from embaudit.core.plain import plain_dict
 from embaudit.core.progress import track
 from embaudit.core.results import Result
@@ -19,6 +18,9 @@ from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel
 from embaudit.model.sizes import require_model
 from embaudit.softmax.feasibility import MARGIN, best_lead
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MAX_COMBINATIONS = 20_000
 """Combinations listed at most."""
@@ -58,6 +60,8 @@ class LabelCombinations(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """One row a combination, one column a label."""
+        import pandas as pd
+
         return pd.DataFrame(self.on, columns=self.labels)
 
     def explain(self) -> str:

@@ -105,6 +105,8 @@ def test_one_item_or_one_worker_is_a_plain_loop_on_one_blas_thread(items, worker
     assert found == [(threading.current_thread().name, {1})] * items
 
 
+# joblib warns of results that nobody read, where some were ready already.
+@pytest.mark.filterwarnings("ignore:.* cancelled:UserWarning")
 def test_stopping_to_read_results_leaves_no_thread_and_no_limit():
     before, begun = host(), []
     with parallel_config(n_jobs=2):

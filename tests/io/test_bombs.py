@@ -29,7 +29,8 @@ def refused_at_once(read, path, match=BOMB):
     start = time.process_time()
     with pytest.raises(InputError, match=match) as error:
         read(path)
-    assert time.process_time() - start < 2, "in a second, on a machine at rest"
+    # A second on a machine at rest; whoever unpacks the whole file takes minutes.
+    assert time.process_time() - start < 10
     assert str(path) in str(error.value)
     return str(error.value)
 

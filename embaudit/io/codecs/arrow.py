@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from embaudit.core.checked import storage_of
-from embaudit.core.deferred import compute, ipc, pa, parquet, pd, types
 from embaudit.core.parallel import parallel_map
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.delimited import require_distinct
@@ -21,6 +20,10 @@ from embaudit.io.codecs.npy import READ_ERRORS, reason
 from embaudit.io.files import existing_file
 from embaudit.io.unpacked import require_sense
 from embaudit.linalg.scratch import scratch
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 PARQUET = (".parquet", ".pq")
 COUNTS = "interactions"
@@ -118,6 +121,8 @@ class ArrowTable:
         InputError
             If a file is damaged.
         """
+        import pyarrow as pa
+
         if self.content is not None:
             yield from self.content.select(list(columns)).to_batches()
         for file in self.files if files is None else files:
@@ -148,6 +153,9 @@ class ArrowTable:
 
     def column(self, name: str) -> pa.ChunkedArray:
         """Read a whole column; texts that stand once in the file for very many rows are refused."""
+        import pyarrow as pa
+        from pyarrow import types
+
         kind, size, chunks = self.schema.field(name).type, 0, []
         packed = sum(file.stat().st_size for file in self.files)
         for batch in self.batches([name]):
@@ -169,6 +177,9 @@ class ArrowTable:
 
     def to_pandas(self) -> pd.DataFrame:
         """Read all columns."""
+        import pandas as pd
+        import pyarrow as pa
+
         if not self.rows:
             # pyarrow ends the process if it converts list views without rows.
             return pd.DataFrame(columns=self.schema.names)
@@ -190,6 +201,8 @@ class ArrowTable:
         InputError
             If a file is damaged, or as `stack` does.
         """
+        from pyarrow import types
+
         kind = self.schema.field(name).type
         if not is_vectors(kind):
             raise must_be(called, "lists of numbers", str(kind))
@@ -272,6 +285,8 @@ class ArrowTable:
 
 def _header(path: Path) -> tuple[pa.Schema, int, int]:
     """Return the types of the columns of a file, its number of rows, and the bytes that it says they unpack to."""
+    from pyarrow import parquet
+
     try:
         metadata = (
             parquet.read_metadata(path) if path.suffix.lower() in PARQUET else None
@@ -326,6 +341,8 @@ def _constants(path: Path) -> dict[str, Any]:
 
 
 def _with_constants(schema: pa.Schema, constants: Mapping[str, Any]) -> pa.Schema:
+    import pyarrow as pa
+
     for name in constants:
         schema = (
             schema
@@ -339,6 +356,8 @@ def _of_parquet(
     path: Path, columns: Sequence[str], schema: pa.Schema, *, in_threads: bool
 ) -> Iterator[pa.RecordBatch]:
     """Yield some columns of a file, a batch of rows at a time, decoded side by side if asked for."""
+    from pyarrow import parquet, types
+
     # Texts as places in a dictionary: one long text for all rows takes no room yet. Mapped, or Arrow holds the packed
     # numbers of a whole group of rows.
     texts = [name for name in columns if _is_text(schema.field(name).type)]
@@ -356,12 +375,18 @@ def _of_parquet(
 
 
 def _schema_of_arrow(path: Path) -> pa.Schema:
+    import pyarrow as pa
+    from pyarrow import ipc
+
     with pa.memory_map(str(path)) as file:
         return (ipc.open_stream if is_stream(path) else ipc.open_file)(file).schema
 
 
 def _of_arrow(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield the batches that the file was written in; those that are not packed stay on disk."""
+    import pyarrow as pa
+    from pyarrow import ipc
+
     schema = _schema_of_arrow(path)
     # Buffers of columns that are left out stay on disk.
     options = ipc.IpcReadOptions(
@@ -398,6 +423,9 @@ def damaged(path: Path, error: Exception) -> InputError:
 
 def _plain(schema: pa.Schema) -> pa.Schema:
     """Return a schema without dictionaries, the views of text that polars writes, and what may not be missing."""
+    import pyarrow as pa
+    from pyarrow import types
+
     fields = []
     for column in schema:
         kind = column.type
@@ -412,6 +440,8 @@ def _plain(schema: pa.Schema) -> pa.Schema:
 
 def _length_of_texts(column: pa.DictionaryArray) -> int:
     """Add up the lengths of texts that lie in a dictionary, each as often as it is used."""
+    from pyarrow import compute
+
     if not _is_text(column.type.value_type):
         return 0
     return (
@@ -423,6 +453,8 @@ def _length_of_texts(column: pa.DictionaryArray) -> int:
 
 
 def _is_text(kind: pa.DataType) -> bool:
+    from pyarrow import types
+
     kinds = (
         types.is_unicode,
         types.is_large_unicode,
@@ -434,6 +466,8 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def _width_of(kind: pa.DataType) -> int:
     """Return the bytes that a value takes at least: texts and lists, whose lengths are not told, take their places."""
+    from pyarrow import types
+
     if types.is_fixed_size_list(kind):
         return int(kind.list_size) * _width_of(kind.value_type)
     # Truth values take a bit in Arrow and a byte in NumPy.

@@ -10,15 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, Literal, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from embaudit.core.deferred import compute, pa
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.lists import is_list
 from embaudit.io.files import existing_file, plain_suffix
 from embaudit.io.unpacked import open_bytes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Cell: TypeAlias = Literal["id", "number", "text"]
 Header: TypeAlias = Literal["auto"] | bool
@@ -287,6 +289,8 @@ def read_stacked(
     sources: Sequence[Delimited], columns: Mapping[int, Cell]
 ) -> tuple[dict[int, pa.ChunkedArray], tuple[int, ...]]:
     """Read columns as `read_delimited` does, and return the number of rows of each file besides."""
+    import pyarrow as pa
+
     tables = [_parsed(source, columns) for source in sources]
     table = pa.concat_tables(tables)
     read = {position: table.column(str(position)) for position in columns}
@@ -301,6 +305,7 @@ def _parsed(
     source: Delimited, columns: Mapping[int, Cell], settled: Delimited | None = None
 ) -> pa.Table:
     """Parse columns of one file; an id is text yet."""
+    import pyarrow as pa
     from pyarrow import csv as arrow
 
     types = {
@@ -359,6 +364,9 @@ def as_ids(column: pa.ChunkedArray | list[str]) -> pa.ChunkedArray:
     >>> [as_ids(ids).to_pylist() for ids in (["7", "-5"], ["7", "007"], ["-0", str(10**20)])]
     [[7, -5], ['7', '007'], ['-0', '100000000000000000000']]
     """
+    import pyarrow as pa
+    from pyarrow import compute
+
     # Each distinct id is looked at once, as a place in a dictionary.
     column = (
         column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from embaudit.core.deferred import compute, pa, types
 from embaudit.errors import InputError, must_be, option
 from embaudit.io.codecs.delimited import as_ids
 from embaudit.io.codecs.npy import reason
 from embaudit.io.files import plain_suffix
 from embaudit.io.json_text import parsed, parsed_once, require_few_keys
 from embaudit.io.unpacked import open_bytes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 LINES = (".jsonl", ".ndjson")
 ALLOWED = "vectors: lists of numbers, {id: vector}, or records of an id and a vector"
@@ -27,6 +29,7 @@ def table(path: Path) -> pa.Table:
     InputError
         If it is no JSON, or holds something else than vectors.
     """
+    import pyarrow as pa
     from pyarrow import json
 
     try:
@@ -58,6 +61,8 @@ def table(path: Path) -> pa.Table:
 
 def _of(content: Any, path: Path, depth: int = 1) -> pa.Table:
     """Make a table of a document: records, lists, a map of vectors, or columns; one level deeper at most."""
+    import pyarrow as pa
+
     vectors = pa.list_(pa.float64())
     if isinstance(content, list) and content:
         # pyarrow cannot make a table of records that are all empty.
@@ -94,6 +99,8 @@ def _of(content: Any, path: Path, depth: int = 1) -> pa.Table:
 
 def _require_finite(column: pa.ChunkedArray) -> None:
     """Raise ValueError if a number of a column, or of lists or records in it, is not finite."""
+    from pyarrow import compute, types
+
     kind = column.type
     if types.is_list(kind):
         _require_finite(compute.list_flatten(column))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.core.deferred import compute, pa, types
 from embaudit.errors import must_be
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 CUT = r"(?:\s*[,;]\s*|\s+)"
@@ -58,6 +60,9 @@ def matrix(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
 
 def _parsed(chunk: pa.Array, name: str, start: int) -> pa.Array:
     """Read cells as lists of numbers; none stays none."""
+    import pyarrow as pa
+    from pyarrow import compute
+
     cells = compute.split_pattern_regex(
         compute.utf8_trim(chunk, AROUND), r"\s*[,;]\s*|\s+"
     )
@@ -82,6 +87,8 @@ def stack(
     lists: pa.Array, name: str, row: int = 0, width: int | None = None
 ) -> NDArray[Any]:
     """Stack lists of one length, the first of which is that of some row of the table."""
+    from pyarrow import compute
+
     if lists.null_count:
         place = row + compute.index(lists.is_null(), True).as_py()
         raise must_be(
@@ -104,6 +111,8 @@ def stack(
 
 def is_vectors(kind: pa.DataType) -> bool:
     """Check for a column of lists of numbers."""
+    from pyarrow import types
+
     is_list = (
         types.is_list(kind)
         or types.is_large_list(kind)

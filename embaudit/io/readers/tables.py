@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.core.deferred import ipc, pa, parquet, types
 from embaudit.errors import must_be, option
 from embaudit.io.codecs import json_vectors
 from embaudit.io.codecs.arrow import COUNTS, SUFFIXES, ArrowTable
@@ -47,6 +46,9 @@ from embaudit.io.tables.columns import (
 from embaudit.io.tables.interactions import RATING_NAMES, USER_NAMES
 from embaudit.io.tables.titles import ID_NAMES
 from embaudit.model.lazy_array import LazyArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 KNOWN = ID_NAMES | {"user", "userid", "token", "word", "name", "label", "key"}
 UNNAMED = ("", "Unnamed: 0")
@@ -253,6 +255,8 @@ def _ids_of_text(table: TableFile, lists: list[int]) -> int | None:
 
 def _require_floats(table: TableFile, vectors: tuple[int, ...]) -> None:
     """Refuse dimensions that are integers in a file; text and JSON write 1 for 1.0."""
+    from pyarrow import types
+
     if table.arrow is None:
         return
     kinds = {i: table.arrow.schema.field(i).type for i in vectors}
@@ -314,6 +318,8 @@ def _family(table: TableFile, places: list[int], request: Request) -> tuple[int,
 
 def _place(table: TableFile, name: str, used: set[int | None]) -> int | None:
     """Find a column that `write` puts beside ids: titles, or the numbers of interactions."""
+    from pyarrow import types
+
     place = table.names.index(name) if table.names and name in table.names else None
     if place is None or place in used or table.arrow is None:
         return None if place in used else place
@@ -672,6 +678,8 @@ def columns_of(draft: Draft) -> dict[str, NDArray[Any]]:
 
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write Parquet."""
+    from pyarrow import parquet
+
     options = {
         "compression": "none",
         "use_dictionary": False,
@@ -682,11 +690,15 @@ def write(file: IO[bytes], draft: Draft) -> None:
 
 def write_feather(file: IO[bytes], draft: Draft) -> None:
     """Write an Arrow file, uncompressed, so that readers can map it into memory."""
+    from pyarrow import ipc
+
     _write_batches(partial(ipc.new_file, file), draft)
 
 
 def _write_batches(open_writer: Callable[[pa.Schema], Any], draft: Draft) -> None:
     """Write columns beside vectors of fixed size, a block of rows at a time."""
+    import pyarrow as pa
+
     columns, width, start = columns_of(draft), draft.right.shape[1], 0
     fields = [(name, pa.array(values[:0]).type) for name, values in columns.items()]
     vector = ("vector", pa.list_(pa.from_numpy_dtype(draft.right.dtype), width))

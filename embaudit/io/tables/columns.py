@@ -7,13 +7,12 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, as_texts
-from embaudit.core.deferred import compute, pa, pd, types
 from embaudit.errors import must_be
 from embaudit.io.codecs.arrow import SUFFIXES, ArrowTable
 from embaudit.io.codecs.delimited import (
@@ -29,6 +28,10 @@ from embaudit.io.codecs.delimited import (
 )
 from embaudit.io.files import AnyPath, existing_file
 from embaudit.io.refusals import refuse_foreign
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 PLAIN = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?")
 """A number without leading zeros, which a code of digits may have."""
@@ -197,6 +200,9 @@ def _cast(
     table: TableFile, column: pa.ChunkedArray, position: int, cell: Cell
 ) -> pa.ChunkedArray:
     """Convert a column of Arrow to ids, numbers or text."""
+    import pyarrow as pa
+    from pyarrow import types
+
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
     is_number = types.is_integer(kind) or types.is_floating(kind)
     is_text = types.is_string(kind) or types.is_large_string(kind)
@@ -264,6 +270,9 @@ def codes(
     InputError
         At the first missing id, with its line.
     """
+    import pandas as pd
+    from pyarrow import types
+
     _require_ids(table, column, position)
     # Each distinct id is sorted and compared once; rows are places in the dictionary, mapped to sorted places.
     encoded = column if types.is_dictionary(column.type) else column.dictionary_encode()
@@ -330,6 +339,8 @@ def read_by_id(
 
 
 def _require_ids(table: TableFile, column: pa.ChunkedArray, position: int) -> None:
+    from pyarrow import compute
+
     if column.null_count:
         row = compute.index(column.is_null(), True).as_py()
         raise must_be(
@@ -342,6 +353,8 @@ def _require_ids(table: TableFile, column: pa.ChunkedArray, position: int) -> No
 
 def _plain(values: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     """Integers or unicode, never objects."""
+    import pyarrow as pa
+
     if pa.types.is_integer(values.type):
         return np.asarray(values.to_numpy(zero_copy_only=False))
     return as_texts(values.to_pylist(), "ids")
@@ -363,6 +376,8 @@ def read_frame(table: Any, quantities: Collection[str | None] = ()) -> pd.DataFr
     >>> read_frame({"x": [1, 2], "y": [3, 4]}).shape
     (2, 2)
     """
+    import pandas as pd
+
     if isinstance(table, pd.DataFrame):
         return table
     if isinstance(table, Mapping):

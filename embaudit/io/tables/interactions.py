@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, is_number, require_one_of
-from embaudit.core.deferred import pd
 from embaudit.core.words import counted
 from embaudit.errors import must_be
 from embaudit.io.codecs.delimited import Cell, Header
@@ -130,6 +129,7 @@ def read_interactions(
     >>> found.counts("left"), found.counts("right")
     (array([2., 1.]), array([1., 2.]))
     """
+    import pandas as pd
     from scipy.sparse import coo_matrix
 
     require_one_of(duplicates, "duplicates", get_args(Duplicates))

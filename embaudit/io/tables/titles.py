@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import as_texts
-from embaudit.core.deferred import pd
 from embaudit.errors import must_be
 from embaudit.io.files import AnyPath, as_path
 from embaudit.io.tables.columns import open_table, read_by_id, read_columns, texts
@@ -135,6 +134,8 @@ def places_of(ids: NDArray[Any], among: NDArray[Any]) -> NDArray[np.intp]:
     >>> places_of(np.array(["7", "9"]), np.array([8, 7]))
     array([ 1, -1])
     """
+    import pandas as pd
+
     # As text, since one source may write ids as numbers and another as strings.
     index = pd.Index(among.astype(np.str_))
     if not index.is_unique:
