@@ -251,12 +251,16 @@ def _unknown(name: object) -> InputError:
 
 
 def link_of_training(name: str | None, link: Link, *, alone: bool) -> Link:
-    """Return the link that a word sets, where nobody said one or, for vectors alone, none better than the identity.
+    """Return the link that an objective sets, unless another link was declared.
+
+    Vectors alone have the identity link if nothing better is known, so that an objective
+    can replace it. An objective of rankings does not: without users there is no order.
 
     Examples
     --------
-    >>> [str(link_of_training(word, Identity(), alone=True)) for word in ("clip", "bge", "factors")]
-    ['cosine', 'compared-cosine', 'identity']
+    >>> words = ("clip", "bge", "factors", "bpr")
+    >>> [str(link_of_training(word, Identity(), alone=True)) for word in words]
+    ['cosine', 'compared-cosine', 'identity', 'identity']
     """
     # A link that was declared stays; that of vectors alone stands for want of a better one.
     row = known_training(name)
@@ -268,7 +272,9 @@ def link_of_training(name: str | None, link: Link, *, alone: bool) -> Link:
         return _LINKS.get(OBJECTIVES[row.law].status, Identity(is_assumed=True))
     if alone and row.compared is not None:
         return Link.comparing(row.compared)
-    return link if row.link is None else Link.of(row.link)
+    if row.link is None or (alone and row.link == "ranking"):
+        return link
+    return Link.of(row.link)
 
 
 def require_agreement(

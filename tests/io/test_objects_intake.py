@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.io import as_reading, read_object
 
@@ -88,6 +90,26 @@ def test_vectors_of_items_need_no_ids_of_users() -> None:
         None,
         list(range(5, 13)),
     )
+
+
+@pytest.mark.parametrize("suffix", ["npy", "txt"])
+def test_vectors_of_a_model_of_rankings_predict_no_order_and_can_be_written(
+    suffix: str, tmp_path: Path
+) -> None:
+    """Without users there is no order, so a file of plain vectors loses nothing."""
+    decayed = imitation(
+        "implicit.cpu.bpr.BayesianPersonalizedRanking",
+        factors=3,
+        regularization=0.01,
+        user_factors=np.column_stack([USERS, np.ones(6)]),
+        item_factors=np.column_stack([ITEMS, B]),
+    )
+    model = ea.io.from_object(decayed, kind="vectors")
+    assert (model.link, model.objective, model.right_bias) == ("identity", "bpr", None)
+    ea.save(model, tmp_path / f"vectors.{suffix}")
+    written = ea.load(tmp_path / f"vectors.{suffix}", kind="vectors")
+    # A text file has six significant digits.
+    np.testing.assert_allclose(written.right, ITEMS, rtol=5e-6)
 
 
 def test_a_frame_is_no_file() -> None:

@@ -140,10 +140,7 @@ def test_what_is_written_others_read(
     peer: Peer, trained: Callable[[Peer], Trained], tmp_path: Path
 ) -> None:
     made = trained(peer)
-    # Files of other libraries have no room for the link that a training such as BPR sets.
-    model = from_object(made.live, kind="vectors", **made.options).replace(
-        link="identity", objective=None
-    )
+    model = from_object(made.live, kind="vectors", **made.options)
     save(model, tmp_path / "v.txt")
     save(model.replace(right_ids=None), tmp_path / "v.npy")
     save(model, tmp_path / "m.npz")
