@@ -101,15 +101,37 @@ def break_claim(
             "take some rows",
         )
     best = _judged(whole, whole, role)
+    for twin_break in _equivalent(whole, role, starts, draw):
+        if twin_break.max_abs > best.max_abs:
+            best = twin_break
+    return best
+
+
+def other_temperatures(
+    model: FactorModel, *, role: SideName, starts: int = 8, rng: RNG = 0
+) -> list[FactorModel]:
+    """Search for models of the same predictions, at any temperature above zero.
+
+    Each of them has columns that rows of the role have alone. All rows of the given
+    model must have a direction.
+    """
+    draw = as_generator(rng)
+    found = _equivalent(_with_both_sides(model, draw), role, starts, draw)
+    return [one.model for one in found]
+
+
+def _equivalent(
+    whole: FactorModel, role: SideName, starts: int, draw: np.random.Generator
+) -> Iterator[Break]:
+    """Yield the equivalent models that a search meets, each judged by its own predictions."""
     if whole.predicts is Equivalence.RANKINGS:
         twins = _by_orders(whole, starts, draw)
     else:
         twins = _by_equations(whole, role, starts, draw)
     for twin in twins:
-        twin_break = _judged(whole, twin, role)
-        if twin_break.gap <= twin_break.bound and twin_break.max_abs > best.max_abs:
-            best = twin_break
-    return best
+        judged = _judged(whole, twin, role)
+        if judged.gap <= judged.bound:
+            yield judged
 
 
 def _has_temperature(model: FactorModel) -> bool:
@@ -153,7 +175,8 @@ def _judged(before: FactorModel, after: FactorModel, role: SideName) -> Break:
     if _has_temperature(before):
         # The ratio of both temperatures, by least squares.
         ratio = float((scores * before.scores()).sum() / np.square(scores).sum())
-        scores = scores * ratio
+        # A temperature is positive: with a negative one the order would turn around.
+        scores = scores * max(ratio, 0.0)
     gap = before.link.gap(before.scores(), scores)
     # An order is kept or not.
     bound = 0.0 if before.predicts is Equivalence.RANKINGS else _rounding(before, after)

@@ -66,10 +66,14 @@ def table(by):
 
 
 def unit(draw, k):
-    """Both sides of length 1, and nobody says what was trained."""
-    return FactorModel.from_user_item(
-        *(unit_rows(draw.standard_normal((n, k))) for n in draw.integers(4, 12, size=2))
+    """Both sides of length 1: nobody says what was trained, or it was cosines over a temperature, perhaps of one file."""
+    left, right = (
+        unit_rows(draw.standard_normal((n, k))) for n in draw.integers(4, 12, size=2)
     )
+    if draw.random() < 0.5:
+        return FactorModel.from_user_item(left, right)
+    kept = None if draw.random() < 0.3 else left
+    return FactorModel(kept, right, link="cosine", objective="temperature")
 
 
 def head(draw, k):

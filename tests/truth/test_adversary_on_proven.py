@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from adversary import break_claim
+from adversary import break_claim, other_temperatures
 from proven_models import KINDS, proven_model
 
 from embaudit import audit
@@ -167,6 +167,60 @@ def _any_cosine(a, b, draw):
     )
     y = unit(np.vstack([a, b]) @ linear)
     return abs(y[0] @ y[1] - wanted) < 1e-6 and np.linalg.cond(linear) < 1e8
+
+
+# Cosines over a temperature
+
+
+def temperature_fixes_order_alone(model, one, draw):
+    """Return True if an equivalent model at another temperature has another order of the items for a user.
+
+    The sentence also breaks if no equivalent model has other cosines of users with items,
+    or, where it says so, of items with items.
+    """
+    directed = {side: model.side(side).directed for side in model.link.unit_sides}
+    model = model.take(**{s: rows for s, rows in directed.items() if s in model.sides})
+    if model.left is None:
+        left = draw.standard_normal((2 * model.rank + 1, model.rank))
+        model = model.replace(left=left)
+    before = cosines(model, "cross")
+    twins = [
+        *other_temperatures(model, role=one.role, starts=4, rng=draw),
+        *(with_a_number_per_user(model, draw) for _ in range(4)),
+    ]
+    orders = [in_another_order(before, cosines(twin, "cross")) for twin in twins]
+    levels = [np.abs(cosines(twin, "cross") - before).max() for twin in twins]
+    within = [
+        np.nanmax(np.abs(cosines(twin, one.role) - cosines(model, one.role)), initial=0)
+        for twin in twins
+    ]
+    has_pairs = len(model.factors(one.role)) > 1
+    is_fixed = max(levels) < 1e-3 or (has_pairs and max(within) < 1e-3)
+    return any(orders) or is_fixed
+
+
+def with_a_number_per_user(model, draw):
+    """Add a number to the cosines of each user, which no softmax over the items sees, and lower the temperature.
+
+    Users (√(1−b) x, √b t, √b √(1−t²)) and items (√(1−b) y, √b, 0) of length 1 have the
+    cosines (1−b) x·y + b t, so at the temperature (1−b) τ the logits x·y/τ move by
+    b t / ((1−b) τ), one number per user.
+    """
+    b, t = draw.uniform(0.1, 0.9), draw.uniform(-1, 1, size=model.n_left)
+    left, right = (unit(np.asarray(model.factors(s), float)) for s in ("left", "right"))
+    beside = np.column_stack([t, np.sqrt(1 - t**2)])
+    left = np.hstack([np.sqrt(1 - b) * left, np.sqrt(b) * beside])
+    beside = np.tile([1.0, 0.0], (len(right), 1))
+    right = np.hstack([np.sqrt(1 - b) * right, np.sqrt(b) * beside])
+    return model.replace(left=left, right=right)
+
+
+def in_another_order(before, after):
+    """Return True if a pair of items changes its order for a user, or a tie becomes an order."""
+    old, new = (x[:, :, None] - x[:, None, :] for x in (before, after))
+    turned = (old > 1e-6) & (new < -1e-9)
+    parted = (np.abs(old) < 1e-12) & (np.abs(new) > 1e-6)
+    return bool(turned.any() or parted.any())
 
 
 # Bounds
@@ -344,6 +398,7 @@ def hidden(model, one, draw):
 
 ATTACKS = {
     "pinned": pinned, "free": free, "EMB203": unseen, "EMB302": independent, "EMB304": hidden,
+    "order": temperature_fixes_order_alone,
 }  # fmt: skip
 BOUNDS = {"range", "certified", "bound"}
 
@@ -399,6 +454,8 @@ def test_the_adversary_breaks_false_sentences():
         draw,
     )
     assert unseen(plain, replace(false, role="right"), draw)
+    # Scores, instead of cosines over a temperature, fix no order of cosines.
+    assert temperature_fixes_order_alone(plain, replace(false, role="right"), draw)
     head = FactorModel.from_softmax(plain.right)
     assert independent(head, replace(false, code="EMB302"), draw)
     assert hidden(
