@@ -149,7 +149,7 @@ class Draft:
 
     def losses(self, room: frozenset[str]) -> dict[str, str]:
         """Describe the fields that would be lost in a format that has room for the right factors and `room`."""
-        (user, item), compares = self.roles, self.link.compares
+        (user, item), comparison = self.roles, self.link.comparison_words
         stored = {
             name
             for name in (*LABELS, "final_norm")
@@ -161,8 +161,8 @@ class Draft:
             "right_ids": "ids",
             "right_names": "titles",
             "right_counts": "counts",
-            "link": f"the comparison of rows by {compares}"
-            if compares
+            "link": f"the comparison of rows by {comparison}"
+            if comparison
             else f"the {self.link} link",
             "final_norm": "the final norm",
         }

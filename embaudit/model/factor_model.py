@@ -234,7 +234,7 @@ class FactorModel:
             for got in (name for name, is_given in extras.items() if is_given):
                 allowed, remedy = "one table of rows alone", "leave one of them out"
                 raise must_be(
-                    f"a model compared by {link.compares}", allowed, got, remedy
+                    f"a model compared by {link.comparison_words}", allowed, got, remedy
                 )
         require_agreement(objective, link, sides=1 if left is None else 2)
         if norm is not None:
@@ -360,7 +360,7 @@ class FactorModel:
         link = (
             f"{self.link} link"
             if self.compared is None
-            else f"compared by {self.compared}"
+            else f"compared by {self.link.comparison_words}"
         )
         missing = (
             [f"no {users}s"] if self.left_side is None and self.compared is None else []

@@ -21,6 +21,13 @@ from embaudit.model.side import Sided, SideName
 T = TypeVar("T")
 Comparison: TypeAlias = Literal["cosine", "dot", "distance", "hyperbolic"]
 """Comparison of the rows of one table with each other: by cosine, dot product or distance."""
+COMPARISON_WORDS: dict[Comparison, str] = {
+    "cosine": "cosine",
+    "dot": "dot product",
+    "distance": "distance",
+    "hyperbolic": "hyperbolic distance",
+}
+"""Words that follow "rows compared by" in a sentence."""
 SMALLEST = 1e-15
 """Lower bound of 1 − ‖x‖², so that rows on the boundary of the Poincaré ball cause no
 division by zero."""
@@ -74,6 +81,17 @@ class Link(metaclass=_Named):
     """c of a cap `c tanh(s/c)` on the scores: predictions may then agree where scores differ by more than shifts."""
     compares: ClassVar[Comparison | None] = None
     """Comparison of right rows with each other, where that is the prediction; there is no left side."""
+
+    @property
+    def comparison_words(self) -> str:
+        """Words that follow "rows compared by"; empty unless rows of one table are compared.
+
+        Examples
+        --------
+        >>> Link.comparing("hyperbolic").comparison_words
+        'hyperbolic distance'
+        """
+        return "" if self.compares is None else COMPARISON_WORDS[self.compares]
 
     @property
     def is_assumed(self) -> bool:

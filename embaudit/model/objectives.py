@@ -339,7 +339,7 @@ def require_agreement(
     if link.compares is not None:
         raise must_be(
             "objective",
-            f"left out where rows are compared by {link.compares}",
+            f"left out where rows are compared by {link.comparison_words}",
             repr(name),
         )
     usual = ", ".join(other.name for other in usual_objectives(link))

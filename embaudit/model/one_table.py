@@ -13,7 +13,7 @@ def require_two_sides(model: FactorModel, what: str) -> None:
     """Refuse rows compared with each other where a second side is needed."""
     require_model(model)
     if model.compared is not None:
-        got = f"rows compared by {model.compared}"
+        got = f"rows compared by {model.link.comparison_words}"
         remedy = "use them as they are: its predictions fix their cosines"
         if model.link.measures_distances:
             remedy = "compare them by distance, as they are"
@@ -32,7 +32,7 @@ def comparing(model: FactorModel, compared: Comparison | None) -> FactorModel:
     Examples
     --------
     >>> comparing(FactorModel.from_vectors([[1.0], [2.0]]), "dot")
-    FactorModel(2 items, 1 dimension, compared by dot, float64)
+    FactorModel(2 items, 1 dimension, compared by dot product, float64)
     """
     if compared is None:
         return model

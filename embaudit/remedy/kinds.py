@@ -271,7 +271,7 @@ def _require_products(model: FactorModel) -> None:
         raise must_be(
             "a model to fix",
             "one of dot products or cosines",
-            "rows compared by distance",
+            f"rows compared by {model.link.comparison_words}",
             "use the rows as they are, and rank by distance",
         )
 
@@ -281,7 +281,7 @@ def _require_no_lengths(model: FactorModel, roles: tuple[SideName, ...]) -> None
     if model.compared == "dot":
         raise must_be(
             "unit",
-            "left out where rows are compared by dot, which needs their lengths",
+            "left out where rows are compared by dot product, which needs their lengths",
             True,
         )
     if len(roles) > 1:

@@ -18,6 +18,7 @@ DRAW = np.random.default_rng(0)
 ROWS = DRAW.standard_normal((40, 4)) * [4.0, 2.0, 1.0, 0.5] + 0.3
 UNIT = ROWS / np.linalg.norm(ROWS, axis=1, keepdims=True)
 TABLES = {by: FactorModel.from_vectors(ROWS, compared=by) for by in ("cosine", "dot")}
+WORDS = {"cosine": "cosine", "dot": "dot product"}
 PREDICTED = {"cosine": UNIT @ UNIT.T, "dot": ROWS @ ROWS.T}
 FEW = {"n_gauges": 2, "n_pairs": 50, "n_starts": 1, "n_steps": 2}
 both = pytest.mark.parametrize("by", ["cosine", "dot"])
@@ -36,9 +37,26 @@ def test_scores_are_products_or_cosines_of_the_rows_with_each_other(by):
     np.testing.assert_allclose(
         model.predictions([3, 1]), PREDICTED[by][[3, 1]], rtol=1e-13, atol=1e-13
     )
-    assert (
-        repr(model) == f"FactorModel(40 items, 4 dimensions, compared by {by}, float64)"
-    )
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("cosine", "compared by cosine"),
+        ("dot", "compared by dot product"),
+        ("distance", "compared by distance"),
+        ("hyperbolic", "compared by hyperbolic distance"),
+    ],
+)
+def test_a_model_says_in_english_how_its_rows_are_compared(how, words):
+    model = FactorModel.from_vectors([[0.5], [0.25]], compared=how)
+    assert repr(model) == f"FactorModel(2 items, 1 dimension, {words}, float64)"
+    with pytest.raises(InputError, match=f"{words} must be one table of rows alone"):
+        model.replace(offset=1.0)
+    with pytest.raises(InputError, match=f"got rows {words}"):
+        ea.canonical_form(model)
+    with pytest.raises(InputError, match=f"left out where rows are {words}"):
+        model.replace(objective="factors")
 
 
 def kept(model, gauge):
@@ -142,7 +160,7 @@ def test_cosines_through_a_temperature_fix_the_order_and_not_the_level():
 )
 def test_functions_of_two_sides_refuse_one_table_of_rows(by, function):
     with pytest.raises(
-        InputError, match=f"must be one of two sides; got rows compared by {by}"
+        InputError, match=f"must be one of two sides; got rows compared by {WORDS[by]}"
     ):
         function(TABLES[by])
 
@@ -159,7 +177,7 @@ def test_functions_of_two_sides_refuse_one_table_of_rows(by, function):
 def test_rows_compared_with_each_other_have_no_other_side_bias_or_offset(
     by, field, value, part
 ):
-    sentence = f"compared by {by} must be one table of rows alone; got {part}"
+    sentence = f"compared by {WORDS[by]} must be one table of rows alone; got {part}"
     with pytest.raises(InputError, match=sentence):
         TABLES[by].replace(**{field: value})
     whole = FactorModel(**{"left": None, "right": ROWS, field: value})
@@ -176,7 +194,9 @@ def test_rows_are_compared_by_cosine_dot_product_or_distance_only(wrong):
 
 @both
 def test_an_audit_of_rows_compared_with_each_other_refuses_an_objective_or_a_head(by):
-    with pytest.raises(InputError, match=f"objective must be left out .* by {by}"):
+    with pytest.raises(
+        InputError, match=f"objective must be left out .* by {WORDS[by]}"
+    ):
         ea.audit(TABLES[by], objective="factors")
     with pytest.raises(InputError, match="got a model with softmax link"):
         ea.audit(FactorModel.from_softmax(ROWS), compared=by)

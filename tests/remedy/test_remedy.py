@@ -590,7 +590,7 @@ def test_the_frame_of_a_remedy_has_ids_titles_and_vectors():
 def test_rows_compared_by_dot_products_stay_as_they_are():
     np.testing.assert_array_equal(fix(BY_DOT).vectors(), COMPARED_ROWS)
     with pytest.raises(
-        InputError, match="unit must be left out where rows are compared by dot"
+        InputError, match="unit must be left out where rows are compared by dot product"
     ):
         fix(BY_DOT, unit=True)
 

@@ -237,7 +237,7 @@ def test_factors_without_negative_numbers_leave_scales_open():
         ),
         (
             {"objective": "factors", "compared": "dot"},
-            "objective must be left out where rows are compared by dot",
+            "objective must be left out where rows are compared by dot product",
         ),
     ],
 )
