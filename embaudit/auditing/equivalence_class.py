@@ -19,7 +19,7 @@ from embaudit.canonical import Pinning, other_temperature
 from embaudit.canonical.pinned import MIN_MOVEMENT, SCOPES, pinned_test
 from embaudit.canonical.row_span import outside_shares, reached_space, seen_directions
 from embaudit.core.plain import plain_dict
-from embaudit.core.words import drawn_of
+from embaudit.core.words import counted, drawn_of
 from embaudit.errors import InputError
 from embaudit.linalg.pairs import n_pairs
 from embaudit.model import Equivalence, FactorModel, Role, SideName
@@ -91,6 +91,7 @@ def equivalence_class_of(
     roles: Sequence[Role],
     *,
     uncut: FactorModel | None = None,
+    width: int | None = None,
     rng: int = 0,
 ) -> EquivalenceClass:
     """Work out what equivalent models may do to the cosines of a model.
@@ -106,6 +107,8 @@ def equivalence_class_of(
         Which cosines.
     uncut : FactorModel, optional
         The model with all of its rows, where these are some: dimensions of one side alone are counted in it.
+    width : int, optional
+        Columns of the rows as stored, which sentences name; by default those of `model`.
     rng : int
         Seed of the equivalent heads that are tried, where the link divides labels by their lengths.
 
@@ -143,7 +146,7 @@ def equivalence_class_of(
         # Any other side may come: all dimensions that the rows span are seen, and nothing lies outside of them.
         uncut = model if uncut is None else uncut
         n_seen = uncut.right_side.outline.rank
-        freedom = {role: _freedom(model, role, n_seen) for role in roles}
+        freedom = {role: _freedom(model, role, n_seen, width) for role in roles}
         return EquivalenceClass(_scope(model), {}, freedom, None, n_seen)
     held = held_rank(model)
     if held == 0:
@@ -153,7 +156,7 @@ def equivalence_class_of(
         )
         return EquivalenceClass(_scope(model), {}, anything, None, 0, model.rank)
     n_seen, outside = seen_directions(model, ()).shape[1], _outside(model)
-    freedom = {role: _freedom(model, role, n_seen) for role in roles}
+    freedom = {role: _freedom(model, role, n_seen, width) for role in roles}
     return EquivalenceClass(
         _scope(model), outside, freedom, None, n_seen, model.rank - held
     )
@@ -293,7 +296,9 @@ def _shifted(model: FactorModel, side: SideName) -> Freedom:
     return Freedom(True, Kind.PROVEN, text)
 
 
-def _freedom(model: FactorModel, role: Role, seen_rank: int) -> Freedom:
+def _freedom(
+    model: FactorModel, role: Role, seen_rank: int, width: int | None
+) -> Freedom:
     """Decide the freedom of one kind of pairs: shifts first, then axes, then signs in one dimension."""
     shifted = [side for side in Pairs(role).sides if side in model.free_shifts]
     # A free shift takes any two different rows to the cosines −1 and 1 (docs/theory.md, "Under shifts"), so it decides
@@ -303,10 +308,12 @@ def _freedom(model: FactorModel, role: Role, seen_rank: int) -> Freedom:
     # In two dimensions or more a stretch between two rows moves their cosine (docs/theory.md, "Within a side, under
     # linear gauges"); where predictions see fewer dimensions, the others may hold anything.
     if model.rank > 1:
-        axes = "axes_of_both" if role == "cross" else "axes"
-        text = _argument(
-            model, "unseen" if seen_rank < model.rank else axes, role, seen=seen_rank
-        )
+        if seen_rank < model.rank:
+            stored = counted(model.rank if width is None else width, "dimension")
+            text = _argument(model, "unseen", role, seen=seen_rank, width=stored)
+        else:
+            axes = "axes_of_both" if role == "cross" else "axes"
+            text = _argument(model, axes, role)
         return Freedom(True, Kind.PROVEN, text)
     # On a line a linear gauge keeps all signs or turns all. Rankings and capped logits have further equivalent models,
     # whose cosines are not known.

@@ -98,6 +98,8 @@ class Evidence:
     """Neighbours without the bias and with it, as libraries list them that keep it among the factors."""
     columns: tuple[int, ...] | None = None
     """The stored column of each column of `model`, if columns of zeros were left out."""
+    width: int | None = None
+    """Columns of the rows as stored, if `model` has fewer."""
     score_change: ScoreChange | None = None
     """Agreement of a few scores with those of a baseline; None without one."""
     predicted: Predicted | None = None
@@ -316,7 +318,9 @@ def gather(
     with one_blas_thread():  # the products are small: its threads would wait for each other longer than they compute
         # Whether cosines can move at all is concluded for the whole class (docs/theory.md, "There are no others"):
         # models visited, however many, could not prove that nothing moves.
-        equivalence = equivalence_class_of(model, selected, uncut=spanned, rng=rng)
+        equivalence = equivalence_class_of(
+            model, selected, uncut=spanned, width=whole.rank, rng=rng
+        )
         bounded = bounded_roles(model, selected)
         visits = _visits(equivalents, checked, probe, draw)
         # Visits multiply while an attack does many small things in turn: both at once, the longest attack first.
@@ -365,6 +369,7 @@ def gather(
     return Evidence(
         model=model,
         columns=columns,
+        width=whole.rank,
         equivalence=equivalence,
         seed=rng,
         options=options,

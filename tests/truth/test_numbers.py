@@ -126,7 +126,7 @@ def test_the_verdict_counts_dimensions_that_no_prediction_sees():
         MODELS["deficient"].right ** 2
     ).sum(axis=1)
     assert f"up to {100 * shares.max():.0f} % of a row's squared length" in finding.text
-    assert "No prediction sees 1 dimension of 3" in finding.text
+    assert "Predictions see item rows in only 2 of 3 dimensions" in finding.text
 
 
 def test_each_side_misses_its_own_number_of_dimensions():
@@ -136,11 +136,11 @@ def test_each_side_misses_its_own_number_of_dimensions():
     )
     texts = {f.role: f.text for f in found.findings if f.code == "EMB203"}
     assert (
-        "No prediction sees 1 dimension of 6: 5 users cannot span 6 dimensions"
+        "Predictions see item rows in only 5 of 6 dimensions: 5 users cannot span 6 dimensions"
         in texts["right"]
     )
     assert (
-        "No prediction sees 3 dimensions of 6: 3 items cannot span 6 dimensions"
+        "Predictions see user rows in only 3 of 6 dimensions: 3 items cannot span 6 dimensions"
         in texts["left"]
     )
     doubled = drawn(5, 6)[[0, 1, 2, 3, 4, 0]]
@@ -150,9 +150,30 @@ def test_each_side_misses_its_own_number_of_dimensions():
     text = next(
         f.text for f in found.findings if f.code == "EMB203" and f.role == "right"
     )
-    assert "1 dimension of 6: the other side makes no difference there" in text, (
-        "six users could span six dimensions"
-    )
+    assert (
+        "5 of 6 dimensions: the other side makes no difference in the others" in text
+    ), "six users could span six dimensions"
+
+
+@pytest.mark.parametrize(
+    ("columns", "title", "sees"),
+    [
+        # Columns that are 0 in every row of both sides count as stored, but no row
+        # holds anything there: items hold what no prediction sees in 4 − 2 columns.
+        (4, "in 2 dimensions", "2 of 6 dimensions: the other side makes no difference"),
+        (3, "in 1 dimension", "2 of 6 dimensions: the other side makes no difference"),
+    ],
+)
+def test_dimensions_are_counted_as_they_are_stored(columns, title, sees):
+    """Users have 2 columns that are not 0, items have `columns`, and 6 are stored."""
+    users = np.pad(drawn(9, 2), ((0, 0), (0, 4)))
+    items = np.pad(drawn(8, columns, 1), ((0, 0), (0, 6 - columns)))
+    model = FactorModel.from_user_item(users, items)
+    found = audit(model, n_gauges=1, n_starts=0)
+    finding = next(f for f in found.findings if f.code == "EMB203")
+    assert f"no prediction sees {title}:" in finding.title
+    assert f"Predictions see item rows in only {sees}" in finding.text
+    assert "No score shows more than 2 of 6 dimensions" in found.verdict
 
 
 @pytest.mark.parametrize("name", ["scores", "a user bias"])

@@ -201,7 +201,8 @@ def unseen_directions(evidence: Evidence) -> Iterator[Finding]:
             # Inputs are data: training did not choose their unseen directions.
             continue
         other = OPPOSITE[side]
-        unseen = counted(model.rank - reached_space(model, side).shape[1], "dimension")
+        seen = reached_space(model, side).shape[1]
+        width = model.rank if evidence.width is None else evidence.width
         few = len(model.side(other)) < model.rank
         changed = 1 - record.top_n_overlap
         lists = bool(record.top_n) and is_effect(changed, record.n_lists)
@@ -217,9 +218,13 @@ def unseen_directions(evidence: Evidence) -> Iterator[Finding]:
             severity=Severity.ISSUE if lists or reaches(record.mean_abs, MOVES) else Severity.TIP,
             **names | {
                 "effect": effect,
-                "unseen": unseen,
-                "rank": model.rank,
-                "why": template("EMB203", "why_few" if few else "why_blind").format(others=other_rows, rank=model.rank),
+                # Rows hold nothing in columns of zeros, which `model` leaves out.
+                "unseen": counted(model.rank - seen, "dimension"),
+                "seen": seen,
+                "width": counted(width, "dimension"),
+                "why": template("EMB203", "why_few" if few else "why_blind").format(
+                    others=other_rows, width=counted(width, "dimension")
+                ),
                 "outside": percent(equivalence.outside.get(side, 0.0)),
                 "most": record.max_abs,
                 "among": "" if record.exact else f" among {drawn_of(record.n_pairs, record.n_all_pairs, 'pair')}",
