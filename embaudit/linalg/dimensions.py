@@ -11,8 +11,9 @@ from embaudit.linalg.rows import float64_blocks, sample_rows, unit_rows
 
 HELD = 0.999
 """Share of the squared length of unit rows that the used dimensions hold."""
-MIN_WIDTH = 8
-"""Smallest width at which rows that use few dimensions are reported."""
+LEAST_USABLE = 8
+"""Fewest dimensions that rows could use at which their use of few is reported. It
+bounds the number of columns, and that of rows, because n rows use n dimensions at most."""
 MOST_ROWS = 100_000
 """Largest number of rows that are summed up; from a larger table, as many are drawn."""
 
@@ -37,9 +38,14 @@ class Dimensions:
     """All rows with a direction."""
 
     @property
+    def usable(self) -> int:
+        """Dimensions that so many rows of so many columns can use at most."""
+        return min(self.width, self.n_rows)
+
+    @property
     def collapsed(self) -> bool:
         """True if at most half of the dimensions that the rows could use are used."""
-        return self.width >= MIN_WIDTH and 2 * self.used <= min(self.width, self.n_rows)
+        return self.usable >= LEAST_USABLE and 2 * self.used <= self.usable
 
 
 def dimensions_of(x: Matrix, directed: np.ndarray, rng: RNG = 0) -> Dimensions:

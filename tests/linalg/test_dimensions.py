@@ -64,12 +64,43 @@ def test_dropping_unused_dimensions_moves_cosines_by_a_thousandth_on_average_at_
     assert change.mean() <= 0.001
 
 
-def test_a_table_of_fewer_rows_than_dimensions_has_not_collapsed():
-    assert not dimensions(np.eye(3, 64)).collapsed
-    # Four rows on two axes use two dimensions where four rows could use four.
-    assert dimensions(np.eye(2, 64)[[0, 1, 0, 1]]).collapsed
+def on_axes(n_rows, n_axes, width):
+    """Rows of length 1 that take turns on the first axes."""
+    return np.eye(width)[np.arange(n_rows) % n_axes]
 
 
-def test_a_table_of_few_dimensions_is_never_called_collapsed():
-    assert not dimensions(np.eye(7)[[0, 0, 0, 0, 0, 0, 0]]).collapsed
-    assert dimensions(np.eye(8)[[0, 0, 0, 0, 0, 0, 0]]).collapsed
+@pytest.mark.parametrize(
+    ("n_rows", "n_axes", "width", "collapsed"),
+    [
+        # Half of the 20 dimensions that 20 rows can use, and one axis more.
+        (20, 10, 64, True),
+        (20, 11, 64, False),
+        # Half of the 16 columns, however many rows there are, and one axis more.
+        (90, 8, 16, True),
+        (90, 9, 16, False),
+        # Each row has an axis of its own.
+        (20, 20, 64, False),
+    ],
+)
+def test_rows_have_collapsed_if_they_use_half_of_the_dimensions_they_could_use(
+    n_rows, n_axes, width, collapsed
+):
+    found = dimensions(on_axes(n_rows, n_axes, width))
+    assert (found.used, found.collapsed) == (n_axes, collapsed)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "width", "collapsed"),
+    [(4, 64, False), (7, 64, False), (8, 64, True), (90, 7, False), (90, 8, True)],
+)
+def test_fewer_than_eight_rows_or_columns_are_never_called_collapsed(
+    n_rows, width, collapsed
+):
+    """Rows on two axes: 4 and 7 rows could use 4 and 7 dimensions, which are too few."""
+    assert dimensions(on_axes(n_rows, 2, width)).collapsed is collapsed
+
+
+def test_rows_without_direction_do_not_count_as_rows():
+    rows = on_axes(8, 2, 64)
+    assert dimensions(np.vstack([rows, np.zeros((3, 64))])).collapsed
+    assert not dimensions(np.vstack([rows[:7], np.zeros((3, 64))])).collapsed
