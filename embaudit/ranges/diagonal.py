@@ -99,11 +99,10 @@ class BoundedDiagonalRangeSolver(NamedTuple):
 
     side: SideName
     max_condition: float
-    block_bytes: int = 2**18
+    block_bytes: int = 2**16
 
     def ends(self, x: Floats, y: Floats) -> RangeEnds:
         """Return both ends, exact and attained."""
-        x, y = normalise_exponent(x), normalise_exponent(y)
         upper = largest_cosine(x, y, self.max_condition).tangent
         with np.errstate(divide="ignore"):
             lower = 1 / largest_cosine(x, -y, self.max_condition).tangent
@@ -112,8 +111,8 @@ class BoundedDiagonalRangeSolver(NamedTuple):
 
     def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:  # noqa: ARG002
         """Return the gauge with the optimal weights."""
-        x, y = normalise_exponent(x[None]), normalise_exponent(y[None])
-        best = largest_cosine(x, y if end == "upper" else -y, self.max_condition)
+        toward = y if end == "upper" else -y
+        best = largest_cosine(x[None], toward[None], self.max_condition)
         return gauge_from_weights(best.weights[0], self.side)
 
 

@@ -128,22 +128,46 @@ def mp_definite(x: list, y: list, square: mpf) -> mpf:
     return mpmath.sqrt(excess / (2 + excess))
 
 
-@pytest.mark.parametrize("budget", [1.1, 3.0, 1e8])
-def test_bounded_diagonal_ends(budget: float) -> None:
-    square = mpf(budget) ** 2
-    chosen = near_pairs(3, seed=3)[::4]
-    for x, y in chosen:
-        p, q = exact(x), exact(y)
-        ends = range_solver_for(Diagonal(3, max_condition=budget), "left", 2).ends(
-            x[None], y[None]
-        )
-        for value, other in ((ends.upper[0], q), (1 / ends.lower[0], [-b for b in q])):
-            products = [a * b for a, b in zip(p, other, strict=True)]
-            best = mpmath.fsum(max(r, r * square) for r in products)
-            if best > 0:
-                close(value, mp_vertices(p, other, square))
-            else:
-                close(1 / value, mp_definite(p, [-b for b in other], square))
+def assert_bounded_diagonal_ends(x: np.ndarray, y: np.ndarray, budget: float) -> None:
+    """Both ends are exact to 1e-9, by all vertices or the saddle point."""
+    group, square = Diagonal(len(x), max_condition=budget), mpf(budget) ** 2
+    ends = range_solver_for(group, "left", 2).ends(x[None], y[None])
+    p = exact(x)
+    for tangent, other in ((ends.upper[0], exact(y)), (1 / ends.lower[0], exact(-y))):
+        products = [a * b for a, b in zip(p, other, strict=True)]
+        if mpmath.fsum(max(r, r * square) for r in products) > 0:
+            truth = mp_vertices(p, other, square)
+        else:
+            truth = 1 / mp_definite(p, [-b for b in other], square)
+        assert abs(mp_cosine(mpf(float(tangent))) - mp_cosine(truth)) < 1e-9
+
+
+def mp_cosine(tangent: mpf) -> mpf:
+    return (1 - tangent**2) / (1 + tangent**2)
+
+
+@pytest.mark.parametrize("budget", [1.1, 3.0, 1e6])
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("angle", [1e-6, 1e-4, 1e-2, 1.0])
+def test_bounded_diagonal_ends(budget: float, sign: int, angle: float) -> None:
+    draw = np.random.default_rng(3)
+    for size in (1.0, 1e100, 1e-100):
+        x, across = draw.normal(size=(2, 3))
+        y = sign * (x * draw.uniform(0.5, 2) + angle * across)
+        assert_bounded_diagonal_ends(size * x, y / size, budget)
+
+
+@pytest.mark.parametrize("near", [None, 1e-6, 1e-3])
+@pytest.mark.parametrize("seed", range(4))
+def test_bounded_diagonal_ends_of_entries_over_five_decades(
+    near: float | None, seed: int
+) -> None:
+    draw = np.random.default_rng(seed)
+    x, y = 10 ** draw.uniform(-2.5, 2.5, size=(2, 4)) * draw.choice([-1, 1], (2, 4))
+    if near is not None:
+        y = x * (1 + near * draw.normal(size=4))
+    with mpmath.workdps(60):
+        assert_bounded_diagonal_ends(x, y, 1e6)
 
 
 def test_unbounded_diagonal_ends() -> None:
