@@ -1,181 +1,306 @@
-"""Match the tensors of two sources by name, cut them into blocks, stream their sums; the same for a pair of rows."""
+"""Compare two sets of tensors, or two rows, block by block: the public functions."""
 
 from __future__ import annotations
 
 import fnmatch
-from collections import Counter, defaultdict
-from collections.abc import Sequence
-from math import prod
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod, sqrt
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from embaudit.blocks.cosines import BlockCosines, BlockNames
-from embaudit.blocks.sources import as_source, file_of, is_single
-from embaudit.blocks.sums import BlockSums, SharedTensor, concatenate
-from embaudit.core.checked import LARGEST, is_integer, require_one_of
-from embaudit.core.parallel import parallel_map, require_state
+from embaudit.blocks.cosines import BlockCosines
+from embaudit.blocks.sources import as_source, is_single
+from embaudit.blocks.sums import NotFiniteError, block_sums
+from embaudit.core.checked import Floats, is_integer, require_one_of
+from embaudit.core.parallel import parallel_map
 from embaudit.core.progress import track
 from embaudit.core.words import counted, listed
 from embaudit.errors import must_be
-from embaudit.io.codecs.arrays import UNNAMED, Memory, Readable, Shape
+from embaudit.io.codecs.arrays import UNNAMED, Readable, Shape
 from embaudit.model import FactorModel
 from embaudit.model.side import SideName
 
-MAX_BLOCKS = 20_000_000
-"""Largest number of blocks: more would take gigabytes for the result alone."""
+MAX_BLOCKS = 5_000_000
+"""Largest number of blocks: their names and numbers take up to 1 GB."""
+SHORTEST, LONGEST = 1e-100, 1e100
+"""Norms whose squares and products fit into float64. Shorter blocks count as zero."""
 FEW_ENTRIES = 2**20
 """Number of entries below which starting threads takes longer than the sums."""
-CUTS = ("tensors", "rows", "coordinates")
-"""Ways to cut that have a name."""
-BLOCKS = "one of tensors, rows, coordinates, shell patterns of names such as 'layers.3.*', or labels of one array"
+NAMED_CUTS = ("tensors", "rows", "coordinates")
+BLOCKS = (
+    "one of tensors, rows, coordinates, shell patterns of names such as 'layers.3.*', "
+    "or labels of one array"
+)
+"""What `blocks` can be, for an error."""
+
+
+@dataclass(frozen=True)
+class SharedTensor:
+    """One tensor that both sides have."""
+
+    name: str
+    shape: Shape
+    x: Readable
+    y: Readable
+    name_in_x: str
+    name_in_y: str
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return prod(self.shape)
+
+    def dtypes(self) -> tuple[str, str]:
+        """Return the type of the entries in x and in y."""
+        return self.x.tensors[self.name_in_x].dtype, self.y.tensors[
+            self.name_in_y
+        ].dtype
+
+    def sums(self, n_blocks: int) -> Floats:
+        """Compute the sums of squares and products of blocks of equal size."""
+        read_x = self.x.open(self.name_in_x)
+        read_y = self.y.open(self.name_in_y)
+        try:
+            return block_sums(read_x, read_y, n_blocks, self.size // n_blocks)
+        except NotFiniteError as error:
+            raise must_be(
+                f"{self.name or 'every entry'} in {error}",
+                "finite",
+                "nan or infinity",
+                "repair or drop it",
+            ) from None
 
 
 def _listed_names(names: Sequence[str]) -> str:
-    return listed(
-        [repr(name) if name else "an array without a name" for name in names], 3
-    )
+    shown = [repr(name) if name else "an array without a name" for name in names]
+    return listed(shown, 3)
 
 
-def _matched(
+def _shared_names(
     x: Readable, y: Readable, missing: str
-) -> tuple[dict[str, tuple[str, str]], list[str]]:
-    """Return the tensors of both sides, by the name they share, and notes on those left out."""
+) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return the names of each shared tensor in x and in y, and notes on skipped ones."""
     require_one_of(missing, "missing", ("error", "skip"))
-    if len(x.tensors) == len(y.tensors) == 1 and (is_single(x) or is_single(y)):
-        # An array that stands alone has no name and matches any other that stands alone.
-        (in_x,), (in_y,) = x.tensors, y.tensors
-        return {in_x or in_y: (in_x, in_y)}, []
-    only_x = [name for name in x.tensors if name not in y.tensors]
-    only_y = [name for name in y.tensors if name not in x.tensors]
-    alone = [
-        (side, _listed_names(names))
-        for side, names in (("x", only_x), ("y", only_y))
-        if names
-    ]
-    if alone and missing == "error":
-        remedy = "rename them, or compare what both have with --missing=skip"
+    names_of_x, names_of_y = list(x.tensors), list(y.tensors)
+    if len(names_of_x) == len(names_of_y) == 1 and (is_single(x) or is_single(y)):
+        # An array without a name matches any other array that stands alone.
+        return [(names_of_x[0], names_of_y[0])], []
+    unshared = []
+    only_x = [name for name in names_of_x if name not in y.tensors]
+    only_y = [name for name in names_of_y if name not in x.tensors]
+    if only_x:
+        unshared.append(("x", _listed_names(only_x)))
+    if only_y:
+        unshared.append(("y", _listed_names(only_y)))
+    if unshared and missing == "error":
         raise must_be(
             "x and y",
             "of the same keys",
-            ", ".join(f"only {side} has {n}" for side, n in alone),
-            remedy,
+            ", ".join(f"only {side} has {names}" for side, names in unshared),
+            "rename them, or compare what both have with --missing=skip",
         )
-    common = {name: (name, name) for name in x.tensors if name in y.tensors}
-    if not common:
+    shared = [(name, name) for name in names_of_x if name in y.tensors]
+    if not shared:
         raise must_be("x and y", "of at least one common key", "none")
-    return common, [f"{side} alone has {names}: left out" for side, names in alone]
+    return shared, [f"{side} alone has {names}: left out" for side, names in unshared]
 
 
-def _by_label(x: Readable, y: Readable, labels: Any) -> tuple[Readable, Readable]:
-    """Cut one array of each side into named ones, by a label for each entry, in order of first appearance."""
-    flat = np.ravel(np.asarray(labels))
-    sides = [source[UNNAMED].reshape(-1) for source in (x, y)]
-    if len(flat) != len(sides[0]):
-        raise must_be(
-            "labels", f"one for each of the {len(sides[0])} entries", len(flat)
-        )
-    flat = flat.astype(str) if flat.dtype == object else flat
-    # np.unique sorts the labels: `appearance` brings them back into the order in which they first stand.
-    values, first, index = np.unique(flat, return_index=True, return_inverse=True)
-    # Entries of one label side by side, in their order in the array; then one array a label.
-    order, cuts = np.argsort(index, kind="stable"), np.bincount(index).cumsum()[:-1]
-    parts = [np.split(side[order], cuts) for side in sides]
-    appearance = np.argsort(first)
-    left, right = (
-        Memory({str(values[i]): pieces[i] for i in appearance}) for pieces in parts
-    )
-    return left, right
+def _shared_tensors(
+    x: Readable, y: Readable, missing: str
+) -> tuple[list[SharedTensor], list[str]]:
+    """Match the tensors of both sides by name; their shapes must be equal.
+
+    The returned notes name skipped tensors and types that differ.
+    """
+    names, notes = _shared_names(x, y, missing)
+    tensors = []
+    for name_in_x, name_in_y in names:
+        name = name_in_x or name_in_y
+        shape, shape_in_y = x.tensors[name_in_x].shape, y.tensors[name_in_y].shape
+        if shape != shape_in_y:
+            raise must_be(
+                f"x and y at {name!r}" if name else "x and y",
+                "of one shape",
+                f"{shape} and {shape_in_y}",
+                "transpose or slice one of them",
+            )
+        tensors.append(SharedTensor(name, shape, x, y, name_in_x, name_in_y))
+    for (in_x, in_y), n in Counter(tensor.dtypes() for tensor in tensors).items():
+        if in_x != in_y:
+            verb = "is" if n == 1 else "are"
+            notes.append(f"{counted(n, 'tensor')} {verb} {in_x} in x and {in_y} in y")
+    return tensors, notes
 
 
-def _cut(blocks: Any, x: Readable, y: Readable, shape: Shape) -> tuple[str, Any]:
-    """Return how to cut, in a word, and the patterns or labels that go with it."""
+def _partition(blocks: Any, x: Readable, y: Readable, shape: Shape) -> str:
+    """Decide what the blocks are: tensors, rows, coordinates, names or labels."""
     if blocks is None:
-        return (
-            "tensors"
-            if not is_single(x)
-            else "rows"
-            if len(shape) > 1
-            else "coordinates"
-        ), None
+        if not is_single(x):
+            return "tensors"
+        return "rows" if len(shape) > 1 else "coordinates"
     if isinstance(blocks, str):
-        if blocks in CUTS:
-            return blocks, None
+        if blocks in NAMED_CUTS:
+            return blocks
         if any(sign in blocks for sign in "*?["):
-            return "names", [pattern.strip() for pattern in blocks.split(",")]
+            return "names"
     elif is_single(x) and is_single(y) and np.ndim(blocks):
-        return "labels", blocks
-    elif (
-        isinstance(blocks, (list, tuple))
-        and blocks
-        and all(isinstance(pattern, str) for pattern in blocks)
-    ):
-        return "names", blocks
+        return "labels"
+    elif isinstance(blocks, (list, tuple)) and _are_patterns(blocks):
+        return "names"
     raise must_be("blocks", BLOCKS, repr(blocks))
 
 
-def _owners(
-    patterns: Sequence[str], names: Sequence[str]
-) -> tuple[dict[str, str], list[str]]:
-    """Return the first pattern that matches each name, and a note on patterns that match none."""
-    idle = [
-        repr(p)
-        for p in patterns
-        if not any(fnmatch.fnmatchcase(name, p) for name in names)
-    ]
-    if len(idle) == len(patterns):
-        remedy = f"the names are {_listed_names(names)}"
+def _are_patterns(values: Sequence[Any]) -> bool:
+    return len(values) > 0 and all(isinstance(value, str) for value in values)
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Names, numbers of entries and sums of all blocks."""
+
+    names: list[str]
+    sizes: NDArray[np.intp]
+    sums: Floats
+    """`Σ x²`, `Σ y²` and `Σ x y` of each block, of shape (3, B)."""
+
+
+def _by_tensor(tensors: Sequence[SharedTensor], partition: str) -> Blocks:
+    """Cut each tensor into rows or coordinates, or take it as one block."""
+    # A tensor without entries has no block.
+    tensors = [tensor for tensor in tensors if tensor.size]
+    counts = [_n_blocks(tensor, partition) for tensor in tensors]
+    n_blocks = sum(counts)
+    if n_blocks > MAX_BLOCKS:
         raise must_be(
-            "blocks", "of patterns that match some name", ", ".join(idle), remedy
+            "the number of blocks",
+            f"at most {MAX_BLOCKS:,}",
+            f"{n_blocks:,}",
+            "cut into larger blocks",
         )
-    owners = {
-        name: next((p for p in patterns if fnmatch.fnmatchcase(name, p)), "other")
-        for name in names
-    }
-    return owners, [f"no name matches {', '.join(idle)}"] * bool(idle)
+    names: list[str] = []
+    for tensor in tensors:
+        names.extend(_block_names(tensor, partition))
+    sizes = np.repeat([tensor.size for tensor in tensors], counts)
+    sizes //= np.repeat(counts, counts)
+    return Blocks(names, sizes, np.concatenate(_all_sums(tensors, counts), axis=1))
 
 
-def _sums(tensors: dict[str, SharedTensor]) -> dict[str, BlockSums]:
-    """Sum up every tensor, on all cores where that pays."""
-    files = {
-        name: [
-            file
-            for source, own in zip((t.x, t.y), t.names, strict=True)
-            if (file := file_of(source, own))
-        ]
-        for name, t in tensors.items()
-    }
-
-    def summed(name: str) -> BlockSums:
-        for file in files[name]:
-            require_state(*file)
-        return tensors[name].sums()
-
-    few = sum(tensor.size for tensor in tensors.values()) < FEW_ENTRIES
-    parts = map(summed, tensors) if few else parallel_map(summed, tensors)
-    return dict(
-        zip(tensors, track(parts, "comparing tensors", len(tensors)), strict=True)
-    )
+def _n_blocks(tensor: SharedTensor, partition: str) -> int:
+    if partition == "coordinates":
+        return tensor.size
+    if partition == "rows" and len(tensor.shape) > 1:
+        return tensor.shape[0]
+    return 1
 
 
-def _require_norms(result: BlockCosines) -> None:
-    """Raise InputError unless both norms are above 0 and fit into float64."""
-    for side, squares in zip("xy", result.sums.products[:2], strict=True):
-        if not squares.any():
+def _block_names(tensor: SharedTensor, partition: str) -> Iterator[str]:
+    n_axes = len(tensor.shape)
+    if partition == "coordinates" and n_axes > 1:
+        for index in np.ndindex(tensor.shape):
+            yield f"{tensor.name}[{', '.join(map(str, index))}]"
+    elif (partition == "coordinates" and n_axes == 1) or (
+        partition == "rows" and n_axes > 1
+    ):
+        for i in range(tensor.shape[0]):
+            yield f"{tensor.name}[{i}]"
+    else:
+        yield tensor.name or "all"
+
+
+def _all_sums(tensors: Sequence[SharedTensor], counts: Sequence[int]) -> list[Floats]:
+    """Compute the sums of every tensor, in threads if that pays."""
+
+    def sums(i: int) -> Floats:
+        return tensors[i].sums(counts[i])
+
+    numbers = range(len(tensors))
+    results: Iterator[Floats] = map(sums, numbers)
+    if sum(tensor.size for tensor in tensors) >= FEW_ENTRIES:
+        results = parallel_map(sums, numbers, in_threads=True)
+    return list(track(results, "comparing tensors", len(tensors)))
+
+
+def _by_pattern(
+    tensors: Sequence[SharedTensor], patterns: Sequence[str]
+) -> tuple[Blocks, list[str]]:
+    """Join all tensors whose name matches the same pattern first; others are "other".
+
+    The returned notes name patterns that match no tensor.
+    """
+    all_names = [tensor.name for tensor in tensors]
+    unused = [repr(pattern) for pattern in patterns if not _match(pattern, all_names)]
+    if len(unused) == len(patterns):
+        raise must_be(
+            "blocks",
+            "of patterns that match some name",
+            ", ".join(unused),
+            f"the names are {_listed_names(all_names)}",
+        )
+    single = _by_tensor(tensors, "tensors")
+    # The groups stand in the order of their first tensor.
+    groups: dict[str, list[int]] = {}
+    for i, name in enumerate(single.names):
+        groups.setdefault(_first_match(name, patterns), []).append(i)
+    sums = [single.sums[:, members].sum(axis=1) for members in groups.values()]
+    sizes = [single.sizes[members].sum() for members in groups.values()]
+    notes = [f"no name matches {', '.join(unused)}"] if unused else []
+    return Blocks(list(groups), np.array(sizes), np.stack(sums, axis=1)), notes
+
+
+def _match(pattern: str, names: Sequence[str]) -> bool:
+    """Return True if a pattern matches any of the names; capitals matter."""
+    return any(fnmatch.fnmatchcase(name, pattern) for name in names)
+
+
+def _first_match(name: str, patterns: Sequence[str]) -> str:
+    for pattern in patterns:
+        if fnmatch.fnmatchcase(name, pattern):
+            return pattern
+    return "other"
+
+
+def _by_label(x: Readable, y: Readable, labels: Any) -> Blocks:
+    """Cut one array of each side by a label per entry, in order of first appearance."""
+    flat = np.ravel(np.asarray(labels))
+    if flat.dtype == object:
+        flat = flat.astype(str)
+    x_entries = np.ravel(x[UNNAMED]).astype(np.float64)
+    y_entries = np.ravel(y[UNNAMED]).astype(np.float64)
+    if len(flat) != len(x_entries):
+        allowed = f"one for each of the {len(x_entries)} entries"
+        raise must_be("labels", allowed, len(flat))
+    for side, entries in (("x", x_entries), ("y", y_entries)):
+        if not np.isfinite(entries).all():
             raise must_be(
-                side, "nonzero somewhere", "zeros only", "a zero vector has no cosine"
+                f"every entry in {side}",
+                "finite",
+                "nan or infinity",
+                "repair or drop it",
             )
-    for side in "xy":
-        try:
-            getattr(result, f"{side}_norm")
-        except OverflowError as error:
+    # np.unique sorts the labels; `order` brings them back in order of appearance.
+    values, first, codes = np.unique(flat, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    terms = (x_entries**2, y_entries**2, x_entries * y_entries)
+    sums = np.array([np.bincount(codes, term) for term in terms], dtype=np.float64)
+    sizes = np.bincount(codes)[order]
+    return Blocks([str(values[i]) for i in order], sizes, sums[:, order])
+
+
+def _require_norms(sums: Floats) -> None:
+    """Raise InputError unless both vectors have a norm from 1e-100 to 1e100."""
+    for side, squares in (("x", sums[0]), ("y", sums[1])):
+        norm = sqrt(squares.sum())
+        if not SHORTEST <= norm <= LONGEST:
             raise must_be(
                 f"the norm of {side}",
-                f"at most {LARGEST:.2g}",
-                "more, which float64 cannot hold",
-                f"divide {side} by a constant, which changes no cosine",
-            ) from error
+                f"from {SHORTEST:g} to {LONGEST:g}",
+                f"{norm:.2g}",
+                f"divide {side} by a constant, which changes no cosine; a zero vector has none",
+            )
 
 
 def block_cosines(
@@ -183,31 +308,35 @@ def block_cosines(
 ) -> BlockCosines:
     """Compare two vectors block by block and as a whole.
 
-    The global cosine is ρ × the weighted mean of the local cosines, where ρ is the cosine of the two profiles of
-    block norms: every block can agree while the whole does not.
+    The global cosine is ρ × the weighted mean of the local cosines, where ρ is the cosine
+    of the two profiles of block norms. So the whole vectors can differ although every
+    block agrees.
 
     Parameters
     ----------
     x, y : mapping, list, array, torch tensor or path
-        Name → array (nested mappings are joined by dots), a list of arrays, one array, or a .safetensors,
-        .safetensors.index.json, .npz or .npy file. Files are streamed: memory does not grow with them. An array
-        without a name, as in a .npy file, matches any other array that stands alone.
+        Name → array (nested mappings are joined by dots), a list of arrays, one array, or
+        a .safetensors, .safetensors.index.json, .npz or .npy file. Files are read in
+        pieces, so the memory does not grow with them. An array without a name, as in a
+        .npy file, matches any other array that stands alone.
     blocks : {"tensors", "rows", "coordinates"}, patterns or labels, optional
-        What a block is. By default tensors of several arrays, rows of one matrix, coordinates of one vector. Shell
-        patterns (a list, or text with commas) join tensors whose names match; an array with a label for each entry
-        cuts one array. Other cuts are a reshape of the arrays away: `x.reshape(-1, 1024)` by rows has chunks, `x.T`
-        columns, `x.reshape(12, -1)` heads.
+        What a block is. By default tensors of several arrays, rows of one matrix,
+        coordinates of one vector. Shell patterns (a list, or text with commas) join the
+        tensors whose names match. An array with a label for each entry cuts one array.
+        Reshape the arrays for other cuts: the rows of `x.reshape(-1, 1024)` are chunks,
+        those of `x.T` columns, those of `x.reshape(12, -1)` heads.
     missing : {"error", "skip"}
-        What to do about keys that one side lacks; skipped ones are named in `notes`.
+        What to do about keys that one side lacks. Skipped keys are named in `notes`.
 
     Raises
     ------
     InputError
-        If keys or shapes differ, an entry is not finite, a side is zero altogether, or no name matches a pattern.
+        If keys or shapes differ, an entry is not finite, no name matches a pattern, or
+        the norm of a side is not from 1e-100 to 1e100.
 
     Notes
     -----
-    Sums are taken in float64, pairwise and across pieces exactly, whatever the arrays are stored as.
+    All sums are taken in float64. A block whose norm is below 1e-100 counts as zero.
     Source: Su, "Local and global cosine similarity" (kexue.fm 9931).
 
     Examples
@@ -218,86 +347,22 @@ def block_cosines(
     array([0.6, 1. ])
     """
     left, right = as_source(x, "x"), as_source(y, "y")
-    names, notes = _matched(left, right, missing)
-    shapes: dict[str, Shape] = {}
-    dtypes: Counter[tuple[str, str]] = Counter()
-    # Shapes must be the same on both sides; that types differ is only said.
-    for name, (in_x, in_y) in names.items():
-        a, b = left.tensors[in_x], right.tensors[in_y]
-        if a.shape != b.shape:
-            where = f"x and y at {name!r}" if name else "x and y"
-            raise must_be(
-                where,
-                "of one shape",
-                f"{a.shape} and {b.shape}",
-                "transpose or slice one of them",
-            )
-        shapes[name] = a.shape
-        dtypes[a.dtype, b.dtype] += 1
-    different = [(a, b, n) for (a, b), n in dtypes.items() if a != b]
-    notes += [
-        f"{counted(n, 'tensor')} {'is' if n == 1 else 'are'} {a} in x and {b} in y"
-        for a, b, n in different
-    ]
-    cut, parts = _cut(blocks, left, right, next(iter(shapes.values())))
-    owners: dict[str, str] = {}
-    if cut == "labels":
-        left, right = _by_label(left, right, parts)
-        names = {name: (name, name) for name in left.tensors}
-        shapes = {name: tensor.shape for name, tensor in left.tensors.items()}
-    elif cut == "names":
-        owners, unmatched = _owners(parts, list(names))
-        notes += unmatched
-    # Entries of a block, of tensors that have any; a vector is one row.
-    shapes = {name: shape for name, shape in shapes.items() if prod(shape)}
-    inner = {
-        name: 1
-        if cut == "coordinates"
-        else prod(shape[1:])
-        if cut == "rows" and len(shape) > 1
-        else prod(shape)
-        for name, shape in shapes.items()
-    }
-    tensors = {
-        name: SharedTensor(left, right, names[name], count)
-        for name, count in inner.items()
-    }
-    n_blocks = sum(tensor.count for tensor in tensors.values())
-    if n_blocks > MAX_BLOCKS:
-        raise must_be(
-            "the number of blocks",
-            f"at most {MAX_BLOCKS:,}",
-            f"{n_blocks:,}",
-            "cut into larger blocks",
-        )
-    sums = _sums(tensors)
-    # Either each tensor brings its blocks, or all tensors of a pattern add up to one.
-    if owners:
-        groups: dict[str, list[str]] = defaultdict(list)
-        for name in tensors:
-            groups[owners[name]].append(name)
-        lined_up = [
-            concatenate([sums[name] for name in group]).total()
-            for group in groups.values()
-        ]
-        sizes = np.array(
-            [sum(tensors[name].size for name in group) for group in groups.values()]
-        )
-        block_names = BlockNames(
-            cut, tuple(groups), ((),) * len(groups), tuple(range(len(groups) + 1))
-        )
+    tensors, notes = _shared_tensors(left, right, missing)
+    partition = _partition(blocks, left, right, tensors[0].shape)
+    if partition == "labels":
+        found = _by_label(left, right, blocks)
+    elif partition == "names":
+        patterns = blocks
+        if isinstance(blocks, str):
+            patterns = [pattern.strip() for pattern in blocks.split(",")]
+        found, notes_on_patterns = _by_pattern(tensors, patterns)
+        notes += notes_on_patterns
     else:
-        lined_up = list(sums.values())
-        sizes = np.concatenate(
-            [np.full(tensor.count, tensor.inner) for tensor in tensors.values()]
-        )
-        starts = np.cumsum([0, *(tensor.count for tensor in tensors.values())]).tolist()
-        block_names = BlockNames(
-            cut, tuple(tensors), tuple(shapes.values()), tuple(starts)
-        )
-    result = BlockCosines(concatenate(lined_up), sizes, block_names, tuple(notes))
-    _require_norms(result)
-    return result
+        found = _by_tensor(tensors, partition)
+    _require_norms(found.sums)
+    squares = found.sums[:2]
+    squares[squares < SHORTEST**2] = 0
+    return BlockCosines(found.names, found.sizes, found.sums, partition, tuple(notes))
 
 
 def explain_pair(
@@ -308,7 +373,7 @@ def explain_pair(
     role: SideName | str = "right",
     groups: ArrayLike | None = None,
 ) -> BlockCosines:
-    """Split the cosine of two items into the contributions of dimensions, or of groups of dimensions.
+    """Split the cosine of two items into contributions of dimensions, or of groups of them.
 
     Parameters
     ----------
@@ -328,21 +393,19 @@ def explain_pair(
 
     Examples
     --------
-    >>> result = explain_pair([[3.0, 0.0, 1.0], [3.0, 1.0, 0.0]], 0, 1, groups=["popularity", "taste", "taste"])
+    >>> items = [[3.0, 0.0, 1.0], [3.0, 1.0, 0.0]]
+    >>> result = explain_pair(items, 0, 1, groups=["popularity", "taste", "taste"])
     >>> result.to_frame()["contribution"].round(3).to_dict()
     {'popularity': 0.9, 'taste': 0.0}
     """
-    model = (
-        vectors
-        if isinstance(vectors, FactorModel)
-        else FactorModel.from_vectors(vectors)
-    )
+    if isinstance(vectors, FactorModel):
+        model = vectors
+    else:
+        model = FactorModel.from_vectors(vectors)
     factors = model.factors(role)
     for row in (i, j):
         if not is_integer(row) or not 0 <= row < len(factors):
-            raise must_be(
-                "the rows of a pair", f"from 0 to {len(factors) - 1}", repr(row)
-            )
-    return block_cosines(
-        factors[i], factors[j], None if groups is None else np.asarray(groups)
-    )
+            allowed = f"from 0 to {len(factors) - 1}"
+            raise must_be("the rows of a pair", allowed, repr(row))
+    labels = None if groups is None else np.asarray(groups)
+    return block_cosines(factors[i], factors[j], labels)

@@ -1,38 +1,39 @@
-"""BlockCosines: the local cosine of every block, the global one, and what lies between them.
+"""The cosine of each block of two vectors, and how these make up the global cosine.
 
-For blocks b of two vectors, with local cosines `c_b` and weights `w_b = ‖x_b‖‖y_b‖/(‖x‖‖y‖)`,
+For blocks b of two vectors, with local cosines `c_b` and weights
+`w_b = ‖x_b‖‖y_b‖/(‖x‖‖y‖)`,
 
     global cosine = Σ w_b c_b = ρ × weighted mean of the c_b,   ρ = Σ w_b,
 
-where ρ is the cosine of the two profiles of block norms. Every block may agree and the whole not: x = (1, 1) and
-y = (1, 2) have local cosines 1 and global cosine 3/√10.
+where ρ is the cosine of the two profiles of block norms. All blocks can agree although
+the whole vectors do not: x = (1, 1) and y = (1, 2) have local cosines 1 and global
+cosine 3/√10.
 
-Source: Su, "Local and global cosine similarity" (kexue.fm 9931); its upper bound `max c` needs some local cosine ≥ 0.
+Source: Su, "Local and global cosine similarity" (kexue.fm 9931). Its upper bound `max c`
+holds if some local cosine is ≥ 0.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.blocks.sums import BlockSums
 from embaudit.core.checked import Flags, Floats, as_count, is_number
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Drawn, Result
 from embaudit.core.ties import TIE, largest_first
 from embaudit.core.words import counted, down, up
 from embaudit.errors import must_be
-from embaudit.io.codecs.arrays import Shape
 
 if TYPE_CHECKING:
     import pandas as pd
 
+SMALLEST = float(np.finfo(np.float64).tiny)
 ROUNDING = 1e-14
 """A gap below this is no gap."""
 MAX_BLOCKS = 1_000
@@ -50,6 +51,23 @@ def require_cosine(name: str, value: float) -> float:
     if not (is_number(value) and -1 <= value <= 1):
         raise must_be(name, "a cosine, from -1 to 1", value)
     return float(value)
+
+
+def _cosines(sums: Floats) -> Floats:
+    """Compute `Σ x y / (√Σx² √Σy²)`; NaN where a side is zero.
+
+    Parameters
+    ----------
+    sums : array of shape (3, ...)
+        `Σ x²`, `Σ y²` and `Σ x y`.
+    """
+    x_squares, y_squares, products = sums
+    norms = np.asarray(np.sqrt(x_squares) * np.sqrt(y_squares))
+    cosines = np.full_like(norms, np.nan)
+    np.divide(products, norms, out=cosines, where=norms > 0)
+    # Rounding can move a cosine of parallel blocks beyond 1.
+    cosines.clip(-1, 1, out=cosines)
+    return cosines
 
 
 @dataclass(frozen=True)
@@ -97,52 +115,6 @@ class LocalThreshold(Result):
         )
 
 
-@dataclass(frozen=True)
-class BlockNames:
-    """The names of the blocks, spelled out only when asked for: there may be millions.
-
-    Examples
-    --------
-    >>> names = BlockNames("coordinates", ("a", "b"), ((2, 2), ()), (0, 4, 5))
-    >>> names[2], names[[0, 4]], len(names), len(list(names))
-    ('a[1, 0]', ['a[0, 0]', 'b'], 5, 5)
-    >>> BlockNames("rows", ("a", ""), ((2, 2), (3,)), (0, 2, 3))[[1, 2]]
-    ['a[1]', 'all']
-    """
-
-    cut: str
-    """Cut of the tensors: tensors, rows, coordinates, names or labels."""
-    owners: tuple[str, ...]
-    """Tensors, or what joins several."""
-    shapes: tuple[Shape, ...]
-    starts: tuple[int, ...]
-    """The first block of each owner, then the number of blocks."""
-
-    def __len__(self) -> int:
-        return self.starts[-1]
-
-    @overload
-    def __getitem__(self, block: int) -> str: ...
-    @overload
-    def __getitem__(self, block: NDArray[np.intp] | Sequence[int]) -> list[str]: ...
-    def __getitem__(self, block: Any) -> str | list[str]:
-        """Return one name, or a list of them."""
-        if np.ndim(block):
-            return [self[int(b)] for b in block]
-        if not 0 <= block < len(self):
-            raise IndexError(block)
-        # The last owner that starts at the block or before it.
-        i = int(np.searchsorted(self.starts, block, side="right")) - 1
-        owner, shape, at = self.owners[i], self.shapes[i], int(block) - self.starts[i]
-        if self.cut == "coordinates" and shape:
-            return f"{owner}[{', '.join(str(int(j)) for j in np.unravel_index(at, shape))}]"
-        return (
-            f"{owner}[{at}]"
-            if self.cut == "rows" and len(shape) > 1
-            else owner or "all"
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class BlockCosines(Drawn):
     """Local and global cosine of two vectors cut into blocks.
@@ -158,12 +130,14 @@ class BlockCosines(Drawn):
     least 0 with any others. It is 0.9487.
     """
 
-    sums: BlockSums
-    """Sums of squares and products by block."""
+    names: list[str]
+    """Name of each block."""
     sizes: NDArray[np.intp]
-    """Entries in each block."""
-    names: BlockNames
-    """Names of the blocks."""
+    """Number of entries of each block."""
+    sums: Floats
+    """`Σ x²`, `Σ y²` and `Σ x y` over the entries of each block, of shape (3, B)."""
+    partition: str
+    """What the blocks are: tensors, rows, coordinates, names or labels."""
     notes: tuple[str, ...] = ()
     """Remarks: tensors left out, dtypes that differ."""
 
@@ -182,7 +156,7 @@ class BlockCosines(Drawn):
                 "bounds_without_norms": self.bounds_without_norms,
                 "zero_blocks": self.zero_blocks,
                 "notes": self.notes,
-                "partition": self.names.cut,
+                "partition": self.partition,
                 "n_blocks": len(self),
                 "n_entries": self.n_entries,
                 "norm_gap": self.norm_gap,
@@ -199,70 +173,61 @@ class BlockCosines(Drawn):
     def __repr__(self) -> str:
         return (
             f"BlockCosines({counted(len(self), 'block')}, {self.n_entries:,} entries, by "
-            f"{self.names.cut}: global {self.global_cosine:.4f} = {self.norm_cosine:.4f} × "
+            f"{self.partition}: global {self.global_cosine:.4f} = {self.norm_cosine:.4f} × "
             f"{self.mean_cosine:.4f})"
         )
 
     @cached_property
+    def _block_norms(self) -> Floats:
+        """`‖x_b‖` and `‖y_b‖` of each block, of shape (2, B)."""
+        return np.sqrt(self.sums[:2])
+
+    @cached_property
+    def _norm_products(self) -> Floats:
+        """`‖x_b‖‖y_b‖` of each block."""
+        x_norms, y_norms = self._block_norms
+        return np.asarray(x_norms * y_norms)
+
+    @cached_property
     def cosines(self) -> Floats:
         """Local cosine of each block, NaN where a side is zero."""
-        return self.sums.cosines()
-
-    @cached_property
-    def _shared(self) -> Floats:
-        """(3, B) sums of all blocks in units of the largest."""
-        return self.sums.in_units_of_the_largest().products
-
-    @cached_property
-    def _total(self) -> BlockSums:
-        return self.sums.total()
-
-    @cached_property
-    def x_profile(self) -> Floats:
-        """Norm of each block of x as a share of the norm of x; a unit vector."""
-        return np.asarray(np.sqrt(self._shared[0]) / np.sqrt(self._total.products[0]))
-
-    @cached_property
-    def y_profile(self) -> Floats:
-        """Norm of each block of y as a share of the norm of y; a unit vector."""
-        return np.asarray(np.sqrt(self._shared[1]) / np.sqrt(self._total.products[1]))
-
-    @cached_property
-    def global_cosine(self) -> float:
-        """Cosine of the two whole vectors, from their total sums."""
-        return float(self._total.cosines()[0])
+        return _cosines(self.sums)
 
     @cached_property
     def x_norm(self) -> float:
         """Norm of x."""
-        return math.ldexp(
-            math.sqrt(self._total.products[0, 0]), int(self._total.exponents[0, 0])
-        )
+        return math.sqrt(self.sums[0].sum())
 
     @cached_property
     def y_norm(self) -> float:
         """Norm of y."""
-        return math.ldexp(
-            math.sqrt(self._total.products[1, 0]), int(self._total.exponents[1, 0])
-        )
+        return math.sqrt(self.sums[1].sum())
 
     @cached_property
-    def _products_of_norms(self) -> tuple[Floats, float]:
-        """`‖x_b‖‖y_b‖` of every block and `‖x‖‖y‖`, in the same units."""
-        xx, yy, _ = self._total.products[:, 0]
-        return np.sqrt(self._shared[0] * self._shared[1]), math.sqrt(xx * yy)
+    def x_profile(self) -> Floats:
+        """Norm of each block of x as a share of the norm of x; a unit vector."""
+        return np.asarray(self._block_norms[0] / self.x_norm)
+
+    @cached_property
+    def y_profile(self) -> Floats:
+        """Norm of each block of y as a share of the norm of y; a unit vector."""
+        return np.asarray(self._block_norms[1] / self.y_norm)
+
+    @cached_property
+    def global_cosine(self) -> float:
+        """Cosine of the two whole vectors, from their total sums."""
+        return float(_cosines(self.sums.sum(axis=1)))
 
     @cached_property
     def weights(self) -> Floats:
         """`w_b = ‖x_b‖‖y_b‖/(‖x‖‖y‖)`; they add up to ρ, and are 0 for zero blocks."""
-        own, whole = self._products_of_norms
-        return own / whole
+        return np.asarray(self._norm_products / (self.x_norm * self.y_norm))
 
     @cached_property
     def norm_cosine(self) -> float:
         """ρ, the cosine of the two profiles of block norms, in [0, 1]."""
-        own, whole = self._products_of_norms
-        return min(1.0, math.fsum(own) / whole)
+        cosine = self._norm_products.sum() / (self.x_norm * self.y_norm)
+        return min(1.0, float(cosine))
 
     @cached_property
     def contributions(self) -> Floats:
@@ -271,22 +236,22 @@ class BlockCosines(Drawn):
 
     @cached_property
     def mean_cosine(self) -> float:
-        """Mean of the local cosines weighted by `w_b`; NaN where no block is nonzero in both."""
-        return (
-            math.fsum(self.contributions) / self.norm_cosine
-            if self.norm_cosine
-            else math.nan
-        )
+        """Mean of the local cosines weighted by `w_b`; NaN if each block is zero on a side."""
+        if self.norm_cosine == 0:
+            return math.nan
+        return float(self.contributions.sum()) / self.norm_cosine
 
     @cached_property
     def plain_mean_cosine(self) -> float:
-        """Unweighted mean of the local cosines: what "the blocks agree" is often taken from."""
-        return float(np.nanmean(self.cosines)) if self.is_defined.any() else math.nan
+        """Unweighted mean of the local cosines, which reports often show alone."""
+        if not self.is_defined.any():
+            return math.nan
+        return float(np.nanmean(self.cosines))
 
     @property
     def identity_error(self) -> float:
-        """`|global − ρ × weighted mean|`, both sides computed apart: rounding only."""
-        return abs(self.global_cosine - math.fsum(self.contributions))
+        """`|global − Σ w_b c_b|`, which only rounding makes differ from 0."""
+        return abs(self.global_cosine - float(self.contributions.sum()))
 
     @property
     def n_entries(self) -> int:
@@ -335,12 +300,12 @@ class BlockCosines(Drawn):
 
     @property
     def zero_blocks(self) -> dict[str, int]:
-        """Blocks that are zero in x only, in y only and in both."""
-        x, y, _ = self.sums.products == 0
+        """Number of blocks that are zero in x only, in y only and in both."""
+        x_is_zero, y_is_zero = self._block_norms == 0
         return {
-            "x": int((x & ~y).sum()),
-            "y": int((y & ~x).sum()),
-            "both": int((x & y).sum()),
+            "x": int((x_is_zero & ~y_is_zero).sum()),
+            "y": int((y_is_zero & ~x_is_zero).sum()),
+            "both": int((x_is_zero & y_is_zero).sum()),
         }
 
     @cached_property
@@ -360,12 +325,12 @@ class BlockCosines(Drawn):
     @property
     def norm_gap(self) -> float:
         """Part that different norms take from the global cosine, over all blocks."""
-        return math.fsum(self.norm_gaps)
+        return float(self.norm_gaps.sum())
 
     @property
     def direction_gap(self) -> float:
         """Part that different directions take from the global cosine, over all blocks."""
-        return math.fsum(self.direction_gaps)
+        return float(self.direction_gaps.sum())
 
     @cached_property
     def gaps(self) -> Floats:
@@ -374,42 +339,45 @@ class BlockCosines(Drawn):
 
     @cached_property
     def without(self) -> Floats:
-        """Global cosine of all other blocks, for each block left out; NaN where nothing is left."""
-        # Blocks before plus blocks after: subtracting a large block from the total would leave its rounding error.
-        nothing = np.zeros((3, 1))
-        before = np.concatenate([nothing, self._shared.cumsum(axis=1)[:, :-1]], axis=1)
-        after = np.concatenate(
-            [self._shared[:, ::-1].cumsum(axis=1)[:, -2::-1], nothing], axis=1
-        )
-        return BlockSums(before + after, self.sums.exponents).cosines()
+        """Global cosine without each block in turn; NaN if nothing is left on a side."""
+        # The blocks before and the blocks after are added, because a large block that is
+        # subtracted from the total would leave its rounding error.
+        before = np.zeros_like(self.sums)
+        before[:, 1:] = np.cumsum(self.sums[:, :-1], axis=1)
+        after = np.zeros_like(self.sums)
+        after[:, :-1] = np.cumsum(self.sums[:, :0:-1], axis=1)[:, ::-1]
+        return _cosines(before + after)
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Range of the global cosine given the norms and the extreme local cosines, `[ρ min c, ρ max c]`; sharp."""
-        # ρ × a weighted mean of the local cosines, which lies between the least and the largest of them.
-        low, high = self._extremes
-        return self.norm_cosine * low, self.norm_cosine * high
+        """Range of the global cosine given the norms, `[ρ min c, ρ max c]`; it is sharp."""
+        lowest, highest = self._extremes
+        return self.norm_cosine * lowest, self.norm_cosine * highest
 
     @property
     def bounds_without_norms(self) -> tuple[float, float]:
-        """Range given the extreme local cosines only, `[min(0, min c), max(0, max c)]`; sharp as infimum and supremum.
+        """Range of the global cosine for any norms, `[min(0, min c), max(0, max c)]`.
 
-        A single block has no norms to vary: its cosine is the global one.
+        Both ends are approached as ρ goes to 0 or 1. A single block has no norms to vary,
+        so its cosine is the global one.
         """
-        # ρ may be anything from 0 to 1 then, so that 0 is always within reach.
-        low, high = self._extremes
-        return (low, high) if self._n_live == 1 else (min(0.0, low), max(0.0, high))
+        lowest, highest = self._extremes
+        if self._n_nonzero == 1:
+            return lowest, highest
+        return min(0.0, lowest), max(0.0, highest)
 
     @property
     def _extremes(self) -> tuple[float, float]:
+        """Smallest and largest local cosine; zeros if no block has one."""
         defined = self.cosines[self.is_defined]
-        return (
-            (float(defined.min()), float(defined.max())) if len(defined) else (0.0, 0.0)
-        )
+        if len(defined) == 0:
+            return 0.0, 0.0
+        return float(defined.min()), float(defined.max())
 
     @property
-    def _n_live(self) -> int:
-        return int((self.sums.products[:2] > 0).any(axis=0).sum())
+    def _n_nonzero(self) -> int:
+        """Number of blocks that are not zero on both sides."""
+        return len(self) - self.zero_blocks["both"]
 
     def local_threshold(self, level: float) -> LocalThreshold:
         """Compute the bound that "every local cosine ≥ λ" sets globally: ρλ with the norms, nothing above 0 without.
@@ -421,6 +389,7 @@ class BlockCosines(Drawn):
         """
         level = require_cosine("the local threshold", level)
         below = int((self.cosines < level).sum())
+        without_norms = level if self._n_nonzero == 1 else min(0.0, level)
         return LocalThreshold(
             level=level,
             holds=below == 0,
@@ -428,7 +397,7 @@ class BlockCosines(Drawn):
             n_undefined=int((~self.is_defined).sum()),
             norm_cosine=self.norm_cosine,
             guaranteed=self.norm_cosine * level,
-            guaranteed_without_norms=level if self._n_live == 1 else min(0.0, level),
+            guaranteed_without_norms=without_norms,
             global_cosine=self.global_cosine,
         )
 
@@ -445,7 +414,7 @@ class BlockCosines(Drawn):
         )
         text = (
             f"The global cosine is {self.global_cosine:.4f}: {self.norm_cosine:.4f}, the cosine of the block norms, "
-            f"{mean} of {counted(len(self), 'block')} (by {self.names.cut}, {self.n_entries:,} entries).\n"
+            f"{mean} of {counted(len(self), 'block')} (by {self.partition}, {self.n_entries:,} entries).\n"
             f"With these norms, and local cosines from the lowest to the highest of these, it can be {low:.4f} to "
             f"{high:.4f}."
         )
@@ -473,24 +442,27 @@ class BlockCosines(Drawn):
         """
         if share is not None and (not is_number(share) or not 0 < share <= 1):
             raise must_be("share", "above 0 and at most 1", repr(share))
-        # From the largest gap down until the share is reached, be it but for rounding.
+        limit = as_count(limit, "limit", least=0)
         order = largest_first(self.gaps, TIE)
-        total = math.fsum(self.gaps)
-        shares = self.gaps[order] / (total or 1.0)
-        needed = len(order)
-        if share is not None:
-            needed = (
-                int(np.searchsorted(np.cumsum(shares), share - TIE)) + 1
-                if total > ROUNDING
-                else 0
-            )
-        frame = self._frame(order[: min(needed, as_count(limit, "limit", least=0))])
-        frame["gap_share"] = shares[: len(frame)]
-        frame["cumulative_share"] = np.cumsum(shares)[: len(frame)]
+        total = float(self.gaps.sum())
+        # Without a gap all shares are 0.
+        shares = self.gaps[order] / max(total, SMALLEST)
+        running_shares = np.cumsum(shares)
+        if share is None:
+            needed = len(order)
+        elif total > ROUNDING:
+            # The first block at which the running share reaches the given one.
+            needed = int(np.searchsorted(running_shares, share - TIE)) + 1
+        else:
+            needed = 0
+        n_listed = min(needed, limit, len(order))
+        frame = self._frame(order[:n_listed])
+        frame["gap_share"] = shares[:n_listed]
+        frame["cumulative_share"] = running_shares[:n_listed]
         return frame
 
     def _frame(self, blocks: NDArray[np.intp]) -> pd.DataFrame:
-        """Tabulate some of the blocks, a row each."""
+        """Tabulate some of the blocks, one row per block."""
         import pandas as pd
 
         columns = {
@@ -504,11 +476,12 @@ class BlockCosines(Drawn):
             "direction_gap": self.direction_gaps,
             "without": self.without,
         }
-        index = pd.Index(self.names[blocks], name="block", dtype=object)
+        names = [self.names[block] for block in blocks]
+        index = pd.Index(names, name="block", dtype=object)
         return pd.DataFrame(
             {name: values[blocks] for name, values in columns.items()}, index=index
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a block, in the order of the source."""
+        """Return one row per block, in the order of the source."""
         return self._frame(np.arange(len(self)))

@@ -1,4 +1,4 @@
-"""Sources of tensors: mappings, lists and arrays in memory, or a file read a piece at a time."""
+"""Sources of tensors: mappings, lists and arrays in memory, or a file that is read in pieces."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from embaudit.core.parallel import file_state
 from embaudit.errors import must_be
 from embaudit.io.codecs import open_arrays
 from embaudit.io.codecs.arrays import UNNAMED, Memory, Readable
 
 
 def _is_numbers(values: Any) -> bool:
-    """Check that nested lists hold plain numbers only."""
+    """Return True if nested lists hold plain numbers only."""
     if isinstance(values, (list, tuple)):
         return all(_is_numbers(value) for value in values)
     return isinstance(values, (int, float, np.number, np.bool_))
 
 
 def _as_leaf(values: Any) -> Any | None:
-    """Return an array-like with shape and dtype, or None for a container of several."""
-    # Tensors and arrays know what they are; lists are arrays if all their leaves are numbers, else containers.
+    """Return an array-like with shape and dtype, or None for a container of several.
+
+    A list is an array if it holds numbers only, and a container otherwise.
+    """
     if hasattr(values, "detach") or (
         hasattr(values, "dtype") and hasattr(values, "reshape")
     ):
@@ -40,38 +41,34 @@ def _as_leaf(values: Any) -> Any | None:
 
 
 def _leaves(values: Any, prefix: str) -> Iterator[tuple[str, Any]]:
+    """Yield the name and the array of each leaf of nested containers."""
     leaf = _as_leaf(values)
     if leaf is not None:
         yield prefix, leaf
         return
-    for key, value in (
-        values.items() if isinstance(values, Mapping) else enumerate(values)
-    ):
+    children = values.items() if isinstance(values, Mapping) else enumerate(values)
+    for key, value in children:
         yield from _leaves(value, f"{prefix}.{key}" if prefix else str(key))
 
 
-def file_of(source: Readable, name: str) -> tuple[str, tuple[int, int] | None] | None:
-    """Return the file that a tensor is read from, and its state; None for one in memory."""
-    path = source.file(name)
-    return None if path is None else (str(path.resolve()), file_state(path))
-
-
 def is_single(source: Readable) -> bool:
-    """Check that a source is one array without a name, in memory or in a .npy file."""
+    """Return True for one array without a name, in memory or in a .npy file."""
     return list(source.tensors) == [UNNAMED]
 
 
 def as_source(values: Any, side: str) -> Readable:
-    """Return tensors by name; nested mappings and lists are walked, keys joined by a dot.
+    """Return tensors by name. The keys of nested mappings and lists are joined by dots.
 
     Raises
     ------
     InputError
-        If a file is absent or of another kind, an array is not of real numbers, or there is none.
+        If a file is absent or of another kind, an array does not hold real numbers, or
+        there is no entry.
 
     Examples
     --------
-    >>> as_source({"layer": {"weight": [[1.0, 2.0]], "bias": [0.5]}}, "x").tensors["layer.weight"]
+    >>> source = as_source({"layer": {"weight": [[1.0, 2.0]], "bias": [0.5]}}, "x")
+    >>> source.tensors["layer.weight"]
     Tensor(shape=(1, 2), dtype='float64')
     >>> lists = [[1.0, 2.0], [3.0]], [[1.0], [2.0]], {"a": ([1.0], [2.0])}
     >>> [list(as_source(values, "x").tensors) for values in lists]
@@ -79,7 +76,7 @@ def as_source(values: Any, side: str) -> Readable:
     >>> as_source({"a.b": [1.0], "a": {"b": [2.0]}}, "x")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: the names in x must be unique once nested keys are joined by a dot; got one of them ...
+    embaudit.errors.InputError: the names in x must be unique once nested keys are ...
     """
     if isinstance(values, (str, os.PathLike)):
         source: Readable = open_arrays(Path(values))

@@ -137,7 +137,7 @@ def block_document(blocks: BlockCosines) -> Document:
         ),
         notes=blocks.notes,
         facts=(
-            ("blocks", f"{counted(len(blocks), 'block')} by {blocks.names.cut}"),
+            ("blocks", f"{counted(len(blocks), 'block')} by {blocks.partition}"),
             ("entries", f"{int(blocks.sizes.sum()):,}"),
             ("lengths", f"{blocks.x_norm:.6g} and {blocks.y_norm:.6g}"),
             (

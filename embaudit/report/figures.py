@@ -415,12 +415,11 @@ class BlockDisplay(TableDisplay):
         # A block without weight would be a bar without width.
         weighted = np.flatnonzero(blocks.weights > 0)
         order = weighted[largest_first(blocks.cosines[weighted], TIE)]
-        names = {"name": blocks.names[order]} if len(order) <= cls.MAX_NAMES else {}
-        columns = {
-            **names,
-            "cosine": blocks.cosines[order],
-            "weight": blocks.weights[order],
-        }
+        columns: dict[str, Any] = {}
+        if len(order) <= cls.MAX_NAMES:
+            columns["name"] = [blocks.names[block] for block in order]
+        columns["cosine"] = blocks.cosines[order]
+        columns["weight"] = blocks.weights[order]
         return cls(
             columns,
             means=(blocks.global_cosine, blocks.mean_cosine, blocks.norm_cosine),

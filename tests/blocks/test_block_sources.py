@@ -46,7 +46,7 @@ def test_a_pattern_of_names_joins_tensors_to_one_block(
 ) -> None:
     for blocks in ("emb*, conv", ["emb*", "conv"]):
         result = block_cosines(*pair, blocks)
-        assert result.names[range(3)] == ["emb*", "conv", "other"]
+        assert result.names == ["emb*", "conv", "other"]
         assert result.sizes.tolist() == [240, 48, 8]
     joined = block_cosines(*pair, ["[eb]*"])
     merged = [
@@ -88,7 +88,7 @@ def save_bfloat16(path: Path, arrays: Arrays) -> None:
 
 def assert_same(a: BlockCosines, b: BlockCosines) -> None:
     np.testing.assert_array_equal(a.cosines, b.cosines)
-    np.testing.assert_array_equal(a.sums.products, b.sums.products)
+    np.testing.assert_array_equal(a.weights, b.weights)
     assert a.global_cosine == b.global_cosine
 
 
@@ -243,7 +243,7 @@ ONE = {"a": [1.0]}
             {},
             "a in y must be finite",
         ),
-        ({"a": [0.0]}, ONE, {}, "x must be nonzero somewhere"),
+        ({"a": [0.0]}, ONE, {}, r"norm of x must be from 1e-100 to 1e\+100; got 0; "),
         ({}, {}, {}, "x must be at least one array with an entry"),
         ({"a": {"b": [1.0]}, "a.b": [1.0]}, {}, {}, "must be unique once nested keys"),
         ([1.0], [1.0], {"missing": "drop"}, "missing must be one of error, skip"),
@@ -258,11 +258,11 @@ def test_block_cosines_refuse(x, y, options, sentence) -> None:
         block_cosines(x, y, **options)
 
 
-def test_more_than_20_million_blocks_are_refused() -> None:
-    x = np.broadcast_to(np.float32(1), 20_000_001)
+def test_more_than_5_million_blocks_are_refused() -> None:
+    x = np.broadcast_to(np.float32(1), 5_000_001)
     with pytest.raises(
         InputError,
-        match="at most 20,000,000; got 20,000,001; cut into larger blocks",
+        match="at most 5,000,000; got 5,000,001; cut into larger blocks",
     ):
         block_cosines(x, x)
 
