@@ -55,10 +55,8 @@ class FactorPenaltyMF(LinearEmbedding):
         Largest rank k, from 1 to min(n, p).
     alpha : float
         Weight α of the penalty, at least 0 and below the largest singular value of X.
-    svd_solver : str
-        See `truncated_svd`.
     random_state : int, RandomState, Generator or None
-        Where iterative solvers start.
+        Random numbers for the start of the SVD of a large matrix.
 
     Attributes
     ----------
@@ -73,7 +71,7 @@ class FactorPenaltyMF(LinearEmbedding):
     residual_ : float
         Certificate of the SVD, largest `‖XᵀX v − σ² v‖ / σ₁²`; see `TruncatedSVD`.
     svd_solver_ : str
-        The route used.
+        How the SVD was computed: lapack, gram or krylov.
     n_features_in_ : int
 
     Raises

@@ -21,7 +21,8 @@ from embaudit.core.parallel import row_blocks
 from embaudit.errors import InputError, must_be
 from embaudit.gauges import GaugeGroup
 from embaudit.model import FactorModel
-from embaudit.solvers.svd import TruncatedSVD, is_sparse, truncated_svd, zero_below
+from embaudit.solvers.products import is_sparse
+from embaudit.solvers.svd import TruncatedSVD, truncated_svd, zero_below
 
 
 def dot(x: NDArray[Any], y: NDArray[Any]) -> float:
@@ -57,10 +58,6 @@ def squared_error(X: Any, A: ArrayLike, B: ArrayLike) -> float:
     return sum(dot(gap, gap) for gap in gaps)
 
 
-TINY = 1e-100
-"""Size below which squares of numbers are lost, and with them the weight of a penalty."""
-
-
 class LinearEmbedding(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC
 ):
@@ -82,12 +79,10 @@ class LinearEmbedding(
         n_components: int = 50,
         *,
         alpha: float = 1.0,
-        svd_solver: str = "auto",
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
-        self.svd_solver = svd_solver
         self.random_state = random_state
 
     @abstractmethod
@@ -142,17 +137,9 @@ class LinearEmbedding(
             else state
         )
         generator = as_generator(drawn, "random_state")
-        svd = truncated_svd(
-            rows, self.n_components, solver=self.svd_solver, rng=generator
-        )
+        svd = truncated_svd(rows, self.n_components, rng=generator)
         if svd.singular_values[0] == 0:
             raise must_be("X", "a matrix with an entry other than 0", "zeros only")
-        if svd.singular_values[0] < TINY:
-            allowed, got = (
-                f"of a largest singular value of at least {TINY:g}",
-                f"{svd.singular_values[0]:.2g}",
-            )
-            raise must_be("X", allowed, got, "multiply it by a constant")
         return self._keep(svd, rows)
 
     def _keep(self, svd: TruncatedSVD, rows: Any) -> Self:

@@ -76,10 +76,8 @@ class ProductPenaltyMF(LinearEmbedding):
         Weight α of the penalty, at least 0; the same as denoising with noise of variance α/n in every entry.
     split : float or str
         s, from 0 to 1; or the name of a rescaling of the symmetric solution, see `RESCALINGS`.
-    svd_solver : str
-        See `truncated_svd`.
     random_state : int, RandomState, Generator or None
-        Where iterative solvers start.
+        Random numbers for the start of the SVD of a large matrix.
 
     Attributes
     ----------
@@ -94,7 +92,7 @@ class ProductPenaltyMF(LinearEmbedding):
     residual_ : float
         Certificate of the SVD, largest `‖XᵀX v − σ² v‖ / σ₁²`; see `TruncatedSVD`.
     svd_solver_ : str
-        The route used.
+        How the SVD was computed: lapack, gram or krylov.
     n_features_in_ : int
 
     Raises
@@ -128,12 +126,9 @@ class ProductPenaltyMF(LinearEmbedding):
         *,
         alpha: float = 1.0,
         split: float | str = 0.5,
-        svd_solver: str = "auto",
         random_state: Any = None,
     ) -> None:
-        super().__init__(
-            n_components, alpha=alpha, svd_solver=svd_solver, random_state=random_state
-        )
+        super().__init__(n_components, alpha=alpha, random_state=random_state)
         self.split = split
 
     def _require_parameters(self, n: int, p: int) -> None:

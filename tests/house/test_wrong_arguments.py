@@ -51,18 +51,17 @@ def blocks_by(labels):
     return ea.block_cosines(TABLE[0], TABLE[1], blocks=labels)
 
 
-def fitted_product(n_components, alpha, split, svd_solver, random_state):
+def fitted_product(n_components, alpha, split, random_state):
     options = {
         "alpha": alpha,
         "split": split,
-        "svd_solver": svd_solver,
         "random_state": random_state,
     }
     return ea.ProductPenaltyMF(n_components, **options).fit(TABLE)
 
 
-def fitted_factors(n_components, alpha, svd_solver, random_state):
-    options = {"alpha": alpha, "svd_solver": svd_solver, "random_state": random_state}
+def fitted_factors(n_components, alpha, random_state):
+    options = {"alpha": alpha, "random_state": random_state}
     return ea.FactorPenaltyMF(n_components, **options).fit(TABLE)
 
 
@@ -195,13 +194,11 @@ CALLS = {
         "n_components": 2,
         "alpha": 1.0,
         "split": 0.5,
-        "svd_solver": "auto",
         "random_state": 0,
     },
     fitted_factors: {
         "n_components": 2,
         "alpha": 1.0,
-        "svd_solver": "auto",
         "random_state": 0,
     },
     PRODUCT.fit: {"X": TABLE},

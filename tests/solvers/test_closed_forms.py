@@ -16,7 +16,6 @@ from scipy.optimize import minimize
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
-import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
 from embaudit.solvers import (
@@ -301,20 +300,23 @@ def test_sparse_and_dense_data_give_the_same_factors(kind: type, form: Any) -> N
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)
-@pytest.mark.parametrize("solver", ["auto", "gram", "krylov", "lanczos"])
-def test_float32_gives_the_float64_answer(kind: type, solver: str) -> None:
-    X = data(40, 15, seed=1)
+@pytest.mark.parametrize(
+    ("shape", "solver"), [((40, 15), "lapack"), ((700, 510), "gram")]
+)
+def test_float32_gives_the_float64_answer(
+    kind: type, shape: tuple[int, int], solver: str
+) -> None:
+    # A few strong directions beside noise, so that the leading ones are well apart.
+    X = data(*shape, seed=1) / 50 + data(*shape, rank=4, seed=2)
     wide = kind(4, alpha=1.5).fit(X)
-    narrow = kind(4, alpha=1.5, svd_solver=solver, random_state=0).fit(
-        X.astype(np.float32)
-    )
+    narrow = kind(4, alpha=1.5).fit(X.astype(np.float32))
     for name in ("projection_", "components_"):
         assert getattr(narrow, name).dtype == np.float32
         np.testing.assert_allclose(
             getattr(narrow, name), getattr(wide, name), atol=2e-6
         )
     assert narrow.transform(X.astype(np.float32)).dtype == np.float32
-    assert narrow.svd_solver_ == ("lapack" if solver == "auto" else solver)
+    assert narrow.svd_solver_ == solver
 
 
 @settings(max_examples=30)
@@ -386,22 +388,22 @@ DRAW = np.random.default_rng(0)
 NEGATIVE = -DRAW.integers(1, 6, size=(40, 25)).astype(np.float64)
 
 
-@pytest.mark.parametrize("estimator", [ea.ProductPenaltyMF, ea.FactorPenaltyMF])
-def test_negative_data_of_1e200_are_fitted(estimator):
-    fit = estimator(3, alpha=1e190).fit(NEGATIVE * 1e200)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_negative_data_of_1e99_are_fitted(estimator):
+    fit = estimator(3, alpha=1e90).fit(NEGATIVE * 1e99)
     plain = estimator(3, alpha=0.0).fit(NEGATIVE)
     assert np.isfinite(fit.singular_values_).all()
     np.testing.assert_allclose(
-        fit.singular_values_ / 1e200, plain.singular_values_, rtol=1e-9
+        fit.singular_values_ / 1e99, plain.singular_values_, rtol=1e-9
     )
 
 
-@pytest.mark.parametrize("estimator", [ea.ProductPenaltyMF, ea.FactorPenaltyMF])
-@pytest.mark.parametrize("scale", [1e-320, 1e-170, 1e-103])
-def test_ratings_too_small_to_multiply_are_refused(estimator, scale):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("scale", [1e-320, 1e-170, 1e-103, 1e101, 1e200])
+def test_ratings_too_small_or_too_large_to_multiply_are_refused(estimator, scale):
     with pytest.raises(
         InputError,
-        match=r"X must be of a largest singular value of at least 1e-100; got \S+;",
+        match=r"largest entry of X must be from 1e-100 to 1e\+100, or 0; got \S+;",
     ):
         estimator(3).fit(NEGATIVE * scale)
 

@@ -1,0 +1,119 @@
+"""Products of a dense or sparse matrix with a few vectors, on all cores.
+
+A sparse product of SciPy uses one core and releases the interpreter lock, so blocks of
+rows share the cores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from embaudit.core.parallel import parallel_map
+from embaudit.errors import must_be
+from embaudit.linalg.rows import in_order
+
+Interactions: TypeAlias = Any
+"""A dense matrix, or a sparse one in row order (CSR), in float32 or float64."""
+
+N_PARTS = 16
+"""Number of parts of the rows. It is fixed so that sums do not depend on the workers."""
+
+
+def is_sparse(X: Any) -> bool:
+    """Return True for a sparse array or matrix of SciPy."""
+    return bool(sp.issparse(X))
+
+
+def as_interactions(X: Any) -> Interactions:
+    """Convert sparse formats to CSR, and numbers other than float32 to float64.
+
+    Raises
+    ------
+    InputError
+        If X is not a matrix of real numbers.
+    """
+    rows: Any
+    if is_sparse(X):
+        rows = sp.csr_array(X)
+    else:
+        rows = np.asarray(X)
+        if rows.ndim != 2 or rows.dtype.kind not in "fiub":
+            got = f"{rows.dtype} of shape {rows.shape}"
+            raise must_be("X", "a matrix of real numbers, dense or sparse", got)
+    if rows.dtype in (np.float32, np.float64):
+        return rows
+    return rows.astype(np.float64)
+
+
+def with_dtype(X: Interactions, dtype: type[np.floating[Any]]) -> Interactions:
+    """Return X in another precision; the index arrays of a sparse matrix are shared."""
+    if is_sparse(X):
+        values = np.asarray(X.data, dtype=dtype)
+        return sp.csr_array((values, X.indices, X.indptr), X.shape)
+    return np.asarray(X, dtype=dtype)
+
+
+def row_parts(X: Interactions) -> list[slice]:
+    """Cut the rows into parts with about the same number of stored entries each.
+
+    Examples
+    --------
+    >>> row_parts(sp.csr_array(np.tril(np.ones((3, 3)))))
+    [slice(0, 1, None), slice(1, 2, None), slice(2, 3, None)]
+    """
+    n = X.shape[0]
+    edges = np.linspace(0, n, N_PARTS + 1).astype(int)
+    if is_sparse(X):
+        shares = np.linspace(0, X.nnz, N_PARTS + 1)[1:-1]
+        edges[1:-1] = np.searchsorted(X.indptr, shares)
+    return [slice(int(a), int(b)) for a, b in pairwise(np.unique(edges))]
+
+
+def _map(function: Callable[[slice], Any], X: Interactions) -> Iterator[Any]:
+    """Apply a function to each part of the rows, in order, in threads."""
+    return parallel_map(function, row_parts(X), in_threads=True)
+
+
+def times(X: Interactions, V: NDArray[Any]) -> NDArray[Any]:
+    """Compute `X V`.
+
+    Examples
+    --------
+    >>> times(np.eye(3), np.ones((3, 1))).ravel()
+    array([1., 1., 1.])
+    """
+    product = np.empty((X.shape[0], V.shape[1]), dtype=np.result_type(X.dtype, V))
+
+    def fill(rows: slice) -> None:
+        product[rows] = X[rows] @ V
+
+    for _ in _map(fill, X):
+        pass
+    return product
+
+
+def transposed_times(X: Interactions, W: NDArray[Any]) -> NDArray[Any]:
+    """Compute `Xᵀ W`."""
+    return np.asarray(in_order(_map(lambda rows: X[rows].T @ W[rows], X)))
+
+
+def gram_times(X: Interactions, V: NDArray[Any]) -> NDArray[Any]:
+    """Compute `G V` for the Gram matrix of the smaller side, `XᵀX` or `XXᵀ`.
+
+    Both have the squares of the singular values as their nonzero eigenvalues.
+    """
+    n, p = X.shape
+    if n < p:
+        return times(X, transposed_times(X, V))
+
+    def term(rows: slice) -> NDArray[Any]:
+        part = X[rows]
+        return np.asarray(part.T @ (part @ V))
+
+    return np.asarray(in_order(_map(term, X)))
