@@ -83,7 +83,9 @@ def test_a_tied_head_is_said_to_need_an_untied_copy(
     found = ea.audit(checkpoint(tensors, **config), quick=True)
     assert f"also the input embeddings ({because})" in notes(found)["tied"]
     assert UNTIED_COPY in found.verdict
-    assert "no probability of an untied copy" in found.answer.because
+    assert found.answer.because.endswith(
+        "but no probability, if the head is first separated from the input embeddings"
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,7 +142,9 @@ def test_the_first_screen_and_fix_say_that_a_tied_head_needs_an_untied_copy(
 ):
     folder = checkpoint({EMBEDDING: TABLE}, tie_word_embeddings=True)
     screen = embaudit("audit", folder, "--quick").out
-    assert "of an untied copy" in screen
+    assert "if the head is first separated from the input embeddings" in " ".join(
+        screen.split()
+    )
     out = folder / "centred.npz"
     assert "untied copy" in embaudit("fix", folder, "--as", "centred", "--out", out).out
 

@@ -1473,13 +1473,13 @@ def tied_heads() -> Iterator[Row]:
     off_mean = FactorModel.from_softmax(centred(40, 5) + 1)
     issue, gains = {"EMB301": "issue", **TWO}, {"EMB307": "issue", **TWO}
     untied = "needs an untied copy"
-    of_a_copy = "but no probability of an untied copy"
+    separated = "if the head is first separated from the input embeddings"
     yield Row(
         "d a tied head off its mean",
         off_mean.replace(tying=shares),
         alone,
         issue,
-        (untied, of_a_copy, "(the checkpoint holds no other head)"),
+        (untied, separated, "(the checkpoint holds no other head)"),
     )
     yield Row("d the same head untied", off_mean, alone, issue, never=("untied",))
     yield Row(
@@ -1488,7 +1488,7 @@ def tied_heads() -> Iterator[Row]:
         alone,
         issue,
         (untied, "If it is, an equivalent model", "does not say if the head is also"),
-        (of_a_copy, "The head is also the input embeddings"),
+        (separated, "The head is also the input embeddings"),
     )
     yield Row(
         "d two tables that a configuration ties",
@@ -1507,7 +1507,7 @@ def tied_heads() -> Iterator[Row]:
         centre,
         alone,
         gains,
-        (untied, of_a_copy),
+        (untied, separated),
         options={"final_norm": FinalNorm("rms", stretch)},
     )
 
