@@ -217,10 +217,15 @@ def _either(model: FactorModel, roles: Sequence[Role], rng: int) -> EquivalenceC
         # Cosines may also have been divided by a temperature, which frees them within a side. So all readings can only
         # agree that they are free.
         agreed = by_cosine.moves is True and dots.moves(role) is True
-        fixes = "fix" if by_cosine.moves is False else "may fix"
-        text = _argument(
-            model, "dots_or_cosines", role, fixes=fixes, because=by_cosine.because
-        )
+        if dots.moves(role) is False:
+            # In one dimension only a shift turns a sign, so dot products without one
+            # fix the cosines, too.
+            text = _argument(model, "line_or_temperature", role)
+        else:
+            fixes = "fix" if by_cosine.moves is False else "may fix"
+            text = _argument(
+                model, "dots_or_cosines", role, fixes=fixes, because=by_cosine.because
+            )
         freedom[role] = by_cosine if agreed else Freedom(None, Kind.UNDECIDED, text)
     return replace(cosines, scope=Scope(cosines.scope.models), freedom=freedom)
 

@@ -85,8 +85,37 @@ def test_the_fibre_is_undecided_unless_both_readings_agree():
     np.testing.assert_allclose(twin.left @ twin.right.T, FREE.scores(), atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(twin.right, axis=1), 1, atol=1e-12)
     assert np.abs(twin.cosines("right") - FREE.cosines("right")).max() > 0.1
-    line = equivalence_class_of(
-        FactorModel.from_user_item([[1.0], [-1.0]], [[1.0], [1.0]]), ["right"]
-    )
-    # At rank 1 both readings fix the signs; cosines over a temperature would not.
-    assert (line.moves("right"), str(line.freedom["right"].kind)) == (None, "undecided")
+
+
+LINE = FactorModel.from_user_item([[1.0], [-1.0]], [[1.0], [1.0]])
+
+
+def test_on_a_line_only_a_temperature_leaves_the_signs_open():
+    """Users ±1 and items 1 have the scores ±1, and no model of one dimension turns one.
+
+    The users (±1, 0) and the items (1/2, ±√3/2) have half of these scores, so they
+    predict the same with half of the temperature, and the items have the cosine −1/2.
+    """
+    users, items = [[1.0, 0.0], [-1.0, 0.0]], [[0.5, 0.75**0.5], [0.5, -(0.75**0.5)]]
+    twin = FactorModel.from_user_item(users, items)
+    np.testing.assert_allclose(twin.scores() / 0.5, LINE.scores())
+    np.testing.assert_allclose(twin.cosines("right"), [-0.5])
+    for role, cosines in (("right", "item-item"), ("left", "user-user")):
+        found = equivalence_class_of(LINE, [role]).freedom[role]
+        assert (found.moves, str(found.kind)) == (None, "undecided")
+        assert f"{cosines} cosines are signs, which dot products and cosines fix" in (
+            found.because
+        )
+        assert f"Dot products leave {cosines} cosines open" not in found.because
+        assert "divided by a temperature leave them open" in found.because
+        for link in ("identity", "cosine"):
+            model = LINE.replace(link=link)
+            assert equivalence_class_of(model, [role]).moves(role) is False
+
+
+def test_on_a_line_a_user_bias_lets_dot_products_turn_signs_of_items():
+    """A shift of both items by −1.5 makes them −0.5; the bias of users takes it up."""
+    biased = LINE.replace(left_bias=np.zeros(2), right=[[1.0], [-1.0]])
+    freedom = equivalence_class_of(biased, ["right", "left"]).freedom
+    assert "Dot products leave item-item cosines open" in freedom["right"].because
+    assert "user-user cosines are signs" in freedom["left"].because

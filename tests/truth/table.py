@@ -1099,6 +1099,25 @@ def compared() -> Iterator[Row]:
             {},
             never=says[:1],
         )
+    # On a line cosines are signs. Dot products fix them, but a temperature does not.
+    line = user([[1.0], [-1], [1], [-1]], [[1.0], [-1], [1], [1], [-1]])
+    undecided = {"right": "U", "left": "U"}
+    open_dots = ("Dot products leave",)
+    signs = ("cosines are signs, which dot products and cosines fix",)
+    yield Row(
+        "unit rows of an unknown link on a line",
+        line,
+        undecided,
+        {"EMB105": "tip"},
+        (*signs, *says),
+        open_dots,
+    )
+    yield Row(
+        "unit rows, dot products, on a line",
+        line.replace(link="identity"),
+        fixed,
+        never=signs,
+    )
     few = FactorModel.from_vectors(unit(drawn(9, 4))).replace(link="cosine")
     says, tip = (
         ("the rows fix 9 of 10 numbers", "About 1 more item from"),
