@@ -965,7 +965,7 @@ def wrong_before() -> Iterator[Row]:
     )
     few = head(centred(4, 6), embeddings=drawn(20, 6, 1))
     # Four centred labels span three dimensions of six.
-    says = ("4 labels cannot span", "What inputs hold there is arbitrary")
+    says = ("4 labels cannot span", "What inputs hold in the others is arbitrary")
     yield Row(
         "12 fewer labels than features that were learned",
         few.replace(objective="softmax-decay"),
