@@ -274,18 +274,41 @@ def in_ranges(model, found, draw):
             assert np.mean(widths >= claim.value - 1e-9) >= 0.5
 
 
+def standing(x):
+    """Return the first row of each group of copies: rows of one direction before their numbers were rounded.
+
+    A number of p binary digits lies 2⁻ᵖ of its size, at most, from the one that was
+    rounded. So each row turns by an angle of 2⁻ᵖ at most, and two of one direction are
+    at most 2¹⁻ᵖ apart. An angle a brings the cosine to 1 − a²/2 at least, and float64
+    adds some units of rounding.
+    """
+    spacing = 2.0**-52
+    for kind, digits in ((np.float32, 24), (np.float16, 11)):
+        if (x.astype(kind) == x).all():
+            spacing = 2.0 ** (1 - digits)
+    directions = unit(x)
+    least = 1 - spacing**2 / 2 - 16 * 2.0**-52
+    line = directions[np.isfinite(directions).all(axis=1)]
+    if (np.abs(line @ line[0]) > 1 - 16 * 2.0**-52).all():
+        # On a line all rows have one direction because there is no other.
+        return np.arange(len(x))
+    firsts = []
+    for i in range(len(x)):
+        if not (directions[firsts] @ directions[i] > least).any():
+            firsts.append(i)
+    return np.array(firsts)
+
+
 def in_lists(model, found, draw):
     """Seek rows that drive a certified entry out of its list; lists hold one row of each group of copies."""
     for one in found.evidence.limits.certificates:
-        x = unit(np.asarray(model.factors(one.role), float))
-        firsts = [
-            i
-            for i in range(len(x))
-            if not (np.abs(x[:i] - x[i]).max(axis=1) < 1e-7).any()
-        ]
+        x = np.asarray(model.factors(one.role), float)
+        firsts = standing(x)
         for claim in proven_of(found, "certified", one.role):
             if not claim.scope.models.startswith(one.group):
                 continue
+            # Only of lists without copies it is true, so the sentence says so.
+            assert ("duplicates counted once" in claim.rows) == (len(firsts) < len(x))
             certain = one.certified.certified(claim.scope.max_condition)
             assert certain.all(axis=1).mean() >= claim.value - 1e-9
             for gauge in tried(model, claim.scope, one.group, one.role, draw):

@@ -19,7 +19,8 @@ from embaudit.core.words import (
     up,
 )
 from embaudit.gauges import Affine, Diagonal, GeneralLinear
-from embaudit.model import Pairs, Role
+from embaudit.model import Pairs, Role, SideName
+from embaudit.movements.twins import standing_rows
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
@@ -110,6 +111,16 @@ def _set_of(
     return Scope(f"{group} gauges{of}", max_condition, max_shift)
 
 
+def _counted_once(evidence: Evidence, role: SideName) -> str:
+    """Say that lists hold one row of each group of duplicates, if there are any.
+
+    Rows that are equal but for the rounding of their storage can part under a gauge, so
+    a proof about lists of one row of each group is none about lists of all rows.
+    """
+    has_copies = standing_rows(evidence.model, role) is not None
+    return ", duplicates counted once" if has_copies else ""
+
+
 def ranges(evidence: Evidence) -> Iterator[Finding]:
     """Report how wide the exact ranges of single cosines are, for the set of gauges they were computed for."""
     for summary in evidence.limits.ranges:
@@ -145,6 +156,7 @@ def certificates(evidence: Evidence) -> Iterator[Finding]:
         lists = (
             f"the {certificate.top_n} nearest of {counted(certificate.n_rows, title)}"
         )
+        once = _counted_once(evidence, certificate.role)
         for kappa, share in certificate.lists.items():
             scope = _set_of(
                 evidence, certificate.group, kappa, certificate.max_shift or None
@@ -154,7 +166,7 @@ def certificates(evidence: Evidence) -> Iterator[Finding]:
                 evidence,
                 role=certificate.role,
                 scope=scope,
-                rows=lists + of_drawn(evidence, certificate.role),
+                rows=lists + of_drawn(evidence, certificate.role) + once,
                 value=share,
                 # A certified share is rounded down for the same reason.
                 share=at_least(share),
@@ -180,6 +192,8 @@ def attacks(evidence: Evidence) -> Iterator[Finding]:
             if lists
             else f"{drawn_of(attack.n_items, Pairs(role).n_pairs(model), 'pair')} of {pairs} cosines"
         ) + of_drawn(evidence, role)
+        if lists:
+            rows += _counted_once(evidence, role)
         variant = ["lists"] * lists
         common: dict[str, Any] = {
             "role": role,
