@@ -78,7 +78,8 @@ kept: $(READY)
 adversary: $(READY)
 	EMBAUDIT_ADVERSARY=500 EMBAUDIT_ADVERSARY_MODELS=500 $(BIN)/pytest -q -m "" \
 		tests/truth/test_adversary_on_audits.py tests/truth/test_adversary_on_proven.py \
-		tests/truth/test_adversary_on_storage.py tests/auditing/test_stored_rows.py
+		tests/truth/test_adversary_on_storage.py tests/truth/test_adversary_on_two_spaces.py \
+		tests/auditing/test_stored_rows.py
 
 # Measure against peers and bare matrix products in one run, with medians; kept with the machine in benchmarks/measured.md.
 bench: $(READY)

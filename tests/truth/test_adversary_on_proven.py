@@ -178,8 +178,8 @@ def temperature_fixes_order_alone(model, one, draw):
     The sentence also breaks if no equivalent model has other cosines of users with items,
     or, where it says so, of items with items.
     """
-    directed = {side: model.side(side).directed for side in model.link.unit_sides}
-    model = model.take(**{s: rows for s, rows in directed.items() if s in model.sides})
+    units = [side for side in model.link.unit_sides if side in model.sides]
+    model = model.take(**{side: model.side(side).directed for side in units})
     if model.left is None:
         left = draw.standard_normal((2 * model.rank + 1, model.rank))
         model = model.replace(left=left)
@@ -280,16 +280,16 @@ def standing(x):
     A number of p binary digits lies 2⁻ᵖ of its size, at most, from the one that was
     rounded. So each row turns by an angle of 2⁻ᵖ at most, and two of one direction are
     at most 2¹⁻ᵖ apart. An angle a brings the cosine to 1 − a²/2 at least, and float64
-    adds some units of rounding.
+    adds (8 + √k) 2⁻⁵² of rounding.
     """
-    spacing = 2.0**-52
+    spacing, rounding = 2.0**-52, (8 + np.sqrt(x.shape[1])) * 2.0**-52
     for kind, digits in ((np.float32, 24), (np.float16, 11)):
         if (x.astype(kind) == x).all():
             spacing = 2.0 ** (1 - digits)
     directions = unit(x)
-    least = 1 - spacing**2 / 2 - 16 * 2.0**-52
+    least = 1 - spacing**2 / 2 - rounding
     line = directions[np.isfinite(directions).all(axis=1)]
-    if (np.abs(line @ line[0]) > 1 - 16 * 2.0**-52).all():
+    if (np.abs(line @ line[0]) > 1 - rounding).all():
         # On a line all rows have one direction because there is no other.
         return np.arange(len(x))
     firsts = []
@@ -307,7 +307,7 @@ def in_lists(model, found, draw):
         for claim in proven_of(found, "certified", one.role):
             if not claim.scope.models.startswith(one.group):
                 continue
-            # Only of lists without copies it is true, so the sentence says so.
+            # The proof holds for lists without copies only, so the sentence says so.
             assert ("duplicates counted once" in claim.rows) == (len(firsts) < len(x))
             certain = one.certified.certified(claim.scope.max_condition)
             assert certain.all(axis=1).mean() >= claim.value - 1e-9

@@ -19,7 +19,7 @@ from embaudit.core.words import (
     up,
 )
 from embaudit.gauges import Affine, Diagonal, GeneralLinear
-from embaudit.model import Pairs, Role, SideName
+from embaudit.model import Pairs, Role
 from embaudit.movements.twins import standing_rows
 
 if TYPE_CHECKING:
@@ -111,13 +111,13 @@ def _set_of(
     return Scope(f"{group} gauges{of}", max_condition, max_shift)
 
 
-def _counted_once(evidence: Evidence, role: SideName) -> str:
+def _counted_once(evidence: Evidence, role: Role) -> str:
     """Say that lists hold one row of each group of duplicates, if there are any.
 
     Rows that are equal but for the rounding of their storage can part under a gauge, so
     a proof about lists of one row of each group is none about lists of all rows.
     """
-    has_copies = standing_rows(evidence.model, role) is not None
+    has_copies = role != "cross" and standing_rows(evidence.model, role) is not None
     return ", duplicates counted once" if has_copies else ""
 
 
@@ -192,7 +192,8 @@ def attacks(evidence: Evidence) -> Iterator[Finding]:
             if lists
             else f"{drawn_of(attack.n_items, Pairs(role).n_pairs(model), 'pair')} of {pairs} cosines"
         ) + of_drawn(evidence, role)
-        if lists:
+        # Lists are of rows of one side.
+        if lists and role != "cross":
             rows += _counted_once(evidence, role)
         variant = ["lists"] * lists
         common: dict[str, Any] = {
