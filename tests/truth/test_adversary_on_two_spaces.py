@@ -1,0 +1,58 @@
+"""An adversary against YES over a table of two spaces: a part of the rows is turned, which no training saw.
+
+Rows of the two parts were never compared with each other, so their cosines mean
+nothing, whatever the model predicts within a part. Only the spectrum of the rows can
+show it. Where all directions hold as much as any other, turned rows look like rows that
+were not turned, and nothing can find them. So the variances of the tables drawn here
+decay at least like j^-0.6, in at most 64 dimensions with at least 12 rows for each.
+
+`EMBAUDIT_ADVERSARY=500` looks at as many tables; `make adversary` does.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+import numpy as np
+import pytest
+from auditing.mixed_tables import mixed, one_space
+
+import embaudit as ea
+from embaudit.model import FactorModel
+
+pytestmark = pytest.mark.slow
+
+NUMBER = int(os.environ.get("EMBAUDIT_ADVERSARY", "60"))
+MADE = {"one space": one_space, "two spaces": mixed}
+
+
+@cache
+def answers(kind: str) -> list[str]:
+    """Return the answer to each table, whose rows are declared to be compared by cosine."""
+    words = []
+    for number in range(NUMBER):
+        draw = np.random.default_rng([412, number])
+        n_columns = int(draw.integers(32, 65))
+        rows = MADE[kind](
+            draw,
+            n_rows=int(draw.integers(12 * n_columns, 2001)),
+            n_columns=n_columns,
+            power=draw.uniform(0.6, 1.1),
+            mean=draw.choice([0.0, 0.5, 1.0]),
+        )
+        model = FactorModel.from_vectors(rows, compared="cosine")
+        words.append(ea.audit(model, quick=True, n_starts=0).answer.word)
+    return words
+
+
+def test_few_tables_of_two_spaces_are_answered_yes():
+    assert answers("two spaces").count("YES") <= 0.05 * NUMBER
+
+
+def test_tables_of_two_spaces_that_are_found_have_no_answer():
+    assert set(answers("two spaces")) <= {"YES", "CANNOT BE SAID"}
+
+
+def test_tables_of_one_space_are_answered_yes():
+    assert answers("one space").count("YES") >= 0.98 * NUMBER
