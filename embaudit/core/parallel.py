@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from embaudit.core.progress import track
@@ -251,26 +250,3 @@ def _loaded_libraries() -> ThreadpoolController:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
-
-
-def file_state(path: Path) -> tuple[int, int] | None:
-    """Return the size of a file and the time of its last change in nanoseconds; None if it is not there."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_size, status.st_mtime_ns
-
-
-def require_state(path: str, state: tuple[int, int] | None) -> None:
-    """Refuse to read a file that has changed since it was named to a worker.
-
-    Raises
-    ------
-    InputError
-        If the file is not there, or was written to since.
-    """
-    if file_state(Path(path)) != state:
-        raise InputError(
-            f"every worker must reach {path!r} as it was; name a file on a disk that all of them share."
-        )

@@ -11,7 +11,6 @@ from typing import TypeAlias, TypeVar
 
 from embaudit.core.checked import as_list
 from embaudit.core.inputs import note_input
-from embaudit.core.parallel import file_state
 from embaudit.errors import InputError, must_be
 from embaudit.io.remote import as_url, fetched
 
@@ -164,13 +163,22 @@ def existing_file(
     return local
 
 
+def _file_state(path: Path) -> tuple[int, int] | None:
+    """Return the size of a file and the time of its last change; None without a file."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns
+
+
 def as_opened(paths: Sequence[Path], read: Callable[[], T]) -> Callable[[], T]:
     """Put off reading files; one that is another by then is refused, for what was told of it no longer holds."""
-    states = {path: file_state(path) for path in paths}
+    states = {path: _file_state(path) for path in paths}
 
     def read_if_unchanged() -> T:
         changed = next(
-            (path for path, state in states.items() if file_state(path) != state), None
+            (path for path, state in states.items() if _file_state(path) != state), None
         )
         if changed is not None:
             raise must_be(

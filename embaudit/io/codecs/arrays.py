@@ -72,10 +72,6 @@ class Readable(Arrays, Protocol):
         """Return a reader of pieces of one array."""
         ...
 
-    def file(self, name: str) -> Path | None:
-        """Return the file of an array; None for one in memory."""
-        ...
-
 
 @dataclass(frozen=True)
 class Place:
@@ -181,9 +177,6 @@ class Memory:
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return as_array(self._arrays[name])
-
-    def file(self, name: str) -> None:
-        """Return None: no array of these lies in a file."""
 
     def open(self, name: str) -> Read:
         """Return a reader of pieces of one array; only a piece is ever copied."""

@@ -132,10 +132,6 @@ class Npy:
         """Return the place of the numbers in the file."""
         return self._place
 
-    def file(self, name: str) -> Path:  # noqa: ARG002
-        """Return the file."""
-        return self._place.path
-
     def open(self, name: str) -> Read:
         """Return a reader of pieces; an array in column order is mapped into memory."""
         return (
@@ -208,10 +204,6 @@ class Npz:
     def __getstate__(self) -> dict[str, Any]:
         """Travel with the whole path: another process may stand in another folder."""
         return {**vars(self), "path": self.path.resolve()}
-
-    def file(self, name: str) -> Path:  # noqa: ARG002
-        """Return the archive."""
-        return self.path
 
     @staticmethod
     def _header(

@@ -112,10 +112,6 @@ class Safetensors:
             )
         return place
 
-    def file(self, name: str) -> Path:
-        """Return the file, or the shard, that a tensor lies in."""
-        return self._places[name].path
-
     def __getitem__(self, name: str) -> NDArray[Any]:
         """Map one tensor into memory; float16 and bfloat16 become float32, in a temporary file where they are many."""
         return numbers_at(self.place(name), self.tensors[name].dtype)
