@@ -1,7 +1,8 @@
-"""Ways to store a model that change no cosine, and biases stored as columns of the factors."""
+"""Ways to store a model that change no cosine, and biases as columns of the factors."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,65 +10,104 @@ import numpy as np
 from embaudit import load, save
 from embaudit.model import FactorModel
 
-ASIDE = (
-    "left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names",
-    "left_counts", "right_counts", "left_aside", "right_aside", "final_norm", "tying",
-)  # fmt: skip
-"""Fields that a file of bare numbers has no room for."""
+FIELDS_NEXT_TO_ROWS = (
+    "left_bias",
+    "right_bias",
+    "left_ids",
+    "right_ids",
+    "left_names",
+    "right_names",
+    "left_counts",
+    "right_counts",
+    "left_aside",
+    "right_aside",
+    "final_norm",
+    "tying",
+)
+"""Fields of a model for which a file with one matrix has no room."""
 
 
-def change_sides(model, change):
-    """Change the rows of both sides alike."""
-    return model.replace(**{side: change(model.factors(side)) for side in model.sides})
+def to_float64(rows):
+    return np.asarray(rows, dtype=np.float64)
 
 
-def in_float64(x):
-    return np.asarray(x, dtype=np.float64)
+def change_rows(model, change):
+    """Replace the rows of each side by `change(rows)`."""
+    sides = {}
+    for side in model.sides:
+        sides[side] = change(model.factors(side))
+    return model.replace(**sides)
 
 
-def turned(model):
+def rotate_columns(model):
+    """Multiply both sides by the same orthogonal matrix."""
     square = np.random.default_rng(0).standard_normal((model.rank, model.rank))
     rotation = np.linalg.qr(square)[0]
-    return change_sides(model, lambda x: in_float64(x) @ rotation)
+    return change_rows(model, lambda rows: to_float64(rows) @ rotation)
 
 
-def with_zero_columns(model):
-    return change_sides(model, lambda x: np.pad(x, ((0, 0), (0, 2))))
+def add_zero_columns(model):
+    """Append two columns of zeros to each side."""
+    return change_rows(model, lambda rows: np.pad(rows, ((0, 0), (0, 2))))
 
 
-def scaled(model):
-    """Scale by powers of two, of two sides such that their products stay."""
-    right = 2 * in_float64(model.right)
+def rescale_sides(model):
+    """Double the right rows and halve the left rows, which keeps their products.
+
+    If there are no left rows, the right rows are doubled all the same, because no
+    cosine changes. Powers of two cause no rounding.
+    """
+    right = 2 * to_float64(model.right)
     if model.left is None:
         return model.replace(right=right)
-    return model.replace(left=in_float64(model.left) / 2, right=right)
+    return model.replace(left=to_float64(model.left) / 2, right=right)
 
 
-def reordered(model):
+def permute_rows(model):
+    """Reorder the rows of each side, together with their ids, names and biases."""
     draw = np.random.default_rng(1)
-    order = {side: draw.permutation(len(model.side(side))) for side in model.sides}
+    order = {}
+    for side in model.sides:
+        order[side] = draw.permutation(len(model.side(side)))
     return model.take(**order)
 
 
-def of_type(model, dtype):
-    """Round the rows of both sides to a type of numbers."""
-    return change_sides(model, lambda x: np.asarray(x).astype(dtype))
+def convert_rows(model, dtype):
+    """Round the rows of both sides to a NumPy type."""
+    return change_rows(model, lambda rows: np.asarray(rows).astype(dtype))
 
 
-def saved(model, folder):
+STORAGE = {
+    "in float32": partial(convert_rows, dtype=np.float32),
+    "in float16": partial(convert_rows, dtype=np.float16),
+    "with zero columns": add_zero_columns,
+    "reordered": permute_rows,
+    "scaled": rescale_sides,
+    "turned": rotate_columns,
+}
+"""Ways to store the rows. Apart from rounding, none of them changes a cosine.
+
+The adversary draws a way by its position, so another order changes its models.
+"""
+
+
+def save_and_load(model, folder):
     save(model, folder / "model.npz")
     return load(folder / "model.npz")
 
 
-def is_bare(model):
-    """Return True if the rows, the link and the objective are all that a model has."""
-    is_plain = not hasattr(model.link, "guard") or not model.link.guard
-    has_none = all(getattr(model, name) is None for name in ASIDE)
-    return is_plain and has_none and model.offset == 0
+def has_only_rows(model):
+    """Return True if the rows, the link and the objective describe the whole model."""
+    for name in FIELDS_NEXT_TO_ROWS:
+        if getattr(model, name) is not None:
+            return False
+    # Only softmax links can have a guard, that is a cap or labels of length 1.
+    has_guard = bool(getattr(model.link, "guard", ""))
+    return model.offset == 0 and not has_guard
 
 
-def saved_by_sides(model, folder: Path, suffix):
-    """Write each side to a file of bare numbers, and read it with options that say the rest."""
+def save_and_load_sides(model, folder: Path, suffix):
+    """Write each side as one matrix, and load the files with options for the rest."""
     for side in model.sides:
         save(FactorModel.from_vectors(model.factors(side)), folder / f"{side}{suffix}")
     options = {}
@@ -85,9 +125,9 @@ def saved_by_sides(model, folder: Path, suffix):
     return load(folder / f"right{suffix}", **options)
 
 
-def with_bias_columns(model):
-    """Store each bias as a column of its side, beside a column of ones of the other side."""
-    left, right = in_float64(model.left), in_float64(model.right)
+def move_biases_into_columns(model):
+    """Append each bias to its side as a column, and ones to the other side."""
+    left, right = to_float64(model.left), to_float64(model.right)
     if model.left_bias is not None:
         left = np.column_stack([left, model.left_bias])
         right = np.column_stack([right, np.ones(len(right))])
@@ -97,14 +137,14 @@ def with_bias_columns(model):
     return model.replace(left=left, right=right, left_bias=None, right_bias=None)
 
 
-def saved_by_implicit(model, path):
-    """Write the columns of the library implicit, and how many of them are factors.
+def save_as_implicit_does(model, path):
+    """Write the columns of the library implicit, and the number of factors among them.
 
-    With item biases alone users end in 1 and items in their bias; with both, users end
-    in (1, bias) and items in (bias, 1).
+    If a model has item biases only, its users end in 1 and its items in their bias. If
+    it has both biases, users end in (1, bias) and items in (bias, 1).
     """
-    left = [in_float64(model.left), np.ones(model.n_left)]
-    right = [in_float64(model.right), model.right_bias]
+    left = [to_float64(model.left), np.ones(model.n_left)]
+    right = [to_float64(model.right), model.right_bias]
     if model.left_bias is not None:
         left.append(model.left_bias)
         right.append(np.ones(model.n_right))

@@ -1,8 +1,9 @@
-"""An adversary against audits of stored models: another type of numbers, another file, zero columns, another order.
+"""An adversary against audits of stored models, in other types, files and orders.
 
-How a model is stored changes no cosine. So whatever moves the cosines of the model moves those of its file, and an
-audit of the file may neither answer YES nor call them pinned. A bias stored as a column of the factors is a model of
-its own, and the search is in that one.
+Storing a model changes none of its cosines. So any equivalent model that moves the
+cosines of the model moves the cosines of its file, too, and an audit of the file may
+neither answer YES nor call its cosines pinned. A model with a bias as a column of its
+factors has other cosines. For these files the search is in the model with the column.
 
 `EMBAUDIT_ADVERSARY=500` looks at as many random models; `make adversary` does.
 """
@@ -10,23 +11,18 @@ its own, and the search is in that one.
 from __future__ import annotations
 
 import os
-from functools import partial
 
 import numpy as np
 import pytest
 from adversary import break_claim
 from proven_models import proven_model
 from truth.stored import (
-    in_float64,
-    is_bare,
-    of_type,
-    reordered,
-    saved,
-    saved_by_sides,
-    scaled,
-    turned,
-    with_bias_columns,
-    with_zero_columns,
+    STORAGE,
+    has_only_rows,
+    move_biases_into_columns,
+    save_and_load,
+    save_and_load_sides,
+    to_float64,
 )
 from truth.test_adversary_on_proven import EFFORT, broken_sentences
 
@@ -37,101 +33,111 @@ from embaudit.model import FactorModel
 pytestmark = pytest.mark.slow
 
 NUMBER = int(os.environ.get("EMBAUDIT_ADVERSARY", "60"))
-WAYS = {
-    "float32": partial(of_type, dtype=np.float32),
-    "float16": partial(of_type, dtype=np.float16),
-    "zero columns": with_zero_columns,
-    "another order": reordered,
-    "another scale": scaled,
-    "other axes": turned,
-    "bias columns": with_bias_columns,
-}
-FILES = (".npz", ".npy", ".safetensors", ".csv")
+WAYS = {**STORAGE, "with bias columns": move_biases_into_columns}
+SUFFIXES = (".npz", ".npy", ".safetensors", ".csv")
 
 
-def has_bias_columns(model: FactorModel) -> bool:
-    """Return True if the biases of a model can be stored as columns without another prediction."""
+def can_store_biases_as_columns(model: FactorModel) -> bool:
+    """Return True if the model has biases, and columns for them keep its predictions.
+
+    A bias in a row that is divided by its length would be divided, too.
+    """
     has_bias = model.left_bias is not None or model.right_bias is not None
     return has_bias and model.left is not None and not model.link.unit_sides
 
 
-def way_of(number: int) -> tuple[str, str]:
-    """Draw how the model of a number is stored: the change of its rows, and the file."""
-    model, draw = proven_model(number), np.random.default_rng([77, number])
-    ways = [way for way in WAYS if way != "bias columns" or has_bias_columns(model)]
-    # Few models have a bias, so every second of them stores it as a column.
-    way = ways[draw.integers(len(ways))]
-    if has_bias_columns(model) and draw.random() < 0.5:
-        way = "bias columns"
-    files = FILES if is_bare(WAYS[way](model)) else FILES[:1]
-    return way, files[draw.integers(len(files))]
-
-
-def stored(number, folder):
-    """Store the model of a number, and read it again."""
-    way, file = way_of(number)
-    changed = WAYS[way](proven_model(number))
-    if file == ".npz":
-        return saved(changed, folder)
-    return saved_by_sides(changed, folder, file)
-
-
-def exact(number):
-    """Return the model in which counter-models are searched: without the rounding or the zero columns of the file."""
-    way, _ = way_of(number)
+def drawn_storage(number: int) -> tuple[str, str]:
+    """Draw a change of the rows (a key of `WAYS`) and the suffix of the file."""
     model = proven_model(number)
-    return with_bias_columns(model) if way == "bias columns" else model
+    draw = np.random.default_rng([77, number])
+    ways = list(WAYS)
+    if not can_store_biases_as_columns(model):
+        ways.remove("with bias columns")
+    way = ways[draw.integers(len(ways))]
+    # Few models have a bias, so every second of them stores it as a column.
+    if can_store_biases_as_columns(model) and draw.random() < 0.5:
+        way = "with bias columns"
+    # Only an .npz file holds biases, names and other fields next to the rows.
+    suffixes = SUFFIXES if has_only_rows(WAYS[way](model)) else (".npz",)
+    return way, suffixes[draw.integers(len(suffixes))]
+
+
+def store_and_load(number, folder):
+    """Store the model with this number in the drawn way, and load the file."""
+    way, suffix = drawn_storage(number)
+    changed = WAYS[way](proven_model(number))
+    if suffix == ".npz":
+        return save_and_load(changed, folder)
+    return save_and_load_sides(changed, folder, suffix)
+
+
+def model_to_search(number):
+    """Return the model behind a file, without rounding and without zero columns."""
+    way, _ = drawn_storage(number)
+    model = proven_model(number)
+    if way == "with bias columns":
+        return move_biases_into_columns(model)
+    return model
 
 
 def audited(model, **options):
+    """Audit a model. Return None if the audit refuses it.
+
+    This happens with fewer than two rows with a direction, and with equal labels.
+    """
     try:
         return audit(model, **EFFORT, **options)
     except InputError:
-        # Fewer than two rows with a direction, or labels that are all the same.
         return None
 
 
 @pytest.mark.parametrize("number", range(NUMBER))
 def test_no_equivalent_model_breaks_a_sentence_about_a_file(number, tmp_path):
-    """Sentences and bounds are about the rows of the file, in float64 and without zero columns."""
-    model = stored(number, tmp_path)
-    found = audited(model)
-    if found is None:
+    """Sentences and bounds are about the rows of the file.
+
+    The search uses these rows in float64 and without zero columns.
+    """
+    loaded = store_and_load(number, tmp_path)
+    result = audited(loaded)
+    if result is None:
         return
-    kept = {side: in_float64(model.factors(side)) for side in model.sides}
-    if way_of(number)[0] == "zero columns":
-        kept = {side: rows[:, :-2] for side, rows in kept.items()}
-    same = model.replace(**kept)
-    assert broken_sentences(same, found, np.random.default_rng(number)) == []
+    way, _ = drawn_storage(number)
+    sides = {}
+    for side in loaded.sides:
+        rows = to_float64(loaded.factors(side))
+        sides[side] = rows[:, :-2] if way == "with zero columns" else rows
+    model = loaded.replace(**sides)
+    draw = np.random.default_rng(number)
+    assert broken_sentences(model, result, draw) == []
 
 
-def moved_in_another_model(model, role):
-    """Search a model of the same predictions with other cosines within a side."""
+def has_counter_model(model, role):
+    """Search for a model of the same predictions with other cosines in a side."""
     if model.compared is not None:
+        # The cosines of rows that are compared with each other are the predictions.
         return False
     if model.left is None and model.link.name == "cosine":
         draw = np.random.default_rng(0)
-        model = model.replace(
-            left=draw.standard_normal((2 * model.rank + 1, model.rank))
-        )
+        left = draw.standard_normal((2 * model.rank + 1, model.rank))
+        model = model.replace(left=left)
     return break_claim(model, role=role, starts=6).found
 
 
 @pytest.mark.parametrize("number", range(NUMBER))
 def test_no_file_is_answered_yes_where_a_counter_model_exists(number, tmp_path):
-    model = stored(number, tmp_path)
-    for role in model.sides:
-        found = audited(model, role=role)
-        if found is None:
+    loaded = store_and_load(number, tmp_path)
+    for role in loaded.sides:
+        result = audited(loaded, role=role)
+        if result is None:
             continue
-        pinned = any(
-            one.code == "pinned" and one.role == role for one in found.conclusions
-        )
-        if found.answer.word == "YES" or pinned:
-            assert not moved_in_another_model(exact(number), role)
+        pinned_roles = [
+            finding.role for finding in result.conclusions if finding.code == "pinned"
+        ]
+        if result.answer.word == "YES" or role in pinned_roles:
+            assert not has_counter_model(model_to_search(number), role)
 
 
 def test_every_way_and_every_file_is_drawn():
-    drawn = [way_of(number) for number in range(60)]
-    assert {way for way, _ in drawn} == {*WAYS}
-    assert {file for _, file in drawn} == {*FILES}
+    drawn = [drawn_storage(number) for number in range(60)]
+    assert {way for way, _ in drawn} == set(WAYS)
+    assert {suffix for _, suffix in drawn} == set(SUFFIXES)
