@@ -153,7 +153,7 @@ def fit(
         estimator.singular_values_,
         f"(route {estimator.svd_solver_}, residual {estimator.residual_:.0e})",
     )
-    rank = f"effective rank {estimator.effective_rank_} of {len(sigma)}"
+    rank = f"rank {estimator.effective_rank_} of {len(sigma)}"
     console.print(f"singular values {sigma[0]:.4g} to {sigma[-1]:.4g}, {rank} {route}")
     console.print(f"{model!r} → {out}", markup=False, soft_wrap=True)
 

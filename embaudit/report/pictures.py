@@ -243,7 +243,7 @@ class HeatmapDisplay(Display):
     Parameters
     ----------
     panels : tuple of Panel
-        The model at hand first.
+        Your model first.
     names : tuple of str of length m
         Names of the rows.
     selection : Selection
@@ -256,7 +256,7 @@ class HeatmapDisplay(Display):
     >>> from embaudit.model import FactorModel
     >>> shown = heatmap(FactorModel.from_vectors([[1.0, 0.0], [3.0, 4.0]], ids=["a", "b"]), beside=[])
     >>> shown.frame()
-       first  second first_name second_name  model at hand
+       first  second first_name second_name  your model
     0      0       1          a           b            0.6
     """
 
@@ -440,7 +440,7 @@ def heatmap(
     >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_user_item([[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]])
     >>> [panel.name for panel in heatmap(model, beside=["exponent 0.5 (balanced)", "prediction cosine"]).panels]
-    ['model at hand', 'exponent 0.5 (balanced), κ = 1.41', 'prediction cosine']
+    ['your model', 'exponent 0.5 (balanced), κ = 1.41', 'prediction cosine']
     """
     side, draw = model.side_name(role), as_generator(rng)
     require_ordinary_size(model)
@@ -466,7 +466,7 @@ def heatmap(
     maker = _PanelMaker(
         model, side, selection.rows, {equal.name: equal for equal in equals}, form, draw
     )
-    panels = [Panel("model at hand", "", maker.cosines(model.factors(side)))]
+    panels = [Panel("your model", "", maker.cosines(model.factors(side)))]
     for name in (FURTHEST, predicted_word(model, side)) if names is None else names:
         # There may be no equivalent model or no other side, or scores are all the same.
         with nullcontext() if names is not None else suppress(InputError):
@@ -673,7 +673,7 @@ def plot_heatmap(
     >>> from matplotlib.figure import Figure
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [3.0, 4.0], [0.0, 1.0]])
     >>> plot_heatmap(model, Figure().add_subplot(), groups=["a", "b", "a"], beside=[]).caption
-    'Item-item cosines of all 3 items with a direction and a group, by group, then by length. Panels: model at hand.'
+    'Item-item cosines of all 3 items with a direction and a group, by group, then by length. Panels: your model.'
     """
     shown = heatmap(
         as_model(model),

@@ -73,6 +73,6 @@ def test_rows_stand_by_group_or_are_those_shown_where_they_are_several(
     assert sorted(shown.names) == ["film 3", "film 5"]
     assert len(alone.names) == 12
     assert [panel.name for panel in shown.panels][::2] == [
-        "model at hand",
+        "your model",
         "prediction cosine",
     ]

@@ -122,9 +122,9 @@ def test_each_panel_of_a_heatmap_holds_the_cosines_of_its_model():
     kappas = [
         f"{name}, κ = {by_name[name].condition_number:.3g}" for name in wanted[:2]
     ]
-    assert columns == ["model at hand", *kappas, "prediction cosine"]
+    assert columns == ["your model", *kappas, "prediction cosine"]
     np.testing.assert_allclose(
-        frame["model at hand"], by_loops(MODEL.right, rows), atol=1e-12
+        frame["your model"], by_loops(MODEL.right, rows), atol=1e-12
     )
     for name, column in zip(wanted, kappas, strict=False):
         equal = by_name[name].of(MODEL)
@@ -132,7 +132,7 @@ def test_each_panel_of_a_heatmap_holds_the_cosines_of_its_model():
         np.testing.assert_allclose(
             frame[column], by_loops(equal.right, rows), atol=1e-9
         )
-        assert np.abs(frame[column] - frame["model at hand"]).max() > 0.05
+        assert np.abs(frame[column] - frame["your model"]).max() > 0.05
     np.testing.assert_allclose(
         frame["prediction cosine"], by_loops(MODEL.scores().T, rows), atol=1e-9
     )
@@ -176,7 +176,7 @@ def test_the_caption_of_a_heatmap_names_its_rows_their_order_and_its_panels():
     # 5 of the 20 items have no group.
     assert grouped.caption == (
         "Item-item cosines of all 15 items with a direction and a group, by group, "
-        "then by length. Panels: model at hand; prediction cosine (of the same model)."
+        "then by length. Panels: your model; prediction cosine (of the same model)."
     )
     ungrouped = heatmap(MODEL, beside=["prediction cosine"])
     assert "all 20 items with a direction, like beside like" in ungrouped.caption
@@ -220,14 +220,12 @@ def test_means_within_and_between_groups_are_those_of_the_pairs():
         assert means["within"] == pytest.approx(frame.loc[same, panel.name].mean())
         assert means["between"] == pytest.approx(frame.loc[~same, panel.name].mean())
     assert means["moved"] == pytest.approx(
-        (frame["prediction cosine"] - frame["model at hand"]).abs().mean()
+        (frame["prediction cosine"] - frame["your model"]).abs().mean()
     )
     odd = replace(
         shown, selection=replace(shown.selection, groups=("a", "a", *[""] * 13))
     )
-    assert odd.means(odd.panels[0]) == {
-        "within": pytest.approx(frame["model at hand"][0])
-    }
+    assert odd.means(odd.panels[0]) == {"within": pytest.approx(frame["your model"][0])}
 
 
 def test_all_panels_of_a_heatmap_have_one_scale_groups_and_their_means():
