@@ -1,6 +1,12 @@
-"""Random small models for what an audit proves: of every link and shape, with one table, heads, copies and collapse."""
+"""Random small models of every link and shape, for sentences that are called proven.
+
+Some of them have one table only, collapsed or blind sides, duplicates, or the labels of
+a softmax head.
+"""
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 from random_models import random_model
@@ -8,7 +14,7 @@ from random_models import random_model
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel, Softmax
 
-GUARDS = (
+HEAD_LINKS = (
     Softmax(),
     Softmax(soft_cap=3.0),
     Softmax(unit_rows=True),
@@ -16,74 +22,85 @@ GUARDS = (
 )
 
 
+def random_rotation(draw, k):
+    return np.linalg.qr(draw.standard_normal((k, k)))[0]
+
+
 def collapsed(draw, k):
-    """Both sides with singular values down to 1e-12."""
-    turn, scales = (
-        np.linalg.qr(draw.standard_normal((k, k)))[0],
-        np.logspace(0, -draw.uniform(2, 12), k),
-    )
-    left, right = (
-        (draw.standard_normal((n, k)) * scales) @ turn
-        for n in draw.integers(5, 9, size=2)
-    )
-    return FactorModel.from_user_item(left, right)
+    """Draw users and items with singular values down to 1e-12."""
+    rotation = random_rotation(draw, k)
+    scales = np.logspace(0, -draw.uniform(2, 12), k)
+    n_users, n_items = draw.integers(5, 9, size=2)
+    users = (draw.standard_normal((n_users, k)) * scales) @ rotation
+    items = (draw.standard_normal((n_items, k)) * scales) @ rotation
+    return FactorModel.from_user_item(users, items)
 
 
 def blind(draw, k):
-    """Users of fewer dimensions than items, perhaps with a bias."""
-    lacks, turn = (
-        np.arange(k) < draw.integers(1, k),
-        np.linalg.qr(draw.standard_normal((k, k)))[0],
-    )
-    left, right = (
-        (draw.standard_normal((n, k)) * scale) @ turn
-        for n, scale in ((7, lacks), (8, 1.0))
-    )
-    biases = {"user_bias": draw.standard_normal(7)} if draw.random() < 0.4 else {}
-    return FactorModel.from_user_item(left, right, **biases)
+    """Draw users of lower rank than the items, 40 % of the time with a user bias."""
+    rank = draw.integers(1, k)
+    is_used = np.arange(k) < rank
+    rotation = random_rotation(draw, k)
+    users = (draw.standard_normal((7, k)) * is_used) @ rotation
+    items = draw.standard_normal((8, k)) @ rotation
+    bias = draw.standard_normal(7) if draw.random() < 0.4 else None
+    return FactorModel.from_user_item(users, items, user_bias=bias)
 
 
-def copied(draw, k):
-    """Items of which many are copies, of other lengths."""
-    items = draw.standard_normal((6, k))[draw.integers(6, size=9)] * draw.uniform(
-        0.5, 2, size=(9, 1)
-    )
-    return FactorModel.from_user_item(draw.standard_normal((7, k)), items)
+def with_duplicates(draw, k):
+    """Draw nine items in at most six directions, each of another length."""
+    directions = draw.standard_normal((6, k))
+    chosen = draw.integers(6, size=9)
+    lengths = draw.uniform(0.5, 2, size=(9, 1))
+    users = draw.standard_normal((7, k))
+    return FactorModel.from_user_item(users, directions[chosen] * lengths)
 
 
-def table(by):
-    """Rows compared with each other, some of them copies or zero."""
+def one_table(draw, k, compared):
+    """Draw three to eight rows that are compared with each other.
 
-    def made(draw, k):
-        x = draw.standard_normal((int(draw.integers(3, 9)), k)).round(
-            draw.integers(0, 3)
-        )
-        return FactorModel.from_vectors(
-            x if x.any(axis=1).sum() > 1 else x + 1, compared=by
-        )
+    Rounding to integers or one decimal makes some rows equal or zero.
+    """
+    n_rows = int(draw.integers(3, 9))
+    rows = draw.standard_normal((n_rows, k))
+    rows = rows.round(draw.integers(0, 3))
+    has_two_directions = rows.any(axis=1).sum() > 1
+    if not has_two_directions:
+        rows = rows + 1
+    return FactorModel.from_vectors(rows, compared=compared)
 
-    return made
 
+def unit_sides(draw, k):
+    """Draw users and items of length 1.
 
-def unit(draw, k):
-    """Both sides of length 1: nobody says what was trained, or it was cosines over a temperature, perhaps of one file."""
-    left, right = (
-        unit_rows(draw.standard_normal((n, k))) for n in draw.integers(4, 12, size=2)
-    )
+    Half of the models declare no objective. The others predict cosines over a
+    temperature, and 30 % of them come without their users.
+    """
+    n_users, n_items = draw.integers(4, 12, size=2)
+    users = unit_rows(draw.standard_normal((n_users, k)))
+    items = unit_rows(draw.standard_normal((n_items, k)))
     if draw.random() < 0.5:
-        return FactorModel.from_user_item(left, right)
-    kept = None if draw.random() < 0.3 else left
-    return FactorModel(kept, right, link="cosine", objective="temperature")
+        return FactorModel.from_user_item(users, items)
+    left = None if draw.random() < 0.3 else users
+    return FactorModel(left, items, link="cosine", objective="temperature")
 
 
 def head(draw, k):
-    """A head of few labels or many, declared or not, with inputs or none, some labels in the middle or parallel."""
-    labels = draw.standard_normal((int(draw.integers(3, 3 * k + 2)), k)) + draw.normal()
-    labels[-1] = labels[:-1].mean(axis=0) if draw.random() < 0.3 else 2 * labels[0]
+    """Draw a head of 3 to 3 k + 1 labels, with or without inputs, bias and guards.
+
+    The last label is either the mean of the others or parallel to the first.
+    """
+    n_labels = int(draw.integers(3, 3 * k + 2))
+    labels = draw.standard_normal((n_labels, k)) + draw.normal()
+    if draw.random() < 0.3:
+        labels[-1] = labels[:-1].mean(axis=0)
+    else:
+        labels[-1] = 2 * labels[0]
     inputs = draw.standard_normal((6, k)) if draw.random() < 0.5 else None
-    bias = draw.standard_normal(len(labels)) if draw.random() < 0.3 else None
-    made = FactorModel.from_softmax(labels, bias, embeddings=inputs)
-    return made.replace(link=GUARDS[int(draw.integers(len(GUARDS)))])
+    bias = draw.standard_normal(n_labels) if draw.random() < 0.3 else None
+    model = FactorModel.from_softmax(labels, bias, embeddings=inputs)
+    link = HEAD_LINKS[int(draw.integers(len(HEAD_LINKS)))]
+    return model.replace(link=link)
 
 
 KINDS = (
@@ -92,22 +109,22 @@ KINDS = (
     None,
     blind,
     head,
-    copied,
+    with_duplicates,
     None,
-    table("cosine"),
+    partial(one_table, compared="cosine"),
     head,
-    unit,
+    unit_sides,
     None,
-    table("dot"),
+    partial(one_table, compared="dot"),
 )
-"""Every second model is one of `random_models`, of all links and biases, or a head."""
+"""Kinds of models, in turn. None stands for a `random_model` of any link and biases."""
 
 
 def proven_model(number: int) -> FactorModel:
-    """Draw the model of a number."""
-    kind, draw = KINDS[number % len(KINDS)], np.random.default_rng([31, number])
-    return (
-        random_model(number // 2)
-        if kind is None
-        else kind(draw, int(draw.integers(2, 5)))
-    )
+    """Draw the model with this number."""
+    kind = KINDS[number % len(KINDS)]
+    if kind is None:
+        return random_model(number // 2)
+    draw = np.random.default_rng([31, number])
+    k = int(draw.integers(2, 5))
+    return kind(draw, k)
