@@ -48,16 +48,19 @@ ASKS = {
         "severity": {"enum": ["tip", "issue"]},
     }
 }
-"""Restriction of the JSON of findings that ask for something."""
+"""JSON Schema of findings that ask the user to act: code and severity."""
 ASKS_NOTHING = {
     "properties": {"code": {"pattern": "^[a-z_]+$"}, "severity": {"enum": ["note"]}}
 }
-"""Restriction of the JSON of notes."""
+"""JSON Schema of notes: code and severity."""
 
 
 @dataclass(frozen=True)
 class EquivalentMovement:
-    """Movement of cosines from your model to an equivalent one: on average, at most, and in the lists of neighbours."""
+    """Movement of cosines from the audited model to one equivalent model.
+
+    It holds the mean, the largest value, and the change of the neighbour lists.
+    """
 
     model: EquivalentModel
     """The equivalent model."""
@@ -65,7 +68,7 @@ class EquivalentMovement:
     """Movement of the cosines of one role."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return the record as plain values; numbers that do not exist are None."""
         return plain_dict(
             {
                 **plain(self.model),
@@ -76,15 +79,18 @@ class EquivalentMovement:
 
 @dataclass(frozen=True)
 class EquivalentDrift:
-    """Drift of predictions where they must not move. Rounding explains some; more fails the check (EMB001)."""
+    """Drift of the predictions, which must not move in an equivalent model.
+
+    Rounding explains a small drift. A larger drift fails the check (EMB001).
+    """
 
     model: EquivalentModel
     """The equivalent model."""
     drift: Drift
-    """Drift of its predictions."""
+    """Drift of the predictions of that model."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return the record as plain values; numbers that do not exist are None."""
         return plain_dict(
             {
                 **plain(self.model),
@@ -102,23 +108,24 @@ class Audit(Drawn):
     >>> import numpy as np
     >>> from embaudit.model import FactorModel
     >>> draw = np.random.default_rng(0)
-    >>> model = FactorModel.from_user_item(draw.normal(size=(30, 4)), draw.normal(size=(20, 4)), objective="product")
+    >>> users, items = draw.normal(size=(30, 4)), draw.normal(size=(20, 4))
+    >>> model = FactorModel.from_user_item(users, items, objective="product")
     >>> result = audit(model, n_gauges=2)
     >>> result.evidence.predictions_hold, [finding.code for finding in result.findings]
     (True, ['EMB101'])
     """
 
     model: FactorModel
-    """The model at hand."""
+    """The audited model."""
     evidence: Evidence
-    """Everything measured; of a softmax head with very many labels, on a sample of them."""
+    """All measurements. Of very many labels of a head, a sample is measured."""
     source: str | None = None
-    """Path or name that the model was read from; None for a model that was there already."""
+    """Path or name that the model was read from; None for a model in memory."""
     intake: Intake | None = None
-    """Report of the read; None for a model that was there already."""
+    """Report of the read; None for a model in memory."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return the record as plain values; numbers that do not exist are None."""
         return plain_dict(
             {
                 "embaudit_version": self.embaudit_version,
@@ -165,47 +172,59 @@ class Audit(Drawn):
 
     @property
     def embaudit_version(self) -> str:
-        """The version of embaudit that wrote this."""
+        """The version of embaudit that wrote this record."""
         return __version__
 
     @property
     def schema_version(self) -> Literal[1]:
-        """Raised when a field is renamed, goes away, or changes its type or meaning; fields are added without."""
+        """Version of the fields of the JSON.
+
+        It is raised when a field is renamed or removed, or changes its type or meaning,
+        but not when a field is added.
+        """
         return SCHEMA_VERSION
 
     @property
     def score_sample(self) -> dict[str, Any] | None:
-        """Scores of a few rows, with which `--baseline` compares those of a later model; None of one side alone.
+        """Scores of a few rows, which `--baseline` compares with a later model.
+
+        None for a model of one side alone.
 
         Columns
         -------
         left : list[str]
-            Ids of the rows; without ids "row" and their numbers.
+            Ids of the rows. Rows without ids are named "row" and their number.
         right : list[str]
             Ids of the columns.
         values : list[list[float]]
-            Scores, a list for each row, less its mean.
+            One list of scores per row, less the mean of the row.
         """
         return score_sample(self.model)
 
     @property
     def kinds(self) -> list[str]:
-        """Kinds of gauges of the equivalent models."""
+        """Kinds of the gauges that made the equivalent models, without repetition."""
         return list(dict.fromkeys(model.kind for model in self.evidence.equivalents))
 
     @property
     def options(self) -> Options:
-        """Options of the audit, besides the seed and the thresholds: given again, they give the same numbers."""
+        """Options of the audit, except for the seed and the thresholds.
+
+        The same options with the same seed give the same numbers.
+        """
         return self.evidence.options
 
     @property
     def predictions_hold(self) -> bool:
-        """True if rounding explains every change of a prediction; if not, nothing else can be trusted."""
+        """True if rounding explains every change of a prediction.
+
+        If not, nothing else in the audit can be trusted.
+        """
         return self.evidence.predictions_hold
 
     @property
     def head(self) -> HeadReport | None:
-        """Measurements of a softmax head besides; None of any other model."""
+        """Additional measurements of a softmax head; None for any other model."""
         return self.evidence.head
 
     @cached_property
@@ -215,7 +234,7 @@ class Audit(Drawn):
 
     @cached_property
     def findings(self) -> tuple[Annotated[Finding, ASKS], ...]:
-        """Conclusions that ask for something, with code, severity and remedy.
+        """Conclusions that ask the user to act, with code, severity and remedy.
 
         Findings about the requested pairs come first. Within each group, the most
         severe come first.
@@ -226,14 +245,14 @@ class Audit(Drawn):
 
     @property
     def notes(self) -> tuple[Annotated[Finding, ASKS_NOTHING], ...]:
-        """Conclusions that ask for nothing."""
+        """Conclusions that need no action."""
         return tuple(
             finding for finding in self.conclusions if finding.severity is Severity.NOTE
         )
 
     @cached_property
     def answer(self) -> Answer:
-        """Answer to the question if the cosines can be read as similarity, with the reason and the advice."""
+        """Whether the cosines can be read as similarity, with the reason and advice."""
         model, role = self.evidence.model, self.evidence.role
         cosines = f"{Pairs(role).titled(model)} cosines"
         return answer(
@@ -246,23 +265,23 @@ class Audit(Drawn):
 
     @cached_property
     def reasons(self) -> tuple[Finding, ...]:
-        """The conclusions that the verdict is written from, in its order."""
+        """The conclusions that the verdict is written from, in the same order."""
         role = self.evidence.role
         about = [
             finding for finding in self.conclusions if finding.role in (None, role)
         ]
-        # EMB301 begins with the shift that the note `free` of a head would name again.
-        again = "free" if any(finding.code == "EMB301" for finding in about) else None
+        codes = list(VERDICT)
+        # The text of EMB301 begins with the free shift of a head, so the note `free`
+        # would repeat it.
+        if any(finding.code == "EMB301" for finding in about):
+            codes.remove("free")
         return tuple(
-            finding
-            for code in VERDICT
-            for finding in about
-            if finding.code == code != again
+            finding for code in codes for finding in about if finding.code == code
         )
 
     @cached_property
     def verdict(self) -> str:
-        """One paragraph in plain words."""
+        """The reasons and the advice in one paragraph of plain words."""
         texts = dict.fromkeys(
             (*(finding.text for finding in self.reasons), self.answer.advice)
         )
@@ -270,27 +289,32 @@ class Audit(Drawn):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of factors and biases: equal for equal numbers."""
+        """Hash of the factors and biases; equal numbers have equal hashes."""
         return fingerprint(self.model)
 
     @property
     def worst(self) -> Severity | None:
-        """Severity of the gravest finding, None without findings."""
+        """Severity of the most severe finding; None if there are no findings."""
         return max((finding.severity for finding in self.findings), default=None)
 
     def __repr__(self) -> str:
         codes = ", ".join(finding.code for finding in self.findings) or "no findings"
-        return f"Audit({self.model!r}, {len(self.evidence.equivalents)} equivalent models, {codes})"
+        n_equivalents = len(self.evidence.equivalents)
+        return f"Audit({self.model!r}, {n_equivalents} equivalent models, {codes})"
 
     def explain(self) -> str:
         """Return the answer, the verdict, and a line for each finding."""
-        lines = (
-            f"{f.code} {f.severity.title}: {f.title}. {f.remedy}" for f in self.findings
-        )
+        lines = []
+        for finding in self.findings:
+            heading = f"{finding.code} {finding.severity.title}"
+            lines.append(f"{heading}: {finding.title}. {finding.remedy}")
         return "\n".join([str(self.answer), self.verdict, *lines])
 
     def plot(self, ax: Any = None, *, role: Role | None = None) -> Picture:
-        """Draw how far the cosines of a role, the first by default, move to every equivalent model."""
+        """Draw how far the cosines move to every equivalent model.
+
+        The role is the first one measured by default.
+        """
         return self._drawn(ax, role=role)
 
     def plot_heatmap(
@@ -303,9 +327,10 @@ class Audit(Drawn):
         n_rows: int = 400,
         beside: Sequence[str] | None = None,
     ) -> Picture:
-        """Draw the cosines between some rows of a side, beside those in the equivalent models of this audit.
+        """Draw the cosines between some rows next to those in the equivalent models.
 
-        The parameters are those of `embaudit.plot_heatmap`; the side is the one that the answer speaks of by default.
+        The parameters are described at `embaudit.plot_heatmap`. By default the rows are
+        of the side that the answer is about.
         """
         rows = {"role": role, "groups": groups, "show": show, "n_rows": n_rows}
         return self._drawn(ax, "heatmap", beside=beside, **rows)
@@ -313,19 +338,26 @@ class Audit(Drawn):
     def plot_prediction_cosines(
         self, ax: Any = None, *, role: Role | str | None = None, n_pairs: int = 100_000
     ) -> Picture:
-        """Draw the cosine at hand against the prediction cosine; see `embaudit.plot_prediction_cosines`."""
+        """Draw the cosine of each pair against its prediction cosine.
+
+        The parameters are described at `embaudit.plot_prediction_cosines`.
+        """
         return self._drawn(ax, "prediction", role=role, n_pairs=n_pairs)
 
     def plot_certified_curve(
         self, ax: Any = None, *, role: Role | None = None
     ) -> Picture:
-        """Draw the share of neighbour lists that is certain to stay against κ, and what attacks left in place."""
+        """Draw the certified share of neighbour lists, and the share that attacks left.
+
+        Both shares are drawn against the condition number κ.
+        """
         return self._drawn(ax, "certified", role=role)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row for each equivalent model and role: how its cosines moved, how its predictions did.
+        """Return one row per equivalent model and role, with movement and drift.
 
-        Columns are those of the JSON's `movement` records, and `drift`, `drift_tolerance` and `drift_ok`.
+        The columns are the fields of the `movement` records of the JSON, followed by
+        `drift`, `drift_tolerance` and `drift_ok`.
         """
         import pandas as pd
 
@@ -336,11 +368,13 @@ class Audit(Drawn):
             ["gauge", "max_abs", "tolerance", "ok"]
         ]
         drift.columns = pd.Index(["gauge", "drift", "drift_tolerance", "drift_ok"])
-        return frame.merge(drift, on="gauge") if len(frame) else drift
+        if not len(frame):
+            return drift
+        return frame.merge(drift, on="gauge")
 
     @property
     def movement_records(self) -> list[EquivalentMovement]:
-        """Movement of the cosines, one record an equivalent model and role."""
+        """Movement of the cosines, one record per equivalent model and role."""
         pairs = zip(self.evidence.equivalents, self.evidence.movement, strict=True)
         return [
             EquivalentMovement(model, movement)
@@ -350,29 +384,30 @@ class Audit(Drawn):
 
     @property
     def drift_records(self) -> list[EquivalentDrift]:
-        """Drift of the predictions, one record an equivalent model."""
+        """Drift of the predictions, one record per equivalent model."""
         pairs = zip(self.evidence.equivalents, self.evidence.drift, strict=True)
         return [EquivalentDrift(model, drift) for model, drift in pairs]
 
     @property
     def model_record(self) -> dict[str, Any]:
-        """The model at hand.
+        """Shape, link and training of the audited model.
 
         Columns
         -------
         roles : tuple[str, str]
             Nouns for the left and the right rows.
         n_left : int
-            Left rows; 0 where there are none.
+            Number of left rows; 0 if there is no left side.
         n_right : int
-            Right rows.
+            Number of right rows.
         rank : int
-            Columns.
+            Number of columns.
         link : str
-            Link from scores to predictions: identity, softmax, sigmoid, cosine, ranking, or compared-cosine and
-            compared-dot for rows of one table.
+            Link from scores to predictions: identity, softmax, sigmoid, cosine,
+            ranking, or compared-cosine and compared-dot for rows of one table.
         predicts : str
-            Level that equivalent models have in common: scores, probabilities, rankings or cosines.
+            Level that equivalent models have in common: scores, probabilities,
+            rankings or cosines.
         dtype : str
             Type of the right factors.
         left_bias : bool
@@ -380,7 +415,8 @@ class Audit(Drawn):
         right_bias : bool
             True if right rows have a bias.
         objective : str | None
-            Training objective. Some objectives choose one of the equivalent models, and some leave all of them open.
+            Training objective. Some objectives choose one of the equivalent models,
+            and some leave all of them open.
         """
         model = self.model
         return {
@@ -405,7 +441,7 @@ def declared(
     soft_cap: Any,
     normalised: bool,
 ) -> FactorModel:
-    """Return a model with what the options of an audit declare of it."""
+    """Return a model with the facts that the options of an audit declare about it."""
     return declare(
         with_objective(comparing(model, compared), objective),
         soft_cap,
@@ -419,18 +455,19 @@ def _parts_of(
     items: AnyPath | None,
     by: str | Sequence[str | None] | Parts | None,
 ) -> Parts | None:
-    """Return the known parts of one table: those that the caller names, else the files that it was read from."""
+    """Return the known parts of one table, or None.
+
+    The parts are named by the caller, or else they are the files that the table was
+    read from.
+    """
     is_one_table = model.left_side is None and not isinstance(model.link, Softmax)
     if by is None:
         if intake is None or not is_one_table:
             return None
         return Parts.from_files(intake.rows_of_files)
     if not is_one_table:
-        raise must_be(
-            "by",
-            "left out unless the model is one table of vectors",
-            "a softmax head" if model.left_side is None else "a model of two sides",
-        )
+        kind = "a softmax head" if model.left_side is None else "a model of two sides"
+        raise must_be("by", "left out unless the model is one table of vectors", kind)
     if isinstance(by, Parts):
         return by
     if isinstance(by, str):
@@ -438,14 +475,33 @@ def _parts_of(
     return Parts.from_names(as_list(by, "by", '["old", "new"]'), model.n_right)
 
 
+def _option_of_parts(
+    by: str | Sequence[str | None] | Parts | None, parts: Parts | None
+) -> str | None:
+    """Return the column that names the parts, "names" for a list, None without `by`."""
+    if by is None or parts is None:
+        return None
+    return parts.column or "names"
+
+
 def _declared_by(intake: Intake | None, own: object, former: str | None) -> str:
-    """Name the source of the training, or of how rows are compared, and what the source says that you overrule."""
+    """Name the source of the declared training, or of how rows are compared.
+
+    Parameters
+    ----------
+    intake : Intake or None
+        Report of the read, whose source may state the training.
+    own : object
+        Objective or comparison that the caller passed; None if the caller passed none.
+    former : str or None
+        Objective of the model as read, which the objective of the caller replaces.
+    """
     source = None if intake is None else intake.training_source
     if own is None:
         return "as you declared" if source is None else f"as {source} says"
-    return "as you declared" + (
-        f"; {source or 'the model'} says {former}" if former not in (None, own) else ""
-    )
+    if former is None or former == own:
+        return "as you declared"
+    return f"as you declared; {source or 'the model'} says {former}"
 
 
 @keywords_besides(OPTIONS)
@@ -483,73 +539,91 @@ def audit(
     rng: RNG = 0,
     **reading: Any,
 ) -> Audit:
-    """Audit the cosines of a model: how far do they move while every prediction stays the same?
+    """Audit how far cosines can move while every prediction of the model stays equal.
 
     Parameters
     ----------
     model : FactorModel, path, list of paths, array, data frame or object
-        One side or both: a model, what `load` reads, `embaudit.io.read` returns or `from_object` takes; a data frame of
-        pandas, polars, Arrow or DuckDB; AnnData; an array, one row an item.
+        One side or both sides: a model, a path that `load` reads, the result of
+        `embaudit.io.read`, an object that `from_object` takes, a data frame (pandas,
+        polars, Arrow or DuckDB), an AnnData object, or an array with one row per item.
     left : array or path, optional
-        Left factors beside an array or a fitted decomposition; the name of theirs in a file of several arrays.
+        Left factors, if `model` is an array or a fitted decomposition. For a file of
+        several arrays, the name of the array of left factors.
     bias, ids, labels : array, optional
-        Biases, ids and names of the right rows, or where a file holds them (see `load`). A bias makes an array a head.
+        Biases, ids and names of the right rows, or where a file holds them (see
+        `load`). An array with a bias is audited as a softmax head.
     items : path, optional
-        Table with titles of the right rows, joined by ids; `embaudit.io.with_titles` has more ways to join it.
+        Table with titles of the right rows, joined by ids. Use
+        `embaudit.io.with_titles` to join it in other ways.
     by : str or sequence of str, optional
-        The parts of one table: a column of `items`, or one name for each row. Parts are compared with each other: do
-        they share one coordinate system? Several files read as one table are such parts without this option.
+        The parts of one table: a column of `items`, or one name per row. The audit
+        tests whether the parts share one coordinate system. If several files are read
+        as one table, each file is a part without this option.
     inputs : array or path, optional
-        What the rows are multiplied with.
+        Input rows, with which the right rows are multiplied.
     left_name, right_name : str, optional
-        What one row of a side is called, such as "text" and "image".
+        Noun for one row of a side, such as "text" and "image".
     groups : sequence of str or GaugeGroup, optional
-        Families of equivalent models ("canonical", "diagonal", "linear", "orthogonal", "translation", "affine") or
-        groups of your own; all that keep the predictions by default.
+        Families of equivalent models ("canonical", "diagonal", "linear", "orthogonal",
+        "translation", "affine") or gauge groups of your own. By default all families
+        that keep the predictions.
     roles : sequence of {"left", "right", "cross"}, optional
-        Which cosines; all that the model has by default.
+        Roles whose cosines are audited. By default all roles that the model has.
     role : {"left", "right", "cross"}, optional
-        Which of them the answer and the verdict speak of, and whose neighbours are shown; "right" by default.
+        Role that the answer and the verdict are about, and whose neighbours are shown
+        (default: "right").
     quick : bool
-        Fewer samples, for a first look: 2 random draws from each group, 20,000 pairs, 100 lists, and attacks of 5 steps
-        from 1 start; sizes that are given go before these. Intervals are wider, an attack may find less, and what is
-        proven stays the same.
+        Use smaller samples for a first look: 2 random draws from each group, 20,000
+        pairs, 100 lists, and attacks of 5 steps from 1 start. Sizes that are passed
+        take precedence. Intervals are wider and an attack may find less, but proven
+        statements stay the same.
     n_gauges : int, optional
-        Random draws from each group; 8 by default.
+        Number of random draws from each group (default: 8).
     n_pairs : int, optional
-        Pairs to draw without replacement, 100,000 by default; all where there are no more.
+        Number of pairs drawn without replacement (default: 100,000). All pairs are
+        used if there are no more.
     n_lists : int, optional
-        Rows of a side whose neighbour lists are compared, at most; 400 by default.
+        Largest number of rows of a side whose neighbour lists are compared
+        (default: 400).
     n_neighbours : int, optional
-        N of the neighbour lists; a third of the other rows of a side by default, 10 at most, and for 0, as JSON has it.
+        Length of the neighbour lists (default: 10, but at most a third of the other
+        rows of the side). The value 0, which the JSON holds, stands for the default.
     n_starts, n_steps : int, optional
-        Starting points of each attack, and steps from each, 3 and 20 by default; above 256 dimensions one, and half as
-        many. With `n_starts=0` there are no attacks, which take most of the time of an audit of a small model; exact
-        ranges and certified lists stay.
+        Starting points of each attack, and steps from each (default: 3 and 20). With
+        `n_starts=0` there are no attacks, which take most of the time of an audit of a
+        small model. Exact ranges and certified lists are computed all the same.
     max_condition : float
-        Budget of the random linear gauges: largest stretch over smallest.
+        Budget κ of the random linear gauges: largest stretch over smallest stretch.
     show : sequence of str
-        Ids or titles of rows whose neighbours to show; a few drawn ones by default.
+        Ids or titles of rows whose neighbours are shown. By default a few drawn rows.
     objective : str, optional
-        How the model was trained, where it does not say so itself: a word such as "implicit-als", "clip" or
-        "word2vec", or the name of a law. `embaudit explain objectives` lists them.
+        How the model was trained, if the model does not state it: a word such as
+        "implicit-als", "clip" or "word2vec", or the name of a law.
+        `embaudit explain objectives` lists them.
     compared : {"cosine", "dot", "distance", "hyperbolic"}, optional
-        How predictions compare the rows of one table with each other, as those of sentence encoders do.
+        How predictions compare the rows of one table with each other. For example,
+        sentence encoders compare rows by their cosines.
     soft_cap : float, optional
-        Declares that a softmax head caps its logits, `c · tanh(s/c)`: then translations change probabilities.
+        Constant c of a softmax head that caps its logits, `c · tanh(s/c)`. If it is
+        given, translations change probabilities.
     normalised : bool
-        Declares that a softmax head divides its label rows by their lengths: then only rotations keep them.
+        Whether a softmax head divides its label rows by their lengths. If so, only
+        rotations keep the predictions.
     final_norm : FinalNorm, optional
-        What normalises the states of a network before its head; by default what was read with the model.
+        Norm of the states of a network before its head. By default the norm that was
+        read with the model.
     thresholds : mapping of str to float, optional
-        From which numbers on something is reported, by the names in `embaudit.auditing.texts`.
+        Thresholds from which traits of rows are reported, by their names in
+        `embaudit.auditing.texts`.
     source : str, optional
-        Where the model came from, for the report; the path, if one was given.
+        Source of the model as the report names it. By default the path of `model`.
     rng : numpy Generator or int
-        The same seed gives the same numbers. The seed that the JSON holds is the one given, or the first number drawn
-        from a generator, which gives the same audit again.
+        The same seed gives the same numbers. The JSON holds the seed: the given one, or
+        the first number drawn from a generator, which gives the same audit again.
     **reading
-        Further options of `load`, such as `kind`, `weight`, `transpose`, `left_ids` and `link`.
+        Further options of `load`, such as `kind`, `weight`, `transpose`, `left_ids` and
+        `link`.
 
     Returns
     -------
@@ -558,14 +632,13 @@ def audit(
     Raises
     ------
     InputError
-        For parameters outside their sets.
+        If a parameter is not one of the values above.
     """
-    source = source_of(model) if source is None else source
-    reported, seed = (
-        thresholds_of({} if thresholds is None else thresholds),
-        as_seed(rng),
-    )
-    beside = {
+    if source is None:
+        source = source_of(model)
+    reported = thresholds_of({} if thresholds is None else thresholds)
+    seed = as_seed(rng)
+    arrays = {
         "left": left,
         "bias": bias,
         "ids": ids,
@@ -573,10 +646,10 @@ def audit(
         "inputs": inputs,
     }
     read, intake = as_reading(
-        model, **beside, left_name=left_name, right_name=right_name, **reading
+        model, **arrays, left_name=left_name, right_name=right_name, **reading
     )
-    # A table of ids and parts has no titles.
-    if items is not None and not (isinstance(by, str) and not has_titles(items)):
+    # If `by` names a column, the table may hold ids and parts only, without titles.
+    if items is not None and (not isinstance(by, str) or has_titles(items)):
         try:
             read, _ = with_titles(read, items)
         except InputError as error:
@@ -596,15 +669,19 @@ def audit(
         "n_starts": n_starts,
         "n_steps": n_steps,
     }
+    effort = effort_of(quick=quick, **sizes)
+    audited_roles = None
+    if roles is not None:
+        named = as_list(roles, "roles", '["item"]')
+        audited_roles = tuple(audited.role(name) for name in named)
+    # The JSON of an audit holds 0 for the default length of the lists.
+    if is_integer(n_neighbours) and n_neighbours == 0:
+        n_neighbours = None
     options = Options(
         quick=quick,
-        effort=effort_of(quick=quick, **sizes),
-        roles=None
-        if roles is None
-        else tuple(audited.role(each) for each in as_list(roles, "roles", '["item"]')),
-        n_neighbours=None
-        if is_integer(n_neighbours) and n_neighbours == 0
-        else n_neighbours,
+        effort=effort,
+        roles=audited_roles,
+        n_neighbours=n_neighbours,
         max_condition=max_condition,
         show=tuple(as_list(show, "show", '["Heat"]')),
         groups=() if groups is None else tuple(as_list(groups, "groups", '["linear"]')),
@@ -613,18 +690,19 @@ def audit(
         compared=compared,
         soft_cap=soft_cap,
         normalised=normalised,
-        by=None if by is None or parts is None else parts.column or "names",
+        by=_option_of_parts(by, parts),
     )
+    if final_norm is None:
+        final_norm = audited.final_norm
     evidence = gather(
         audited,
         options,
-        final_norm=audited.final_norm if final_norm is None else final_norm,
+        final_norm=final_norm,
         parts=None if parts is None else parts.names,
         rng=seed,
     )
-    declared_by = _declared_by(
-        intake, objective or compared, objective and read.objective
-    )
+    overruled = None if objective is None else read.objective
+    declared_by = _declared_by(intake, objective or compared, overruled)
     return Audit(
         audited,
         replace(evidence, thresholds=reported, declared_by=declared_by),

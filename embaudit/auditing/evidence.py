@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -59,7 +60,7 @@ from embaudit.softmax.label_sample import only_labels
 
 _Visit: TypeAlias = "tuple[Drift, tuple[Movement, ...]]"
 SHOWN = 3
-"""Rows whose neighbours are shown unless the caller names some."""
+"""Number of rows whose neighbours are shown, unless the caller names rows."""
 PROBES = 256
 """Left rows drawn to check the predictions of a one-sided model."""
 
@@ -69,89 +70,119 @@ class Evidence:
     """Evidence measured on one model and its equivalent models."""
 
     model: FactorModel
-    """The model at hand; of a head with very many labels, some of them."""
+    """The audited model; a head with very many labels is cut to a sample of them."""
     equivalence: EquivalenceClass
-    """The models that predict the same, and whether they have other cosines."""
+    """The models that predict the same, and whether their cosines differ."""
     seed: int = 0
-    """Seed of every random draw; given again, it gives the same numbers."""
+    """Seed of every random draw; the same seed gives the same numbers."""
     options: Options = field(default_factory=Options)
-    """Sample sizes, and what was asked for and declared."""
+    """Sample sizes, and the options that the caller requested and declared."""
     equivalents: tuple[EquivalentModel, ...] = ()
     """The equivalent models visited."""
     drift: tuple[Drift, ...] = ()
-    """Change of the predictions, one an equivalent model."""
+    """Change of the predictions, one record per equivalent model."""
     movement: tuple[tuple[Movement, ...], ...] = ()
-    """Movement of the cosines, one a role, for every equivalent model."""
+    """Movement of the cosines, one record per role, for every equivalent model."""
     limits: Limits = field(default_factory=Limits)
     """Bounds of the movement of cosines within a budget."""
     declared_by: str = "as you declared"
-    """Source of the training, or of how rows are compared, as a sentence names it."""
+    """Source of the training, or of how rows are compared, as sentences name it."""
     tying: Tying | None = None
-    """Whether a head is also the input embeddings of its network; None if it is not."""
+    """Tying of a head to the input embeddings of its network; None if untied."""
     position: Position | None = None
     """Place of the model among its canonical forms; None for a one-sided model."""
     examples_gauge: str | None = None
     """The equivalent model whose neighbours are shown."""
     examples: tuple[Neighbourhood, ...] = ()
-    """Neighbours of a few rows in the model and in that one."""
+    """Neighbours of a few rows in the model and in the equivalent model shown."""
     beside_bias: tuple[Neighbourhood, ...] = ()
-    """Neighbours without the bias and with it, as libraries list them that keep it among the factors."""
+    """Neighbours without the bias and with the bias as one more column.
+
+    Libraries that store the bias among the factors list the second kind.
+    """
     columns: tuple[int, ...] | None = None
-    """The stored column of each column of `model`, if columns of zeros were left out."""
+    """The stored column of each column of `model`, if columns of zeros were dropped."""
     width: int | None = None
-    """Columns of the rows as stored, if `model` has fewer."""
+    """Number of columns of the rows as stored; `model` may have fewer."""
     score_change: ScoreChange | None = None
-    """Agreement of a few scores with those of a baseline; None without one."""
+    """Agreement of a few scores with those of a baseline; None without a baseline."""
     predicted: Predicted | None = None
-    """Distance of the cosines from prediction cosines; None where one side alone is at hand."""
+    """Distance of the cosines from prediction cosines; None for one side alone."""
     unseen: tuple[Movement, ...] = ()
-    """Movement of cosines when components that no prediction sees are removed, one a side that holds some."""
+    """Movement of cosines when components that no prediction sees are removed.
+
+    There is one record per side that has such components.
+    """
     penalty: PenaltyForm | None = None
-    """The form that the penalty of the declared training would have chosen, where its law is known."""
+    """Form that the penalty of the declared training chooses, if its law is known."""
     head: HeadReport | None = None
-    """Measurements of a softmax head besides, on all of its labels."""
+    """Additional measurements of a softmax head, on all of its labels."""
     norm: NormEvidence | None = None
-    """Differences of the cosines of a head that its final norm leaves open, where that norm is available."""
+    """Differences of the cosines of a head between conventions of its final norm.
+
+    None if the final norm is not available.
+    """
     traits: tuple[Traits, ...] = ()
-    """Traits of the rows, a record a side; of a head those of all of its labels."""
+    """Traits of the rows, one record per side; for a head, traits of all its labels."""
     thresholds: Mapping[str, float] = field(default_factory=lambda: DEFAULTS)
-    """Reporting thresholds of the row-trait checks, by name; what is proven or shown depends on none."""
+    """Reporting thresholds of the checks of row traits, by name.
+
+    No proven or shown statement depends on them.
+    """
 
     @property
     def roles(self) -> tuple[Role, ...]:
-        """Kinds of pairs that were looked at."""
+        """Kinds of pairs that were measured."""
         return tuple(self.equivalence.freedom)
 
     @property
     def role(self) -> Role:
-        """Kind of pairs that the answer is on: the requested one, else right ones, else the first one measured."""
+        """Kind of pairs that the answer is about.
+
+        It is the requested role, or else "right", or else the first role measured.
+        """
         if self.options.role is not None:
             return self.options.role
-        return "right" if "right" in self.roles else next(iter(self.roles))
+        if "right" in self.roles:
+            return "right"
+        return self.roles[0]
 
     def n_sampled(self, role: Role) -> int | None:
-        """Return how many labels of a larger head were sampled for pairs; None where no label was left out."""
-        some = (
-            self.head is not None
-            and len(self.head.model.right_side.eligible_rows) > self.model.n_right
-        )
-        return self.model.n_right if some and role != "left" else None
+        """Return the number of labels that were sampled from a larger head.
+
+        Return None if all labels were measured, or if the role has no labels.
+        """
+        if self.head is None or role == "left":
+            return None
+        n_eligible = len(self.head.model.right_side.eligible_rows)
+        if n_eligible <= self.model.n_right:
+            return None
+        return self.model.n_right
 
     @property
     def n_visited(self) -> int:
-        """Return how many equivalent models had their predictions checked, those of a head's own labels included."""
-        return len(self.drift) + (0 if self.head is None else len(self.head.verifiable))
+        """Number of equivalent models whose predictions were checked.
+
+        The equivalent models of all labels of a head are included.
+        """
+        if self.head is None:
+            return len(self.drift)
+        return len(self.drift) + len(self.head.verifiable)
 
     @property
     def predictions_hold(self) -> bool:
-        """True if rounding explains every change of a prediction; if not, nothing else can be trusted."""
-        measured = [
-            record.verified for record in (self.head, self.norm) if record is not None
-        ]
-        return all(record.ok for record in self.drift) and all(measured)
+        """True if rounding explains every change of a prediction.
+
+        If not, nothing else in the audit can be trusted.
+        """
+        if self.head is not None and not self.head.verified:
+            return False
+        if self.norm is not None and not self.norm.verified:
+            return False
+        return all(record.ok for record in self.drift)
 
     def visits(self, *roles: Role) -> list[tuple[EquivalentModel, Movement]]:
-        """Pair the equivalent models with their movement of some roles, all by default."""
+        """Pair each equivalent model with its movement of the roles, by default all."""
         pairs = zip(self.equivalents, self.movement, strict=True)
         return [
             (model, record)
@@ -162,48 +193,57 @@ class Evidence:
 
 
 def default_roles(model: FactorModel) -> tuple[Role, ...]:
-    """List the roles whose cosines can move: sides with two rows or more that have a direction, and left-right pairs.
+    """List the roles whose cosines can move.
+
+    These are the sides with two or more rows that have a direction, and left-right
+    pairs.
 
     Raises
     ------
     InputError
-        If there is no such side.
+        If no side has two rows with a direction.
 
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> pair = FactorModel.from_user_item([[2.0, 0.0], [0.0, 1.0]], [[1.0, 3.0], [2.0, 0.0]])
-    >>> others = pair.replace(left=np.zeros((2, 2))), pair.replace(link="cosine"), pair.take(left=np.array([0]))
-    >>> [default_roles(model) for model in (pair, *others)]
-    [('right', 'left', 'cross'), ('right',), ('right', 'left'), ('right', 'cross')]
+    >>> users, items = [[2.0, 0.0], [0.0, 1.0]], [[1.0, 3.0], [2.0, 0.0]]
+    >>> model = FactorModel.from_user_item(users, items)
+    >>> default_roles(model)
+    ('right', 'left', 'cross')
+    >>> default_roles(model.replace(left=np.zeros((2, 2))))
+    ('right',)
+    >>> default_roles(model.replace(link="cosine"))
+    ('right', 'left')
+    >>> default_roles(model.take(left=np.array([0])))
+    ('right', 'cross')
     >>> default_roles(FactorModel.from_vectors([[1.0, 2.0]]))
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: a model to audit must be of two rows or more that are not zero on one side; got
-    FactorModel(1 item, 2 dimensions, ...); if its columns are the entities, read it with transpose='right'.
+    embaudit.errors.InputError: a model to audit must be of two rows or more that are
+    not zero on one side; got FactorModel(1 item, 2 dimensions, ...); if its columns are
+    the entities, read it with transpose='right'.
     """
     rows = {side: len(model.side(side).directed) for side in model.sides}
     roles: list[Role] = [side for side in reversed(model.sides) if rows[side] > 1]
     if not roles:
-        alone = model.n_right == 1 and shape_question(model) is not None
-        remedy = (
-            "if its columns are the entities, read it with --transpose=right"
-            if alone
-            else ""
-        )
+        remedy = ""
+        if model.n_right == 1 and shape_question(model) is not None:
+            remedy = "if its columns are the entities, read it with --transpose=right"
         raise must_be(
             "a model to audit",
             "of two rows or more that are not zero on one side",
             f"{model!r}",
             remedy,
         )
-    # Where cosines are predicted, left-right cosines are the predictions, which no equivalent model changes.
-    cross = (
-        min(rows.values()) > 0
-        and model.left is not None
+    # If cosines are predicted, the left-right cosines are the predictions, so no
+    # equivalent model changes them.
+    if (
+        model.left is not None
+        and min(rows.values()) > 0
         and model.predicts is not Equivalence.COSINES
-    )
-    return (*roles, "cross") if cross else tuple(roles)
+    ):
+        roles.append("cross")
+    return tuple(roles)
 
 
 def require_roles(
@@ -211,29 +251,40 @@ def require_roles(
     roles: Sequence[Role] | None = None,
     primary_role: Role | None = None,
 ) -> tuple[Role, ...]:
-    """Check chosen roles against those the model has, all by default, and the one asked about against the chosen."""
+    """Return the roles to measure, by default all that the model has.
+
+    Raises
+    ------
+    InputError
+        If `roles` is empty or has a role that the model lacks, or if `primary_role` is
+        none of the roles to measure.
+    """
     possible = default_roles(model)
     selected = possible if roles is None else tuple(dict.fromkeys(roles))
     if not selected:
         raise must_be("roles", "one or more of " + ", ".join(possible), "none")
-    for role, among in [
-        *((role, possible) for role in selected),
-        (primary_role or selected[0], selected),
-    ]:
-        require_one_of(role, "role", among)
+    for role in selected:
+        require_one_of(role, "role", possible)
+    if primary_role is not None:
+        require_one_of(primary_role, "role", selected)
     return selected
 
 
 def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
-    """Give a model that lacks its left side such rows, at the scale of its right ones, to check its predictions on."""
+    """Give a one-sided model random left rows, on which its predictions are checked.
+
+    A model with left rows, or with rows that are compared with each other, is returned
+    as it is.
+    """
     if model.left is not None or model.compared is not None:
         return model
     k, x = model.rank, model.right
     means = [
         np.square(x[rows], dtype=np.float64).mean() for rows in row_blocks(len(x), k)
     ]
-    # Normal probes over the typical length of a right row have scores of about 1, where a softmax is neither flat nor
-    # saturated. Blocks weigh alike although the last may be shorter: the scale need not be exact.
+    # Normal probes divided by the typical length of a right row have scores of about 1,
+    # at which a softmax is neither flat nor saturated. All blocks have the same weight
+    # although the last may be shorter, because the scale need not be exact.
     length = float(np.sqrt(np.mean(means))) * np.sqrt(k)
     return model.replace(
         left=rng.standard_normal((PROBES, k)) / (length or 1.0), objective=None
@@ -250,24 +301,31 @@ def gather(
 ) -> Evidence:
     """Measure drift and movement over the equivalent models.
 
-    A softmax head is measured on all of its labels first, and on some of them from then on, if they are very many.
-    Then equivalent models are drawn and, once pairs and lists are sampled, visited; what attacks make is visited last.
+    The steps are:
+
+    1. Measure a softmax head on all of its labels. If there are very many labels, the
+       later steps use a sample of them.
+    2. Draw equivalent models, and sample pairs and lists.
+    3. Visit the equivalent models: measure their drift and movement. Search for worse
+       ones by attacks at the same time.
+    4. Visit the models that the attacks found.
 
     Parameters
     ----------
     model : FactorModel
-        The model at hand.
+        The audited model.
     options : Options, optional
-        Sample sizes, and what to look at.
+        Sample sizes and roles.
     final_norm : FinalNorm, optional
-        What normalises the states of a network before its head.
+        Norm of the states of a network before its head.
     parts : array of str, optional
         The name of the part of each right row, if parts of one table are known.
     rng : int
         Seed of every draw.
     """
     options = Options() if options is None else options
-    effort, draw = options.effort, np.random.default_rng(as_count(rng, "rng", least=0))
+    effort = options.effort
+    draw = np.random.default_rng(as_count(rng, "rng", least=0))
     side: SideName = "left" if options.role == "left" else "right"
     require_length(options.n_neighbours, len(model.side(side)))
     sizes: dict[str, Any] = {
@@ -279,22 +337,24 @@ def gather(
         columns = stored_columns(basis)
         model = turned(whole, basis)
     spanned, head, norm = model, None, None
-    # The labels that take part beside those of the head's own evidence: of a small head all that are not set aside.
+    # Labels that are measured outside of the head's own evidence: all eligible labels
+    # of a small head, a sample of them for a large one.
     n_labels = panel_size(model.rank, effort.n_lists)
     labels = sample_rows(
         model.right_side.eligible_rows, n_labels, np.random.default_rng(rng)
     )
     if isinstance(model.link, Softmax):
-        of_head = sizes | {
-            "n_labels": n_labels,
-            "n_pairs": min(N_PAIRS, effort.n_pairs),
-        }
-        of_head |= {
-            "n_gauges": min(N_GAUGES, effort.n_gauges),
-            "max_condition": options.max_condition,
-        }
-        # A generator of its own, so that sizes of the head's samples do not move the draws of what follows.
-        head = head_report(model, rng=np.random.default_rng(rng), **of_head)
+        # The head has a generator of its own, so that the sizes of its samples do not
+        # change later draws.
+        head = head_report(
+            model,
+            n_labels=n_labels,
+            n_pairs=min(N_PAIRS, effort.n_pairs),
+            n_gauges=min(N_GAUGES, effort.n_gauges),
+            max_condition=options.max_condition,
+            rng=np.random.default_rng(rng),
+            **sizes,
+        )
         model = only_labels(model, labels)
     if final_norm is not None:
         norm = norm_evidence(
@@ -302,47 +362,51 @@ def gather(
         )
     selected = require_roles(model, options.roles, options.role)
     require_ordinary_size(model)
-    shown = find_rows(model, side, options.show) if options.show else None
+    rows_to_show = find_rows(model, side, options.show) if options.show else None
     checked = with_probes(model, draw)
     with announced("drawing equivalent models"):
-        drawn: dict[str, Any] = {
-            "n_gauges": effort.n_gauges,
-            "max_condition": options.max_condition,
-            "basis": basis,
-        }
-        equivalents = equivalent_models(model, groups=options.groups, **drawn, rng=draw)
+        equivalents = equivalent_models(
+            model,
+            groups=options.groups,
+            n_gauges=effort.n_gauges,
+            max_condition=options.max_condition,
+            basis=basis,
+            rng=draw,
+        )
     with announced("sampling pairs and lists"):
         probe = MovementProbe(
             model, selected, n_pairs=effort.n_pairs, **sizes, rng=draw
         )
-    with one_blas_thread():  # the products are small: its threads would wait for each other longer than they compute
-        # Whether cosines can move at all is concluded for the whole class (docs/theory.md, "There are no others"):
-        # models visited, however many, could not prove that nothing moves.
+    # The products are small, so threads of BLAS would wait for each other longer than
+    # they compute.
+    with one_blas_thread():
+        # Whether cosines can move at all is concluded for the whole class
+        # (docs/theory.md, "There are no others"), because visits of any number of
+        # models could not prove that nothing moves.
         equivalence = equivalence_class_of(
             model, selected, uncut=spanned, width=whole.rank, rng=rng
         )
         bounded = bounded_roles(model, selected)
         visits = _visits(equivalents, checked, probe, draw)
-        # Visits multiply while an attack does many small things in turn: both at once, the longest attack first.
+        # An attack takes many small steps in turn while visits multiply matrices, so
+        # both run at the same time. The last attack takes longest, so it starts first.
         jobs = attack_jobs(model, bounded, options, draw)[::-1]
         results = results_of([*jobs, *visits], "visiting equivalent models")
         attacks, visited = results[: len(jobs)][::-1], results[len(jobs) :]
-        stored = (
-            model
-            if basis is None
-            else only_labels(whole, labels)
-            if head is not None
-            else whole
-        )
+        stored = model
+        if basis is not None:
+            stored = whole if head is None else only_labels(whole, labels)
         limits = limits_of(model, bounded, options, attacks, draw, stored=stored)
-        # A search is judged by the pairs and lists of all models, not by those that it was made for.
+        # Models that attacks found are measured on the same pairs and lists as all
+        # other models, not on the sample of the attack.
         attacked = [
             *attacked_models(model, attacks),
             *rearranged_models(equivalence.pinning),
         ]
-        # Seeded anew, so that how many models attacks add does not move the draw of the rows shown.
+        # A new generator is seeded, so that the number of models that attacks add does
+        # not change which rows are shown.
         again = _visits(attacked, checked, probe, np.random.default_rng(rng))
-        # Measurements of the model as it is take no gauge: they run beside the visits of the worst models.
+        # Measurements of the model itself need no gauge, so they run at the same time.
         as_it_is = partial(
             _as_it_is,
             whole,
@@ -355,17 +419,20 @@ def gather(
             rng,
         )
         *visited_again, forms = results_of([*again, as_it_is], "visiting the worst")
-        shown = _long_rows(model, side, SHOWN, draw) if shown is None else shown
-        # Lists are shown in a model that was not searched for its lists. The rearranged model counts: beside it only
+        if rows_to_show is None:
+            rows_to_show = _long_rows(model, side, SHOWN, draw)
+        # Lists are shown in a drawn model, because a model that an attack found was
+        # searched for its lists. The rearranged model is included: it exists where only
         # rotations are drawn, which move nothing.
-        pairs = [
-            pair
-            for pair in zip(attacked, visited_again, strict=True)
-            if pair[0].kind == REARRANGED
+        rearranged = [
+            (equivalent, visit)
+            for equivalent, visit in zip(attacked, visited_again, strict=True)
+            if equivalent.kind == REARRANGED
         ]
-        furthest = _furthest([*zip(equivalents, visited, strict=True), *pairs], side)
+        candidates = [*zip(equivalents, visited, strict=True), *rearranged]
+        furthest = _furthest(candidates, side)
         with announced("comparing neighbours"):
-            compared = _compared(probe, equivalence, furthest, side, shown)
+            compared = _compared(probe, equivalence, furthest, side, rows_to_show)
     return Evidence(
         model=model,
         columns=columns,
@@ -390,7 +457,10 @@ def _visits(
     probe: MovementProbe,
     draw: np.random.Generator,
 ) -> list[Callable[[], _Visit]]:
-    """Measure what became of the predictions and the cosines in each equivalent model, which is never made whole."""
+    """Return one job per equivalent model, which measures its drift and movement.
+
+    A job computes only the rows that it samples, never the whole equivalent model.
+    """
 
     def visit(equivalent: EquivalentModel, sample: DriftSample) -> _Visit:
         moved = sample.drift(equivalent.of(sample.model), equivalent.amplification)
@@ -405,38 +475,58 @@ def _visits(
 def _furthest(
     visits: Iterable[tuple[EquivalentModel, _Visit]], side: SideName
 ) -> EquivalentModel | None:
-    """Find the equivalent model where the lists of a side changed most, the first of those alike."""
+    """Return the equivalent model in which the lists of a side changed most.
+
+    The first of equal models is taken. Return None if no model has lists of the side.
+    """
     overlaps = [
         (record.top_n_overlap, model)
         for model, (_, records) in visits
         for record in records
         if record.role == side and record.top_n
     ]
-    return min(overlaps, key=lambda pair: pair[0])[1] if overlaps else None
+    if not overlaps:
+        return None
+    _, furthest = min(overlaps, key=lambda pair: pair[0])
+    return furthest
 
 
 def _compared(
     probe: MovementProbe,
     equivalence: EquivalenceClass,
-    equal: EquivalentModel | None,
+    furthest: EquivalentModel | None,
     side: SideName,
     rows: Indices,
 ) -> dict[str, Any]:
-    """Compare the neighbours of a few rows with those in an equivalent model, and cosines with prediction cosines."""
+    """Compare the cosines of the model with other cosines of the same rows.
+
+    The neighbours of a few rows are compared with their neighbours in an equivalent
+    model and, if the bias is counted, with their neighbours with the bias as a column.
+    Cosines are compared with prediction cosines.
+
+    Returns
+    -------
+    dict
+        Fields of `Evidence` by name.
+    """
     model = probe.model
     n = list_length(probe.n_neighbours, len(model.side(side).directed))
-    biased = side == "right" and counts_bias(model)
+    examples_gauge = None
+    examples: tuple[Neighbourhood, ...] = ()
+    if furthest is not None:
+        examples_gauge = furthest.name
+        moved_rows = furthest.rows(model, side)
+        examples = neighbourhoods(model, moved_rows, role=side, rows=rows, n=n)
+    predicted = by_prediction(probe, side=side, rows=rows, n=n)
+    with_bias: tuple[Neighbourhood, ...] = ()
+    if side == "right" and counts_bias(model):
+        both = model.left_bias is not None
+        with_bias = beside_bias(model.right_side, rows, n, both=both)
     return {
-        "examples_gauge": None if equal is None else equal.name,
-        "examples": ()
-        if equal is None
-        else neighbourhoods(model, equal.rows(model, side), role=side, rows=rows, n=n),
-        "predicted": by_prediction(probe, side=side, rows=rows, n=n),
-        "beside_bias": beside_bias(
-            model.right_side, rows, n, both=model.left_bias is not None
-        )
-        if biased
-        else (),
+        "examples_gauge": examples_gauge,
+        "examples": examples,
+        "predicted": predicted,
+        "beside_bias": with_bias,
         "unseen": without_unseen(probe, equivalence.outside),
         "penalty": penalty_form(probe),
     }
@@ -444,7 +534,7 @@ def _compared(
 
 def _as_it_is(
     whole: FactorModel,
-    looked_at: FactorModel,
+    sampled: FactorModel,
     equivalence: EquivalenceClass,
     records: Sequence[Movement],
     n_neighbours: int | None,
@@ -452,15 +542,43 @@ def _as_it_is(
     columns: tuple[int, ...] | None,
     rng: int,
 ) -> dict[str, Any]:
-    """Measure what belongs to this model: where it lies among equivalent ones, and what all of its rows are like."""
-    # Figures of the same lists are the same figures; labels of a head are looked at in lists of all of them.
-    same = looked_at is whole and not isinstance(whole.link, Softmax)
-    lists = {
-        record.role: record.lists
-        for record in records
-        if same and record.lists is not None
-    }
+    """Measure the model itself: its place among canonical forms and its row traits.
+
+    Parameters
+    ----------
+    whole : FactorModel
+        The model as stored, with all rows.
+    sampled : FactorModel
+        The model that equivalent models were made from.
+    equivalence : EquivalenceClass
+        Its roles name the sides whose traits are measured.
+    records : sequence of Movement
+        Movement records of one visit; their lists are used again if possible.
+    n_neighbours : int, optional
+        Length of the neighbour lists.
+    parts : array of str, optional
+        The name of the part of each right row.
+    columns : tuple of int, optional
+        The stored column of each column of `sampled`.
+    rng : int
+        Seed of the draws.
+
+    Returns
+    -------
+    dict
+        Fields of `Evidence` by name.
+    """
+    # The lists of the visit are used again if they are of the same rows. Labels of a
+    # head need lists of all labels.
+    lists = {}
+    if sampled is whole and not isinstance(whole.link, Softmax):
+        lists = {
+            record.role: record.lists for record in records if record.lists is not None
+        }
     draw = np.random.default_rng(rng)
+    sides = dict.fromkeys(
+        side for role in equivalence.freedom for side in Pairs(role).sides
+    )
     traits = tuple(
         traits_of(
             whole,
@@ -470,17 +588,16 @@ def _as_it_is(
             parts=parts,
             rng=draw,
         )
-        for side in dict.fromkeys(
-            side for role in equivalence.freedom for side in Pairs(role).sides
-        )
+        for side in sides
         if len(whole.side(side).directed) > 1
     )
-    try:
-        place = None if looked_at.left is None else position(looked_at)
-    except InputError:  # biases can hold every score, so that nothing of the factors lies among canonical forms
-        place = None
+    place = None
+    if sampled.left is not None:
+        # If free biases can hold every score, the factors have no canonical form.
+        with suppress(InputError):
+            place = position(sampled)
     if place is not None and columns is not None:
-        # Sentences name the columns that the user knows.
+        # Sentences name the columns as the user stored them.
         biases = tuple(
             bias if bias.column is None else replace(bias, column=columns[bias.column])
             for bias in place.hidden_biases
@@ -492,20 +609,24 @@ def _as_it_is(
 def _long_rows(
     model: FactorModel, role: SideName, count: int, draw: np.random.Generator
 ) -> Indices:
-    """Draw from the longest twentieth of the rows without twins: entities with much behind them, which people know.
+    """Draw rows from the longest twentieth of the rows without duplicates.
 
-    Rows that all have length 1 are drawn from all of them.
+    Long rows usually belong to well-known entities with many observations. If all rows
+    have length 1, the rows are drawn from all of them.
     """
-    side, groups = model.side(role), twins(model, role=role)
-    # Rows with a twin are struck out, as a copy would be their nearest row; where all have one, the first row of each
-    # group stands for it.
-    norms = side.norms * (
-        groups.alone
-        if groups.alone[side.directed].any()
-        else groups.first == np.arange(len(side))
-    )
-    has_lengths = not (side.is_unit or model.link.unit_sides)
-    n_longest = max(count, len(norms) // 20) if has_lengths else len(norms)
+    side = model.side(role)
+    groups = twins(model, role=role)
+    # A duplicate would be the nearest row, so rows with duplicates are excluded. If all
+    # rows have duplicates, the first row of each group stands for its group.
+    if groups.alone[side.directed].any():
+        eligible = groups.alone
+    else:
+        eligible = groups.first == np.arange(len(side))
+    norms = side.norms * eligible
+    if side.is_unit or model.link.unit_sides:
+        n_longest = len(norms)
+    else:
+        n_longest = max(count, len(norms) // 20)
     longest = largest_first(norms)[:n_longest]
     longest = longest[norms[longest] > 0]
     return sample_rows(longest, count, draw)

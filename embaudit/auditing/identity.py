@@ -1,4 +1,7 @@
-"""Identity of a model in the record of its audit: a hash, and a few scores that later audits compare theirs with."""
+"""Identity of a model in its audit: a hash and a few scores.
+
+A later audit compares its own scores with the recorded ones.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,12 @@ import numpy as np
 
 from embaudit.core.checked import Floats, Indices
 from embaudit.core.parallel import row_blocks
-from embaudit.model import FactorModel
+from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import row_correlations, unlike_rows
 from embaudit.model.side import Side
 
 SAMPLED = 100
-"""Rows of each side."""
+"""Largest number of rows of each side whose scores are recorded."""
 MIN_SHARED = 6
 """Rows of each side that two models must share for their scores to be compared."""
 
@@ -26,60 +29,65 @@ class ScoreChange:
     """Agreement of the scores of a few rows with those of a baseline."""
 
     n_rows: int
-    """Rows, of the left side where there is one."""
+    """Number of rows compared: left rows, or rows of the table of a one-sided model."""
     n_columns: int
-    """Right rows."""
+    """Number of right rows compared."""
     correlation: float
-    """Pearson correlation within a row."""
+    """Mean Pearson correlation of the two lists of scores of a row."""
     moved_rows: int = 0
-    """Rows whose scores are others: they correlate by less than 0.3, each column less its mean."""
+    """Number of rows that correlate by less than 0.3, each column less its mean."""
     moved_columns: int = 0
-    """Columns whose scores are others."""
+    """Number of columns that correlate by less than 0.3, each less its mean."""
     scale: float = 1.0
-    """Size of the scores, less the mean of each row, over that of the baseline's (root mean squares)."""
+    """Root mean square of the scores over that of the baseline, less the row means."""
 
 
 def fingerprint(model: FactorModel) -> str:
-    """Hash what a model predicts with: factors, biases, offset and link.
+    """Hash the factors, biases, offset and link of a model.
 
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> fingerprint(FactorModel.from_vectors([[1.0]])) == fingerprint(FactorModel.from_vectors([[1.0]]))
+    >>> first, second = (FactorModel.from_vectors([[1.0]]) for _ in range(2))
+    >>> fingerprint(first) == fingerprint(second)
     True
     """
     digest = hashlib.blake2b(f"{model.link} {model.offset!r}".encode(), digest_size=16)
     for array in (model.left, model.right, model.left_bias, model.right_bias):
-        # Shape and type go first: without them arrays of other shapes could have the same bytes.
-        digest.update(
-            f"{None if array is None else (array.shape, str(array.dtype))}".encode()
-        )
-        if array is not None:
-            for rows in row_blocks(len(array), array.size // len(array)):
-                digest.update(np.ascontiguousarray(array[rows]).tobytes())
+        if array is None:
+            digest.update(b"None")
+            continue
+        # Arrays of different shapes can have the same bytes, so hash the shape, too.
+        digest.update(f"{(array.shape, str(array.dtype))}".encode())
+        for rows in row_blocks(len(array), array.size // len(array)):
+            digest.update(np.ascontiguousarray(array[rows]).tobytes())
     return digest.hexdigest()
 
 
 def score_sample(model: FactorModel) -> dict[str, Any] | None:
-    """Return the scores of a few rows of each side, less the mean of each row; None where one side alone is at hand.
+    """Return the scores of a few rows of each side, less the mean of each row.
 
-    Rows are those whose ids have the smallest hashes: models over nearly the same ids have nearly the same rows. A
-    row without an id is named "row" and its number.
+    Return None for a model of one side alone, unless its rows are compared with each
+    other. The rows with the smallest hashes of ids are taken, so models with nearly the
+    same ids have nearly the same sample. A row without an id is named "row" and its
+    number.
 
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> sample = score_sample(FactorModel.from_user_item([[1.0], [2.0]], [[3.0], [-1.0]], item_ids=["a", "b"]))
+    >>> users, items = [[1.0], [2.0]], [[3.0], [-1.0]]
+    >>> model = FactorModel.from_user_item(users, items, item_ids=["a", "b"])
+    >>> sample = score_sample(model)
     >>> sorted(sample["right"]), sorted(map(max, sample["values"]))
     (['a', 'b'], [2.0, 4.0])
     """
     right = _sampled(model.right_side)
     if model.compared is not None:
         scores = np.array(model.take(right=right).scores(), dtype=np.float64)
-        # A row's score with itself is the largest one in every model, and would hide that all others changed.
-        np.fill_diagonal(
-            scores, (scores.sum(axis=1) - np.diag(scores)) / max(1, len(scores) - 1)
-        )
+        # The score of a row with itself is the largest in every model, so it would hide
+        # a change of all other scores. Replace it by the mean of the others.
+        n_others = max(1, len(scores) - 1)
+        np.fill_diagonal(scores, (scores.sum(axis=1) - np.diag(scores)) / n_others)
         return _record(model.right_side, right, model.right_side, right, scores)
     if model.left is None:
         return None
@@ -96,38 +104,41 @@ def score_sample(model: FactorModel) -> dict[str, Any] | None:
 def score_change(
     before: Mapping[str, Any] | None, now: Mapping[str, Any] | None
 ) -> ScoreChange | None:
-    """Correlate the scores that two samples share, each row for itself; None where they share too few.
+    """Correlate the scores that two samples share, row by row.
 
-    A row's scale and mean do not count: rankings and probabilities leave them open.
+    Return None if the samples share too few rows, or if the scores of every row are
+    constant. The scale and the mean of a row do not count, because rankings and
+    probabilities leave them open.
 
     Examples
     --------
     >>> names = list("abcdefgh")
     >>> one = {"left": names, "right": names, "values": np.eye(8).tolist()}
-    >>> score_change(one, one).correlation, score_change(one, one | {"right": names[::-1]}).correlation < 0
+    >>> other = one | {"right": names[::-1]}
+    >>> score_change(one, one).correlation, score_change(one, other).correlation < 0
     (1.0, True)
-    >>> score_change(one, one | {"values": np.zeros((8, 8))}), score_change(one | {"left": names[3:]}, one)
+    >>> constant = one | {"values": np.zeros((8, 8))}
+    >>> few_rows = one | {"left": names[3:]}
+    >>> score_change(one, constant), score_change(few_rows, one)
     (None, None)
     """
-    if before is None or now is None:
+    tables = _shared_scores(before, now)
+    if tables is None:
         return None
-    rows, columns = _shared_names(before, now)
-    if min(len(rows), len(columns)) < MIN_SHARED:
-        return None
-    tables = [_part(sample, rows, columns) for sample in (before, now)]
-    correlations = row_correlations(*tables)
+    first, second = tables
+    correlations = row_correlations(first, second)
     if np.isnan(correlations).all():
         return None
-    scale = float(np.linalg.norm(tables[1]) / np.linalg.norm(tables[0]))
-    moved, moved_columns = (int(flags.sum()) for flags in unlike_rows(*tables))
-    # Twelve digits, since machines differ in the last ones.
+    moved_rows, moved_columns = unlike_rows(first, second)
+    n_rows, n_columns = first.shape
     return ScoreChange(
-        len(rows),
-        len(columns),
-        round(float(np.nanmean(correlations)), 12),
-        moved,
-        moved_columns,
-        scale,
+        n_rows,
+        n_columns,
+        # Twelve digits, because the last digits differ between machines.
+        correlation=round(float(np.nanmean(correlations)), 12),
+        moved_rows=int(moved_rows.sum()),
+        moved_columns=int(moved_columns.sum()),
+        scale=float(np.linalg.norm(second) / np.linalg.norm(first)),
     )
 
 
@@ -147,36 +158,45 @@ def are_constant(
     >>> are_constant(flat, flat), are_constant(flat, varied)
     (True, False)
     """
-    if before is None or now is None:
+    tables = _shared_scores(before, now)
+    if tables is None:
         return False
-    rows, columns = _shared_names(before, now)
-    if min(len(rows), len(columns)) < MIN_SHARED:
-        return False
-    tables = [_part(sample, rows, columns) for sample in (before, now)]
     return all((table == table[:, :1]).all() for table in tables)
 
 
+def _shared_scores(
+    before: Mapping[str, Any] | None, now: Mapping[str, Any] | None
+) -> tuple[Floats, Floats] | None:
+    """Return the scores of the rows and columns that are in both samples.
+
+    Return None if a sample is missing or if the samples share fewer than `MIN_SHARED`
+    rows or columns.
+    """
+    if before is None or now is None:
+        return None
+    rows = _shared_names(before, now, "left")
+    columns = _shared_names(before, now, "right")
+    if min(len(rows), len(columns)) < MIN_SHARED:
+        return None
+    return _part(before, rows, columns), _part(now, rows, columns)
+
+
 def _shared_names(
-    before: Mapping[str, Any], now: Mapping[str, Any]
-) -> tuple[list[str], list[str]]:
-    """Return the names of the left rows and of the right rows that are in both samples."""
-    rows, columns = (
-        sorted(set(map(str, before[side])) & set(map(str, now[side])))
-        for side in ("left", "right")
-    )
-    return rows, columns
+    before: Mapping[str, Any], now: Mapping[str, Any], side: SideName
+) -> list[str]:
+    """Return the names of the rows of a side that are in both samples, sorted."""
+    return sorted(set(map(str, before[side])) & set(map(str, now[side])))
 
 
 def _names(side: Side, rows: Indices) -> list[str]:
-    # A number of a row must not be taken for an id of another file.
-    return (
-        [f"row {row}" for row in rows]
-        if side.ids is None
-        else [*map(str, np.asarray(side.ids)[rows])]
-    )
+    if side.ids is None:
+        # The word "row" keeps the number from being taken for an id of another file.
+        return [f"row {row}" for row in rows]
+    return [str(name) for name in np.asarray(side.ids)[rows]]
 
 
 def _sampled(side: Side) -> Indices:
+    """Return the rows whose ids have the smallest hashes, in the order of the table."""
     from pandas.util import hash_array
 
     ids = np.arange(len(side)) if side.ids is None else np.asarray(side.ids)
@@ -189,11 +209,11 @@ def _record(
 ) -> dict[str, Any]:
     scores = np.nan_to_num(scores)
     centred = scores - scores.mean(axis=1, keepdims=True)
-    # Scores of a row that are equal up to rounding must not be compared: what is left
-    # of them is noise.
+    # If the scores of a row are equal up to rounding, their differences are noise, so
+    # they must not be compared.
     rounding = 16 * np.finfo(scores.dtype).eps * np.abs(scores).max(axis=1)
     centred[np.abs(centred).max(axis=1) <= rounding] = 0.0
-    # Three digits: what moves a decision shows in the second.
+    # Three digits, because changes that matter show in the second one.
     values = [[float(f"{x:.3g}") for x in row] for row in centred]
     return {
         "left": _names(left, rows),
@@ -203,12 +223,10 @@ def _record(
 
 
 def _part(sample: Mapping[str, Any], rows: list[str], columns: list[str]) -> Floats:
-    places = (
-        {str(name): i for i, name in enumerate(sample[side])}
-        for side in ("left", "right")
-    )
-    first, second = (
-        [place[name] for name in names]
-        for place, names in zip(places, (rows, columns), strict=True)
-    )
-    return np.asarray(sample["values"], dtype=np.float64)[np.ix_(first, second)]
+    """Return the scores of a sample at the named rows and columns, in that order."""
+    row_of = {str(name): row for row, name in enumerate(sample["left"])}
+    column_of = {str(name): column for column, name in enumerate(sample["right"])}
+    values = np.asarray(sample["values"], dtype=np.float64)
+    return values[
+        np.ix_([row_of[name] for name in rows], [column_of[name] for name in columns])
+    ]
