@@ -28,6 +28,8 @@ from embaudit.linalg.rows import unit_rows
 from embaudit.ranges.half_angle import between, dots
 
 Ints = NDArray[np.intp]
+PrefixSums = tuple[Floats, Floats]
+"""Prefix sums of exact multiples of 2⁻⁵¹, and those of the remainders."""
 ROUNDING = 1e-12
 """Relative rounding of a quotient of two sums, with a wide margin."""
 CONVERGED = 1e-11
@@ -82,7 +84,7 @@ def _window_weights(x: Floats, y: Floats, square: float) -> Floats:
     The bracket of a coordinate is positive where x y > 0 and `ln(y / x)` is less than
     `arcsech λ` away from `ln s`. As s grows, each coordinate enters this window once and
     leaves it once. So if any weights give more than λ, the window after some entry or
-    exit does. The best of these windows gives the next λ, until none gives more.
+    exit does. The best of these windows gives the next λ, until no window gives more.
     """
     m, k = x.shape
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -90,33 +92,74 @@ def _window_weights(x: Floats, y: Floats, square: float) -> Floats:
         ratios = np.where(x * y > 0, np.log(y / x), -np.inf)
     order = np.argsort(ratios, axis=1)
     ratios = np.take_along_axis(ratios, order, axis=1)
-    x, y = np.take_along_axis(x, order, axis=1), np.take_along_axis(y, order, axis=1)
+    x = np.take_along_axis(x, order, axis=1)
+    y = np.take_along_axis(y, order, axis=1)
     sums = [_prefix_sums(terms) for terms in (x * y, x * x, y * y)]
-    places = np.arange(k)
-    behind = np.broadcast_to(places + 1, (m, k))
-    start, stop = np.isneginf(ratios).sum(axis=1)[:, None], np.full((m, 1), k)
+
+    # The first window holds every coordinate with a positive product.
+    start = np.isneginf(ratios).sum(axis=1)[:, None]
+    stop = np.full((m, 1), k)
     level = _window_cosines(sums, start, stop, square)
-    is_growing = True
-    while is_growing:
-        width = 2 * np.arccosh(1 / np.clip(level, 1e-300, 1))
-        left = _count_below(ratios, ratios - width, "left")
-        entered = _count_below(ratios, ratios + width, "right")
-        is_growing = False
-        # A window ends behind the coordinate that enters or begins behind the one that
-        # leaves.
-        for starts, stops in ((left, behind), (behind, entered)):
-            cosines = _window_cosines(sums, starts, stops, square)
-            best = cosines.argmax(axis=1)[:, None]
-            cosine = np.take_along_axis(cosines, best, axis=1)
-            is_better = cosine > level
-            start = np.where(is_better, np.take_along_axis(starts, best, axis=1), start)
-            stop = np.where(is_better, np.take_along_axis(stops, best, axis=1), stop)
-            level = np.where(is_better, cosine, level)
-            is_growing = is_growing or bool(is_better.any())
+
+    # A pair is done after the first round that finds no window above its level.
+    growing = np.arange(m)
+    while len(growing) > 0:
+        growing_sums = [
+            (multiples[growing], remainders[growing]) for multiples, remainders in sums
+        ]
+        new_start, new_stop, new_level = _best_windows(
+            ratios[growing], growing_sums, level[growing], square
+        )
+        is_higher = (new_level > level[growing])[:, 0]
+        growing = growing[is_higher]
+        start[growing] = new_start[is_higher]
+        stop[growing] = new_stop[is_higher]
+        level[growing] = new_level[is_higher]
+
+    places = np.arange(k)
     is_inside = (places >= start) & (places < stop)
+    sorted_weights = np.where(is_inside, square, 1.0)
     weights = np.empty((m, k))
-    np.put_along_axis(weights, order, np.where(is_inside, square, 1.0), axis=1)
+    np.put_along_axis(weights, order, sorted_weights, axis=1)
     return weights
+
+
+def _best_windows(
+    ratios: Floats, sums: list[PrefixSums], level: Floats, square: float
+) -> tuple[Ints, Ints, Floats]:
+    """Find the best window of each pair whose width belongs to the pair's level.
+
+    A window of half width `arcsech λ` changes when its upper edge reaches a coordinate,
+    which enters, or when its lower edge passes a coordinate, which leaves.
+
+    Returns
+    -------
+    start, stop : array of shape (m, 1)
+        The window holds the sorted coordinates from `start` to before `stop`.
+    cosine : array of shape (m, 1)
+        The cosine with weights κ² in the window and 1 elsewhere.
+    """
+    m, k = ratios.shape
+    width = 2 * np.arccosh(1 / np.clip(level, 1e-300, 1))
+    after = np.broadcast_to(np.arange(1, k + 1), (m, k))
+    # Coordinate i enters: the window holds the coordinates down to `ratio i - width`.
+    entry_start = _count_below(ratios, ratios - width, "left")
+    entry_cosines = _window_cosines(sums, entry_start, after, square)
+    # Coordinate i leaves: the window holds the coordinates up to `ratio i + width`.
+    exit_stop = _count_below(ratios, ratios + width, "right")
+    exit_cosines = _window_cosines(sums, after, exit_stop, square)
+
+    best_entry = entry_cosines.argmax(axis=1)[:, None]
+    best_exit = exit_cosines.argmax(axis=1)[:, None]
+    entry_cosine = np.take_along_axis(entry_cosines, best_entry, axis=1)
+    exit_cosine = np.take_along_axis(exit_cosines, best_exit, axis=1)
+    start_at_entry = np.take_along_axis(entry_start, best_entry, axis=1)
+    stop_at_exit = np.take_along_axis(exit_stop, best_exit, axis=1)
+
+    is_exit = exit_cosine > entry_cosine
+    start = np.where(is_exit, best_exit + 1, start_at_entry)
+    stop = np.where(is_exit, stop_at_exit, best_entry + 1)
+    return start, stop, np.maximum(entry_cosine, exit_cosine)
 
 
 def _count_below(
@@ -129,34 +172,41 @@ def _count_below(
     return counts
 
 
-def _prefix_sums(terms: Floats) -> tuple[Floats, Floats]:
+def _prefix_sums(terms: Floats) -> PrefixSums:
     """Sum the first 0, 1, ..., k terms of each row, in two parts.
 
-    The sum of a window is a difference of prefix sums. It would lose its digits beside
-    terms that are κ² times as large, so each term is split: the sums of multiples of
-    2⁻⁵¹ are exact, because terms of unit rows add up to at most 1, and what is left of
-    the terms is tiny.
+    The sum of a window is a difference of two prefix sums. Terms outside the window can
+    be κ² times as large as the terms inside, so a rounded prefix sum would lose digits.
+    Each term is therefore split into a multiple of 2⁻⁵¹ and a remainder of at most 2⁻⁵².
+    Sums of the multiples are exact, because terms of unit rows add up to at most 1.
     """
+    # Float64 numbers between 1 and 4 are multiples of 2⁻⁵², or of 2⁻⁵¹ from 2 on.
     multiples = (terms + 2.0) - 2.0
-    start = np.zeros((len(terms), 1))
+    remainders = terms - multiples
+    zero = np.zeros((len(terms), 1))
     return (
-        np.hstack([start, np.cumsum(multiples, axis=1)]),
-        np.hstack([start, np.cumsum(terms - multiples, axis=1)]),
+        np.hstack([zero, np.cumsum(multiples, axis=1)]),
+        np.hstack([zero, np.cumsum(remainders, axis=1)]),
     )
 
 
 def _window_cosines(
-    sums: list[tuple[Floats, Floats]], start: Ints, stop: Ints, square: float
+    sums: list[PrefixSums], start: Ints, stop: Ints, square: float
 ) -> Floats:
-    """Compute the cosines with weights κ² from `start` to before `stop`, 1 elsewhere."""
+    """Compute `N / √(P Q)` with weights κ² from `start` to before `stop`, 1 elsewhere.
+
+    Each of N, P and Q is the sum of all terms plus κ² - 1 times the sum of the window.
+    """
     m, n_sums = sums[0][0].shape
-    first = n_sums * np.arange(m)[:, None]
-    start, stop = first + start, first + stop
+    # Indices into the flattened sums: `take` without an axis is several times faster.
+    offset = n_sums * np.arange(m)[:, None]
+    flat_start = offset + start
+    flat_stop = offset + stop
     weighted = []
-    for multiples, rests in sums:
-        window = multiples.take(stop) - multiples.take(start)
-        window += rests.take(stop) - rests.take(start)
-        total = multiples[:, -1:] + rests[:, -1:]
+    for multiples, remainders in sums:
+        window = multiples.take(flat_stop) - multiples.take(flat_start)
+        window += remainders.take(flat_stop) - remainders.take(flat_start)
+        total = multiples[:, -1:] + remainders[:, -1:]
         weighted.append(total + (square - 1) * window)
     dot, p, q = weighted
     return np.asarray(dot / np.sqrt(p * q))
@@ -178,8 +228,10 @@ def _saddle_weights(x: Floats, y: Floats, square: float) -> Floats:
     # Weighted lengths of unit rows lie between 1 and κ, so √(Q / P) between 1/κ and κ.
     low = np.full(len(x), 1 / np.sqrt(square))
     high = 1 / low
-    at_low, rising = _least_quotient(terms, low, np.ones(len(x)), square)
-    at_high, falling = _least_quotient(terms, high, np.ones(len(x)), square)
+    # A cosine is at most 1, so 1 is a level to start from.
+    first_level = np.ones(len(x))
+    at_low, rising = _least_quotient(terms, low, first_level, square)
+    at_high, falling = _least_quotient(terms, high, first_level, square)
     while True:
         s = np.clip(_highest_bound(rising, falling), low, high)
         bound = np.minimum(_quotient(rising, s), _quotient(falling, s))
@@ -189,14 +241,24 @@ def _saddle_weights(x: Floats, y: Floats, square: float) -> Floats:
             break
         rises = is_open & (_slope(sums, s) > 0)
         falls = is_open & ~rises
-        low, high = np.where(rises, s, low), np.where(falls, s, high)
-        rising, falling = np.where(rises, sums, rising), np.where(falls, sums, falling)
+        # s replaces `low` where λ rises there and `high` where λ falls.
+        low = np.where(rises, s, low)
+        rising = np.where(rises, sums, rising)
         at_low = np.where(rises[:, None], weights, at_low)
+        high = np.where(falls, s, high)
+        falling = np.where(falls, sums, falling)
         at_high = np.where(falls[:, None], weights, at_high)
-    # Both weights have the least quotient at s. Between them are those for which s is best.
-    before, after = _slope(rising, s), _slope(falling, s)
+    # Both weights have the least quotient at s, and so has each mixture of them. The
+    # mixture whose slope is 0 has its peak at s, so its cosine is the minimum.
+    rising_slope = _slope(rising, s)
+    falling_slope = _slope(falling, s)
     share = np.zeros(len(x))
-    np.divide(before, before - after, out=share, where=before > after)
+    np.divide(
+        rising_slope,
+        rising_slope - falling_slope,
+        out=share,
+        where=rising_slope > falling_slope,
+    )
     share = np.clip(share, 0, 1)[:, None]
     return np.asarray((1 - share) * at_low + share * at_high)
 
@@ -214,18 +276,34 @@ def _slope(sums: Floats, s: Floats) -> Floats:
 
 
 def _highest_bound(rising: Floats, falling: Floats) -> Floats:
-    """Find where the smaller of two quotients is largest.
+    """Find the s at which the smaller of two quotients is largest.
 
-    That is where they are equal, `N₁ (s P₂ + Q₂ / s) = N₂ (s P₁ + Q₁ / s)`, unless one of
-    them is largest before that, at `s² = Q / P`.
+    A quotient `2 N / (s P + Q / s)` rises up to its peak at `s = √(Q / P)` and falls
+    after the peak. The two quotients are equal, `N₁ (s P₂ + Q₂ / s) = N₂ (s P₁ + Q₁ / s)`,
+    at one s only, the crossing, because this equation is linear in s².
+
+    Assumption: the rising quotient is the smaller one before the crossing and the
+    falling quotient is the smaller one after the crossing, or both have the same
+    weights. Then the falling quotient has the earlier peak, and the smaller quotient is
+    largest at
+
+    - the crossing, if the crossing lies between the two peaks,
+    - the earlier peak, if the crossing comes before both peaks,
+    - the later peak, if the crossing comes after both peaks.
     """
-    (dot_1, p_1, q_1), (dot_2, p_2, q_2) = rising, falling
+    dot_1, p_1, q_1 = rising
+    dot_2, p_2, q_2 = falling
+    peak_1 = np.sqrt(q_1 / p_1)
+    peak_2 = np.sqrt(q_2 / p_2)
+    earlier_peak = np.minimum(peak_1, peak_2)
+    later_peak = np.maximum(peak_1, peak_2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        equal = np.sqrt((dot_2 * q_1 - dot_1 * q_2) / (dot_1 * p_2 - dot_2 * p_1))
-    peak_1, peak_2 = np.sqrt(q_1 / p_1), np.sqrt(q_2 / p_2)
-    # Quotients of the same weights are equal everywhere: `fmin` drops the NaN.
-    inner = np.fmin(equal, np.maximum(peak_1, peak_2))
-    return np.asarray(np.fmax(inner, np.minimum(peak_1, peak_2)))
+        crossing_square = (dot_2 * q_1 - dot_1 * q_2) / (dot_1 * p_2 - dot_2 * p_1)
+        crossing = np.sqrt(crossing_square)
+    # The crossing is NaN if the weights are the same. `fmin` ignores NaN, so the result
+    # is then the common peak.
+    at_most_later = np.fmin(crossing, later_peak)
+    return np.asarray(np.fmax(at_most_later, earlier_peak))
 
 
 def _least_quotient(
@@ -239,7 +317,8 @@ def _least_quotient(
     """
     product, p, q = terms
     length = (s[:, None] * p + q / s[:, None]) / 2
-    best, least = np.ones(p.shape), np.full(len(s), np.inf)
+    best = np.ones(p.shape)
+    least = np.full(len(s), np.inf)
     while True:
         is_high = product < (1 - ROUNDING) * level[:, None] * length
         weights = np.where(is_high, square, 1.0)
@@ -248,4 +327,6 @@ def _least_quotient(
         if not is_less.any():
             return best, np.array([dots(best, term) for term in terms])
         best = np.where(is_less[:, None], weights, best)
-        least = level = np.where(is_less, level, least)
+        least = np.where(is_less, level, least)
+        # A pair that found no smaller quotient keeps its least one as the next level.
+        level = least

@@ -128,22 +128,43 @@ def mp_definite(x: list, y: list, square: mpf) -> mpf:
     return mpmath.sqrt(excess / (2 + excess))
 
 
-def assert_bounded_diagonal_ends(x: np.ndarray, y: np.ndarray, budget: float) -> None:
-    """Both ends are exact to 1e-9, by all vertices or the saddle point."""
-    group, square = Diagonal(len(x), max_condition=budget), mpf(budget) ** 2
-    ends = range_solver_for(group, "left", 2).ends(x[None], y[None])
-    p = exact(x)
-    for tangent, other in ((ends.upper[0], exact(y)), (1 / ends.lower[0], exact(-y))):
-        products = [a * b for a, b in zip(p, other, strict=True)]
-        if mpmath.fsum(max(r, r * square) for r in products) > 0:
-            truth = mp_vertices(p, other, square)
-        else:
-            truth = 1 / mp_definite(p, [-b for b in other], square)
-        assert abs(mp_cosine(mpf(float(tangent))) - mp_cosine(truth)) < 1e-9
-
-
 def mp_cosine(tangent: mpf) -> mpf:
+    """cos θ = (1 - t²) / (1 + t²) with t = tan(θ/2)."""
     return (1 - tangent**2) / (1 + tangent**2)
+
+
+def mp_upper_tangent(x: list, y: list, square: mpf) -> mpf:
+    """tan(θ/2) at the largest cosine of x and y over weights between 1 and κ².
+
+    If some weights make the cosine positive, a vertex is best. Otherwise all weights
+    make the cosine of x and -y positive; the angle of x and y is π minus theirs, so its
+    half-angle tangent is the reciprocal of the largest half-angle tangent of x and -y.
+    """
+    products = [a * b for a, b in zip(x, y, strict=True)]
+    largest_dot = mpmath.fsum(max(r, r * square) for r in products)
+    if largest_dot > 0:
+        return mp_vertices(x, y, square)
+    opposite = [-b for b in y]
+    return 1 / mp_definite(x, opposite, square)
+
+
+def assert_bounded_diagonal_ends(x: np.ndarray, y: np.ndarray, budget: float) -> None:
+    """Check that both ends of the cosine are exact to 1e-9.
+
+    The lower end of x and y is minus the upper end of x and -y, and the half-angle
+    tangents of the two ends are reciprocal.
+    """
+    group = Diagonal(len(x), max_condition=budget)
+    square = mpf(budget) ** 2
+    ends = range_solver_for(group, "left", 2).ends(x[None], y[None])
+
+    upper = mp_cosine(mpf(float(ends.upper[0])))
+    upper_truth = mp_cosine(mp_upper_tangent(exact(x), exact(y), square))
+    assert abs(upper - upper_truth) < 1e-9
+
+    lower_of_opposite = mpf(float(1 / ends.lower[0]))
+    lower_truth = mp_cosine(mp_upper_tangent(exact(x), exact(-y), square))
+    assert abs(mp_cosine(lower_of_opposite) - lower_truth) < 1e-9
 
 
 @pytest.mark.parametrize("budget", [1.1, 3.0, 1e6])
@@ -170,36 +191,58 @@ def test_bounded_diagonal_ends_of_entries_over_five_decades(
         assert_bounded_diagonal_ends(x, y, 1e6)
 
 
-def test_unbounded_diagonal_ends() -> None:
-    # Of the second rows no ratio is exact in float64.
-    for angle, x in itertools.product(
-        ANGLES, (np.array([1.0, 2.0, 3.0]), np.array([1.1, 2.3, 0.7]))
-    ):
-        y = x * np.array([1.0, 1.0 + angle, 1.0 + angle / 3])
-        ends = range_solver_for(Diagonal(3), "left", 2).ends(x[None], y[None])
-        ratios = [b / a for a, b in zip(exact(x), exact(y), strict=True)]
-        close(ends.lower[0], mpmath.tanh(mpmath.log(max(ratios) / min(ratios)) / 4))
-        assert ends.upper[0] == 0
+@pytest.mark.parametrize("angle", ANGLES)
+@pytest.mark.parametrize("x", [[1.0, 2.0, 3.0], [1.1, 2.3, 0.7]])
+def test_unbounded_diagonal_ends(x: list[float], angle: float) -> None:
+    """For ratios r = y/x > 0 the limits are t = tanh(ln(max r / min r) / 4) and t = 0.
+
+    The ratios of the second x are not exact in float64.
+    """
+    first = np.array(x)
+    second = first * np.array([1.0, 1.0 + angle, 1.0 + angle / 3])
+    ends = range_solver_for(Diagonal(3), "left", 2).ends(first[None], second[None])
+    ratios = [b / a for a, b in zip(exact(first), exact(second), strict=True)]
+    spread = mpmath.log(max(ratios) / min(ratios))
+    close(ends.lower[0], mpmath.tanh(spread / 4))
+    assert ends.upper[0] == 0
 
 
 @pytest.mark.parametrize("radius", [1e-9, 0.1, 0.6])
 def test_translation_ends(radius: float) -> None:
+    """Over shifts of length at most r the ends of a and b have the half-angle tangents
+
+        t = (A ± r |a - b|) / (a·b - r² + √((|a|² - r²) (|b|² - r²))),
+
+    where A = √(|a|² |b|² - (a·b)²) is twice the area of the triangle 0, a, b.
+    Assumption: a·b > r² and a·b > |a|². The upper end of the cosine is 1, so t = 0, if
+    the numerator with the minus sign is not positive.
+    """
     draw = np.random.default_rng(2)
     for angle, size in itertools.product(ANGLES, (1.0, 1e150, 1e-150)):
         x, across = draw.normal(size=(2, 3))
         x /= np.linalg.norm(x)
-        a, b = size * x, size * (1.5 * x + angle * across)
+        a = size * x
+        b = size * (1.5 * x + angle * across)
+        group = Translation(3, max_shift=radius * size)
+        ends = range_solver_for(group, "right", 2).ends(a[None], b[None])
+
         p, q, r = exact(a), exact(b), mpf(radius * size)
-        area = mpmath.sqrt(mp_dot(p, p) * mp_dot(q, q) - mp_dot(p, q) ** 2)
-        base = mpmath.sqrt(mpmath.fsum((s - t) ** 2 for s, t in zip(p, q, strict=True)))
-        tangents = mpmath.sqrt((mp_dot(p, p) - r * r) * (mp_dot(q, q) - r * r))
-        ends = range_solver_for(
-            Translation(3, max_shift=radius * size), "right", 2
-        ).ends(a[None], b[None])
-        if mp_dot(p, q) > max(r * r, mp_dot(p, p)):
-            close(ends.lower[0], (area + r * base) / (mp_dot(p, q) - r * r + tangents))
-            upper = (area - r * base) / (mp_dot(p, q) - r * r + tangents)
-            if upper <= 0:
-                assert ends.upper[0] == 0
-            elif upper > mpf(10) ** -6 * area / base:
-                close(ends.upper[0], upper)
+        dot, p_square, q_square = mp_dot(p, q), mp_dot(p, p), mp_dot(q, q)
+        is_covered = dot > max(r * r, p_square)
+        if not is_covered:
+            continue
+
+        area = mpmath.sqrt(p_square * q_square - dot**2)
+        difference = [s - t for s, t in zip(p, q, strict=True)]
+        distance = mpmath.sqrt(mp_dot(difference, difference))
+        tangent_lengths = mpmath.sqrt((p_square - r * r) * (q_square - r * r))
+        denominator = dot - r * r + tangent_lengths
+        lower = (area + r * distance) / denominator
+        upper = (area - r * distance) / denominator
+        close(ends.lower[0], lower)
+        # Just above 0 the numerator cancels, so `upper` is sensitive to the radius.
+        is_well_conditioned = upper > mpf(10) ** -6 * area / distance
+        if upper <= 0:
+            assert ends.upper[0] == 0
+        elif is_well_conditioned:
+            close(ends.upper[0], upper)

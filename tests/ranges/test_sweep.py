@@ -22,24 +22,38 @@ def upper_ends(x: np.ndarray, y: np.ndarray, kappa: float) -> np.ndarray:
 
 
 def can_be_positive(x: np.ndarray, y: np.ndarray, kappa: float) -> np.ndarray:
-    """Flag pairs of which some weights make the cosine positive."""
+    """Flag the pairs that some weights between 1 and κ² give a positive cosine."""
     product = x * y
-    return kappa**2 * np.maximum(product, 0).sum(axis=1) > -np.minimum(product, 0).sum(
-        axis=1
-    )
+    positive_part = np.maximum(product, 0).sum(axis=1)
+    negative_part = -np.minimum(product, 0).sum(axis=1)
+    return kappa**2 * positive_part > negative_part
 
 
 def best_of_all_intervals(x: np.ndarray, y: np.ndarray, kappa: float) -> np.ndarray:
+    """Compute the largest `N / √(P Q)` of each pair over all intervals, O(k²) per pair.
+
+    `N = Σ w x y`, `P = Σ w x²` and `Q = Σ w y²` have weights κ² on an interval of the
+    coordinates with a positive product, sorted by |y/x|, and 1 elsewhere. Assumption:
+    some weights make the cosine of each pair positive.
+    """
+    # Coordinates without a positive product come last, behind all intervals.
     ratios = np.where(x * y > 0, np.log(np.abs(y / x)), np.inf)
     order = np.argsort(ratios, axis=1)
-    x, y, ratios = (np.take_along_axis(z, order, axis=1) for z in (x, y, ratios))
-    best = np.full(len(x), -np.inf)
+    ratios = np.take_along_axis(ratios, order, axis=1)
+    x = np.take_along_axis(x, order, axis=1)
+    y = np.take_along_axis(y, order, axis=1)
+    is_positive = np.isfinite(ratios)
+
     terms = np.stack([x * y, x * x, y * y])
-    base = terms.sum(axis=2)[:, :, None]
+    unweighted = terms.sum(axis=2, keepdims=True)
+    best = np.full(len(x), -np.inf)
     for first in range(x.shape[1]):
-        dot, p, q = base + (kappa**2 - 1) * np.cumsum(terms[:, :, first:], axis=2)
-        cosines = np.where(np.isfinite(ratios[:, first:]), dot / np.sqrt(p * q), -1)
-        best = np.maximum(best, cosines.max(axis=1))
+        # Entry j is the sum over the interval of the coordinates first, ..., first + j.
+        interval_sums = np.cumsum(terms[:, :, first:], axis=2)
+        dot, p, q = unweighted + (kappa**2 - 1) * interval_sums
+        cosines = dot / np.sqrt(p * q)
+        allowed = np.where(is_positive[:, first:], cosines, -1)
+        best = np.maximum(best, allowed.max(axis=1))
     return best
 
 
@@ -81,9 +95,16 @@ def test_entries_over_five_decades_lose_nothing_to_rounding_at_kappa_1e6(
 @pytest.mark.parametrize("k", [12, 400])
 def test_the_witness_of_an_upper_end_reaches_it(k: int) -> None:
     rows = np.random.default_rng(0).standard_normal((8, k))
-    model, pairs = FactorModel.from_vectors(rows), [[0, 1], [2, 3], [4, 5], [6, 7]]
-    found = cosine_range(model, Diagonal(k, max_condition=2.0), pairs=pairs)
-    expected = best_of_all_intervals(rows[::2], rows[1::2], 2.0)
+    model = FactorModel.from_vectors(rows)
+    pairs = [[0, 1], [2, 3], [4, 5], [6, 7]]
+    group = Diagonal(k, max_condition=2.0)
+    found = cosine_range(model, group, pairs=pairs)
+    first_rows, second_rows = rows[::2], rows[1::2]
+    expected = best_of_all_intervals(first_rows, second_rows, 2.0)
     np.testing.assert_allclose(found.upper, expected, atol=1e-13)
-    reached = found.witness(0, "upper").act(model).cosines("right", [pairs[0]])[0]
+
+    # The witness is a gauge: applied to the model, it moves the first pair to the end.
+    witness = found.witness(0, "upper")
+    equivalent_model = witness.act(model)
+    reached = equivalent_model.cosines("right", [pairs[0]])[0]
     assert reached == pytest.approx(found.upper[0], abs=1e-12)
