@@ -65,14 +65,27 @@ def dense_value(
 def value_and_gradient(
     flat: np.ndarray, kind: type, X: np.ndarray, k: int, alpha: float
 ) -> tuple[float, np.ndarray]:
+    """Compute an objective and its gradient at the factors A and B, stacked in `flat`.
+
+    With E = X A Bᵀ - X, the loss |E|² has the gradients 2 Xᵀ E B for A and 2 Eᵀ X A for
+    B. The penalty α |A Bᵀ|² adds 2 α A BᵀB and 2 α B AᵀA. The penalty α (|X A|² + |B|²)
+    adds 2 α Xᵀ X A and 2 α B.
+    """
     A, B = flat.reshape(2, X.shape[1], k)
-    error = X @ A @ B.T - X
-    d_a, d_b = 2 * X.T @ (error @ B), 2 * error.T @ (X @ A)
+    XA = X @ A
+    error = XA @ B.T - X
+    loss_gradient_a = 2 * X.T @ (error @ B)
+    loss_gradient_b = 2 * error.T @ XA
     if kind is ProductPenaltyMF:
-        d_a, d_b = d_a + 2 * alpha * A @ (B.T @ B), d_b + 2 * alpha * B @ (A.T @ A)
+        penalty_gradient_a = 2 * alpha * A @ (B.T @ B)
+        penalty_gradient_b = 2 * alpha * B @ (A.T @ A)
     else:
-        d_a, d_b = d_a + 2 * alpha * X.T @ (X @ A), d_b + 2 * alpha * B
-    return dense_value(kind, X, A, B, alpha), np.concatenate([d_a.ravel(), d_b.ravel()])
+        penalty_gradient_a = 2 * alpha * X.T @ XA
+        penalty_gradient_b = 2 * alpha * B
+    gradient_a = loss_gradient_a + penalty_gradient_a
+    gradient_b = loss_gradient_b + penalty_gradient_b
+    gradient = np.concatenate([gradient_a.ravel(), gradient_b.ravel()])
+    return dense_value(kind, X, A, B, alpha), gradient
 
 
 def best_of(kind: type, X: np.ndarray, k: int, alpha: float, starts: int = 6) -> float:

@@ -144,30 +144,36 @@ def test_the_largest_entry_of_each_vector_is_positive_for_every_start(
         np.testing.assert_allclose(found.right, (right * signs)[:, :8], atol=2e-5)
 
 
+# Clusters: columns 0 to 3 (equal up to 1e-9), columns 4 and 5, and column 6 alone.
 CLUSTERED = np.array([5.0, 5.0, 5.0, 5.0 - 1e-9, 2.0, 2.0, 1.0, *np.full(40, 0.5)])
 
 
 @pytest.mark.parametrize(("solver", "shape"), TALL)
-def test_clustered_and_repeated_singular_values_are_found(
+def test_a_rank_of_whole_clusters_gives_the_span_of_each_cluster(
     solver: str, shape: tuple[int, int]
 ) -> None:
     X, right = with_spectrum(shape, CLUSTERED, seed=2)
     found = truncated_svd(X, 7)
     assert found.solver == solver
     np.testing.assert_allclose(found.singular_values, CLUSTERED[:7], rtol=1e-8)
-    for group in (slice(0, 4), slice(4, 6), slice(6, 7)):
-        assert projector_gap(found.right[:, group], right[:, group]) < 1e-4
+    for cluster in (slice(0, 4), slice(4, 6), slice(6, 7)):
+        found_columns = found.right[:, cluster]
+        true_columns = right[:, cluster]
+        assert projector_gap(found_columns, true_columns) < 1e-4
 
 
 @pytest.mark.parametrize(("solver", "shape"), TALL)
-def test_a_rank_that_cuts_a_cluster_has_right_values_and_vectors_within_it(
+def test_a_rank_that_cuts_a_cluster_gives_vectors_within_the_cluster(
     solver: str, shape: tuple[int, int]
 ) -> None:
     X, right = with_spectrum(shape, CLUSTERED, seed=2)
     found = truncated_svd(X, 2)
     assert found.solver == solver
     np.testing.assert_allclose(found.singular_values, 5.0, rtol=1e-8)
-    lengths = np.linalg.norm(right[:, :4].T @ found.right, axis=0)
+    # A unit vector lies in the span of the cluster if its projection has length 1.
+    first_cluster = right[:, :4]
+    projected = first_cluster.T @ found.right
+    lengths = np.linalg.norm(projected, axis=0)
     assert lengths == pytest.approx(1.0, abs=1e-8)
 
 
