@@ -621,22 +621,24 @@ def temperatures() -> Iterator[Row]:
     # their lengths: tests/canonical/test_temperature.py has the other model.
     third = np.array([[1, 0], [-0.5, 0.75**0.5], [-0.5, -(0.75**0.5)]])
     four = np.sqrt([0.28, 0.72]) * np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
-    yield Row(
-        "arcface, three labels in a plane",
-        user(four, third, objective="arcface"),
-        {"right": "U", "left": "U"},
-        {"EMB105": "tip"},
-        never=exact,
-        answer=OPEN,
-    )
-    yield Row(
-        "arcface, three labels in a plane alone",
-        FactorModel.from_vectors(third).replace(objective="arcface", link="cosine"),
-        {"right": "U"},
-        {"EMB105": "tip"},
-        never=exact,
-        answer=OPEN,
-    )
+    with_inputs = user(four, third, objective="arcface")
+    alone = FactorModel.from_vectors(third).replace(objective="arcface", link="cosine")
+    for name, model, truth in (
+        (
+            "arcface, three labels in a plane",
+            with_inputs,
+            {"right": "U", "left": "U"},
+        ),
+        ("arcface, three labels in a plane alone", alone, {"right": "U"}),
+    ):
+        yield Row(
+            name,
+            model,
+            truth,
+            {"EMB105": "tip"},
+            never=exact,
+            answer=OPEN,
+        )
     yield Row(
         "arcface, both sides of full rank",
         user(p, q, objective="arcface"),

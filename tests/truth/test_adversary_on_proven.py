@@ -218,8 +218,8 @@ def can_get_any_cosine(a, b, draw):
 def breaks_order(model, finding, draw):
     """Return True if an equivalent model has another order of the items for a user.
 
-    Equivalent models may have any temperature. The sentence also breaks if no equivalent
-    model has other cosines of users with items, or other cosines within the role.
+    Equivalent models may have any temperature. The sentence also breaks if no
+    equivalent model has other cosines of users with items, or within the role.
     """
     role = finding.role
     model = only_rows_with_direction(model)
@@ -343,9 +343,9 @@ def first_of_duplicates(x):
     Duplicates are rows that had one direction before their numbers were rounded.
 
     Rounding to p binary digits moves a number by at most 2⁻ᵖ of its size. So each row
-    turns by at most the angle 2⁻ᵖ, and two rows of one direction are at most 2¹⁻ᵖ apart.
-    The cosine of an angle a is at least 1 − a²/2, and float64 adds (8 + √k) 2⁻⁵² of
-    rounding.
+    turns by at most the angle 2⁻ᵖ, and two rows of one direction are at most 2¹⁻ᵖ
+    apart. The cosine of an angle a is at least 1 − a²/2, and float64 adds a rounding
+    of (8 + √k) 2⁻⁵².
     """
     rounding = (8 + np.sqrt(x.shape[1])) * 2.0**-52
     angle = 2.0**-52
@@ -484,7 +484,7 @@ def breaks_independent(model, finding, draw):
 
 
 def breaks_hidden(model, finding, draw):
-    """Return True if an input puts a label that is called hidden ahead of all others."""
+    """Return True if an input puts a label called hidden ahead of all others."""
     labels = labels_of(model)
     bias = 0.0 if model.right_bias is None else model.right_bias
     index_of = {str(name): index for index, name in enumerate(model.names("right"))}

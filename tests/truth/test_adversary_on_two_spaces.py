@@ -1,10 +1,10 @@
-"""An adversary against YES over a table of two spaces: a part of the rows is turned, which no training saw.
+"""An adversary against YES for tables of two spaces: a part of the rows is rotated.
 
 Rows of the two parts were never compared with each other, so their cosines mean
 nothing, whatever the model predicts within a part. Only the spectrum of the rows can
-show it. Where all directions hold as much as any other, turned rows look like rows that
-were not turned, and nothing can find them. So the variances of the tables drawn here
-decay at least like j^-0.6, in at most 64 dimensions with at least 12 rows for each.
+show the two parts. If all directions have the same variance, rotated rows look like the
+other rows, and no test can find them. So the variances of the tables drawn here decay
+at least like j^-0.6, in at most 64 dimensions with at least 12 rows for each.
 
 `EMBAUDIT_ADVERSARY=500` looks at as many tables; `make adversary` does.
 """
@@ -29,7 +29,7 @@ MADE = {"one space": one_space, "two spaces": mixed}
 
 @cache
 def answers(kind: str) -> list[str]:
-    """Return the answer to each table, whose rows are declared to be compared by cosine."""
+    """Return the answer to each table, with rows declared to be compared by cosine."""
     words = []
     for number in range(NUMBER):
         draw = np.random.default_rng([412, number])
@@ -46,12 +46,11 @@ def answers(kind: str) -> list[str]:
     return words
 
 
-def test_few_tables_of_two_spaces_are_answered_yes():
-    assert answers("two spaces").count("YES") <= 0.05 * NUMBER
-
-
-def test_tables_of_two_spaces_that_are_found_have_no_answer():
-    assert set(answers("two spaces")) <= {"YES", "CANNOT BE SAID"}
+def test_nearly_all_tables_of_two_spaces_are_found_and_have_no_answer():
+    words = answers("two spaces")
+    assert words.count("CANNOT BE SAID") >= 0.95 * NUMBER
+    # The search may miss a table. No table gets an answer for another reason.
+    assert set(words) <= {"YES", "CANNOT BE SAID"}
 
 
 def test_tables_of_one_space_are_answered_yes():

@@ -1,8 +1,8 @@
-"""Law: a head and what TransformerLens makes of it get one answer, or the answer names the fact that decides.
+"""Law: TransformerLens in compatibility mode keeps the answer, or the answer says why.
 
-In its compatibility mode TransformerLens multiplies the gains of the final norm into
+In this mode TransformerLens multiplies the gains of the final norm into
 the unembedding, subtracts the part of each label along the ones vector if the norm is a
-LayerNorm, and subtracts the mean label. No probability changes.
+LayerNorm, and subtracts the mean label. The probabilities stay the same.
 """
 
 from __future__ import annotations
@@ -27,19 +27,21 @@ HEADS = [
     and not row.model.link.guard
     and row.model.left_bias is None
 ]
-FACTS = ("subtracting the average row", "folding in the norm")
-"""What an answer says of the two steps of the mode, where one of them decides."""
+STEPS = ("subtracting the average row", "folding in the norm")
+"""Phrases in which an answer names the step of the mode that changes the cosines."""
 
 
 def unembedding(model, norm):
     """Return W_U (one column per label) and b_U of a head in the compatibility mode."""
-    rows = np.asarray(model.right, dtype=np.float64)
+    labels = np.asarray(model.right, dtype=np.float64)
     if norm is not None:
-        rows = rows * norm.gain
+        labels = labels * norm.gain
         if norm.sums_to_zero:
-            rows = rows - rows.mean(axis=1, keepdims=True)
-    bias = np.zeros(len(rows)) if model.right_bias is None else model.right_bias
-    return (rows - rows.mean(axis=0)).T, bias - bias.mean()
+            labels = labels - labels.mean(axis=1, keepdims=True)
+    bias = np.zeros(len(labels)) if model.right_bias is None else model.right_bias
+    centred_labels = labels - labels.mean(axis=0)
+    centred_bias = bias - bias.mean()
+    return centred_labels.T, centred_bias
 
 
 def log_softmax(logits):
@@ -48,38 +50,44 @@ def log_softmax(logits):
 
 @pytest.mark.parametrize("name", HEADS)
 def test_the_mode_changes_no_probability(name):
-    """Check the construction itself, with the states that the norm gives."""
-    model, norm = TABLE[name].model, TABLE[name].options.get("final_norm")
+    """Check `unembedding` with random states, centred if the norm centres them."""
+    model = TABLE[name].model
+    norm = TABLE[name].options.get("final_norm")
     states = np.random.default_rng(0).standard_normal((20, model.rank))
     gain = np.ones(model.rank)
     if norm is not None:
         gain = norm.gain
         if norm.sums_to_zero:
             states = states - states.mean(axis=1, keepdims=True)
+    labels = np.asarray(model.right, dtype=np.float64)
     bias = 0 if model.right_bias is None else model.right_bias
-    before = log_softmax(states * gain @ np.asarray(model.right, float).T + bias)
-    columns, added = unembedding(model, norm)
-    after = log_softmax(states @ columns + added)
+    before = log_softmax((states * gain) @ labels.T + bias)
+    columns, column_bias = unembedding(model, norm)
+    after = log_softmax(states @ columns + column_bias)
     np.testing.assert_allclose(after, before, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", HEADS)
-def test_a_head_in_the_mode_has_the_same_answer_or_the_fact_is_named(name):
-    model, options = TABLE[name].model, dict(TABLE[name].options)
+def test_the_mode_keeps_the_answer_or_the_answer_names_the_step_that_decides(name):
+    model = TABLE[name].model
+    options = dict(TABLE[name].options)
     before = audit(model, n_starts=0, **GAUGES, **options).answer
-    # The object that TransformerLens makes knows no gains any more.
-    columns, bias = unembedding(model, options.pop("final_norm", None))
+    # The gains are multiplied into the columns, so the network has no norm any more.
+    norm = options.pop("final_norm", None)
+    columns, bias = unembedding(model, norm)
     network = imitation(
         "transformer_lens.HookedTransformer.HookedTransformer",
         "torch.nn.modules.module.Module",
         unembed=SimpleNamespace(W_U=Tensor(columns), b_U=Tensor(bias)),
         cfg=SimpleNamespace(output_logits_soft_cap=-1.0),
     )
-    told = {} if model.objective is None else {"objective": model.objective}
+    reading = {}
+    if model.objective is not None:
+        reading["objective"] = model.objective
     if model.left is not None:
-        told["inputs"] = model.left
-    head = from_object(network, **told)
+        reading["inputs"] = model.left
+    head = from_object(network, **reading)
     after = audit(head, n_starts=0, **GAUGES, **options).answer
     if after.word != before.word:
         assert (before.word, after.word) == ("NO", CONVENTION), (before, after)
-        assert any(fact in before.because for fact in FACTS), (before, after)
+        assert any(step in before.because for step in STEPS), (before, after)
