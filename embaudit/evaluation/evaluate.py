@@ -217,19 +217,32 @@ class Evaluation(Result):
         return value, max(0.0, value - margin), min(1.0, value + margin)
 
     def _difference(self, name: str, measure: int) -> tuple[float, float, float]:
-        """Compute a difference from the raw cosine, in an interval that holds together with those of the others.
+        """Return how much a similarity scores above the raw cosine, and the interval.
 
-        Together, since the best one is picked afterwards. Groups are left out of both similarities at once.
+        The best similarity is picked after all are measured. So the interval is wide
+        enough for the intervals of all similarities to hold at the same time. Each
+        jackknife replicate leaves the same groups out of both similarities.
+
+        Returns
+        -------
+        tuple of float
+            Mean difference over the queries, and the ends of its interval; the ends are
+            NaN for the raw cosine itself.
         """
         if name == RAW:
             return 0.0, float("nan"), float("nan")
-        value = float((self.by_query[name] - self.by_query[RAW])[:, measure].mean())
-        replicates = (self.replicates[name] - self.replicates[RAW])[:, measure]
-        margin = self._margin(replicates, len(self.by_query) - 1)
-        return value, max(-1.0, value - margin), min(1.0, value + margin)
+        by_query = self.by_query[name][:, measure] - self.by_query[RAW][:, measure]
+        replicates = (
+            self.replicates[name][:, measure] - self.replicates[RAW][:, measure]
+        )
+        n_compared = len(self.by_query) - 1
+        difference = float(by_query.mean())
+        margin = self._margin(replicates, n_compared)
+        return difference, max(-1.0, difference - margin), min(1.0, difference + margin)
 
     def _margin(self, replicates: NDArray[np.float64], n_intervals: int) -> float:
-        # What none of n queries shows may still hold for 3 in n of them (rule of three): 1.0 is never certain.
+        # A property that no query of n shows can still hold for a share of 3 / n (rule of
+        # three), so a value of 1.0 is never certain.
         unseen = -np.log(0.05) / len(self.queries)
         return float(max(unseen, jackknife_margin(replicates, n_intervals)))
 
