@@ -1,8 +1,9 @@
-"""The worst gauge within a budget that a search can find, beside what no gauge within it can exceed.
+"""Search for the worst gauge within a budget, next to a bound for all such gauges.
 
-The best of several seeded starts is an inner bound, `embaudit.ranges` gives the outer one: *attack <= truth <=
-certificate*. They differ for two reasons: the certificate lets every pair choose its own worst gauge, where the attack
-must find one for all, and the search may stop at a local optimum.
+The best of several seeded starts is an inner bound, and `embaudit.ranges` gives the
+outer bound: *attack <= truth <= certificate*. They differ for two reasons. The
+certificate lets every pair choose its own worst gauge, but the attack needs one gauge
+for all pairs. And the search can stop at a local optimum.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ Objective: TypeAlias = Literal["movement", "neighbours"]
 
 @dataclass(frozen=True, eq=False)
 class Attack(Result):
-    """The worst gauge found, and the bound it cannot pass."""
+    """The worst gauge found, and a bound for all gauges of the same set."""
 
     gauge: Gauge
     """A gauge within the budget."""
@@ -63,20 +64,20 @@ class Attack(Result):
     group: GaugeGroup
     """The set of gauges, with its budget."""
     achieved: float
-    """Effect of the gauge: mean ``|Δcos|`` over the pairs, or the share of list entries destroyed."""
+    """Effect of the gauge: mean ``|Δcos|`` over the pairs, or share of entries lost."""
     bound: float
     """Upper bound over all gauges of the set, by ranges or certificates."""
     n_items: int
-    """Number of pairs, or of list entries, both numbers are about."""
+    """Number of pairs, or of list entries, that `achieved` and `bound` are about."""
     table: Indices
-    """The pairs (m, 2), or the rows with their lists (m, 1 + n), that these are."""
+    """The pairs (m, 2), or the rows followed by their lists (m, 1 + n)."""
     typical_row: float | None = None
-    """Median length of the rows that a shift moves, where its length is told in such."""
+    """Median length of the shifted rows, if `explain` gives shifts relative to it."""
     roles: tuple[str, str] = ("left row", "right row")
-    """Singular nouns of a row of either side, as in `model.roles`."""
+    """Singular nouns for a row of each side, as in `model.roles`."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return the record as plain values; numbers that do not exist are None."""
         return plain_dict(
             {
                 "role": self.role,
@@ -91,7 +92,7 @@ class Attack(Result):
 
     @property
     def max_condition(self) -> float | None:
-        """Budget κ; None where there is none."""
+        """Budget κ; None if the group has no such budget."""
         return getattr(self.group, "max_condition", None)
 
     @property
@@ -100,23 +101,26 @@ class Attack(Result):
         return self.bound - self.achieved
 
     def explain(self) -> str:
-        r"""Describe the movement found, and the bound for every gauge of the same set and budget on the same rows.
+        r"""Describe the movement found, and the bound for all gauges of the budget.
 
         Examples
         --------
         >>> from dataclasses import replace
         >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0]])
-        >>> found = worst_gauge(model, GeneralLinear(2, max_condition=3.0), n_pairs=1, rng=0).explain()
-        >>> print(*found.split(". "), sep="\n")
+        >>> linear = GeneralLinear(2, max_condition=3.0)
+        >>> attack = worst_gauge(model, linear, n_pairs=1, rng=0)
+        >>> print(*attack.explain().split(". "), sep="\n")
         The worst linear gauge found within κ = 3 was sought for 1 item-item cosine
         It moves them by 0.80 on average
         Proven: by at most 0.80.
-        >>> shifted = Affine(2, max_condition=1.5, max_shift=0.5)
-        >>> attack = worst_gauge(model.replace(link="softmax"), shifted, n_pairs=1, rng=0)
+        >>> affine = Affine(2, max_condition=1.5, max_shift=0.5)
+        >>> head = model.replace(link="softmax")
+        >>> attack = worst_gauge(head, affine, n_pairs=1, rng=0)
         >>> for length in (None, 2.0):
-        ...     print(replace(attack, typical_row=length).explain().partition(" was")[0])
-        The worst affine gauge found within κ = 1.5 and shifts of items up to 0.5
-        The worst affine gauge found within κ = 1.5 and shifts of items up to 0.25 typical rows
+        ...     text = replace(attack, typical_row=length).explain()
+        ...     print(text.partition(" was")[0].partition(" and ")[2])
+        shifts of items up to 0.5
+        shifts of items up to 0.25 typical rows
         """
         left, right = self.roles
         pairs = {
@@ -134,17 +138,23 @@ class Attack(Result):
             gauges += f" and shifts of {title}s up to {most}"
         if self.objective == "movement":
             sought = counted(self.n_items, f"{pairs} cosine")
-            reached = f"{gauges} was sought for {sought}. It moves them by {self.achieved:.2f} on average"
-            return f"{reached}. Proven: by at most {up(self.bound):.2f}."
-        sought, bound = counted(len(self.table), f"{pairs} list"), up(self.bound)
-        reached = f"{gauges} was sought for {sought}. It drives out {percent(self.achieved)} of their entries"
+            reached = f"It moves them by {self.achieved:.2f} on average"
+            proven = f"Proven: by at most {up(self.bound):.2f}."
+            return f"{gauges} was sought for {sought}. {reached}. {proven}"
+        sought = counted(len(self.table), f"{pairs} list")
+        bound = up(self.bound)
+        reached = (
+            f"{gauges} was sought for {sought}. "
+            f"It drives out {percent(self.achieved)} of their entries"
+        )
         ties = ", because of ties" if kappa == 1 and bound > 0 else ""
         if bound >= 1 and not ties:
             return f"{reached}. More is not ruled out."
         return f"{reached}. Proven: at most {percent(bound)}{ties}."
 
     def __repr__(self) -> str:
-        return f"Attack({self.objective} of {self.role}: {self.achieved:.4g} achieved, at most {self.bound:.4g})"
+        values = f"{self.achieved:.4g} achieved, at most {self.bound:.4g}"
+        return f"Attack({self.objective} of {self.role}: {values})"
 
 
 def _require_counts(objective: str, **counts: int) -> None:
@@ -155,21 +165,24 @@ def _require_counts(objective: str, **counts: int) -> None:
 
 
 SPANNED_ROWS = 64
-"""Rows that pairs are drawn of, there."""
+"""Number of rows whose pairs are drawn if the rows are long (see `WIDE`)."""
 NEARBY = 100
-"""Rows outside each list that may drive its entries out during the search; in the end all rows are counted."""
+"""Number of rivals of each list during the search; in the end all rows are counted."""
 SPANNED_NEARBY = 5
-"""Such rows of long ones."""
+"""Number of rivals of each list if the rows are long (see `WIDE`)."""
 
 
 def _no_budget(group: GaugeGroup) -> InputError:
-    limited = "Diagonal or GeneralLinear with a max_condition, or Affine with that and a max_shift"
+    limited = (
+        "Diagonal or GeneralLinear with a max_condition, "
+        "or Affine with that and a max_shift"
+    )
     return must_be("group", limited, group, "an attack needs a budget to spend")
 
 
 @singledispatch
 def _budgets(group: GaugeGroup) -> list[Budget]:
-    """List what may be spent in turn, each more than the one before."""
+    """List the budgets of the search in turn, each with more gauges than the last."""
     raise _no_budget(group)
 
 
@@ -209,55 +222,61 @@ def worst_gauge(
     n_steps: int = 40,
     rng: RNG = 0,
 ) -> Attack:
-    """Search a budget for the gauge that does most harm to the cosines while it keeps every prediction.
+    """Search for the gauge within a budget that changes the cosines most.
 
-    Above 256 dimensions linear and affine attacks keep to the span of the rows that they are about, in which nothing is
-    lost: pairs are then those of 64 drawn rows.
+    Every gauge of the group keeps every prediction. Above 256 dimensions, linear and
+    affine attacks search the span of the sampled rows only, which loses nothing. Pairs
+    are then drawn among 64 rows, so that the span is small.
 
-    The search is projected gradient ascent from a few starts, and may end at a local optimum: on eight models of 3 to
-    1,024 dimensions it reached 86 to 124 % (median 99 %) of the movement or of the entries that a search with random
-    polishing had reached within κ = 1.25 and 2. More `n_starts` and `n_steps` come nearer.
+    The search is projected gradient ascent from a few starts, and it can end at a local
+    optimum. On eight models of 3 to 1,024 dimensions it reached 86 to 124 % (median
+    99 %) of the movement, or of the lost entries, that a search with random polishing
+    reached within κ = 1.25 and 2. More `n_starts` and `n_steps` come nearer.
 
     Parameters
     ----------
     model : FactorModel
         The model.
     group : Diagonal, GeneralLinear or Affine
-        With a `max_condition`; Affine with a `max_shift` too.
+        Set of gauges with a `max_condition`; Affine also needs a `max_shift`.
     role : {"right", "left", "cross"}
-        Which cosines; cross pairs have no neighbour lists.
+        Role whose cosines are attacked; cross pairs have no neighbour lists.
     objective : {"movement", "neighbours"}
-        Maximise the mean ``|Δcos|`` of sampled pairs, or the share of top-n entries of sampled rows driven out.
+        Maximise the mean ``|Δcos|`` of sampled pairs, or the share of top-n entries
+        that leave the lists of sampled rows.
     n_pairs, n_rows : int
-        Size of the sample, of pairs or of rows.
+        Number of pairs or of rows in the sample.
     n : int
-        Length of the lists.
+        Length of the neighbour lists.
     n_starts, n_steps : int
-        Starting points, at least three: two along the axes of the rows, and the best of many drawn ones. Gradient steps
-        from each.
+        Number of starting points, and of gradient steps from each. There are at least
+        three starting points: two along the axes of the rows, and the best of many
+        drawn ones.
     rng : numpy Generator or int
         Source of randomness.
 
     Returns
     -------
     Attack
-        With what it achieved and what the ranges or certificates of the same sample allow at most.
+        The gauge, its effect on the sample, and the bound by ranges or certificates.
 
     Raises
     ------
     InputError
-        If the group has no budget, the objective does not fit the role, or a number is not one.
+        If the group has no budget, the objective does not fit the role, or a size is
+        not a valid number.
 
     Examples
     --------
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0]])
-    >>> attack = worst_gauge(model, GeneralLinear(2, max_condition=3.0), n_pairs=1, rng=0)
+    >>> linear = GeneralLinear(2, max_condition=3.0)
+    >>> attack = worst_gauge(model, linear, n_pairs=1, rng=0)
     >>> round(attack.achieved, 6), round(attack.bound, 6)
     (0.8, 0.8)
     >>> worst_gauge(model, Diagonal(2))
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: group must be Diagonal or GeneralLinear with a max_condition, or Affine with ...
+    embaudit.errors.InputError: group must be Diagonal or GeneralLinear with ...
     """
     require_model(model)
     role = model.role(role)
@@ -289,10 +308,12 @@ def worst_gauge(
             roles=model.roles,
         )
     shifts = any(sample.objective.table.is_shifted)
+    # A budget with a radius is searched if some rows can be shifted, and a budget
+    # without a radius if it allows a stretch.
     budgets = [
-        each
-        for each in budgets
-        if (each.radius and shifts) or (each.window and not each.radius)
+        budget
+        for budget in budgets
+        if (budget.radius and shifts) or (budget.window and not budget.radius)
     ]
     # Threads of BLAS cost more than they give on small matrices.
     with one_blas_thread():
@@ -300,13 +321,13 @@ def worst_gauge(
             sample.objective, budgets, n_starts, n_steps, sample.bound, draw
         )
     gauge = best.gauge(group, role, sample.span)
-    achieved = (
-        sample.objective.at(best)[0]
-        if objective == "movement"
-        else _share_lost(model, role, gauge, sample.table)
-    )
-    # A search that gained nothing is reported as the identity.
-    gauge, achieved = (gauge, achieved) if achieved > 0 else (still, 0.0)
+    if objective == "movement":
+        achieved = sample.objective.at(best)[0]
+    else:
+        achieved = _share_lost(model, role, gauge, sample.table)
+    if not achieved > 0:
+        # A search that gained nothing is reported as the identity.
+        gauge, achieved = still, 0.0
     return Attack(
         gauge,
         objective,
@@ -321,14 +342,14 @@ def worst_gauge(
 
 
 class _Sample(NamedTuple):
-    """Pairs or lists that an attack is about."""
+    """Pairs or lists that an attack tries to change."""
 
     objective: Target
     bound: float
     size: int
     table: Indices
     span: Floats | None = None
-    """Orthonormal columns that the rows of the objective are written in; None where they are as stored."""
+    """Orthonormal columns (k, r) of the rows of the objective; None for stored ones."""
 
 
 def _is_shifted(group: GaugeGroup, side: str) -> bool:
@@ -336,21 +357,23 @@ def _is_shifted(group: GaugeGroup, side: str) -> bool:
 
 
 def _spanned(group: GaugeGroup, table: Table) -> tuple[Table, Floats | None]:
-    """Write long rows in orthonormal columns W that span them, for all but diagonal gauges.
+    """Write long rows in orthonormal columns W that span them.
 
-    A metric S shows the rows `x = W z` as `zᵀ (Wᵀ S W) z'` and nothing else, and `κ(Wᵀ S W) <= κ(S)`. The other way
-    round a metric T of the span with eigenvalues on both sides of 1 comes from `S = W T Wᵀ + (I − W Wᵀ)`, of the same
-    condition number: nothing is lost. A shift may leave the span, by a vector at right angles to every row; all
-    directions of such are alike, so that one more column is enough.
+    Rows are left as they are for diagonal gauges, which act on the stored columns.
+
+    Nothing is lost. A metric S gives the rows `x = W z` the inner products
+    `zᵀ (Wᵀ S W) z'`, and `κ(Wᵀ S W) <= κ(S)`. Conversely, a metric T of the span with
+    eigenvalues on both sides of 1 comes from `S = W T Wᵀ + (I − W Wᵀ)`, which has the
+    same condition number. A shift can leave the span by a vector that is orthogonal to
+    every row. All such directions have the same effect, so one more column is enough.
     """
     rows = np.vstack([rows for rows in (table.x, table.y) if rows is not None])
     width = len(rows) + any(table.is_shifted)
     if rows.shape[1] <= max(width, WIDE) or isinstance(group, Diagonal):
         return table, None
     span = orthonormal_span(rows, width, np.random.default_rng(0))
-    return Table(
-        table.x @ span, None if table.y is None else table.y @ span, table.is_shifted
-    ), span
+    y = None if table.y is None else table.y @ span
+    return Table(table.x @ span, y, table.is_shifted), span
 
 
 def _sampled_pairs(
@@ -360,7 +383,7 @@ def _sampled_pairs(
     n_pairs: int,
     draw: np.random.Generator,
 ) -> _Sample:
-    """Draw pairs whose cosine has a range; bound their mean movement by the ranges."""
+    """Draw pairs whose cosine has a range, and bound their mean movement."""
     first, second = Pairs(role).rows(model)
     if role != "cross" and model.rank > WIDE and not isinstance(group, Diagonal):
         rows = sample_rows(model.side(role).directed, SPANNED_ROWS, draw)
@@ -369,30 +392,24 @@ def _sampled_pairs(
         pairs = Pairs(role).sample(model, n_pairs, rng=draw)
     ranges = cosine_range(model, group, role=role, pairs=pairs)
     has_range = ~np.isnan(ranges.before)
-    # No gauge moves all cosines to their ends at once, so that the mean of the larger distances is a bound.
-    reach = np.maximum(ranges.upper - ranges.before, ranges.before - ranges.lower)[
-        has_range
-    ]
-    bound = float(reach.mean()) if has_range.any() else 0.0
+    # No gauge moves a cosine further than the more distant end of its range, so the
+    # mean of these distances is a bound.
+    reach = np.maximum(ranges.upper - ranges.before, ranges.before - ranges.lower)
+    bound = float(reach[has_range].mean()) if has_range.any() else 0.0
     if role == "cross":
-        (rows, i), (columns, j) = (
-            np.unique(side, return_inverse=True) for side in pairs[has_range].T
-        )
-        places, y = (
-            np.column_stack([i, j]),
-            np.asarray(second[columns], dtype=np.float64),
-        )
+        left, right = pairs[has_range].T
+        rows, left_places = np.unique(left, return_inverse=True)
+        columns, right_places = np.unique(right, return_inverse=True)
+        places = np.column_stack([left_places, right_places])
+        y = np.asarray(second[columns], dtype=np.float64)
         is_shifted = _is_shifted(group, "left"), _is_shifted(group, "right")
     else:
-        rows, places = np.unique(pairs[has_range], return_inverse=True)
-        places, y, is_shifted = (
-            places.reshape(-1, 2),
-            None,
-            (_is_shifted(group, role),) * 2,
-        )
-    table, span = _spanned(
-        group, Table(np.asarray(first[rows], dtype=np.float64), y, is_shifted)
-    )
+        rows, flat_places = np.unique(pairs[has_range], return_inverse=True)
+        places = flat_places.reshape(-1, 2)
+        y = None
+        is_shifted = (_is_shifted(group, role),) * 2
+    x = np.asarray(first[rows], dtype=np.float64)
+    table, span = _spanned(group, Table(x, y, is_shifted))
     return _Sample(
         MeanShiftObjective(table, places, ranges.before[has_range]),
         bound,
@@ -410,52 +427,55 @@ def _sampled_lists(
     n_rows: int,
     draw: np.random.Generator,
 ) -> _Sample:
-    """Draw lists with certificates and their nearest rivals; bound the share of entries that can leave."""
+    """Draw neighbour lists and their rivals, and bound the share that can leave.
+
+    A rival is a row outside a list that may replace one of its entries.
+    """
     if role == "cross":
         raise must_be("role", 'one of "left", "right" for neighbour lists', repr(role))
     factors = model.factors(role)
     rows: Indices = np.sort(draw.permutation(len(factors))[:n_rows])
-    certified = certified_neighbours(
-        model,
-        role=role,
-        n=n,
-        rows=rows,
-        group=group if isinstance(group, Affine) else None,
-    )
-    # Lists that rows without direction leave short are no part of the sample.
+    affine = group if isinstance(group, Affine) else None
+    certified = certified_neighbours(model, role=role, n=n, rows=rows, group=affine)
+    # A row without direction has no list, and can leave the lists of others short. Such
+    # lists are not sampled.
     is_full = ~np.isnan(certified.radii).any(axis=1)
-    rows, entries, radii = (
-        certified.rows[is_full],
-        certified.indices[is_full],
-        certified.radii[is_full],
-    )
-    # Lists that hold everything have no rival.
-    n_outside = (
-        max(0, len(model.side(role).directed) - certified.n - 1) if len(rows) else 0
-    )
-    n_near = min(n_outside, NEARBY if model.rank <= WIDE else SPANNED_NEARBY)
-    # The search looks at the nearest rivals only; what it finds is counted among all rows in the end.
-    nearby = excluded(cosines_of(unit_rows(factors, none=0), rows), entries, n_near)
-    groups = np.hstack([rows[:, None], entries, nearby])
-    nearest, places = np.unique(groups, return_inverse=True)
-    places = places.reshape(groups.shape)
-    x = np.asarray(factors[nearest], dtype=np.float64)
+    rows = certified.rows[is_full]
+    entries = certified.indices[is_full]
+    radii = certified.radii[is_full]
+    n_outside = 0
+    if len(rows):
+        # Other rows with a direction that are not in a list.
+        n_outside = max(0, len(model.side(role).directed) - certified.n - 1)
+    # The search sees the nearest rivals only. The entries that its result drives out
+    # are counted among all rows.
+    most_rivals = NEARBY if model.rank <= WIDE else SPANNED_NEARBY
+    n_rivals = min(n_outside, most_rivals)
+    cosines = cosines_of(unit_rows(factors, none=0), rows)
+    rivals = excluded(cosines, entries, n_rivals)
+    # The objective holds each row once, and refers to it by its place among them.
+    involved = np.hstack([rows[:, None], entries, rivals])
+    distinct, flat_places = np.unique(involved, return_inverse=True)
+    places = flat_places.reshape(involved.shape)
+    x = np.asarray(factors[distinct], dtype=np.float64)
     table, span = _spanned(group, Table(x, is_shifted=(_is_shifted(group, role),) * 2))
-    lists = NeighbourLossObjective(
-        table, places[:, 0], places[:, 1 : 1 + entries.shape[1]], tie_of(factors)
-    )
+    queries = places[:, 0]
+    listed = places[:, 1 : 1 + entries.shape[1]]
+    objective = NeighbourLossObjective(table, queries, listed, tie_of(factors))
+    # Entries whose certified radius exceeds κ stay under every gauge of the set, so
+    # only the others can be lost.
     kappa = getattr(group, "max_condition", None) or 1.0
-    # An entry whose certified radius exceeds κ stays under every gauge of the set: only the others can be lost.
     bound = float((radii <= kappa).mean()) if radii.size else 0.0
+    # A list of all other rows has no rivals, so none of its entries can be lost.
     size = int(radii.size) if n_outside else 0
-    return _Sample(lists, bound, size, np.column_stack([rows, entries]), span)
+    return _Sample(objective, bound, size, np.column_stack([rows, entries]), span)
 
 
 def _share_lost(model: FactorModel, role: Role, gauge: Gauge, table: Indices) -> float:
-    """Count the entries of lists that all rows drive out, not only those that the search looked at."""
+    """Return the share of list entries that a gauge drives out, among all rows."""
     linear, shift = gauge.on("left" if role == "left" else "right")
     factors = model.factors(role)
     moved = unit_rows(np.asarray(factors, dtype=np.float64) @ linear + shift, none=0)
-    return float(
-        driven_out(cosines_of(moved, table[:, 0]), table[:, 1:], tie_of(factors)).mean()
-    )
+    rows, entries = table[:, 0], table[:, 1:]
+    lost = driven_out(cosines_of(moved, rows), entries, tie_of(factors))
+    return float(lost.mean())
