@@ -1,7 +1,8 @@
-"""The equivalence class of a model: the models of its rank that predict the same, and whether they have other cosines.
+"""The equivalence class of a model: the models of its rank with the same predictions.
 
-A search finds some equivalent models; the class holds all of them. "Nothing moves" may be said only if the whole class
-moves nothing, never because few gauges, or short ones, were tried.
+The module decides whether cosines differ within the class. A search finds some
+equivalent models, but the class holds all of them. So "nothing moves" can be concluded
+only for the whole class, never from a search that moved nothing.
 """
 
 from __future__ import annotations
@@ -27,23 +28,26 @@ from embaudit.model.objectives import Status, known_objective
 from embaudit.model.pairs import Pairs
 
 LARGEST_SAMPLE = 2_000
-"""Rows of each side that a model of another temperature is made of."""
+"""Largest number of rows per side of a model with another temperature."""
 OUTSIDE = 1e-12
-"""Share of a row's squared length that must lie where no prediction looks to count as a component there."""
+"""Share of the squared length of a row above which a component counts as present.
+
+The share is of the component that no prediction sees."""
 
 
 @dataclass(frozen=True)
 class Freedom:
-    """Freedom of one kind of pairs: other cosines in equivalent models, or none."""
+    """Whether the cosines of one kind of pairs differ in equivalent models."""
 
     moves: bool | None
-    """True if cosines differ in some equivalent model, False if in none; None where that is undecided."""
+    """True if cosines differ in some equivalent model, False if they differ in no
+    equivalent model, None if that is undecided."""
     kind: Kind
     """Kind of the argument: proven, shown or undecided."""
     because: str
     """The argument, in a sentence."""
     mean_abs: float | None = None
-    """Mean ``|Δcos|`` in the equivalent model of the argument, if it is no gauge."""
+    """Mean ``|Δcos|`` in the equivalent model of the argument; None for a gauge."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,21 +55,27 @@ class EquivalenceClass:
     """The models that predict the same as one model."""
 
     scope: Scope
-    """The set, in words; `whole` if these are all of them."""
+    """The set, in words; `whole` if it holds all equivalent models."""
     outside: dict[SideName, float]
-    """Largest share of a row's squared length that no prediction sees, for each side with such components."""
+    """Largest share of the squared length of a row that no prediction sees.
+
+    Only sides with such components have an entry.
+    """
     freedom: dict[Role, Freedom]
     """Freedom of each kind of pairs."""
     pinning: Pinning | None
-    """The test of unit rows, where the link divides by lengths."""
+    """The test of unit rows, if the link divides rows by their lengths."""
     seen_rank: int
-    """Dimensions that the scores see, those included that a free bias could take up."""
+    """Number of dimensions that scores see, with those that a free bias can absorb."""
     unseen: int = 0
-    """Dimensions that no prediction sees, those included that a free bias could take up: outside every set of gauges
-    with a budget, since rows of equivalent models may hold anything there."""
+    """Number of dimensions that no prediction sees, with those that a bias can absorb.
+
+    They lie outside of every set of gauges with a budget, because rows of equivalent
+    models can hold any numbers there.
+    """
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return the record as plain values; numbers that do not exist are None."""
         return plain_dict(
             {
                 "scope": self.scope,
@@ -78,11 +88,14 @@ class EquivalenceClass:
 
     @property
     def moves_by_role(self) -> dict[Role, bool | None]:
-        """By role, true if equivalent models have other cosines; None where that is not known."""
+        """By role, True if equivalent models have other cosines; None if undecided."""
         return {role: freedom.moves for role, freedom in self.freedom.items()}
 
     def moves(self, role: Role) -> bool | None:
-        """Return True if cosines of a role differ in an equivalent model; None where that is undecided."""
+        """Return True if cosines of a role differ in some equivalent model.
+
+        Return None if that is undecided.
+        """
         return self.freedom[role].moves
 
 
@@ -94,63 +107,69 @@ def equivalence_class_of(
     width: int | None = None,
     rng: int = 0,
 ) -> EquivalenceClass:
-    """Work out what equivalent models may do to the cosines of a model.
+    """Decide for each role whether its cosines differ in equivalent models.
 
-    From two dimensions on, some linear map moves them, or, where the predictions see fewer, rows may hold anything in
-    the others. In one dimension a cosine is a sign, which only a shift can turn.
+    In two or more dimensions, some linear map moves the cosines. If the predictions see
+    fewer dimensions than the rows have, rows can hold any numbers in the others. In one
+    dimension a cosine is a sign, and only a shift can change it.
 
     Parameters
     ----------
     model : FactorModel
-        One side or both.
+        A model of one side or of both sides.
     roles : sequence of {"left", "right", "cross"}
-        Which cosines.
+        Roles whose cosines are decided.
     uncut : FactorModel, optional
-        The model with all of its rows, where these are some: dimensions of one side alone are counted in it.
+        The model with all rows, if `model` has a sample of them. The dimensions of a
+        one-sided model are counted in all rows.
     width : int, optional
-        Columns of the rows as stored, which sentences name; by default those of `model`.
+        Number of columns of the rows as stored, which sentences name. By default the
+        number of columns of `model`.
     rng : int
-        Seed of the equivalent heads that are tried, where the link divides labels by their lengths.
+        Seed of the search for equivalent heads, if the link divides labels by their
+        lengths.
 
     Examples
     --------
     >>> from embaudit.model import FactorModel
     >>> line = FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0]])
-    >>> [equivalence_class_of(m, ["right"]).moves("right") for m in (line, line.replace(left_bias=[0.0, 0.0]))]
-    [False, True]
+    >>> with_bias = line.replace(left_bias=[0.0, 0.0])
+    >>> equivalence_class_of(line, ["right"]).moves("right")
+    False
+    >>> equivalence_class_of(with_bias, ["right"]).moves("right")
+    True
     """
+    if uncut is None:
+        uncut = model
     if model.link == "unknown":
         return _either(model, roles, rng)
     law = known_objective(model.objective, alone=model.left is None)
     if law is not None and law.status is Status.TEMPERATURE and model.link == "cosine":
-        return _up_to_a_temperature(
-            model, roles, rng, model if uncut is None else uncut
-        )
+        return _up_to_a_temperature(model, roles, rng, uncut)
     if model.predicts is Equivalence.COSINES:
-        # Rotations alone move nothing; whether another metric gives all rows length 1 too is a linear test.
+        # Rotations move no cosine. A linear test decides whether another metric gives
+        # all rows length 1, too.
         pinning = pinned_test(model, rng=rng)
-        among_maps = pinning.scope in (SCOPES["gauge"], SCOPES["affine"])
-        whole = pinning.status != "pinned" or not among_maps
-        scope = Scope(
-            pinning.scope
-            if pinning.status == "pinned"
-            else "equivalent models of the same rank",
-            whole=whole,
-        )
+        if pinning.status == "pinned":
+            among_maps = pinning.scope in (SCOPES["gauge"], SCOPES["affine"])
+            scope = Scope(pinning.scope, whole=not among_maps)
+        else:
+            scope = Scope("equivalent models of the same rank", whole=True)
         freedom = {role: _pinned(model, pinning, role) for role in roles}
         return EquivalenceClass(scope, {}, freedom, pinning, model.rank)
     if model.link.measures_distances:
         argued = dict.fromkeys(roles, _of_distances(model))
         return EquivalenceClass(_scope(model), {}, argued, None, model.rank)
     if model.left is None:
-        # Any other side may come: all dimensions that the rows span are seen, and nothing lies outside of them.
-        uncut = model if uncut is None else uncut
+        # The other side can be any table, so predictions see all dimensions that the
+        # rows span, and no component lies outside of them.
         n_seen = uncut.right_side.outline.rank
         freedom = {role: _freedom(model, role, n_seen, width) for role in roles}
         return EquivalenceClass(_scope(model), {}, freedom, None, n_seen)
     held = held_rank(model)
     if held == 0:
-        # Free biases hold every score: the factors may be anything that adds a constant to each row or column.
+        # Free biases can hold every score, so the factors can be any that add a
+        # constant to each row or column of the scores.
         anything = dict.fromkeys(
             roles, Freedom(True, Kind.PROVEN, _argument(model, "anything"))
         )
@@ -207,15 +226,18 @@ def _up_to_a_temperature(
 
 
 def _either(model: FactorModel, roles: Sequence[Role], rng: int) -> EquivalenceClass:
-    """Conclude what holds whether rows of length 1 were trained by their dot products or by their cosines."""
+    """Conclude for rows of length 1 that were trained by dot products or by cosines.
+
+    A role is free if both readings agree on it, and undecided otherwise.
+    """
     dots, cosines = (
         equivalence_class_of(model.replace(link=link), roles, rng=rng)
         for link in ("identity", "cosine")
     )
     freedom = {}
     for role, by_cosine in cosines.freedom.items():
-        # Cosines may also have been divided by a temperature, which frees them within a side. So all readings can only
-        # agree that they are free.
+        # Cosines may also have been divided by a temperature, which frees them within a
+        # side. So the only answer in which all readings can agree is "free".
         agreed = by_cosine.moves is True and dots.moves(role) is True
         if dots.moves(role) is False:
             # In one dimension only a shift turns a sign, so dot products without one
@@ -233,7 +255,11 @@ def _either(model: FactorModel, roles: Sequence[Role], rng: int) -> EquivalenceC
 def _argument(
     model: FactorModel, case: str, role: Role = "right", **names: object
 ) -> str:
-    """Write an argument of texts.toml, of predictions, or of the scores that vectors alone have with any other side."""
+    """Write the argument `case` of texts.toml for a model and a role.
+
+    Other names in the text are replaced by `names`. The text speaks of predictions, or
+    for vectors alone of their scores with any other side.
+    """
     names |= {
         "cosines": f"{Pairs(role).titled(model)} cosines",
         "prediction": prediction_noun(model),
@@ -245,7 +271,7 @@ def _argument(
 
 
 def held_rank(model: FactorModel) -> int:
-    """Count the dimensions of the scores that no free bias could make without the factors."""
+    """Count the dimensions of the scores that no free bias could hold alone."""
     try:
         return int(seen_directions(model, model.free_shifts).shape[1])
     except InputError:
@@ -254,6 +280,7 @@ def held_rank(model: FactorModel) -> int:
 
 
 def _outside(model: FactorModel) -> dict[SideName, float]:
+    """Return the largest unseen share of a row, for sides with unseen components."""
     spaces = {side: reached_space(model, side) for side in model.sides}
     shares = {
         side: float(outside_shares(model.factors(side), space).max())
@@ -263,7 +290,7 @@ def _outside(model: FactorModel) -> dict[SideName, float]:
 
 
 def _scope(model: FactorModel) -> Scope:
-    """Name what is known to predict the same, and say whether that is all."""
+    """Name the known equivalent models, and state whether they are all that exist."""
     if model.left is None and model.link == "identity":
         return Scope(_argument(model, "scope_of_vectors"))
     if model.predicts is Equivalence.RANKINGS or model.link.soft_cap is not None:
@@ -276,42 +303,49 @@ def _scope(model: FactorModel) -> Scope:
 
 
 def _pinned(model: FactorModel, pinning: Pinning, role: Role) -> Freedom:
+    """Translate the result of the test of unit rows into the freedom of a role."""
     if role == "left" and role in model.free_shifts:
-        return _shifted(model, "left")  # labels keep their lengths when inputs move
+        # Labels keep their lengths if inputs are shifted.
+        return _shifted(model, "left")
     moved = pinning.moved_of(role)
     if pinning.status == "pinned":
         return Freedom(False, Kind.PROVEN, worded_for(model, pinning.explain()))
     if pinning.status == "free" and moved is not None and moved.max_abs > MIN_MOVEMENT:
         return Freedom(True, Kind.SHOWN, worded_for(model, pinning.explain()))
-    told = (
-        worded_for(model, pinning.explain())
-        if moved is None
-        else _argument(model, "moves_others", role)
-    )
-    return Freedom(None, Kind.UNDECIDED, told)
+    if moved is None:
+        text = worded_for(model, pinning.explain())
+    else:
+        text = _argument(model, "moves_others", role)
+    return Freedom(None, Kind.UNDECIDED, text)
 
 
 def _shifted(model: FactorModel, side: SideName) -> Freedom:
+    """Conclude that a free shift of a side moves its cosines."""
     x = model.factors(side)
-    # No shift tells equal rows apart, yet they add a constant, which the bias could hold without them.
+    # A shift keeps equal rows equal. But equal rows only add a constant to the scores,
+    # which the bias can hold instead. Two rows are compared first to save time.
     are_equal = not np.any(x[:2] != x[0]) and not np.any(x != x[0])
-    text = _argument(
-        model, "anything" if are_equal else "shift", item=model.title(side)
-    )
+    case = "anything" if are_equal else "shift"
+    text = _argument(model, case, item=model.title(side))
     return Freedom(True, Kind.PROVEN, text)
 
 
 def _freedom(
     model: FactorModel, role: Role, seen_rank: int, width: int | None
 ) -> Freedom:
-    """Decide the freedom of one kind of pairs: shifts first, then axes, then signs in one dimension."""
+    """Decide the freedom of one kind of pairs.
+
+    Free shifts decide first, then linear gauges in two or more dimensions, then signs
+    in one dimension.
+    """
     shifted = [side for side in Pairs(role).sides if side in model.free_shifts]
-    # A free shift takes any two different rows to the cosines −1 and 1 (docs/theory.md, "Under shifts"), so it decides
-    # before linear gauges are asked about.
+    # Free shifts take any two different rows to the cosines −1 and 1 (docs/theory.md,
+    # "Under shifts"), so they decide before linear gauges.
     if shifted:
         return _shifted(model, shifted[-1])
-    # In two dimensions or more a stretch between two rows moves their cosine (docs/theory.md, "Within a side, under
-    # linear gauges"); where predictions see fewer dimensions, the others may hold anything.
+    # In two or more dimensions a stretch moves the cosine of two rows (docs/theory.md,
+    # "Within a side, under linear gauges"). Dimensions that predictions do not see can
+    # hold any numbers.
     if model.rank > 1:
         if seen_rank < model.rank:
             stored = counted(model.rank if width is None else width, "dimension")
@@ -320,12 +354,9 @@ def _freedom(
             axes = "axes_of_both" if role == "cross" else "axes"
             text = _argument(model, axes, role)
         return Freedom(True, Kind.PROVEN, text)
-    # On a line a linear gauge keeps all signs or turns all. Rankings and capped logits have further equivalent models,
-    # whose cosines are not known.
+    # In one dimension a linear gauge keeps all signs or changes all signs. Rankings and
+    # capped logits have further equivalent models, whose cosines are not known.
     if model.predicts is Equivalence.RANKINGS or model.link.soft_cap is not None:
         return Freedom(None, Kind.UNDECIDED, _argument(model, "not_known", role))
-    return Freedom(
-        False,
-        Kind.PROVEN,
-        _argument(model, "line_alone" if model.left is None else "line", role),
-    )
+    case = "line_alone" if model.left is None else "line"
+    return Freedom(False, Kind.PROVEN, _argument(model, case, role))
