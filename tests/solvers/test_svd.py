@@ -38,7 +38,8 @@ def sparse_rotation(n: int, rng: np.random.Generator) -> sp.csr_array:
         for size in [5] * (n // 5) + [1] * (n % 5)
     ]
     shuffled = rng.permutation(n)
-    return sp.csr_array(sp.block_diag(blocks, format="csr"))[shuffled]
+    sparse_blocks = [sp.coo_array(block) for block in blocks]
+    return sp.csr_array(sp.block_diag(sparse_blocks, format="csr"))[shuffled]
 
 
 def with_spectrum(
