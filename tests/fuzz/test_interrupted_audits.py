@@ -44,6 +44,9 @@ def busy():
 )
 @pytest.mark.parametrize("number", range(NUMBER))
 def test_ctrl_c_ends_a_large_audit(rows, number):
+    # A shell makes programs that it runs in the background ignore Ctrl-C, and programs
+    # that these start inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     draw = np.random.default_rng([SEED, number])
     command = [sys.executable, "-m", "embaudit", "audit", str(rows)]
     with subprocess.Popen(
