@@ -1,10 +1,10 @@
 from . import blocks as blocks
 from . import gauges as gauges
+from . import heads as heads
 from . import io as io
 from . import ranges as ranges
 from . import reproduce as reproduce
 from . import reversals as reversals
-from . import softmax as softmax
 from ._version import __version__ as __version__
 from .attacks import Attack as Attack
 from .attacks import worst_gauge as worst_gauge
@@ -33,6 +33,7 @@ from .errors import InputError as InputError
 from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate_similarities as evaluate_similarities
 from .gauges import Gauge as Gauge
+from .heads import probe_inputs as probe_inputs
 from .io import load as load
 from .io import save as save
 from .linalg.nearest import neighbours as neighbours
@@ -67,7 +68,6 @@ from .reversals import similarity_reversal as similarity_reversal
 from .reversals import simpson as simpson
 from .simulate import SimulatedInteractions as SimulatedInteractions
 from .simulate import simulate_interactions as simulate_interactions
-from .softmax import probe_inputs as probe_inputs
 from .solvers import RESCALINGS as RESCALINGS
 from .solvers import FactorPenaltyMF as FactorPenaltyMF
 from .solvers import ProductPenaltyMF as ProductPenaltyMF

@@ -45,6 +45,8 @@ from embaudit.core.parallel import one_blas_thread, results_of, row_blocks
 from embaudit.core.progress import announced
 from embaudit.core.ties import largest_first
 from embaudit.errors import InputError, must_be
+from embaudit.heads.conventions import NormEvidence, norm_evidence
+from embaudit.heads.label_sample import only_labels
 from embaudit.linalg.nearest import list_length, require_length
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import Equivalence, FactorModel, Pairs, Role, SideName, Softmax
@@ -55,8 +57,6 @@ from embaudit.model.tying import Tying
 from embaudit.movements import twins
 from embaudit.movements.movement import Movement, MovementProbe
 from embaudit.movements.neighbourhoods import Neighbourhood, find_rows, neighbourhoods
-from embaudit.softmax.conventions import NormEvidence, norm_evidence
-from embaudit.softmax.label_sample import only_labels
 
 _Visit: TypeAlias = "tuple[Drift, tuple[Movement, ...]]"
 SHOWN = 3

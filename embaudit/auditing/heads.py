@@ -25,39 +25,39 @@ from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
-from embaudit.linalg.nearest import require_length
-from embaudit.linalg.rows import sample_rows
-from embaudit.model import FactorModel
-from embaudit.model.links import Softmax
-from embaudit.model.sizes import require_model
-from embaudit.movements.movement import QUERIES, share_of
-from embaudit.softmax.argmaxable import Argmaxable, argmaxable_in
-from embaudit.softmax.coordinates import LabelCoordinates, label_coordinates
-from embaudit.softmax.equivalents import (
+from embaudit.heads.argmaxable import Argmaxable, argmaxable_in
+from embaudit.heads.coordinates import LabelCoordinates, label_coordinates
+from embaudit.heads.equivalents import (
     Construction,
     EquivalentHead,
     HeadProbe,
     centring,
     random_heads,
 )
-from embaudit.softmax.label_cosines import (
+from embaudit.heads.label_cosines import (
     ProjectorCosines,
     logit_cosines,
     projector_cosines_in,
 )
-from embaudit.softmax.label_sample import (
+from embaudit.heads.label_sample import (
     LabelSample,
     make_panel,
     most_alike,
     with_mean_rows,
 )
-from embaudit.softmax.shifts import (
+from embaudit.heads.shifts import (
     NeighbourChange,
     ShiftSummary,
     neighbour_change,
     panel_pairs,
     shift_summaries,
 )
+from embaudit.linalg.nearest import require_length
+from embaudit.linalg.rows import sample_rows
+from embaudit.model import FactorModel
+from embaudit.model.links import Softmax
+from embaudit.model.sizes import require_model
+from embaudit.movements.movement import QUERIES, share_of
 
 if TYPE_CHECKING:
     import pandas as pd

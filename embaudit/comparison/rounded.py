@@ -16,10 +16,10 @@ import numpy as np
 from embaudit.comparison.matching import Match
 from embaudit.core.checked import Floats
 from embaudit.core.parallel import row_blocks
+from embaudit.heads.conventions import Convention
 from embaudit.io import Rounding, model_and_intake, rounding_of
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
-from embaudit.softmax.conventions import Convention
 
 STATES = 1000
 """Random states at least; two more for each dimension, so that they span them all in each half of a fit."""

@@ -29,6 +29,7 @@ from embaudit.core.checked import (
     require_one_of,
 )
 from embaudit.errors import EquivalenceError, must_be
+from embaudit.heads.conventions import Convention, centred_form, require_norm
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
 from embaudit.linalg.mapped import RowMap
@@ -40,7 +41,6 @@ from embaudit.model.links import Softmax
 from embaudit.model.objectives import Linear, kept_objective
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.remedy.vectors import PROBES, Remedy, TruncationLoss
-from embaudit.softmax.conventions import Convention, centred_form, require_norm
 
 Kind: TypeAlias = Literal[
     "prediction",

@@ -42,6 +42,7 @@ from embaudit.core.words import (
     two_decimals,
     up,
 )
+from embaudit.heads.conventions import NormEvidence
 from embaudit.linalg.nearest import list_length
 from embaudit.linalg.transformed_rows import with_shift
 from embaudit.model import Equivalence, FactorModel, Pairs, Role
@@ -68,7 +69,6 @@ from embaudit.report.figures import (
     shown_side,
 )
 from embaudit.report.next_steps import Invocation, next_steps
-from embaudit.softmax.conventions import NormEvidence
 
 Visit = tuple[EquivalentModel, Movement, Drift]
 MOVED = "predictions moved"
@@ -316,7 +316,7 @@ def convention_grid(norm: NormEvidence) -> Grid:
     >>> import numpy as np
     >>> from embaudit.model import FactorModel
     >>> from embaudit.model.final_norm import FinalNorm
-    >>> from embaudit.softmax.conventions import norm_evidence
+    >>> from embaudit.heads.conventions import norm_evidence
     >>> draw = np.random.default_rng(0)
     >>> head = FactorModel.from_softmax(draw.standard_normal((9, 2)))
     >>> found = norm_evidence(head, FinalNorm("rms", [1.0, 5.0]), labels=np.arange(9), n_neighbours=2, rng=draw)

@@ -12,6 +12,7 @@ from embaudit.core.checked import MOST_COUNT, Floats, Indices, as_count
 from embaudit.core.plain import plain_dict
 from embaudit.core.words import change_size, two_decimals
 from embaudit.gauges import Gauge
+from embaudit.heads import shared_halves
 from embaudit.linalg.pairs import all_pairs
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import log_softmax
@@ -26,7 +27,6 @@ from embaudit.reproduce.pictures import (
     rounded,
     styled,
 )
-from embaudit.softmax import shared_halves
 
 FIGURE_1 = np.array([[1.0, 0.5], [0.5, 1.0], [-1.0, 0.4], [-0.8, -0.8], [0.9, -1.2]])
 """The label rows of Figure 1."""

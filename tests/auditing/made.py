@@ -13,13 +13,13 @@ from embaudit.auditing.finding import Kind, Scope
 from embaudit.auditing.heads import HeadReport
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.gauges import Gauge
+from embaudit.heads.argmaxable import Argmaxable
+from embaudit.heads.equivalents import Construction, EquivalentHead
+from embaudit.heads.label_cosines import ProjectorCosines
+from embaudit.heads.shifts import NeighbourChange, ShiftSummary
 from embaudit.model import Equivalence, FactorModel
 from embaudit.model.drift import Drift
 from embaudit.movements.movement import Movement
-from embaudit.softmax.argmaxable import Argmaxable
-from embaudit.softmax.equivalents import Construction, EquivalentHead
-from embaudit.softmax.label_cosines import ProjectorCosines
-from embaudit.softmax.shifts import NeighbourChange, ShiftSummary
 
 DRAW = np.random.default_rng(0)
 MODEL = FactorModel.from_user_item(

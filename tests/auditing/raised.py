@@ -49,6 +49,7 @@ from embaudit.auditing.traits import (
 )
 from embaudit.canonical import Moved, Pinning
 from embaudit.gauges import Affine, Gauge, GeneralLinear
+from embaudit.heads.conventions import norm_evidence
 from embaudit.linalg.dimensions import Dimensions
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm
@@ -57,7 +58,6 @@ from embaudit.model.tying import Tying
 from embaudit.movements import levels
 from embaudit.movements.neighbourhoods import NearestChanged
 from embaudit.ranges import RangeSummary
-from embaudit.softmax.conventions import norm_evidence
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence

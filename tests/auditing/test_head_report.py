@@ -12,8 +12,8 @@ from embaudit.auditing import audit
 from embaudit.auditing.findings.heads import origin_matters
 from embaudit.auditing.heads import head_report
 from embaudit.errors import InputError
+from embaudit.heads.label_sample import probe_inputs
 from embaudit.model import Equivalence, FactorModel, Softmax
-from embaudit.softmax.label_sample import probe_inputs
 
 FIGURE_1 = np.array([[1, 0.5], [0.5, 1], [-1, 0.4], [-0.8, -0.8], [0.9, -1.2]])
 HEAD = FactorModel.from_softmax(FIGURE_1)

@@ -52,8 +52,8 @@ MISSION = {
     ),
     "canonical form": lambda: ea.canonical_form(MODEL),
     "robustness of a head": lambda: ea.head_report(HEAD),
-    "labels that can be the most probable": lambda: ea.softmax.argmaxable(HEAD),
-    "labels that can share the largest probability": lambda: ea.softmax.shared_halves(
+    "labels that can be the most probable": lambda: ea.heads.argmaxable(HEAD),
+    "labels that can share the largest probability": lambda: ea.heads.shared_halves(
         HEAD, [(0, 1)]
     ),
     "comparison": lambda: ea.compare(

@@ -117,9 +117,9 @@ def every_result() -> dict[str, Result]:
         ea.range_summary(model, budgets=[2.0], n_pairs=50, rng=0)[0],
         ea.certified_neighbours(model, n=3),
         ea.worst_gauge(model, group, n_pairs=20, n_starts=1, n_steps=2, rng=0),
-        ea.softmax.argmaxable(head),
-        ea.softmax.shared_halves(head, pairs),
-        ea.softmax.projector_cosines(head, pairs=pairs),
-        ea.softmax.label_combinations(opposite_labels.replace(link="sigmoid")),
+        ea.heads.argmaxable(head),
+        ea.heads.shared_halves(head, pairs),
+        ea.heads.projector_cosines(head, pairs=pairs),
+        ea.heads.label_combinations(opposite_labels.replace(link="sigmoid")),
     ]
     return {type(result).__name__: result for result in results}

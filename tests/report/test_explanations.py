@@ -186,29 +186,29 @@ def test_an_attack_gives_the_movement_found_and_the_proven_bound():
 def test_argmaxable_counts_labels_that_can_be_the_most_probable():
     # Label 3 lies within the triangle of the others, so one of them always beats it.
     inside = head([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.0, 0.0]])
-    assert ea.softmax.argmaxable(inside).explain() == (
+    assert ea.heads.argmaxable(inside).explain() == (
         "Of 4 labels, 3 can be the most probable one, 1 hardly can."
     )
-    assert ea.softmax.argmaxable(FOUR_CORNERS).explain() == (
+    assert ea.heads.argmaxable(FOUR_CORNERS).explain() == (
         "All 4 labels can be the most probable one."
     )
 
 
 def test_shared_halves_are_possible_for_neighbours_on_the_convex_hull():
-    found = ea.softmax.shared_halves(FOUR_CORNERS, [[0, 1], [0, 2]])
+    found = ea.heads.shared_halves(FOUR_CORNERS, [[0, 1], [0, 2]])
     assert found.explain() == "Of 2 pairs of labels, 1 can share ½/½, 1 cannot."
 
 
 def test_projector_cosines_of_independent_labels_say_nothing_about_the_head():
     # Three labels in two dimensions: -1/(3 - 1), whatever the head.
-    text = ea.softmax.projector_cosines(head(np.eye(3)), pairs=[[0, 1]]).explain()
+    text = ea.heads.projector_cosines(head(np.eye(3)), pairs=[[0, 1]]).explain()
     assert "every projector cosine is -1/(V-1) = -0.5" in text
     assert "they say nothing about this head" in text
 
 
 def test_projector_cosines_give_their_mean_size():
     # On the square, neighbours have projector cosine 0 and opposite corners -1.
-    text = ea.softmax.projector_cosines(FOUR_CORNERS, pairs=[[0, 1], [0, 2]]).explain()
+    text = ea.heads.projector_cosines(FOUR_CORNERS, pairs=[[0, 1], [0, 2]]).explain()
     assert "2 pairs of 4 labels are 0.500 on average in size" in text
 
 
@@ -221,7 +221,7 @@ def test_projector_cosines_give_their_mean_size():
     ],
 )
 def test_label_combinations_count_those_that_some_input_gives(rows, count):
-    found = ea.softmax.label_combinations(head(rows).replace(link="sigmoid"))
+    found = ea.heads.label_combinations(head(rows).replace(link="sigmoid"))
     assert found.explain() == (
         f"Some input gives {count} of the 4 combinations of 2 labels."
     )

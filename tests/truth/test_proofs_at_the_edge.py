@@ -10,10 +10,10 @@ import pytest
 from embaudit import audit
 from embaudit.auditing.equivalence_class import equivalence_class_of
 from embaudit.auditing.finding import Kind
+from embaudit.heads.argmaxable import argmaxable
+from embaudit.heads.coordinates import label_coordinates
 from embaudit.linalg.pair_changes import CosineSums
 from embaudit.model import FactorModel, Softmax
-from embaudit.softmax.argmaxable import argmaxable
-from embaudit.softmax.coordinates import label_coordinates
 
 EFFORT = {"n_gauges": 1, "n_starts": 1, "n_steps": 2}
 

@@ -19,10 +19,10 @@ from embaudit.core.words import (
     share_of,
     up,
 )
+from embaudit.heads.conventions import ConventionDistance, NormEvidence, folding
+from embaudit.heads.feasibility import MARGIN
 from embaudit.linalg.pairs import n_pairs
 from embaudit.model.objectives import known_objective
-from embaudit.softmax.conventions import ConventionDistance, NormEvidence, folding
-from embaudit.softmax.feasibility import MARGIN
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence

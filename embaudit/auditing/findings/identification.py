@@ -18,6 +18,7 @@ from embaudit.auditing.wording import is_alone, worded_for
 from embaudit.canonical.quadratic_forms import LARGEST_SHOWN
 from embaudit.core.ties import reaches
 from embaudit.core.words import counted, percent
+from embaudit.heads import excludes_minimum
 from embaudit.model import Equivalence, FactorModel
 from embaudit.model.objectives import (
     OBJECTIVES,
@@ -26,7 +27,6 @@ from embaudit.model.objectives import (
     known_objective,
     usual_objectives,
 )
-from embaudit.softmax import excludes_minimum
 
 if TYPE_CHECKING:
     from embaudit.auditing.equivalence_class import Freedom

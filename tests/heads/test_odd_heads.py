@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from head_examples import random_head
 
-from embaudit.model import FactorModel
-from embaudit.model.drift import rounding_bound
-from embaudit.softmax import (
+from embaudit.heads import (
     argmaxable,
     label_combinations,
     logit_cosines,
     projector_cosines,
     shared_halves,
 )
-from embaudit.softmax.equivalents import HeadProbe, centring
-from embaudit.softmax.label_sample import make_panel
-from embaudit.softmax.shifts import neighbour_change
+from embaudit.heads.equivalents import HeadProbe, centring
+from embaudit.heads.label_sample import make_panel
+from embaudit.heads.shifts import neighbour_change
+from embaudit.model import FactorModel
+from embaudit.model.drift import rounding_bound
 
 # --- combinations ------------------------------------------------------------------------------------------------
 

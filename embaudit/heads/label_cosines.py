@@ -14,16 +14,16 @@ from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.errors import InputError
-from embaudit.linalg.pairs import as_pairs, pair_cosines
-from embaudit.model import FactorModel
-from embaudit.model.sizes import require_model
-from embaudit.softmax.coordinates import (
+from embaudit.heads.coordinates import (
     LabelCoordinates,
     label_coordinates,
     of_ordinary_size,
     require_different,
     require_softmax,
 )
+from embaudit.linalg.pairs import as_pairs, pair_cosines
+from embaudit.model import FactorModel
+from embaudit.model.sizes import require_model
 
 if TYPE_CHECKING:
     import pandas as pd

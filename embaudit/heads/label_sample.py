@@ -22,13 +22,13 @@ from embaudit.core.checked import (
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.ties import TIE, first_largest
 from embaudit.errors import must_be
+from embaudit.heads.coordinates import require_different, require_softmax
 from embaudit.linalg.moments import Moments
 from embaudit.linalg.nearest import neighbours
 from embaudit.linalg.rows import row_norms, sample_rows
 from embaudit.model import FactorModel
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.movements.twins import twins
-from embaudit.softmax.coordinates import require_different, require_softmax
 
 N_PROBES = 256
 """Inputs on which probabilities are verified."""

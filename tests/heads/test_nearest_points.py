@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from embaudit.softmax.feasibility import nearest_point
+from embaudit.heads.feasibility import nearest_point
 
 
 @settings(max_examples=200)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from embaudit.errors import InputError
 from embaudit.gauges import Gauge
-from embaudit.softmax import label_combinations
+from embaudit.heads import label_combinations
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from embaudit.errors import InputError
+from embaudit.heads import logit_cosines, projector_cosines
 from embaudit.linalg.pairs import all_pairs
 from embaudit.model import FactorModel
-from embaudit.softmax import logit_cosines, projector_cosines
 
 SEEDS = st.integers(0, 2**32 - 1)
 

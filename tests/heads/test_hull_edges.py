@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.spatial import ConvexHull
 
+from embaudit.heads import argmaxable, shared_halves
 from embaudit.linalg.pairs import all_pairs
 from embaudit.model import FactorModel
-from embaudit.softmax import argmaxable, shared_halves
 
 
 def hull_edges(rows: np.ndarray) -> set[tuple[int, int]]:

@@ -9,11 +9,11 @@ from scipy.optimize import minimize
 
 import embaudit as ea
 from embaudit.gauges import Gauge
+from embaudit.heads.equivalents import HeadProbe, centring
+from embaudit.heads.label_sample import make_panel
+from embaudit.heads.shifts import neighbour_change, panel_pairs, shift_summaries
 from embaudit.linalg.pairs import all_pairs
 from embaudit.model import FactorModel
-from embaudit.softmax.equivalents import HeadProbe, centring
-from embaudit.softmax.label_sample import make_panel
-from embaudit.softmax.shifts import neighbour_change, panel_pairs, shift_summaries
 
 SHIFT = np.array([0.8, -0.3, 0.5])
 

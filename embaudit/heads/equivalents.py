@@ -11,11 +11,11 @@ import numpy as np
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.core.plain import plain, plain_dict
 from embaudit.gauges import Gauge, GeneralLinear, Translation
+from embaudit.heads.label_sample import LabelSample
 from embaudit.model import FactorModel
 from embaudit.model.drift import DriftSample
 from embaudit.model.equivalence import Equivalence
 from embaudit.movements.movement import QUERIES, Movement, MovementProbe
-from embaudit.softmax.label_sample import LabelSample
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from embaudit.core.plain import plain, plain_dict
 from embaudit.core.ties import first_best
 from embaudit.errors import InputError, must_be
 from embaudit.gauges import Gauge
+from embaudit.heads.coordinates import require_softmax
+from embaudit.heads.label_sample import only_labels
 from embaudit.linalg.mapped import Mapped
 from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours, tie_of
 from embaudit.linalg.rows import sample_rows, unit_rows
@@ -35,8 +37,6 @@ from embaudit.movements.neighbourhoods import (
     by_name,
 )
 from embaudit.movements.twins import copy_tolerance, twins
-from embaudit.softmax.coordinates import require_softmax
-from embaudit.softmax.label_sample import only_labels
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,10 @@ from embaudit.core.progress import track
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.errors import must_be
+from embaudit.heads.feasibility import MARGIN, best_lead
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel
 from embaudit.model.sizes import require_model
-from embaudit.softmax.feasibility import MARGIN, best_lead
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -272,7 +272,7 @@ def first_twins(space: LabelCoordinates, bias: Vector | None) -> Indices:
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> from embaudit.softmax.coordinates import label_coordinates
+    >>> from embaudit.heads.coordinates import label_coordinates
     >>> head = FactorModel.from_softmax([[1.0, 0.0], [0.0, 2.0], [1.0, 0.0], [3.0, 1.0]])
     >>> first_twins(label_coordinates(head), None).tolist()
     [0, 1, 0, 3]

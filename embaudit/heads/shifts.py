@@ -9,6 +9,7 @@ import numpy as np
 from embaudit.core.checked import Floats, Indices, Vector
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.ties import TIE, largest_first
+from embaudit.heads.label_sample import LabelSample
 from embaudit.linalg.nearest import list_length, neighbours
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.linalg.transformed_rows import Rows, with_shift
@@ -21,7 +22,6 @@ from embaudit.movements.neighbourhoods import (
 )
 from embaudit.movements.twins import once, standing_rows, twins
 from embaudit.ranges.translation import shifts_to_reach
-from embaudit.softmax.label_sample import LabelSample
 
 TARGETS = (0.0, -1.0, 1.0)
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)

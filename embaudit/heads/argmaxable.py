@@ -13,15 +13,12 @@ from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.errors import must_be
-from embaudit.linalg.pairs import as_pairs
-from embaudit.model import FactorModel
-from embaudit.model.sizes import require_model
-from embaudit.softmax.coordinates import (
+from embaudit.heads.coordinates import (
     LabelCoordinates,
     first_twins,
     label_coordinates,
 )
-from embaudit.softmax.feasibility import (
+from embaudit.heads.feasibility import (
     MARGIN,
     MAX_CELLS,
     NO,
@@ -29,6 +26,9 @@ from embaudit.softmax.feasibility import (
     YES,
     solve_feasibility,
 )
+from embaudit.linalg.pairs import as_pairs
+from embaudit.model import FactorModel
+from embaudit.model.sizes import require_model
 
 if TYPE_CHECKING:
     import pandas as pd

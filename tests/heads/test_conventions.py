@@ -9,16 +9,16 @@ import pytest
 
 import embaudit as ea
 from embaudit.errors import InputError
-from embaudit.io.codecs.safetensors import Safetensors
-from embaudit.model import FactorModel, Softmax
-from embaudit.model.final_norm import FinalNorm
-from embaudit.softmax.conventions import (
+from embaudit.heads.conventions import (
     Convention,
     centred_form,
     conventions,
     folding,
     norm_evidence,
 )
+from embaudit.io.codecs.safetensors import Safetensors
+from embaudit.model import FactorModel, Softmax
+from embaudit.model.final_norm import FinalNorm
 
 DRAW = np.random.default_rng(0)
 ROWS, BIAS = DRAW.standard_normal((60, 6)), DRAW.standard_normal(60)

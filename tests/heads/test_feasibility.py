@@ -8,10 +8,10 @@ from head_examples import random_head
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
+from embaudit.heads import argmaxable, shared_halves
+from embaudit.heads.feasibility import best_lead
 from embaudit.linalg.pairs import all_pairs
 from embaudit.model import FactorModel
-from embaudit.softmax import argmaxable, shared_halves
-from embaudit.softmax.feasibility import best_lead
 
 
 def largest_lead(rows: np.ndarray, bias: np.ndarray | None, pair: np.ndarray) -> float:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
 from embaudit.errors import InputError
+from embaudit.heads import argmaxable, shared_halves
 from embaudit.linalg.pairs import all_pairs
 from embaudit.model import FactorModel
-from embaudit.softmax import argmaxable, shared_halves
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -1,19 +1,19 @@
 """Properties of a softmax head that no gauge changes, and what label cosines can mean."""
 
-from embaudit.softmax.argmaxable import (
+from embaudit.heads.argmaxable import (
     Argmaxable,
     SharedHalves,
     argmaxable,
     shared_halves,
 )
-from embaudit.softmax.label_cosines import (
+from embaudit.heads.label_cosines import (
     ProjectorCosines,
     logit_cosines,
     projector_cosines,
 )
-from embaudit.softmax.label_sample import probe_inputs
-from embaudit.softmax.separation import excludes_minimum
-from embaudit.softmax.sigmoid import LabelCombinations, label_combinations
+from embaudit.heads.label_sample import probe_inputs
+from embaudit.heads.separation import excludes_minimum
+from embaudit.heads.sigmoid import LabelCombinations, label_combinations
 
 __all__ = [
     "Argmaxable",

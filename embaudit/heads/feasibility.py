@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Floats, Indices, Vector, as_count, is_number
 from embaudit.core.progress import track
 from embaudit.errors import InputError, must_be
+from embaudit.heads.coordinates import LabelCoordinates
 from embaudit.linalg.nearest import TopK
-from embaudit.softmax.coordinates import LabelCoordinates
 
 
 def nearest_point(corners: Floats) -> tuple[Floats, Vector]:
