@@ -30,7 +30,7 @@ class Row:
     findings: Mapping[str, str] = field(default_factory=dict)
     """Code to severity; of a softmax head those of EMB3xx and EMB204 may come besides."""
     says: tuple[str, ...] = ()
-    """Phrases that the verdict, the findings or a claim must hold."""
+    """Phrases that the verdict, the findings, a claim or the rows it is about must hold."""
     never: tuple[str, ...] = ()
     """Phrases that none of them may hold, beside those of `NEVER`."""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -1235,8 +1235,10 @@ def by_distance() -> Iterator[Row]:
 def nearly_alike() -> Iterator[Row]:
     """Tables a part of whose rows is far closer to another row than usual, and tables of which none is.
 
-    If 20 of 100 rows have a copy with noise, 40 of 120 rows are near another one.
+    If 20 of 100 rows have a copy with noise, 40 of 120 rows are near another one. Lists hold one row of each group of
+    copies: of 120 rows with 20 copies only 100 are listed. Rows with noise are no copies, so all 120 are listed.
     """
+    once = "duplicates counted once"
     alone, rows, noise = {"right": "F"}, drawn(100, 16), drawn(20, 16, 1)
     vectors, near = FactorModel.from_vectors, {"EMB414": "tip", **TWO}
     says = ("40 of 120 items are near-duplicates of another item", "item 0")
@@ -1247,7 +1249,8 @@ def nearly_alike() -> Iterator[Row]:
             vectors(table),
             alone,
             near,
-            says,
+            (*says, "the 10 nearest of 120 items"),
+            (once,),
             answer=OPEN,
         )
     head = FactorModel.from_softmax(centred(60, 16))
@@ -1278,9 +1281,57 @@ def nearly_alike() -> Iterator[Row]:
             vectors(table),
             alone,
             {**found, **TWO},
-            never=("near-duplicate",),
+            never=("near-duplicate",)
+            if "EMB401" in found
+            else ("near-duplicate", once),
             answer=OPEN,
         )
+    # Rounding to float16 parts copies: twice the length has another rounding error than a third of the length.
+    rounded = np.vstack([rows, rows[:20] / 3]).astype(np.float16)
+    for name, table in (
+        ("copies that lists count once", np.vstack([rows, rows[:20]])),
+        ("copies of another length", np.vstack([rows, 2 * rows[:20]])),
+        ("copies but for the rounding to float16", rounded),
+    ):
+        yield Row(
+            f"f {name}",
+            vectors(table),
+            alone,
+            {"EMB401": "issue", **TWO},
+            (f"the 10 nearest of 100 items, {once}",),
+            ("near-duplicate", "nearest of 120"),
+            answer=OPEN,
+        )
+    # A gauge that was searched for moves lists of one item of each group.
+    p, q = drawn(40, 4), drawn(30, 4, 1)
+    searched = {"groups": ("linear",)}
+    yield Row(
+        "4 lists of items with copies",
+        FactorModel.from_user_item(p, np.vstack([q, q[:10]])),
+        FREE,
+        {"EMB401": "issue", **TWO},
+        (f"listed neighbours of items, {once}",),
+        options=searched,
+    )
+    yield Row(
+        "4 lists of items without copies",
+        FactorModel.from_user_item(p, q),
+        FREE,
+        TWO,
+        ("listed neighbours of items",),
+        (once,),
+        options=searched,
+    )
+    # Copies among users say nothing of lists of items.
+    yield Row(
+        "4 copies among users only",
+        FactorModel.from_user_item(np.vstack([p, p[:10]]), q),
+        FREE,
+        {"EMB401": "issue", **TWO},
+        ("listed neighbours of items",),
+        (f"items, {once}",),
+        options=searched,
+    )
 
 
 def answered() -> Iterator[Row]:

@@ -35,9 +35,9 @@ def audited(name):
 
 
 def sentences(found):
-    """All that an audit says."""
+    """Return all that an audit says, and of which rows and gauges it says it."""
     told = (
-        f"{one.title}. {one.text} {one.remedy}\n{one.scope}"
+        f"{one.title}. {one.text} {one.remedy}\n{one.scope}\n{one.rows}"
         for one in found.conclusions
     )
     return "\n".join([str(found.answer), found.verdict, *told])
