@@ -16,11 +16,11 @@ from survey import survey_lessons, survey_reasons, survey_sources, survey_table
 
 from embaudit.auditing.texts import ANSWERS, CODES, WORDS, Entry
 from embaudit.io import formats
-from embaudit.model.objectives import TRAININGS
+from embaudit.model.trainings import TRAININGS
 
 if TYPE_CHECKING:
     from embaudit.io import Format
-    from embaudit.model.objectives import Training
+    from embaudit.model.trainings import Training
 
 HERE = Path(__file__).parent
 BEGIN, END = "<!-- {}, by `python docs/generate.py` -->", "<!-- end of {} -->"

@@ -19,7 +19,8 @@ from embaudit.errors import must_be
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
-from embaudit.model.objectives import Status, known_objective
+from embaudit.model.objectives import Status
+from embaudit.model.trainings import known_objective
 
 MIN_MOVEMENT = 1e-3
 """A movement up to here breaks nothing: where constraints only bend, rounding leaves its fourth root."""

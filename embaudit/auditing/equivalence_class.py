@@ -24,8 +24,9 @@ from embaudit.core.words import counted, drawn_of
 from embaudit.errors import InputError
 from embaudit.linalg.pairs import n_pairs
 from embaudit.model import Equivalence, FactorModel, Role, SideName
-from embaudit.model.objectives import Status, known_objective
+from embaudit.model.objectives import Status
 from embaudit.model.pairs import Pairs
+from embaudit.model.trainings import known_objective
 
 LARGEST_SAMPLE = 2_000
 """Largest number of rows per side of a model with another temperature."""

@@ -23,7 +23,7 @@ from embaudit.core.checked import Indices
 from embaudit.linalg.mapped import Mapped, affine
 from embaudit.linalg.transformed_rows import TransformedRows
 from embaudit.model import Equivalence, Role, SideName
-from embaudit.model.objectives import known_objective
+from embaudit.model.trainings import known_objective
 from embaudit.movements.movement import Movement, MovementProbe, directed_in
 from embaudit.movements.neighbourhoods import Neighbourhood, neighbourhoods
 

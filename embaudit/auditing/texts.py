@@ -15,7 +15,7 @@ from embaudit.auditing.finding import Severity
 from embaudit.core.checked import is_number
 from embaudit.core.words import nearest_to
 from embaudit.errors import must_be
-from embaudit.model.objectives import TRAINING_WORDS
+from embaudit.model.trainings import TRAINING_WORDS
 
 PAGE = "docs/checks.md"
 """The page of all codes and words, in the source of embaudit; each has a heading of its own."""

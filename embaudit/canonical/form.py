@@ -27,8 +27,9 @@ from embaudit.linalg.moments import Moments
 from embaudit.linalg.rows import float64_blocks, gram
 from embaudit.model import FactorModel, SideName, require_two_sides
 from embaudit.model.equivalence import Equivalence
-from embaudit.model.objectives import Linear, kept_objective
+from embaudit.model.objectives import Linear
 from embaudit.model.sizes import require_ordinary_size
+from embaudit.model.trainings import kept_objective
 
 EXPONENTS = {"left-whitened": 0.0, "balanced": 0.5, "right-whitened": 1.0}
 """The canonical gauges by name."""

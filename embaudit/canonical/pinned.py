@@ -45,8 +45,8 @@ from embaudit.linalg.duplicates import duplicate_representatives
 from embaudit.linalg.pairs import draw_pairs, pair_cosines
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import OPPOSITE, FactorModel, Role, SideName
-from embaudit.model.objectives import known_objective
 from embaudit.model.sizes import require_model
+from embaudit.model.trainings import known_objective
 
 MIN_MOVEMENT = 1e-3
 """A movement below this shows nothing: rounding in a constraint that only bends leaves its fourth root. Nor does any

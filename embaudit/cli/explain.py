@@ -13,7 +13,8 @@ from embaudit.cli.app import app
 from embaudit.cli.terminal import make_console
 
 if TYPE_CHECKING:
-    from embaudit.model.objectives import Objective, Training
+    from embaudit.model.objectives import Objective
+    from embaudit.model.trainings import Training
 
 WIDTH = 80
 """Characters of a line, wherever it is read."""
@@ -72,7 +73,8 @@ def _options(name: str) -> str:
 def _one(name: str) -> Iterator[str]:
     """Write a kind of training and its law, or an entry and its sections; of objectives all trainings and laws, too."""
     from embaudit.auditing.texts import entry as entry_of
-    from embaudit.model.objectives import OBJECTIVES, TRAININGS, known_training
+    from embaudit.model.objectives import OBJECTIVES
+    from embaudit.model.trainings import TRAININGS, known_training
 
     entry, training = entry_of(name), known_training(name.lower())
     if entry.name == "objective" and training is not None:
@@ -95,14 +97,22 @@ def _one(name: str) -> Iterator[str]:
 def _training(row: Training) -> Iterator[str]:
     """Write the words of a kind of training, and what it fixes."""
     yield fill(", ".join(row.words), WIDTH, break_on_hyphens=False)
-    told = {"predictions": row.predictions, "law": row.law or "none known"}
-    told |= {"training fixes": row.fixes, "stays free": row.free}
-    yield from map(_indented, (f"{heading}: {text}" for heading, text in told.items()))
+    sections = {
+        "predictions": row.predictions,
+        "law": row.law or "none known",
+        "training fixes": row.fixes,
+        "stays free": row.free,
+        "source": row.source,
+    }
+    for heading, text in sections.items():
+        yield _indented(f"{heading}: {text}")
 
 
 def _law(law: Objective) -> str:
     """Write what a law minimises and what that makes of cosines."""
-    return _indented(f"{law.name}: {law.loss}. Cosines are {law.cosines}.")
+    return _indented(
+        f"{law.name}: {law.loss}. Cosines are {law.cosines}. Source: {law.source}."
+    )
 
 
 def _indented(text: str) -> str:

@@ -26,8 +26,9 @@ from embaudit.linalg.structured import WIDE, Structured, StructuredLinearMap
 from embaudit.linalg.structured import Linear as Map
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
-from embaudit.model.objectives import Linear, kept_objective
+from embaudit.model.objectives import Linear
 from embaudit.model.sizes import require_model
+from embaudit.model.trainings import kept_objective
 
 MOST_RANK = 1_000_000
 

@@ -22,7 +22,7 @@ from embaudit.io.readers.layout import tokens_beside
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.request import Request
 from embaudit.model import FactorModel, Link, comparing, with_objective
-from embaudit.model.objectives import require_agreement, training
+from embaudit.model.trainings import require_agreement, training
 
 ALWAYS = ("left_name", "right_name", "ids", "left_ids", "labels", "link", "compared", "objective", "left_counts",
           "right_counts", "inputs", "states", "norm", "norm_kind")  # fmt: skip

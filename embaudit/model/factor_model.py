@@ -28,13 +28,9 @@ from embaudit.linalg.rows import unit_rows
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.final_norm import FinalNorm, require_fit
 from embaudit.model.links import Comparison, Identity, Link, Softmax
-from embaudit.model.objectives import (
-    known_training,
-    link_of_training,
-    require_agreement,
-)
 from embaudit.model.pairs import Pairs, Role
 from embaudit.model.side import OPTIONAL, Labels, OfSide, Side, SideName, as_titles
+from embaudit.model.trainings import known_training, link_of_training, require_agreement
 from embaudit.model.tying import Tying, require_head
 
 

@@ -1,22 +1,18 @@
-"""Training objectives: the laws that say which gauges each leaves free, and the words that people say of training.
+"""Training objectives: the laws that say which gauges each objective leaves free.
 
-Predictions leave every gauge of their level free. A regulariser on the factors themselves may not: then the cosines are
-unique given the predictions, but chosen by the regulariser (docs/theory.md, "What training fixes"). trainings.toml is
-the table of both, to be read from top to bottom; the name of a law is a word, too.
+Predictions leave every gauge of their level free. A regulariser on the factors may not:
+then the cosines are unique given the predictions, but chosen by the regulariser
+(docs/theory.md, "What training fixes"). `OBJECTIVES` is the table of these laws;
+`embaudit.model.trainings` has the words that people use for their training.
 """
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import IntEnum, StrEnum
-from importlib.resources import files
-from typing import Any
 
-from embaudit.errors import InputError, must_be
-from embaudit.model.links import Comparison, Identity, Link
+from embaudit.model.links import Link
 from embaudit.model.side import SideName
 
 
@@ -30,7 +26,7 @@ class Linear(IntEnum):
     SIMILARITY = 2
     """A rotation with one scale for all directions: it keeps every cosine."""
     ANY = 3
-    """Anything that can be undone."""
+    """Any invertible matrix."""
 
 
 class Status(StrEnum):
@@ -47,61 +43,298 @@ class Status(StrEnum):
     TEMPERATURE = "trained up to a temperature"
     """Cosines between the sides were trained up to a factor, so that those within a side are open."""
     UNKNOWN = "undecided"
-    """Nobody has shown what such training makes of them."""
+    """No law is known for what such training makes of the cosines."""
     PREDICTED = "cosines of predictions"
     """The vectors were made so that their cosines are those of another model's predictions."""
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A kind of training: what it minimises, the gauges it leaves free, what that makes of cosines."""
+    """Law of a training objective: its loss, the gauges that keep its value, and its cosines."""
 
     name: str
     """Name of the objective for `--objective`."""
     loss: str
     """Loss that is minimised, in words."""
     linear: Linear
-    """The largest kind of linear gauge that leaves its value unchanged."""
+    """Largest kind of linear gauge that leaves the value of the objective unchanged."""
     shifts: tuple[SideName, ...]
-    """Sides that may be shifted, as far as the predictions allow it, with its value unchanged."""
+    """Sides whose shifts keep the value, as far as the predictions allow a shift."""
     status: Status
     """Statement of the objective about cosines."""
     cosines: str
     """Statement in words that follow "the cosines are"."""
     links: tuple[str, ...]
-    """Links of the models that are usually trained so."""
+    """Links of the models that are usually trained with this objective."""
+    source: str
+    """Publication or argument that shows the law."""
     sides: int = 2
-    """1 where only vectors of one side are made so, which then are no trained model."""
+    """1 if the law is about vectors of one side, which are not a trained model."""
 
     def keeps(self, linear: Linear, shifts: Iterable[SideName]) -> bool:
-        """Check that a gauge of equal predictions lies in the symmetry of the objective, so that its value stays.
+        """Return True if a gauge that keeps the predictions keeps the value, too.
 
         Examples
         --------
-        >>> OBJECTIVES["factors"].keeps(Linear.ROTATION, []), OBJECTIVES["factors"].keeps(Linear.ROTATION, ["right"])
+        >>> law = OBJECTIVES["factors"]
+        >>> law.keeps(Linear.ROTATION, []), law.keeps(Linear.ROTATION, ["right"])
         (True, False)
         """
         return linear <= self.linear and set(shifts) <= set(self.shifts)
 
 
-_TABLE: dict[str, list[dict[str, Any]]] = tomllib.loads(
-    files("embaudit.model").joinpath("trainings.toml").read_text(encoding="utf-8")
+# A law holds for every weight decay on both factors: l_P PᵀP = l_Q QᵀQ if every row of a
+# side decays alike, and Pᵀ diag(n) P = Qᵀ diag(m) Q if a row decays once for each of its
+# n or m interactions.
+_LAWS = (
+    Objective(
+        name="product",
+        loss=(
+            "squared loss with a penalty on the product of the factors (Netflix "
+            "paper, Eq. 1; linear denoising)"
+        ),
+        linear=Linear.ANY,
+        shifts=(),
+        status=Status.FREE,
+        cosines=(
+            "not identified: every rescaling of the latent dimensions is an equally"
+            " good solution"
+        ),
+        links=("identity", "ranking"),
+        source="Steck, Ekanadham and Kallus (2024), Eq. 1",
+    ),
+    Objective(
+        name="factors",
+        loss=(
+            "a loss with the same weight decay on every row of a side, on both "
+            "sides (Netflix paper, Eq. 2; ALS)"
+        ),
+        linear=Linear.ROTATION,
+        shifts=(),
+        status=Status.CHOSEN,
+        cosines=(
+            "unique up to a common rotation given the predictions, but chosen by "
+            "the regulariser, not by the data alone"
+        ),
+        links=("identity", "ranking", "sigmoid"),
+        source=(
+            "Steck, Ekanadham and Kallus (2024), Eq. 2; where the decay is "
+            "stationary, l_P PᵀP = l_Q QᵀQ"
+        ),
+    ),
+    Objective(
+        name="factors-counted",
+        loss=(
+            "a loss with weight decay at every interaction (ALS-WR, Spark's ALS, "
+            "SGD with L2 at every sample)"
+        ),
+        linear=Linear.ROTATION,
+        shifts=(),
+        status=Status.CHOSEN,
+        cosines=(
+            "pinned by the penalty given the predictions, up to a common rotation. "
+            "Such decay counts each row's interactions: whether the factors obey it"
+            " is judged by Gram matrices weighted with the counts"
+        ),
+        links=("identity", "ranking", "sigmoid"),
+        source=(
+            "where the decay is stationary, Pᵀ diag(n) P = Qᵀ diag(m) Q with the "
+            "numbers n and m of interactions"
+        ),
+    ),
+    Objective(
+        name="decoupled-decay",
+        loss="a loss with decay apart from its gradient (AdamW)",
+        # Adam treats each coordinate by itself: not even a rotation is known to lead to
+        # an equally good solution, and no gauge is known to be excluded.
+        linear=Linear.IDENTITY,
+        shifts=(),
+        status=Status.UNKNOWN,
+        cosines=(
+            "undecided: no law is known for what decoupled decay leaves of them, "
+            "given the predictions"
+        ),
+        links=("identity", "ranking", "sigmoid", "softmax"),
+        source="none: no function is known that such training minimises",
+    ),
+    Objective(
+        name="non-negative",
+        loss="a loss on the scores with both sides held non-negative (NMF)",
+        # Permutations and positive scales keep its value, too; no kind here is so small.
+        linear=Linear.IDENTITY,
+        shifts=(),
+        status=Status.FREE,
+        cosines=(
+            "not identified: positive scales of the dimensions, undone on the other"
+            " side, are equally good solutions"
+        ),
+        links=("identity", "ranking", "sigmoid"),
+        source=(
+            "p q = (p d) (q / d) for every scale d > 0, and neither side becomes "
+            "negative"
+        ),
+    ),
+    Objective(
+        name="none",
+        loss=(
+            "a loss on the scores without regularisation, with dropout on the "
+            "scores, or skip-gram"
+        ),
+        linear=Linear.ANY,
+        shifts=("left", "right"),
+        status=Status.FREE,
+        cosines="not identified: the objective sees the scores only",
+        links=("identity", "ranking", "sigmoid"),
+        source="the loss is a function of the scores",
+    ),
+    Objective(
+        name="softmax",
+        loss=(
+            "cross-entropy over learned inputs (a network's last layer) without "
+            "weight decay"
+        ),
+        linear=Linear.ANY,
+        shifts=("left", "right"),
+        status=Status.FREE,
+        cosines="not identified: neither the origin nor the axes are fixed",
+        links=("softmax",),
+        source="Nielsen (2026)",
+    ),
+    Objective(
+        name="softmax-decay",
+        loss=(
+            "cross-entropy with the same weight decay on labels and inputs, both "
+            "free tables (no last layer)"
+        ),
+        linear=Linear.ROTATION,
+        shifts=(),
+        status=Status.CHOSEN,
+        cosines=(
+            "unique up to a common rotation given the predictions, but chosen by "
+            "the regulariser, not by the data alone"
+        ),
+        links=("softmax",),
+        source="where the decay is stationary, l_P PᵀP = l_Q QᵀQ",
+    ),
+    Objective(
+        name="logistic",
+        loss=(
+            "cross-entropy over given inputs (logistic regression) without weight decay"
+        ),
+        linear=Linear.IDENTITY,
+        shifts=("right",),
+        status=Status.INPUTS,
+        cosines=(
+            "identified where the inputs, with a constant, span every direction and"
+            " no plane separates the labels; with a softmax, up to a translation of"
+            " all labels. They follow how the inputs were scaled"
+        ),
+        links=("softmax",),
+        source=(
+            "the inputs are data, so that only the labels can change; a softmax "
+            "does not change when all labels are shifted"
+        ),
+    ),
+    Objective(
+        name="logistic-l1",
+        loss=(
+            "cross-entropy over given inputs (logistic regression) with an L1 "
+            "penalty or an elastic net"
+        ),
+        linear=Linear.IDENTITY,
+        shifts=(),
+        status=Status.INPUTS,
+        cosines=(
+            "those of one solution for these inputs, which follow the penalty and "
+            "how the inputs were scaled"
+        ),
+        links=("softmax",),
+        source=(
+            "the inputs are data, and the penalty is not constant over all shifts "
+            "of the labels"
+        ),
+    ),
+    Objective(
+        name="logistic-decay",
+        loss=(
+            "cross-entropy over given inputs (logistic regression) with weight "
+            "decay on all labels"
+        ),
+        linear=Linear.IDENTITY,
+        shifts=(),
+        status=Status.INPUTS,
+        cosines=(
+            "unique given the predictions for these inputs, but they follow the "
+            "decay and how the inputs were scaled"
+        ),
+        links=("softmax",),
+        source="the inputs are data, and the decay is smallest for labels of mean 0",
+    ),
+    Objective(
+        name="cosine",
+        loss="a loss on the cosines themselves (normalised two-tower model)",
+        linear=Linear.SIMILARITY,
+        shifts=(),
+        status=Status.TRAINED,
+        cosines=(
+            "what was trained, as long as the rows span enough directions to fix "
+            "their own lengths"
+        ),
+        links=("cosine",),
+        source='docs/theory.md, "Rows of length 1 may pin the rest"',
+    ),
+    Objective(
+        name="temperature",
+        loss=(
+            "a loss on cosines of two sides divided by a temperature that is "
+            "learned or not known (CLIP, SigLIP, InfoNCE)"
+        ),
+        linear=Linear.SIMILARITY,
+        shifts=(),
+        status=Status.TEMPERATURE,
+        cosines=(
+            "fixed in order between the sides, not in level; within a side they are"
+            " a convention"
+        ),
+        links=("cosine",),
+        source=(
+            'docs/theory.md, "Two towers with a temperature fix the order between '
+            'them alone"'
+        ),
+    ),
+    Objective(
+        name="fixed-temperature",
+        loss=(
+            "a softmax or a sigmoid of cosines of two sides divided by a "
+            "temperature that training did not change"
+        ),
+        linear=Linear.SIMILARITY,
+        shifts=(),
+        status=Status.TRAINED,
+        cosines=(
+            "what was trained, as long as the rows span enough directions to fix "
+            "their own lengths and their origin"
+        ),
+        links=("cosine",),
+        source='docs/theory.md, "Rows of length 1 may pin the rest"',
+    ),
+    Objective(
+        name="prediction",
+        loss=(
+            "nothing: the vectors were made to hold the prediction cosines "
+            "(`embaudit fix --as prediction`)"
+        ),
+        linear=Linear.SIMILARITY,
+        shifts=(),
+        status=Status.PREDICTED,
+        cosines="cosines of the predictions of the model they were made from",
+        links=("identity",),
+        sides=1,
+        source='docs/theory.md, "Prediction cosines"',
+    ),
 )
-
-
-def _rows(table: str, *sequences: str) -> list[dict[str, Any]]:
-    """Return the rows of a table of trainings.toml, its lists as tuples."""
-    return [
-        row | {name: tuple(row[name]) for name in sequences} for row in _TABLE[table]
-    ]
-
-
-OBJECTIVES: Mapping[str, Objective] = {
-    row["name"]: Objective(
-        **row | {"linear": Linear[row["linear"]], "status": Status(row["status"])}
-    )
-    for row in _rows("law", "shifts", "links")
-}
+OBJECTIVES: Mapping[str, Objective] = {law.name: law for law in _LAWS}
+"""All laws by their names."""
 
 
 def usual_objectives(link: str | Link) -> tuple[Objective, ...]:
@@ -112,256 +345,10 @@ def usual_objectives(link: str | Link) -> tuple[Objective, ...]:
     >>> [objective.name for objective in usual_objectives("identity")]
     ['product', 'factors', 'factors-counted', 'decoupled-decay', 'non-negative', 'none']
     """
-    # Rows of length 1 were trained by their dot products or by their cosines: which is not declared.
-    links = ("identity", "cosine") if str(link) == "unknown" else (str(link),)
+    links = {str(link)}
+    if links == {"unknown"}:
+        # Training compared unit rows by their dot product or by their cosine.
+        links = {"identity", "cosine"}
     return tuple(
-        row
-        for row in OBJECTIVES.values()
-        if not {*links}.isdisjoint(row.links) and row.sides == 2
+        law for law in _LAWS if law.sides == 2 and not links.isdisjoint(law.links)
     )
-
-
-@dataclass(frozen=True)
-class Training:
-    """Kind of training under its usual names, and what it sets: the law, the link and how one table is compared."""
-
-    words: tuple[str, ...]
-    """Names of it that `--objective` accepts."""
-    predictions: str
-    """The products that training compared, in words."""
-    links: tuple[str, ...]
-    """Links of such models, the one that its name sets first; none where its name sets no link."""
-    law: str
-    """Name of its objective; empty where no law is known."""
-    fixes: str
-    """The share of the cosines that training fixes, in words."""
-    free: str
-    """The gauges or cosines that it leaves free, in words; empty for a law."""
-    compared: Comparison | None = None
-    """Comparison of the rows of one table alone with each other."""
-    alone: str | None = None
-    """Name of the objective of one table alone, where that is another."""
-
-    @property
-    def link(self) -> str | None:
-        """The link that its name sets."""
-        return self.links[0] if self.links else None
-
-    def objective(self, *, alone: bool = False) -> Objective:
-        """Return its law, for one table alone or for two."""
-        name = self.alone if alone and self.alone is not None else self.law
-        if name:
-            return OBJECTIVES[name]
-        loss, leaves = f"the loss of {self.words[0]}", f"undecided: {self.fixes}"
-        return Objective(
-            self.words[0], loss, Linear.IDENTITY, (), Status.UNKNOWN, leaves, self.links
-        )
-
-    def allows(self, link: Link) -> bool:
-        """Check that models of a link may have been trained so."""
-        # One table is compared in the way that training compared it; two sides need one of the links of the training.
-        if link.compares is not None:
-            return link.compares == self.compared
-        return not self.links or str(link) in self.links
-
-
-TRAININGS = tuple(Training(**row) for row in _rows("training", "words", "links"))
-"""Kinds of training, in the order of the table."""
-
-_LINKS: dict[Status, Link] = {
-    Status.TRAINED: Link.COSINE,
-    Status.TEMPERATURE: Link.COSINE,
-    Status.PREDICTED: Link.comparing("cosine"),
-}
-# The name of a law is a word, too, which sets no link but that of cosines.
-_WORDS = {word: row for row in TRAININGS for word in row.words} | {
-    name: Training(
-        (name,),
-        x.loss,
-        x.links,
-        name,
-        x.cosines,
-        "",
-        "cosine" if x.status in _LINKS else None,
-    )
-    for name, x in OBJECTIVES.items()
-}
-TRAINING_WORDS = tuple(_WORDS)
-"""All words, those of laws too."""
-
-
-def known_training(name: object) -> Training | None:
-    """Look a training up by a word; None for no word of the table, which a file of a later version may hold.
-
-    Examples
-    --------
-    >>> known_training("als-wr").law, known_training("magic")
-    ('factors-counted', None)
-    """
-    return _WORDS.get(name) if isinstance(name, str) else None
-
-
-def known_objective(name: str | None, *, alone: bool = False) -> Objective | None:
-    """Look the law of a word up, for one table alone or for two; None for no word of the table."""
-    row = known_training(name)
-    return None if row is None else row.objective(alone=alone)
-
-
-def training(name: str) -> Training:
-    """Look a training up by what people call it, or by the name of its law.
-
-    Raises
-    ------
-    InputError
-        For an unknown word; the nearest ones are named, each with what it means.
-
-    Examples
-    --------
-    >>> training("clip").link, training("bge").compared, training("factors").law
-    ('cosine', 'cosine', 'factors')
-    >>> training("clib")
-    Traceback (most recent call last):
-        ...
-    embaudit.errors.InputError: objective must be a word of `embaudit explain objectives`; got 'clib'; the nearest ones
-    are 'clip' (cosine of left with right, over a temperature).
-    >>> training("als")
-    Traceback (most recent call last):
-        ...
-    embaudit.errors.InputError: objective must be a word of `embaudit explain objectives`; got 'als'; the nearest ones
-    are 'implicit-als' (user · item); 'lenskit-als' (user · item); 'spark-als' (user · item); 'als-wr' (user · item).
-    """
-    row = known_training(name)
-    if row is None:
-        raise _unknown(name)
-    return row
-
-
-def _unknown(name: object) -> InputError:
-    typed = str(name).strip().lower().replace("_", "-")
-    # A word that is part of others, such as als, is all that their users say.
-    whole = [word for word in _WORDS if typed in word.split("-")]
-    near = [
-        *dict.fromkeys([*whole, *get_close_matches(typed, _WORDS, n=3, cutoff=0.5)])
-    ][: max(3, len(whole))]
-    listed = "; ".join(f"{word!r} ({_WORDS[word].predictions})" for word in near)
-    remedy = f"the nearest ones are {listed}" if near else "it lists them all"
-    return must_be(
-        "objective", "a word of `embaudit explain objectives`", repr(name), remedy
-    )
-
-
-def link_of_training(name: str | None, link: Link, *, alone: bool) -> Link:
-    """Return the link that an objective sets, unless another link was declared.
-
-    Vectors alone have the identity link if nothing better is known, so that an objective
-    can replace it. An objective of rankings does not: without users there is no order.
-
-    Examples
-    --------
-    >>> words = ("clip", "bge", "factors", "bpr")
-    >>> [str(link_of_training(word, Identity(), alone=True)) for word in words]
-    ['cosine', 'compared-cosine', 'identity', 'identity']
-    """
-    # A link that was declared stays; that of vectors alone stands for want of a better one.
-    row = known_training(name)
-    is_open = link.is_assumed or (alone and link == "identity")
-    if row is None or not is_open:
-        return link
-    # The name of a law fits several links: it sets that of cosines that were trained, or made to be compared.
-    if name in OBJECTIVES:
-        return _LINKS.get(OBJECTIVES[row.law].status, Identity(is_assumed=True))
-    if alone and row.compared is not None:
-        return Link.comparing(row.compared)
-    if row.link is None or (alone and row.link == "ranking"):
-        return link
-    return Link.of(row.link)
-
-
-def require_agreement(
-    name: str | None, link: Link, *, sides: int, is_declared: bool = False
-) -> None:
-    """Refuse an objective that does not make models of a link.
-
-    Names of no row pass: a file may come from a later version. Vectors alone have the identity link for want of a
-    better one, so they may name any objective, unless that link is declared, too.
-
-    Raises
-    ------
-    InputError
-        If they contradict each other.
-
-    Examples
-    --------
-    >>> require_agreement("cosine", Identity(), sides=1)
-    >>> require_agreement("clip", Identity(), sides=2)
-    Traceback (most recent call last):
-        ...
-    embaudit.errors.InputError: link must be cosine for the objective clip (cosine of left with right, over a temperature); got 'identity';
-    add link cosine, or leave the objective out.
-    """
-    if name is not None and not isinstance(name, str):
-        raise _unknown(name)
-    row = known_training(name)
-    alone = sides == 1 and str(link) == "identity" and not is_declared
-    if row is None or alone:
-        return
-    law = OBJECTIVES.get(name or "")
-    if row.compared in ("distance", "hyperbolic") and sides > 1:
-        raise must_be(
-            "objective",
-            "one of dot products or cosines for a model of two sides",
-            f"{name!r} ({row.predictions})",
-            "read one table alone, with --kind=vectors",
-        )
-    if row.allows(link) and (law is None or sides <= law.sides):
-        return
-    # A word is refused by its link; the name of a law by the objectives of the link, of which one may have been meant.
-    if law is None:
-        field, got, right = "link", str(link), " or ".join(row.links)
-        remedy = (
-            f"add --link {row.links[0]}, or leave the objective out"
-            if row.links
-            else "leave one of them out"
-        )
-        if link.compares is not None:
-            field, got, right, remedy = (
-                "compared",
-                link.compares,
-                row.compared or "left out",
-                "leave one of them out",
-            )
-        raise must_be(
-            field,
-            f"{right} for the objective {name} ({row.predictions})",
-            repr(got),
-            remedy,
-        )
-    if link.compares is not None:
-        raise must_be(
-            "objective",
-            f"left out where rows are compared by {link.comparison_words}",
-            repr(name),
-        )
-    usual = ", ".join(other.name for other in usual_objectives(link))
-    remedy = (
-        f"choose link {' or '.join(law.links)} for it"
-        if law.sides == 2
-        else "it is for vectors of one side"
-    )
-    raise must_be(
-        "objective", f"one of {usual} for a model with {link} link", repr(name), remedy
-    )
-
-
-def kept_objective(
-    name: str | None, linear: Linear, shifts: Iterable[SideName] = ()
-) -> str | None:
-    """Return the objective of a model if a gauge leaves its value alone, None if not: nobody trained the new model so.
-
-    Examples
-    --------
-    >>> kept_objective("factors", Linear.ROTATION), kept_objective("factors", Linear.ANY)
-    ('factors', None)
-    """
-    law = known_objective(name)
-    return name if law is not None and law.keeps(linear, shifts) else None

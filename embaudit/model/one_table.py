@@ -5,8 +5,8 @@ from __future__ import annotations
 from embaudit.errors import must_be
 from embaudit.model.factor_model import FactorModel
 from embaudit.model.links import Comparison, Link
-from embaudit.model.objectives import link_of_training, training
 from embaudit.model.sizes import require_model
+from embaudit.model.trainings import link_of_training, training
 
 
 def require_two_sides(model: FactorModel, what: str) -> None:

@@ -38,8 +38,9 @@ from embaudit.linalg.rows import unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName, require_two_sides
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.links import Softmax
-from embaudit.model.objectives import Linear, kept_objective
+from embaudit.model.objectives import Linear
 from embaudit.model.sizes import require_ordinary_size
+from embaudit.model.trainings import kept_objective
 from embaudit.remedy.vectors import PROBES, Remedy, TruncationLoss
 
 Kind: TypeAlias = Literal[

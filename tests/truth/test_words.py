@@ -7,7 +7,8 @@ import pytest
 
 import embaudit as ea
 from embaudit.errors import InputError
-from embaudit.model.objectives import OBJECTIVES, TRAININGS
+from embaudit.model.objectives import OBJECTIVES
+from embaudit.model.trainings import TRAININGS
 
 FEW = {"n_gauges": 1, "n_pairs": 200, "n_starts": 1, "n_steps": 2}
 DRAW = np.random.default_rng(0)

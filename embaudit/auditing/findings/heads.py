@@ -22,7 +22,7 @@ from embaudit.core.words import (
 from embaudit.heads.conventions import ConventionDistance, NormEvidence, folding
 from embaudit.heads.feasibility import MARGIN
 from embaudit.linalg.pairs import n_pairs
-from embaudit.model.objectives import known_objective
+from embaudit.model.trainings import known_objective
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence

@@ -20,13 +20,8 @@ from embaudit.core.ties import reaches
 from embaudit.core.words import counted, percent
 from embaudit.heads import excludes_minimum
 from embaudit.model import Equivalence, FactorModel
-from embaudit.model.objectives import (
-    OBJECTIVES,
-    Objective,
-    Status,
-    known_objective,
-    usual_objectives,
-)
+from embaudit.model.objectives import OBJECTIVES, Objective, Status, usual_objectives
+from embaudit.model.trainings import known_objective
 
 if TYPE_CHECKING:
     from embaudit.auditing.equivalence_class import Freedom

@@ -16,7 +16,8 @@ from embaudit.canonical.row_span import reached_space
 from embaudit.core.ties import first_best, reaches
 from embaudit.core.words import counted, drawn_of, listed, percent
 from embaudit.model import OPPOSITE, FactorModel, SideName
-from embaudit.model.objectives import Status, known_objective
+from embaudit.model.objectives import Status
+from embaudit.model.trainings import known_objective
 from embaudit.movements import Movement
 
 if TYPE_CHECKING:

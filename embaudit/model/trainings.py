@@ -1,0 +1,529 @@
+"""Kinds of training by the words that people use, with the link and the law of each.
+
+A word is accepted by `--objective`. It sets the link of a model unless a link was
+declared. The name of a law (`embaudit.model.objectives`) is a word, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from embaudit.errors import InputError, must_be
+from embaudit.model.links import Comparison, Identity, Link
+from embaudit.model.objectives import (
+    OBJECTIVES,
+    Linear,
+    Objective,
+    Status,
+    usual_objectives,
+)
+from embaudit.model.side import SideName
+
+
+@dataclass(frozen=True)
+class Training:
+    """Kind of training: the words for it, the link and the law that it sets."""
+
+    words: tuple[str, ...]
+    """Names that `--objective` accepts, the usual one first."""
+    predictions: str
+    """The products that training compared, in words."""
+    links: tuple[str, ...]
+    """Possible links; the word sets the first. Empty if the word sets no link."""
+    law: str
+    """Name of its objective; empty if no law is known."""
+    fixes: str
+    """The share of the cosines that training fixes, in words."""
+    free: str
+    """The gauges or cosines that training leaves free, in words; empty for a law."""
+    source: str
+    """Publication or library that defines the training."""
+    compared: Comparison | None = None
+    """Comparison of the rows of one table; None if they were multiplied with a second set of rows."""
+    law_of_one_table: str | None = None
+    """Name of the objective of one table alone; None if it is `law`."""
+
+    @property
+    def link(self) -> str | None:
+        """The link that the word sets."""
+        return self.links[0] if self.links else None
+
+    def objective(self, *, alone: bool = False) -> Objective:
+        """Return the law for two sides, or for one table alone.
+
+        Without a known law this is an objective that no gauge but the identity keeps.
+        """
+        law = self.law
+        if alone and self.law_of_one_table is not None:
+            law = self.law_of_one_table
+        if law:
+            return OBJECTIVES[law]
+        return Objective(
+            name=self.words[0],
+            loss=f"the loss of {self.words[0]}",
+            linear=Linear.IDENTITY,
+            shifts=(),
+            status=Status.UNKNOWN,
+            cosines=f"undecided: {self.fixes}",
+            links=self.links,
+            source=self.source,
+        )
+
+    def allows(self, link: Link) -> bool:
+        """Return True if models of this link may have been trained so."""
+        if link.compares is not None:
+            return link.compares == self.compared
+        return not self.links or str(link) in self.links
+
+
+TRAININGS = (
+    Training(
+        words=("implicit-als", "lenskit-als"),
+        predictions="user · item",
+        links=("identity",),
+        law="factors",
+        fixes=(
+            "the cosines given the predictions: balanced in the limit, which 15 to "
+            "20 iterations stop short of"
+        ),
+        free="a rotation, which moves no cosine",
+        source="Hu, Koren and Volinsky (2008)",
+    ),
+    Training(
+        words=("spark-als", "als-wr"),
+        predictions="user · item",
+        links=("identity",),
+        law="factors-counted",
+        fixes=(
+            "the cosines given the predictions: balanced with the interactions as "
+            "weights"
+        ),
+        free="a rotation, which moves no cosine",
+        source="Zhou, Wilkinson, Schreiber and Pan (2008)",
+    ),
+    Training(
+        words=("surprise-svd", "funk-svd", "sgd-l2"),
+        predictions="user · item + biases",
+        links=("identity",),
+        law="factors-counted",
+        fixes="the cosines given the predictions, by decay counted by samples",
+        free="shifts where a bias absorbs them",
+        source="Funk (2006); Koren, Bell and Volinsky (2009)",
+    ),
+    Training(
+        words=("bpr", "warp"),
+        predictions="order of the items for a user",
+        links=("ranking",),
+        law="",
+        fixes="no law is known",
+        free=(
+            "a shift of all items and positive scales of the users, given the "
+            "predictions"
+        ),
+        source="Rendle et al. (2009); Weston, Bengio and Usunier (2011)",
+    ),
+    Training(
+        words=("two-tower-dot", "two-tower"),
+        predictions="softmax over items, of dot products",
+        links=("softmax",),
+        law="softmax",
+        fixes="no cosine; decay has a law only if both tables are free parameters",
+        free="the axes, and a shift of all items",
+        source="Yi et al. (2019)",
+    ),
+    Training(
+        words=("two-tower-cosine", "clip", "siglip", "infonce"),
+        predictions="cosine of left with right, over a temperature",
+        links=("cosine",),
+        law="temperature",
+        fixes=(
+            "the order of cosines of left with right. Say `fixed-temperature` if "
+            "training did not learn the temperature"
+        ),
+        free="their level, and the cosines within a side",
+        source=(
+            "van den Oord, Li and Vinyals (2018); Radford et al. (2021); Zhai et "
+            "al. (2023)"
+        ),
+    ),
+    Training(
+        words=("sentence-transformers", "e5", "gte", "bge"),
+        predictions="cosine of rows with each other, one encoder",
+        links=("cosine",),
+        compared="cosine",
+        law="temperature",
+        law_of_one_table="cosine",
+        fixes="the cosines of one table, within this model; of two sides their order",
+        free="with two sides, the level and the cosines within a side",
+        source=(
+            "Reimers and Gurevych (2019); Wang et al. (2022); Li et al. (2023); "
+            "Xiao et al. (2023)"
+        ),
+    ),
+    Training(
+        words=("dpr", "msmarco-dot"),
+        predictions="dot product of rows with each other, or of left with right",
+        links=("identity", "softmax"),
+        compared="dot",
+        law="none",
+        fixes="every cosine of rows compared with each other",
+        free="every cosine of two sides",
+        source="Karpukhin et al. (2020)",
+    ),
+    Training(
+        words=("word2vec", "fasttext", "node2vec", "glove"),
+        predictions="input · context, two tables",
+        links=("identity", "sigmoid"),
+        law="none",
+        law_of_one_table="",
+        fixes="with both tables no cosine; of one table alone it cannot be said",
+        free="the axes of both tables",
+        source=(
+            "Mikolov et al. (2013); Pennington, Socher and Manning (2014); Grover "
+            "and Leskovec (2016); Bojanowski et al. (2017)"
+        ),
+    ),
+    Training(
+        words=("transe", "metric-learning", "triplet-loss"),
+        predictions="Euclidean distance of rows with each other",
+        links=(),
+        compared="distance",
+        law="",
+        fixes="no cosine: the distances are fixed, but not the origin",
+        free="the origin: one vector added to all rows",
+        source="Bordes et al. (2013); Schroff, Kalenichenko and Philbin (2015)",
+    ),
+    Training(
+        words=("poincare",),
+        predictions="hyperbolic distance of rows with each other, in the Poincaré ball",
+        links=(),
+        compared="hyperbolic",
+        law="",
+        fixes="no cosine: the distances are fixed, but not the origin",
+        free="the origin: every isometry of hyperbolic space",
+        source="Nickel and Kiela (2017)",
+    ),
+    Training(
+        words=("sklearn-logistic", "sgd-classifier"),
+        predictions="softmax or sigmoid over given inputs",
+        links=("softmax", "sigmoid"),
+        law="logistic-decay",
+        fixes="one solution, which follows the scaling of the inputs",
+        free="nothing, for these inputs",
+        source="scikit-learn, LogisticRegression and SGDClassifier",
+    ),
+    Training(
+        words=("sklearn-logistic-l1",),
+        predictions="softmax or sigmoid over given inputs, L1 penalty or elastic net",
+        links=("softmax", "sigmoid"),
+        law="logistic-l1",
+        fixes="one solution, which follows the scaling of the inputs",
+        free="nothing, for these inputs",
+        source="scikit-learn, LogisticRegression with an L1 or an elastic-net penalty",
+    ),
+    Training(
+        words=("sklearn-logistic-no-penalty",),
+        predictions="softmax or sigmoid over given inputs",
+        links=("softmax", "sigmoid"),
+        law="logistic",
+        fixes=(
+            "one solution, with a softmax up to a shift, which follows the scaling "
+            "of the inputs; none if a plane separates the labels"
+        ),
+        free="a shift of all labels of a softmax",
+        source="scikit-learn, LogisticRegression without a penalty",
+    ),
+    Training(
+        words=("last-layer-l2",),
+        predictions="softmax or sigmoid over learned inputs (a network's last layer)",
+        links=("softmax", "sigmoid"),
+        law="",
+        fixes=(
+            "no law is known, given the predictions: the decay of the layers before"
+            " it counts too"
+        ),
+        free="what no law is known for: the origin and the axes of the labels",
+        source="L2 added to the loss of a network",
+    ),
+    Training(
+        words=("last-layer",),
+        predictions="softmax over learned inputs, without decay",
+        links=("softmax",),
+        law="softmax",
+        fixes="no cosine",
+        free="the origin and the axes of the labels",
+        source="Nielsen (2026)",
+    ),
+    Training(
+        words=("adamw",),
+        predictions="whatever the network predicts",
+        links=(),
+        law="decoupled-decay",
+        fixes="no law is known, given the predictions",
+        free="what no law is known for: the axes, and shifts that predictions allow",
+        source="Loshchilov and Hutter (2019)",
+    ),
+    Training(
+        words=("arcface", "cosface", "normalised-head"),
+        predictions=(
+            "softmax over labels, of cosine of label and feature times a fixed scale"
+        ),
+        links=("cosine",),
+        law="fixed-temperature",
+        fixes=(
+            "the cosines, where the labels span enough (the audit tests it). Say "
+            "`temperature` if training learned the scale"
+        ),
+        free=(
+            "the cosines of labels that are too few for that, or that lie on a "
+            "hyperplane"
+        ),
+        source="Wang et al. (2018); Deng et al. (2019)",
+    ),
+    Training(
+        words=("nmf",),
+        predictions="user · item, neither negative",
+        links=("identity",),
+        law="non-negative",
+        fixes="no cosine",
+        free="positive scales of the dimensions, and more where rows are sparse",
+        source="Lee and Seung (1999)",
+    ),
+)
+"""Kinds of training, in the order in which `embaudit explain objectives` prints them."""
+
+
+def _training_of(law: Objective) -> Training:
+    """Return the training that is declared by the name of a law."""
+    about_cosines = (Status.TRAINED, Status.TEMPERATURE, Status.PREDICTED)
+    return Training(
+        words=(law.name,),
+        predictions=law.loss,
+        links=law.links,
+        law=law.name,
+        fixes=law.cosines,
+        free="",
+        source=law.source,
+        compared="cosine" if law.status in about_cosines else None,
+    )
+
+
+def _by_word() -> dict[str, Training]:
+    trainings: dict[str, Training] = {}
+    for training in TRAININGS:
+        for word in training.words:
+            trainings[word] = training
+    for law in OBJECTIVES.values():
+        trainings[law.name] = _training_of(law)
+    return trainings
+
+
+_BY_WORD: Mapping[str, Training] = _by_word()
+TRAINING_WORDS = tuple(_BY_WORD)
+"""All words, including the names of laws."""
+
+
+def known_training(name: object) -> Training | None:
+    """Look up a training by a word; return None for an unknown word.
+
+    A file may hold a word of a later version.
+
+    Examples
+    --------
+    >>> known_training("als-wr").law, known_training("magic")
+    ('factors-counted', None)
+    """
+    return _BY_WORD.get(name) if isinstance(name, str) else None
+
+
+def known_objective(name: str | None, *, alone: bool = False) -> Objective | None:
+    """Look up the law of a word, for two sides or for one table alone.
+
+    Return None for an unknown word.
+    """
+    training = known_training(name)
+    return None if training is None else training.objective(alone=alone)
+
+
+def training(name: str) -> Training:
+    """Look up a training by a word, or by the name of its law.
+
+    Raises
+    ------
+    InputError
+        For an unknown word; the sentence names the nearest words with their meaning.
+
+    Examples
+    --------
+    >>> training("clip").link, training("bge").compared, training("factors").law
+    ('cosine', 'cosine', 'factors')
+    >>> training("clib")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: objective must be a word of `embaudit explain objectives`; got 'clib'; the nearest ones
+    are 'clip' (cosine of left with right, over a temperature).
+    >>> training("als")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: objective must be a word of `embaudit explain objectives`; got 'als'; the nearest ones
+    are 'implicit-als' (user · item); 'lenskit-als' (user · item); 'spark-als' (user · item); 'als-wr' (user · item).
+    """
+    found = known_training(name)
+    if found is None:
+        raise _unknown(name)
+    return found
+
+
+def _unknown(name: object) -> InputError:
+    """Return the error for an unknown word."""
+    typed = str(name).strip().lower().replace("_", "-")
+    # People may say a part of a word only, such as als.
+    words = [word for word in _BY_WORD if typed in word.split("-")]
+    n_words = max(3, len(words))
+    for word in get_close_matches(typed, _BY_WORD, n=3, cutoff=0.5):
+        if word not in words:
+            words.append(word)
+    nearest = "; ".join(
+        f"{word!r} ({_BY_WORD[word].predictions})" for word in words[:n_words]
+    )
+    return must_be(
+        "objective",
+        "a word of `embaudit explain objectives`",
+        repr(name),
+        f"the nearest ones are {nearest}" if nearest else "it lists them all",
+    )
+
+
+def _link_of_law(law: Objective) -> Link:
+    """Return the link that the name of a law sets, which only a law about cosines does."""
+    if law.status in (Status.TRAINED, Status.TEMPERATURE):
+        return Link.COSINE
+    if law.status is Status.PREDICTED:
+        return Link.comparing("cosine")
+    return Identity(is_assumed=True)
+
+
+def link_of_training(name: str | None, link: Link, *, alone: bool) -> Link:
+    """Return the link that an objective sets, unless another link was declared.
+
+    Vectors alone have the identity link if nothing better is known, so that an objective
+    can replace it. An objective of rankings does not: without users there is no order.
+
+    Examples
+    --------
+    >>> words = ("clip", "bge", "factors", "bpr")
+    >>> [str(link_of_training(word, Identity(), alone=True)) for word in words]
+    ['cosine', 'compared-cosine', 'identity', 'identity']
+    """
+    training = known_training(name)
+    is_declared = not (link.is_assumed or (alone and link == "identity"))
+    if training is None or is_declared:
+        return link
+    if name in OBJECTIVES:
+        return _link_of_law(OBJECTIVES[training.law])
+    if alone and training.compared is not None:
+        return Link.comparing(training.compared)
+    if training.link is None or (alone and training.link == "ranking"):
+        return link
+    return Link.of(training.link)
+
+
+def require_agreement(
+    name: str | None, link: Link, *, sides: int, is_declared: bool = False
+) -> None:
+    """Raise InputError if models of this link are not trained with this objective.
+
+    Unknown words pass, because a file may come from a later version. Vectors alone have
+    the identity link if nothing better is known, so they may name any objective, unless
+    that link is declared.
+
+    Examples
+    --------
+    >>> require_agreement("cosine", Identity(), sides=1)
+    >>> require_agreement("clip", Identity(), sides=2)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: link must be cosine for the objective clip (cosine of left with right, over a temperature); got 'identity';
+    add link cosine, or leave the objective out.
+    """
+    if name is None:
+        return
+    if not isinstance(name, str):
+        raise _unknown(name)
+    training = known_training(name)
+    is_open = sides == 1 and str(link) == "identity" and not is_declared
+    if training is None or is_open:
+        return
+    if training.compared in ("distance", "hyperbolic") and sides > 1:
+        raise must_be(
+            "objective",
+            "one of dot products or cosines for a model of two sides",
+            f"{name!r} ({training.predictions})",
+            "read one table alone, with --kind=vectors",
+        )
+    law = OBJECTIVES.get(name)
+    if training.allows(link) and (law is None or sides <= law.sides):
+        return
+    if law is None:
+        raise _other_link(name, training, link)
+    raise _other_objective(law, link)
+
+
+def _other_link(word: str, training: Training, link: Link) -> InputError:
+    """Return the error for a word of training that does not make models of a link."""
+    declared = f"for the objective {word} ({training.predictions})"
+    if link.compares is not None:
+        return must_be(
+            "compared",
+            f"{training.compared or 'left out'} {declared}",
+            repr(link.compares),
+            "leave one of them out",
+        )
+    return must_be(
+        "link",
+        f"{' or '.join(training.links)} {declared}",
+        repr(str(link)),
+        f"add --link {training.links[0]}, or leave the objective out",
+    )
+
+
+def _other_objective(law: Objective, link: Link) -> InputError:
+    """Return the error for the name of a law that models of a link do not obey.
+
+    It names the objectives of the link, because one of them may have been meant.
+    """
+    if link.compares is not None:
+        return must_be(
+            "objective",
+            f"left out where rows are compared by {link.comparison_words}",
+            repr(law.name),
+        )
+    usual = ", ".join(other.name for other in usual_objectives(link))
+    remedy = f"choose link {' or '.join(law.links)} for it"
+    if law.sides == 1:
+        remedy = "it is for vectors of one side"
+    return must_be(
+        "objective",
+        f"one of {usual} for a model with {link} link",
+        repr(law.name),
+        remedy,
+    )
+
+
+def kept_objective(
+    name: str | None, linear: Linear, shifts: Iterable[SideName] = ()
+) -> str | None:
+    """Return the objective if a gauge of this kind keeps its value, else None.
+
+    A model whose value of the objective changed was not trained with it.
+
+    Examples
+    --------
+    >>> kept_objective("factors", Linear.ROTATION)
+    'factors'
+    >>> kept_objective("factors", Linear.ANY)
+    """
+    law = known_objective(name)
+    return name if law is not None and law.keeps(linear, shifts) else None
