@@ -23,6 +23,7 @@ from embaudit.core.plain import SCHEMA_VERSION, frame_of, plain, plain_dict
 from embaudit.core.results import Drawn, Picture
 from embaudit.errors import InputError, must_be, with_taker
 from embaudit.gauges import GaugeGroup
+from embaudit.heads.coordinates import require_softmax
 from embaudit.io import OPTIONS, Intake, as_reading, source_of, with_titles
 from embaudit.io.files import AnyPath
 from embaudit.io.tables.parts import Parts, has_titles, parts_by_column
@@ -533,6 +534,7 @@ def audit(
     compared: Comparison | None = None,
     soft_cap: float | None = None,
     normalised: bool = False,
+    hull: bool = False,
     final_norm: FinalNorm | None = None,
     thresholds: Mapping[str, float] | None = None,
     source: str | None = None,
@@ -610,6 +612,10 @@ def audit(
     normalised : bool
         Whether a softmax head divides its label rows by their lengths. If so, only
         rotations keep the predictions.
+    hull : bool
+        Whether to find which labels of a softmax head can be the most probable one.
+        This asks for the convex hull of the label rows, by linear programs: up to
+        minutes for a head of many dimensions. Of a large head 128 labels are drawn.
     final_norm : FinalNorm, optional
         Norm of the states of a network before its head. By default the norm that was
         read with the model.
@@ -662,6 +668,8 @@ def audit(
         soft_cap=soft_cap,
         normalised=normalised,
     )
+    if hull is True:
+        require_softmax(audited, "hull")
     sizes = {
         "n_gauges": n_gauges,
         "n_pairs": n_pairs,
@@ -690,6 +698,7 @@ def audit(
         compared=compared,
         soft_cap=soft_cap,
         normalised=normalised,
+        hull=hull,
         by=_option_of_parts(by, parts),
     )
     if final_norm is None:

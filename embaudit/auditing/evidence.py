@@ -352,6 +352,7 @@ def gather(
             n_pairs=min(N_PAIRS, effort.n_pairs),
             n_gauges=min(N_GAUGES, effort.n_gauges),
             max_condition=options.max_condition,
+            hull=options.hull,
             rng=np.random.default_rng(rng),
             **sizes,
         )

@@ -116,8 +116,6 @@ class HeadReport(Result):
     """Random equivalent heads."""
     shifts: tuple[ShiftSummary, ...]
     """Shortest shifts to cosine 0, −1 and 1; none under a guard."""
-    argmax: Argmaxable
-    """Labels that can be the argmax, a sample in a large head."""
     projector: ProjectorCosines
     """Projector cosines of the pairs, with V/k; of no pair where rows are very many and long."""
     logit_agreement: float | None
@@ -128,6 +126,8 @@ class HeadReport(Result):
     """The pair of them that `constructions` are made for."""
     n_at_mean: int = 0
     """Labels of `n_zero` that have a direction as stored, because they equal the mean row."""
+    argmax: Argmaxable | None = None
+    """Labels that can be the most probable one, a sample in a large head; None unless `hull` asks for it."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON can hold it; None for a number that does not exist."""
@@ -219,14 +219,15 @@ class HeadReport(Result):
         return f"HeadReport({counted(self.n_labels, 'label')}, rank {self.rank})"
 
     def explain(self) -> str:
-        """Describe the effect of removing the mean row, and the labels that can be the most probable one."""
+        """Describe the effect of removing the mean row, and which labels can be the most probable one."""
         n_rows = self.neighbours.n_rows
         changed = words.share_of(self.neighbours.top1_changed, n_rows)
         among = "labels" if n_rows < words.FEW else counted(n_rows, "label")
+        can_lead = "" if self.argmax is None else f"{self.argmax.explain()} "
         return (
             f"The mean row is {self.offset:.2g} of a typical row (median) long. Without it {changed} {among} have "
             f"another nearest label, and cosines differ by {self.centred.movement.mean_abs:.2f} on average. "
-            f"{self.argmax.explain()} What follows from it, `embaudit.audit` concludes."
+            f"{can_lead}What follows from it, `embaudit.audit` concludes."
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -294,6 +295,7 @@ def head_report(
     max_condition: float = 2.0,
     soft_cap: float | None = None,
     normalised: bool = False,
+    hull: bool = False,
     rng: RNG = 0,
 ) -> HeadReport:
     """Measure a softmax head: how far do label cosines move while every probability stays the same?
@@ -326,6 +328,8 @@ def head_report(
     normalised : bool
         Declares that label rows are divided by their lengths before use: then only rotations keep every head's
         probabilities.
+    hull : bool
+        Whether to find which labels can be the most probable one, by linear programs.
     rng : numpy Generator or int, optional
         Source of randomness.
 
@@ -380,10 +384,8 @@ def head_report(
     if stored_panel is not panel:
         shifted_pairs, exact = panel_pairs(stored_panel, most_pairs, rng.spawn(1)[0])
     made = [centring(panel), *random_heads(panel, n_gauges, max_condition, rng)]
-    nearest, argmax = (
-        _neighbours(model, panel, n_neighbours, n_lists, rng),
-        _argmax(space, model, n_lists, rng),
-    )
+    nearest = _neighbours(model, panel, n_neighbours, n_lists, rng)
+    argmax = _argmax(space, model, n_lists, rng) if hull else None
     # Under a guard, such as a soft cap, a translation changes probabilities: shifts and constructions would then be of
     # other models (docs/theory.md, "A shift is free where something absorbs it").
     free = "right" in panel.model.free_shifts

@@ -117,6 +117,8 @@ class Options:
     """Cap of the logits that the caller declared."""
     normalised: bool = False
     """True if the caller declared label rows of length 1."""
+    hull: bool = False
+    """True if the caller asked which labels can be the most probable one."""
     by: str | None = None
     """Column that names the parts of one table, or "names" if the caller named them; None where nobody did."""
 
@@ -136,6 +138,7 @@ class Options:
                 "compared": self.compared,
                 "soft_cap": self.soft_cap,
                 "normalised": self.normalised,
+                "hull": self.hull,
                 "by": self.by,
             }
         )
@@ -145,7 +148,7 @@ class Options:
             as_count(self.n_neighbours, "n_neighbours")
         if not is_number(self.max_condition):
             raise must_be("max_condition", "a finite number >= 1", self.max_condition)
-        for name in ("quick", "normalised"):
+        for name in ("quick", "normalised", "hull"):
             if not isinstance(getattr(self, name), bool):
                 raise must_be(name, "True or False", repr(getattr(self, name)))
 

@@ -156,6 +156,10 @@ class AuditOptions(Group):
     normalised: Annotated[
         bool, Option("--normalised", help="The head brings label rows to length 1.")
     ] = False
+    hull: Annotated[
+        bool,
+        Option("--hull", help="Find which labels can be the most probable one."),
+    ] = False
     groups: Annotated[
         Texts,
         Option(

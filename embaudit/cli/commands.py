@@ -54,7 +54,7 @@ RARE = (
 """Options that few users need: help names them, and `embaudit explain COMMAND` explains them."""
 RARE_IN = {
     "audit": (
-        "groups", "max_condition", "n_pairs", "n_lists", "n_gauges", "n_starts", "n_steps", "by", "by_row",
+        "groups", "max_condition", "n_pairs", "n_lists", "n_gauges", "n_starts", "n_steps", "by", "by_row", "hull",
         "partial", "heatmap_groups", "severity", "thresholds", "allow_missing_scores",
     ),
 }  # fmt: skip

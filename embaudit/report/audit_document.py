@@ -349,8 +349,10 @@ def convention_grid(norm: NormEvidence) -> Grid:
 
 
 def head_sentences(head: HeadReport) -> list[str]:
-    """Describe the labels that can lead, and what a shift does to one pair."""
-    sentences = [head.argmax.explain(head.model.title("right"))]
+    """Describe which labels can lead, if the audit asked, and what a shift does to one pair."""
+    sentences = []
+    if head.argmax is not None:
+        sentences.append(head.argmax.explain(head.model.title("right")))
     equivalent = f"equivalent {'head' if is_head(head.model) else 'model'}"
     for made in head.constructions:
         first, other = (

@@ -123,6 +123,7 @@ def test_an_audit_of_one_side_measures_the_cosines_of_that_side_alone():
         ({"max_condition": 0.5}, "max_condition must be a finite number >= 1; got 0.5"),
         ({"quick": 1}, "quick must be True or False; got 1."),
         ({"normalised": "yes"}, "normalised must be True or False; got 'yes'."),
+        ({"hull": "yes"}, "hull must be True or False; got 'yes'."),
         ({"soft_cap": -1.0}, "soft_cap must be a positive number; got -1"),
         ({"objective": "magic"}, "objective must be a word of `embaudit explain obj"),
         ({"objective": "clip"}, "link must be cosine for the objective clip"),
@@ -137,6 +138,11 @@ def test_an_audit_of_one_side_measures_the_cosines_of_that_side_alone():
 def test_an_option_outside_its_set_is_refused_by_name(options, sentence):
     with pytest.raises(InputError, match=re.escape(sentence)):
         audit(make(link="softmax"), **options)
+
+
+def test_the_hull_is_refused_of_a_model_without_a_head():
+    with pytest.raises(InputError, match="hull must be asked of a softmax head"):
+        audit(make(), hull=True)
 
 
 MODEL = random_model(n=60, p=50, k=4, objective="product")

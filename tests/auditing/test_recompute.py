@@ -39,6 +39,7 @@ HONEST = {
     ),
     "a capped head": (HEAD, {"soft_cap": 3.0}),
     "a head of unit labels": (HEAD, {"normalised": True}),
+    "the hull of a head": (HEAD, {"hull": True}),
     "unit rows": (
         MODEL.replace(link="cosine", objective=None),
         {"roles": ["item", "user"], "rng": 7},
@@ -341,7 +342,7 @@ WRONG = {
     "n_neighbours": ["10", -1, None], "n_starts": [-1], "n_steps": [-1],
     "max_condition": [0.5, "2", None, float("nan")], "groups": ["linear", ["none"], [3], None, {"linear": 1}],
     "roles": [3, ["diagonal"], [], "right"], "role": [3, "north"], "show": ["film 3", ["no such film"], None],
-    "objective": [3, "joy"], "soft_cap": ["3", -1.0], "normalised": ["yes", 1, None], "quick": ["very", None],
+    "objective": [3, "joy"], "soft_cap": ["3", -1.0], "normalised": ["yes", 1, None], "hull": ["yes", 1, None], "quick": ["very", None],
     "by": ["revision", 3],
 }  # fmt: skip
 

@@ -488,11 +488,13 @@ def test_a_head_report_measures_what_the_mean_row_does():
     # The mean row (10, 0) has length 10, and the median row √101 to √104. Rows at
     # (10, ±1) and (10, ±2) nearly coincide with it and oppose each other without it.
     # Only the outer two of four points on a line can be the most probable label.
-    text = ea.head_report(head([[10.0, 1], [10, -1], [10, 2], [10, -2]])).explain()
+    rows = head([[10.0, 1], [10, -1], [10, 2], [10, -2]])
+    assert "most probable" not in ea.head_report(rows).explain()
+    text = ea.head_report(rows, hull=True).explain()
     assert "The mean row is 0.99 of a typical row (median) long." in text
     assert "cosines differ by 1.30 on average" in text
     assert "Of 4 labels, 2 can be the most probable one, 2 hardly can." in text
-    centred = ea.head_report(FOUR_CORNERS).explain()
+    centred = ea.head_report(FOUR_CORNERS, hull=True).explain()
     assert "The mean row is 0 of a typical row (median) long." in centred
     assert "All 4 labels can be the most probable one." in centred
 

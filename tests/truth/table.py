@@ -963,6 +963,15 @@ def wrong_before() -> Iterator[Row]:
         opened,
         {"EMB304": "tip", **TWO},
         says,
+        options={"hull": True},
+        answer=CONVENTION,
+    )
+    yield Row(
+        "11 a label at the edge that nobody asked about",
+        head(edge),
+        opened,
+        TWO,
+        never=says,
         answer=CONVENTION,
     )
     few = head(centred(4, 6), embeddings=drawn(20, 6, 1))

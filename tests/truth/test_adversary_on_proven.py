@@ -22,7 +22,7 @@ from embaudit import audit
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
 from embaudit.errors import InputError
 from embaudit.gauges import Affine, Diagonal, Gauge, GeneralLinear
-from embaudit.model import Equivalence, FactorModel
+from embaudit.model import Equivalence, FactorModel, Softmax
 
 NUMBER = int(os.environ.get("EMBAUDIT_ADVERSARY", "60"))
 EFFORT = {"n_gauges": 1, "n_starts": 1, "n_steps": 2}
@@ -35,8 +35,9 @@ def audited(number):
 
     This happens with fewer than two rows with a direction, and with equal labels.
     """
+    model = proven_model(number)
     try:
-        return audit(proven_model(number), **EFFORT)
+        return audit(model, hull=isinstance(model.link, Softmax), **EFFORT)
     except InputError:
         return None
 

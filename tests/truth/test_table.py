@@ -225,6 +225,7 @@ def test_the_command_line_says_the_same(embaudit, name):
         values = {
             "groups": ["--groups", *value] if option == "groups" else [],
             "normalised": ["--normalised"],
+            "hull": ["--hull"],
         }
         values |= {
             "n_neighbours": ["--n-neighbours", value],

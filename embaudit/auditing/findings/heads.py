@@ -206,10 +206,11 @@ def simplex(evidence: Evidence) -> Iterator[Finding]:
 
 
 def hidden_labels(evidence: Evidence) -> Iterator[Finding]:
-    """Count the labels that no input makes lead by a margin (EMB304)."""
-    if evidence.head is None or not evidence.head.argmax.n_cannot:
+    """Count the labels that no input makes lead by a margin (EMB304), if the audit asked for it."""
+    argmax = None if evidence.head is None else evidence.head.argmax
+    if argmax is None or not argmax.n_cannot:
         return
-    argmax, title = evidence.head.argmax, evidence.model.row_title("right")
+    title = evidence.model.row_title("right")
     noun = evidence.model.title("right")
     labels = f"{counted(len(argmax.labels), noun)}{' asked' * argmax.is_sample}"
     yield finding(
