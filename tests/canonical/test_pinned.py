@@ -153,6 +153,26 @@ def test_a_softmax_leaves_collapsed_towers_open_if_all_items_lean_to_one_side():
     assert pinned_test(FactorModel(users, axes, link="cosine")).status == "pinned"
 
 
+@pytest.mark.parametrize(
+    ("length", "by_cosines", "by_softmax"),
+    [
+        (3e-5, "pinned", "pinned"),
+        (1e-4, "pinned", "undecided"),
+        (2e-4, "undecided", "undecided"),
+    ],
+)
+def test_a_softmax_needs_a_smaller_share_outside_the_used_dimensions(
+    length, by_cosines, by_softmax
+):
+    """Two of three dimensions are used: r ε is 2 length², at most 4.9e-8, or 5.5e-9 behind a softmax."""
+    axes = np.vstack([np.eye(2, 3), -np.eye(2, 3)])
+    outside = np.array([0.0, 0.0, length])
+    users, items = axes + outside, axes - outside
+    for objective, status in ((None, by_cosines), ("fixed-temperature", by_softmax)):
+        model = FactorModel(users, items, link="cosine", objective=objective)
+        assert pinned_test(model).status == status
+
+
 def test_dimensions_that_rows_hardly_use_give_room_to_another_model():
     """Users near one axis and items near another keep every cosine between them while users draw together.
 
