@@ -38,15 +38,12 @@ from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_model
 from embaudit.ranges.affine import SameSideRangeSolver
 from embaudit.ranges.cosine_range import require_gauges_of
-from embaudit.ranges.half_angle import tangent_of
-from embaudit.ranges.range_solver import ranges_of_pairs
+from embaudit.ranges.half_angle import ROUNDING, tangent_of
+from embaudit.ranges.range_solver import AffineBudget, ranges_of_pairs
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_NEAR = 0.999
-SLACK = 64 * EPS
-"""Rounding that a tangent may lose, relative to it."""
 BLOCK_BYTES = 4 * 2**20
 BATCH = 4096
 """Exact values asked for at once."""
@@ -277,38 +274,34 @@ def certified_neighbours(
 
 
 def _radii(factors: Matrix, lists: NeighbourLists, max_shift: float | None) -> Floats:
-    """Compute radii against shifts followed by a linear gauge: `√(t'/t)`.
+    """Compute the radii `√(t' / t)` against shifts followed by a linear gauge.
 
-    t is the largest half-angle tangent that a shift gives the entry, t' the smallest that it gives any rival; a gauge
-    of condition κ makes the first at most κ t and the second at least t'/κ.
+    t is the largest half-angle tangent that a shift gives the entry, and t' the smallest
+    one that it gives any rival. A gauge of condition κ makes the first at most κ t and
+    the second at least t' / κ. To allow for rounding, t is taken a little larger and t'
+    a little smaller.
     """
-    filled = lists.indices >= 0
-    # A list is only as sure as its cosines: the entry is taken a rounding lower, the excluded item one higher.
-    rounding = 4 * (8 + np.sqrt(factors.shape[1])) * EPS
-    apart = tangent_of(np.clip(lists.cosines - rounding, -1, 1))
-    # Without shifts the cosine is enough, but near 1, where it has lost the digits of the angle.
-    exact = lists.cosines > _NEAR if max_shift == 0 else filled
-    row, place = np.nonzero(exact)
-    table = np.column_stack([lists.rows[row], lists.indices[row, place]]).astype(
-        np.intp
-    )
-    solver = SameSideRangeSolver(
-        "right", max_shift=None if max_shift is None else max_shift * (1 + SLACK)
-    )
-    apart[exact] = ranges_of_pairs(solver, factors, factors, table).lower * (1 + SLACK)
+    is_entry = lists.indices >= 0
+    row, place = np.nonzero(is_entry)
+    entries = np.column_stack([lists.rows[row], lists.indices[row, place]])
+    largest_shift = None if max_shift is None else max_shift * (1 + ROUNDING)
+    solver = SameSideRangeSolver(AffineBudget(max_shift=largest_shift))
+    entry_ends = ranges_of_pairs(solver, factors, factors, entries.astype(np.intp))
+    entry_tangents = np.full(lists.indices.shape, np.nan)
+    entry_tangents[is_entry] = entry_ends.lower * (1 + ROUNDING)
     if max_shift == 0:
-        rivals = tangent_of(np.clip(lists.runner_up + rounding, -1, 1))
+        rounding = 4 * (8 + np.sqrt(factors.shape[1])) * EPS
+        rival_tangents = tangent_of(np.clip(lists.runner_up + rounding, -1, 1))
     else:
-        rivals = _nearest_rivals(
-            factors, lists, np.inf if max_shift is None else max_shift
-        )
+        shift = np.inf if max_shift is None else max_shift
+        rival_tangents = _nearest_rivals(factors, lists, shift)
     with np.errstate(divide="ignore", invalid="ignore"):
-        radii = np.sqrt(rivals[:, None] / apart)
-    # Nothing over nothing: an entry and a rival of exactly the row's direction.
-    radii[np.isnan(radii) & filled] = 1.0
-    radii[np.isinf(rivals)[:, None] & filled] = np.inf
-    tied = lists.cosines <= lists.runner_up[:, None] + TIE
-    return np.asarray(np.where(tied, 1.0, np.maximum(radii, 1.0)))
+        radii = np.sqrt(rival_tangents[:, None] / entry_tangents)
+    # 0/0: an entry and a rival that both have exactly the direction of the row.
+    radii[np.isnan(radii) & is_entry] = 1.0
+    radii[np.isinf(rival_tangents)[:, None] & is_entry] = np.inf
+    is_tied = lists.cosines <= lists.runner_up[:, None] + TIE
+    return np.asarray(np.where(is_tied, 1.0, np.maximum(radii, 1.0)))
 
 
 def _nearest_rivals(factors: Matrix, lists: NeighbourLists, max_shift: float) -> Floats:
@@ -356,47 +349,54 @@ def _nearest_rivals(factors: Matrix, lists: NeighbourLists, max_shift: float) ->
 
     parts = row_blocks(len(searched), len(factors), budget=BLOCK_BYTES)
     nearest[searched] = np.concatenate([*parallel_map(least, parts), np.empty(0)])
-    return nearest * (1 - SLACK)
+    return nearest * (1 - ROUNDING)
 
 
 def _bounds(
     cosines: Floats, own: Floats, rival_lengths: Floats, radius: float, k: int
 ) -> Floats:
-    """Bound the smallest tangent of each pair of a tile from below; infinite for what is no rival."""
-    unit = np.maximum(own[:, None], rival_lengths)
-    a, b, r = own[:, None] / unit, rival_lengths / unit, radius * (1 + SLACK) / unit
+    """Bound the smallest tangent of each pair of a tile from below.
+
+    The formulas are those of `embaudit.ranges.translation`, with the cosine and the
+    radius a little larger than computed. The bound is infinite for rows that are no
+    rivals, whose cosine is -inf.
+    """
+    a, b, r = own[:, None], rival_lengths, radius * (1 + ROUNDING)
     c = np.minimum(cosines + 4 * (8 + np.sqrt(k)) * EPS, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
+        alpha = np.sqrt((a - r) * (a + r))
+        beta = np.sqrt((b - r) * (b + r))
         turn = r * np.sqrt((a - b) ** 2 + 2 * a * b * (1 - c))
         area = a * b * np.sqrt((1 - c) * (1 + c))
         inner = a * b * c - r * r
-        tangents = np.sqrt((a - r) * (a + r) * (b - r) * (b + r))
-        # Two forms of one number: neither may cancel.
-        acute = np.maximum(area * (1 - SLACK) - turn, 0) / (inner + tangents)
-        bound = np.where(inner > 0, acute, (tangents - inner) / (area + turn)) * (
-            1 - SLACK
-        )
+        # Of the two forms of the tangent the one that does not cancel.
+        if_acute = np.maximum(area * (1 - ROUNDING) - turn, 0) / (inner + alpha * beta)
+        if_obtuse = (alpha * beta - inner) / (area + turn)
+        bound = np.where(inner > 0, if_acute, if_obtuse) * (1 - ROUNDING)
     bound[(r >= np.minimum(a, b)) | np.isnan(bound)] = 0
     bound[np.isneginf(cosines)] = np.inf
     return np.asarray(bound)
 
 
 def _least(factors: Matrix, rows: Indices, bounds: Floats, max_shift: float) -> Floats:
-    """Smallest exact tangent of each row: first where the bound is least, then wherever it does not rule out less."""
-    solver = SameSideRangeSolver("right", max_shift=max_shift * (1 + SLACK))
+    """Compute the smallest tangent of each row with any rival.
+
+    First with the rival of the smallest bound, then with every rival whose bound does
+    not rule it out.
+    """
+    solver = SameSideRangeSolver(AffineBudget(max_shift=max_shift * (1 + ROUNDING)))
     lines = np.arange(len(rows))
     first = bounds.argmin(axis=1)
-    best = ranges_of_pairs(
-        solver, factors, factors, np.column_stack([rows, first])
-    ).upper
+    pairs = np.column_stack([rows, first])
+    best = ranges_of_pairs(solver, factors, factors, pairs).upper
     bounds[lines, first] = np.inf
-    waiting = np.argwhere(bounds < best[:, None])
-    for start in range(0, len(waiting), BATCH):
-        line, column = waiting[start : start + BATCH].T
-        able = bounds[line, column] < best[line]
-        line, column = line[able], column[able]
-        exact = ranges_of_pairs(
-            solver, factors, factors, np.column_stack([rows[line], column])
-        ).upper
-        np.minimum.at(best, line, exact)
+    candidates = np.argwhere(bounds < best[:, None])
+    for start in range(0, len(candidates), BATCH):
+        line, rival = candidates[start : start + BATCH].T
+        # The best tangents have become smaller in the meantime.
+        is_open = bounds[line, rival] < best[line]
+        line, rival = line[is_open], rival[is_open]
+        pairs = np.column_stack([rows[line], rival])
+        tangents = ranges_of_pairs(solver, factors, factors, pairs).upper
+        np.minimum.at(best, line, tangents)
     return best

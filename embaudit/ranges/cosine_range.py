@@ -45,7 +45,13 @@ from embaudit.ranges.diagonal import (
     DiagonalRangeSolver,
 )
 from embaudit.ranges.half_angle import cosine_of
-from embaudit.ranges.range_solver import End, RangeSolver, paired_rows, ranges_of_pairs
+from embaudit.ranges.range_solver import (
+    AffineBudget,
+    End,
+    RangeSolver,
+    paired_rows,
+    ranges_of_pairs,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,8 +71,7 @@ class CosineRange(Result):
     lower, upper : array of shape (m,)
         The ends.
     lower_attained, upper_attained : array of bool of shape (m,)
-        Whether a gauge of the set reaches the end; False where it is only approached, or where rounding keeps float64
-        factors from showing it to nine digits (nearly parallel or orthogonal rows under a κ of many millions).
+        Whether a gauge of the set reaches the end; False where it is only approached.
     pairs : array of shape (m, 2) or (m, 4)
         Row numbers; four of them stand for the differences `row_i - row_j` and `row_k - row_l`.
     group : GaugeGroup
@@ -75,8 +80,6 @@ class CosineRange(Result):
         Which rows.
     model : FactorModel
         Whose rows.
-    lower_tangent, upper_tangent : array of shape (m,)
-        `tan(θ/2)` at the ends, which keeps the digits that a cosine near ±1 has lost.
     """
 
     lower: Floats
@@ -87,8 +90,6 @@ class CosineRange(Result):
     group: GaugeGroup
     role: Role
     model: FactorModel
-    lower_tangent: Floats = field(kw_only=True)
-    upper_tangent: Floats = field(kw_only=True)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON can hold it; None for a number that does not exist."""
@@ -114,7 +115,9 @@ class CosineRange(Result):
         table = np.asarray(self.pairs, dtype=np.intp)
         return cosine_of(
             ranges_of_pairs(
-                SameSideRangeSolver("right"), *Pairs(self.role).rows(self.model), table
+                SameSideRangeSolver(AffineBudget()),
+                *Pairs(self.role).rows(self.model),
+                table,
             ).lower
         )
 
@@ -156,12 +159,15 @@ class CosineRange(Result):
         import pandas as pd
 
         names = ("first", "second", "third", "fourth")[: self.pairs.shape[1]]
-        ends = ("lower", "upper", "lower_attained", "upper_attained")
-        columns = {
+        numbers = dict(zip(names, self.pairs.T, strict=True))
+        ranges = {
             "cosine": self.before,
-            **{name: getattr(self, name) for name in ends},
+            "lower": self.lower,
+            "upper": self.upper,
+            "lower_attained": self.lower_attained,
+            "upper_attained": self.upper_attained,
         }
-        return pd.DataFrame(dict(zip(names, self.pairs.T, strict=True)) | columns)
+        return pd.DataFrame(numbers | ranges)
 
     def explain(self) -> str:
         """Describe how wide the ranges are, and how many signs are certain."""
@@ -213,21 +219,25 @@ class CosineRange(Result):
         if not (is_number(tol) and tol > 0):
             raise must_be("tol", "a number > 0", repr(tol))
         self._require_pair(pair)
-        if np.isnan(getattr(self, end)[pair]):
+        if end == "lower":
+            goal, is_attained = self.lower[pair], self.lower_attained[pair]
+        else:
+            goal, is_attained = self.upper[pair], self.upper_attained[pair]
+        if np.isnan(goal):
             raise InputError(f"pair {pair} has no range: one of its rows is zero.")
+        solver = range_solver_for(self.group, self.role, self.pairs.shape[1])
         x, y = paired_rows(
             *Pairs(self.role).rows(self.model),
             np.asarray(self.pairs[[pair]], dtype=np.intp),
         )
-        near = min(tol, EPS) if getattr(self, f"{end}_attained")[pair] else tol
-        gauge = range_solver_for(self.group, self.role, self.pairs.shape[1]).witness(
-            x[0], y[0], end, near
-        )
-        missed = abs(self.cosine_under(gauge, pair) - getattr(self, end)[pair])
+        # An end that is attained is reached up to rounding.
+        distance = min(tol, EPS) if is_attained else tol
+        gauge = solver.witness(x[0], y[0], end, distance)
+        missed = abs(self.cosine_under(gauge, pair) - goal)
         if not missed <= tol:
             raise InputError(
-                f"no gauge was found within {tol:g} of the {end} end of pair {pair}; the best one misses it by "
-                f"{missed:.1e}."
+                f"no gauge was found within {tol:g} of the {end} end of pair {pair}; "
+                f"the best one misses it by {missed:.1e}."
             )
         return gauge
 
@@ -270,22 +280,18 @@ class CosineRange(Result):
             allowed = f"a Gauge of {self.model.rank} dimensions"
             raise must_be("gauge", allowed, repr(gauge))
         self._require_pair(pair)
-        numbers = self.pairs[pair]
         kind = Pairs(self.role)
-        sides = list(
-            zip(kind.rows(self.model), (kind.sides[0], kind.sides[-1]), strict=True)
+        x, y = kind.rows(self.model)
+        matrix, shift = gauge.on(kind.sides[0])
+        other_matrix, other_shift = gauge.on(kind.sides[-1])
+        first_rows, second_rows = paired_rows(
+            x, y, np.asarray(self.pairs[[pair]], dtype=np.intp)
         )
-        if len(numbers) == 4:
-            sides = [sides[0]] * 4
-        moved = [
-            np.asarray(rows[number], dtype=np.float64) @ getattr(gauge, side)
-            + getattr(gauge, f"{side}_shift")
-            for number, (rows, side) in zip(numbers, sides, strict=True)
-        ]
-        first, second = (
-            moved if len(moved) == 2 else (moved[0] - moved[1], moved[2] - moved[3])
-        )
-        return float(pair_cosines(first[None], second[None], np.array([[0, 0]]))[0])
+        first, second = first_rows @ matrix, second_rows @ other_matrix
+        # A shift cancels in the difference of two rows.
+        if self.pairs.shape[1] == 2:
+            first, second = first + shift, second + other_shift
+        return float(pair_cosines(first, second, np.array([[0, 0]]))[0])
 
 
 def range_solver_for(group: GaugeGroup, role: Role, columns: int) -> RangeSolver:
@@ -302,16 +308,12 @@ def range_solver_for(group: GaugeGroup, role: Role, columns: int) -> RangeSolver
     if isinstance(linear, Diagonal) and budget != 1:
         if role == "cross":
             return CrossDiagonalRangeSolver(budget)
-        return (
-            DiagonalRangeSolver(role)
-            if budget is None
-            else BoundedDiagonalRangeSolver(role, budget)
-        )
-    return (
-        CrossRangeSolver(side, budget, shift)
-        if role == "cross"
-        else SameSideRangeSolver(role, budget, shift)
-    )
+        if budget is None:
+            return DiagonalRangeSolver(role)
+        return BoundedDiagonalRangeSolver(role, budget)
+    if role == "cross":
+        return CrossRangeSolver(AffineBudget(side, budget, shift))
+    return SameSideRangeSolver(AffineBudget(role, budget, shift))
 
 
 def require_gauges_of(model: FactorModel, group: GaugeGroup) -> None:
@@ -361,7 +363,7 @@ def cosine_range(
     -------
     CosineRange
         Exact ends, save one: for cross pairs under a bounded `Diagonal` the end towards 0 is a bound where it is not
-        marked as attained (finding the exact one is NP-hard). Rows nearer than 4 eps in half-angle count as parallel.
+        marked as attained (finding the exact one is NP-hard). Rows within 64 eps of the same direction count as parallel.
 
     Raises
     ------
@@ -406,8 +408,6 @@ def cosine_range(
         group,
         role,
         model,
-        lower_tangent=frozen(ends.lower),
-        upper_tangent=frozen(ends.upper),
     )
 
 

@@ -1,7 +1,13 @@
-"""Same-side cosines under general linear gauges: `tan(θ'/2)` between `tan(θ/2)/κ` and `κ tan(θ/2)`.
+"""Cosines within a side under general linear gauges of a bounded condition number.
 
-Equivalently `artanh(cos')` lies within `ln κ` of `artanh(cos)`. This is the generalised Wielandt inequality (Bauer &
-Householder 1960; Householder, "The Theory of Matrices in Numerical Analysis", 1964, section 3.4) read as a range.
+A gauge of condition at most κ multiplies the half-angle tangent of two rows by a factor
+between 1/κ and κ, and every factor between is reached:
+
+    tan(θ'/2) ∈ [tan(θ/2) / κ, κ tan(θ/2)].
+
+Equivalently `artanh(cos θ')` lies within `ln κ` of `artanh(cos θ)`. This is the
+generalised Wielandt inequality (Bauer & Householder 1960; Householder, "The Theory of
+Matrices in Numerical Analysis", 1964, section 3.4) read as a range.
 """
 
 from __future__ import annotations
@@ -12,123 +18,115 @@ from numpy.typing import ArrayLike
 from embaudit.core.checked import EPS, Floats, as_numbers
 from embaudit.errors import InputError, must_be
 from embaudit.gauges.gauge import Gauge
+from embaudit.linalg.rows import unit_rows
 from embaudit.model import SideName
-from embaudit.ranges.half_angle import between, normalise_exponent, shear
+from embaudit.ranges.half_angle import ROUNDING, half_angle_tangents
 from embaudit.ranges.range_solver import End, RangeEnds
-
-SHOWN = 1e-9 / EPS
-"""A gauge that magnifies rounding more than this can no longer show the end of a range to nine digits."""
 
 
 def stretched(ends: RangeEnds, condition: float | None) -> RangeEnds:
-    """Widen ranges by what linear gauges of at most that condition (None: any) do to every value in them.
+    """Widen ranges by what linear gauges of at most that condition do to each value.
 
-    Half-angle tangents grow or shrink by the condition at most, and both ends move on with the value they start from,
-    so the ends of a whole interval come from its own ends. An end counts as reached where a float64 gauge can show it:
-    rounding turns a row by about eps, and the gauge carries the change of the angle over to the end in proportion,
-    `sin θ' / sin θ`.
+    The tangent of each value grows or shrinks by at most the condition, so the new ends
+    come from the old ones. They are attained if the old ones are. Without a bound on
+    the condition (None), two rows that are not parallel can be given every cosine
+    strictly between -1 and 1, so the ends are -1 and 1, and are limits unless they were
+    attained before; parallel rows keep their cosine.
     """
-    if condition == 1:
-        return ends
-    if condition is None:
-        # Parallel rows never separate; any other pair can be given every cosine strictly between -1 and 1.
-        still = (ends.lower == ends.upper) & ((ends.lower == 0) | np.isinf(ends.lower))
-        lower, upper = (
-            np.where(still, ends.lower, np.inf),
-            np.where(still, ends.upper, 0.0),
+    if condition is not None:
+        return RangeEnds(
+            ends.lower * condition,
+            ends.upper / condition,
+            ends.lower_attained,
+            ends.upper_attained,
         )
-        lower[np.isnan(ends.lower)] = upper[np.isnan(ends.upper)] = np.nan
-        shown = lower == ends.lower, upper == ends.upper
-    else:
-        lower, upper = ends.lower * condition, ends.upper / condition
-        shown = (
-            _magnified(lower, ends.lower) <= SHOWN,
-            _magnified(upper, ends.upper) <= SHOWN,
-        )
-    return RangeEnds(
-        lower, upper, ends.lower_attained & shown[0], ends.upper_attained & shown[1]
+    is_undefined = np.isnan(ends.lower)
+    limits = RangeEnds(
+        np.where(is_undefined, np.nan, np.inf),
+        np.where(is_undefined, np.nan, 0.0),
+        ends.lower_attained & np.isinf(ends.lower),
+        ends.upper_attained & (ends.upper == 0),
     )
+    is_parallel = (ends.lower == 0) | np.isinf(ends.upper)
+    return limits.with_fixed(is_parallel, ends.lower)
 
 
 def stretch_to_end(
     x: Floats, y: Floats, side: SideName, condition: float | None, end: End, tol: float
 ) -> Gauge:
-    """Stretch two rows along their bisector (upper end) or along its normal in their plane (lower end).
+    """Find the gauge that takes two rows of shape (k,) to an end of their linear range.
 
-    Without a bound on the condition, as far as comes within `tol` of 1 or -1.
+    It stretches them along their bisector (upper end) or along the normal of the
+    bisector in their plane (lower end). Without a bound on the condition, it stretches
+    them until the cosine is within `tol` of 1 or -1.
     """
-    x, y = normalise_exponent(x[None])[0], normalise_exponent(y[None])[0]
-    tangent = between(x[None], y[None])[0]
+    tangent = half_angle_tangents(x[None], y[None])[0]
     if tangent == 0 or np.isinf(tangent) or condition == 1:
         return Gauge.identity(len(x))
     if condition is None:
-        # cos θ' = (1 - t²)/(1 + t²) is within 2 t² of 1.
-        nearly = np.sqrt(tol / 8)
-        condition = max(
-            1.0, tangent / nearly if end == "upper" else 1 / (tangent * nearly)
-        )
-    bisector, normal = bisector_and_normal(x, y)
-    return stretch(
-        bisector, normal, condition if end == "lower" else 1 / condition, side
-    )
-
-
-def _magnified(end: Floats, start: Floats) -> Floats:
-    """Compute `sin θ' / sin θ` from two half-angle tangents, 1 where the rows are parallel."""
-    # 1/t of a subnormal tangent is infinite, as that of 0 is.
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        # sin θ = 2t/(1 + t²); the factor 2 cancels in the ratio.
-        sines = [1 / (tangent + 1 / tangent) for tangent in (end, start)]
-        return np.where(sines[1] > 0, sines[0] / sines[1], 1.0)
+        # cos θ' = (1 - t²) / (1 + t²) is within 2 t² of 1.
+        small = np.sqrt(tol / 8)
+        needed = tangent / small if end == "upper" else 1 / (tangent * small)
+        condition = max(1.0, float(needed))
+    factor = condition if end == "lower" else 1 / condition
+    return stretch(*bisector_and_normal(x, y), factor, side)
 
 
 def bisector_and_normal(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Orthonormal vectors along `x̂ + ŷ` and `ŷ - x̂`, exact also for rows that are nearly, but not quite, parallel."""
-    x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
-    flip = -1.0 if x @ y < 0 else 1.0
-    ratio = np.asarray(flip * (x @ y) / (x @ x))
-    # The part of y across x, first without cancellation and then cleaned of what rounding left along x.
-    across = shear(x, flip * y, ratio)
-    for _ in range(2):
-        across -= (x @ across) * x
-    across /= np.linalg.norm(across)
-    half = np.arctan(between(x[None], flip * y[None])[0])
-    bisector, normal = (
-        np.cos(half) * x + np.sin(half) * across,
-        np.cos(half) * across - np.sin(half) * x,
-    )
-    normal -= (bisector @ normal) * bisector
-    normal /= np.linalg.norm(normal)
-    # Of an obtuse angle x̂ + ŷ and x̂ - ŷ change places.
-    return (bisector, normal) if flip > 0 else (normal, bisector)
+    """Return the directions of `x̂ + ŷ` and `x̂ - ŷ` for two rows of shape (k,).
+
+    They are orthogonal. Of nearly parallel rows the difference is short and has lost
+    digits, so its part along the sum is removed; of nearly opposite rows the other way
+    round. Of parallel rows any direction orthogonal to the sum is taken.
+    """
+    x, y = unit_rows(np.stack([x, y]))
+    is_acute = x @ y > 0
+    long, short = (x + y, x - y) if is_acute else (x - y, x + y)
+    long /= np.linalg.norm(long)
+    if np.linalg.norm(short) <= ROUNDING:
+        short = orthogonal_direction(long)
+    short -= (short @ long) * long
+    short /= np.linalg.norm(short)
+    return (long, short) if is_acute else (short, long)
+
+
+def orthogonal_direction(unit: Floats) -> Floats:
+    """Return some unit vector that is orthogonal to a given one, k >= 2."""
+    axis = np.zeros(len(unit))
+    axis[np.argmin(np.abs(unit))] = 1
+    axis -= (axis @ unit) * unit
+    return np.asarray(axis / np.linalg.norm(axis))
 
 
 def stretch(bisector: Floats, normal: Floats, factor: float, side: SideName) -> Gauge:
-    """Gauge that multiplies `tan(θ/2)` of a pair of that side by `factor`, with `κ = max(factor, 1/factor)`.
+    """Return the gauge that multiplies `tan(θ/2)` of a pair of that side by `factor`.
 
-    It leaves the rows in the axes it stretches: turned back, they would mix coordinates of all lengths, and rounding
-    would grow with κ.
+    Its condition number is the larger one of `factor` and `1 / factor`. The rows stay
+    in the axes that are stretched. If they were turned back, their coordinates would
+    mix small and large numbers, and rounding would grow with the condition number.
 
     Raises
     ------
     InputError
-        If float64 cannot hold so large a condition.
+        If the condition number is too large for float64.
     """
-    if not len(bisector) * EPS < factor < 1 / (len(bisector) * EPS):
+    k = len(bisector)
+    if not k * EPS < factor < 1 / (k * EPS):
         raise InputError(
             f"no float64 gauge has the condition {max(factor, 1 / factor):.1e} this end asks for; ask for a larger tol."
         )
+    # The first two columns of Q are the bisector and the normal, up to signs.
     axes = np.linalg.qr(np.column_stack([bisector, normal]), mode="complete").Q
-    # QR may turn the signs of the first columns; the completed ones fit either way.
-    axes[:, 0], axes[:, 1] = bisector, normal
-    scales = np.ones(len(bisector))
+    scales = np.ones(k)
     scales[:2] = factor**-0.5, factor**0.5
     acting, inverse = axes * scales, axes / scales
-    return Gauge(inverse, acting) if side == "right" else Gauge(acting, inverse)
+    if side == "right":
+        return Gauge(inverse, acting)
+    return Gauge(acting, inverse)
 
 
 def require_cosines(values: ArrayLike, name: str) -> Floats:
-    """Check cosines; NaN, the cosine of a zero row, passes."""
+    """Check cosines. NaN, the cosine of a zero row, is allowed."""
     cosines = as_numbers(values, name)
     outside = np.abs(cosines) > 1
     if outside.any():
@@ -137,7 +135,7 @@ def require_cosines(values: ArrayLike, name: str) -> Floats:
 
 
 def condition_to_reach(cosine: ArrayLike, target: ArrayLike) -> Floats:
-    """Compute the smallest condition number of a linear gauge that moves a same-side cosine to a target.
+    """Compute the smallest condition number that moves a same-side cosine to a target.
 
     `κ = exp|artanh(cosine) - artanh(target)|`.
 
@@ -149,13 +147,13 @@ def condition_to_reach(cosine: ArrayLike, target: ArrayLike) -> Floats:
     Returns
     -------
     array, or float for two numbers
-        At least 1. Infinite where no gauge does it: parallel rows (±1) never move, and nothing else gets to ±1.
-        NaN where a cosine is.
+        At least 1. Infinite if no gauge does it: the cosine of parallel rows (±1) never
+        moves, and no other cosine becomes ±1. NaN where a cosine is NaN.
 
     Raises
     ------
     InputError
-        If a value is no number or outside [-1, 1], or the shapes do not match.
+        If a value is not a number or is outside [-1, 1], or the shapes do not match.
 
     Examples
     --------
@@ -164,12 +162,13 @@ def condition_to_reach(cosine: ArrayLike, target: ArrayLike) -> Floats:
     >>> condition_to_reach([0.5, 1.0], 1.0)
     array([inf,  1.])
     """
-    ends = require_cosines(cosine, "cosine"), require_cosines(target, "target")
+    start = require_cosines(cosine, "cosine")
+    goal = require_cosines(target, "target")
     try:
-        start, goal = np.broadcast_arrays(*ends)
+        start, goal = np.broadcast_arrays(start, goal)
     except ValueError as error:
         raise must_be(
-            "cosine and target", "of one shape", f"{ends[0].shape} and {ends[1].shape}"
+            "cosine and target", "of one shape", f"{start.shape} and {goal.shape}"
         ) from error
     with np.errstate(divide="ignore", invalid="ignore"):
         condition = np.exp(np.abs(np.arctanh(start) - np.arctanh(goal)))

@@ -1,108 +1,152 @@
-"""Cosines under a translation of one side: the rows stay, the origin they are seen from moves.
+"""Cosines under a translation of one side.
 
-A shift v is a viewpoint -v, and the points that see the segment ab under an angle θ lie on a circular arc (inscribed
-angles). For `‖v‖ <= r` with `W = ‖a‖‖b‖ sin θ`, `L = ‖a - b‖`, `K = a·b - r²` and the tangent lengths
-`α = √(‖a‖² - r²)`, `β = √(‖b‖² - r²)`, the discs of radius r that touch those arcs give
+A shift v of both rows moves the origin, from which they are seen, to -v. The points
+that see the segment from a to b under the angle θ lie on a circular arc (inscribed
+angles), so the ends under shifts of length at most r belong to the arcs that touch the
+disc of radius r around the origin. With
 
-    tan(θ'/2) between (W - rL)/(K + αβ) and (W + rL)/(K + αβ)
+    W = ‖a‖‖b‖ sin θ,   L = ‖a - b‖,   K = a·b - r²,
+    α = √(‖a‖² - r²),   β = √(‖b‖² - r²),
 
-until the disc meets the line through a and b: between them the cosine is -1, outside +1.
+the half-angle tangents of the two ends are
+
+    (W ± r L) / (K + α β) = (α β - K) / (W ∓ r L),
+
+until the disc meets the line through a and b: on the segment the cosine is -1, on the
+line outside the segment it is 1. The second form follows from
+`W² - r² L² = α² β² - K²`. If K is negative the first form cancels, otherwise the second.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from embaudit.core.checked import EPS, Flags, Floats, as_numbers
+from embaudit.core.checked import Flags, Floats, as_numbers
 from embaudit.errors import must_be
-from embaudit.ranges.half_angle import between, cosine_of, dots, normalise_exponent
-from embaudit.ranges.linear import require_cosines
-from embaudit.ranges.range_solver import End, RangeEnds, point
+from embaudit.ranges.half_angle import (
+    ROUNDING,
+    cosine_of,
+    dots,
+    half_angle_tangents,
+)
+from embaudit.ranges.linear import orthogonal_direction, require_cosines
+from embaudit.ranges.range_solver import End, RangeEnds
 
 
-class _PairGeometry(NamedTuple):
-    """Geometry of the origin and the segments from a to b (lengths in units that neither overflow nor vanish)."""
+@dataclass(frozen=True)
+class _Triangles:
+    """The triangle of the origin, a and b for each of m pairs of rows."""
 
     tangent: Floats
+    """(m,) tan(θ/2) of the angle at the origin; NaN if a or b is zero."""
     a: Floats
+    """(m,) ‖a‖."""
     b: Floats
-    area: Floats
+    """(m,) ‖b‖."""
     base: Floats
+    """(m,) L = ‖a - b‖; 0 for equal rows."""
     dot: Floats
+    """(m,) a·b."""
+    area: Floats
+    """(m,) W = ‖a‖‖b‖ sin θ, twice the area."""
+    height: Floats
+    """(m,) Distance of the origin from the line through a and b."""
     offset: Floats
+    """(m,) Signed distance from the middle of the segment to the foot of the height."""
     inward: Floats
-    """Length by which the foot of the origin on the line through both lies inward of the nearer of them."""
-    nearest: Floats
-    corner: Floats
-    unit: Floats
-
-    @classmethod
-    def of(cls, x: Floats, y: Floats) -> _PairGeometry:
-        """Compute lengths, area and feet of both rows, scaled by a power of two that loses no digit."""
-        largest = np.maximum(
-            np.abs(x).max(axis=1, initial=0), np.abs(y).max(axis=1, initial=0)
-        )
-        exponent = np.frexp(largest)[1]
-        # Powers of two round nothing; of rows of about 1 the products of four lengths below neither overflow nor
-        # vanish.
-        x, y = np.ldexp(x, -exponent[:, None]), np.ldexp(y, -exponent[:, None])
-        gap = y - x
-        tangent = between(normalise_exponent(x), normalise_exponent(y))
-        a, b, base = (np.sqrt(dots(z, z)) for z in (x, y, gap))
-        # sin θ = 2t/(1 + t²) is the same for t and 1/t: the smaller one does not overflow.
-        small = np.where(tangent > 1, 1 / np.where(tangent > 1, tangent, 1), tangent)
-        area, dot = a * b * 2 * small / (1 + small * small), dots(x, y)
-        # Of the foot of the origin on the line: its distance, its offset from the middle, and how far it lies inward of
-        # the nearer end.
-        nearest, offset, inward = (
-            np.divide(numerator, base, out=np.zeros_like(a), where=base > 0)
-            for numerator in (
-                area,
-                dots(x + y, gap) / 2,
-                np.where(a <= b, -dots(x, gap), dots(y, gap)),
-            )
-        )
-        corner = np.minimum(a, b)
-        return cls(
-            tangent,
-            a,
-            b,
-            area,
-            base,
-            dot,
-            offset,
-            inward,
-            nearest,
-            corner,
-            np.ldexp(1.0, exponent),
-        )
+    """(m,) Distance by which the foot lies inside the segment, from the end that is
+    nearer to the origin; negative if the foot lies outside."""
 
     @property
-    def inside(self) -> Flags:
+    def is_inside(self) -> Flags:
         """Flags of pairs whose foot lies strictly between a and b."""
         return self.inward > 0
 
+    @property
+    def shorter(self) -> Floats:
+        """Length of the shorter row."""
+        return np.minimum(self.a, self.b)
+
+
+def _triangles(x: Floats, y: Floats) -> _Triangles:
+    gap = y - x
+    tangent = half_angle_tangents(x, y)
+    a, b, base = np.sqrt(dots(x, x)), np.sqrt(dots(y, y)), np.sqrt(dots(gap, gap))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # sin θ = 2t / (1 + t²) is the same for t and 1/t; the smaller one is finite.
+        small = np.minimum(tangent, 1 / tangent)
+        area = a * b * (2 * small / (1 + small * small))
+        # From the end that is nearer to the origin.
+        along_base = np.where(a <= b, -dots(x, gap), dots(y, gap))
+        height = area / base
+        offset = (b - a) * (b + a) / (2 * base)
+        inward = along_base / base
+    return _Triangles(tangent, a, b, base, dots(x, y), area, height, offset, inward)
+
 
 def shifted_ends(x: Floats, y: Floats, max_shift: float | None) -> RangeEnds:
-    """Find the ranges of pairs under shifts of at most that length (None: any).
+    """Compute the ranges of pairs of rows under shifts of at most a length (None: any).
 
-    In one dimension, where a cosine is 1 or -1 only, the hull of what is reached.
+    On a line (k = 1), where a cosine is 1 or -1, the range is the hull of what is
+    reached.
     """
-    geometry = _PairGeometry.of(x, y)
-    radius = np.full(len(x), np.inf) if max_shift is None else max_shift / geometry.unit
-    ends = _ends(geometry, radius, flat=x.shape[1] == 1)
-    same = (geometry.base == 0) | np.isnan(geometry.tangent)
-    return RangeEnds(
-        *(
-            np.where(same, fixed, end)
-            for fixed, end in zip(point(geometry.tangent), ends, strict=True)
+    triangles = _triangles(x, y)
+    radius = np.full(len(x), np.inf if max_shift is None else max_shift)
+    ends = _ends(triangles, radius, is_line=x.shape[1] == 1)
+    is_fixed = (triangles.base == 0) | np.isnan(triangles.tangent)
+    return ends.with_fixed(is_fixed, triangles.tangent)
+
+
+def _ends(triangles: _Triangles, radius: Floats, *, is_line: bool) -> RangeEnds:
+    """Compute both ends of pairs of different rows under shifts within a radius."""
+    is_inside = triangles.is_inside
+    passes_shorter = radius > triangles.shorter
+    meets_line = radius >= triangles.height
+    meets_segment = np.where(is_inside, meets_line, passes_shorter)
+    meets_outside = np.where(is_inside | is_line, passes_shorter, meets_line)
+
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        # A disc that passes the shorter row meets the line, so its tangents are not used.
+        r = np.where(passes_shorter, 0, radius)
+        alpha = np.sqrt((triangles.a - r) * (triangles.a + r))
+        beta = np.sqrt((triangles.b - r) * (triangles.b + r))
+        product = alpha * beta
+        inner = triangles.dot - r * r
+        larger = triangles.area + r * triangles.base
+        smaller = triangles.area - r * triangles.base
+        is_acute = (inner > 0) | ~is_inside
+        lower = np.where(
+            is_acute, larger / (inner + product), (product - inner) / smaller
         )
+        upper = np.where(
+            is_acute, smaller / (inner + product), (product - inner) / larger
+        )
+    # If rounding cannot tell whether the disc touches the line, it does.
+    meets_outside |= ~is_inside & (smaller <= ROUNDING * triangles.area)
+    if is_line:
+        lower = upper = triangles.tangent
+    lower = np.where(meets_segment, np.inf, lower)
+    upper = np.where(meets_outside, 0.0, upper)
+
+    # A shift of exactly the length of the shorter row takes that row to the origin,
+    # where it has no cosine; the cosines nearby are approached.
+    touches_shorter = np.abs(radius - triangles.shorter) <= ROUNDING * triangles.shorter
+    crosses_segment = meets_segment & is_inside
+    crosses_outside = (
+        meets_outside & (radius > triangles.height) & ~is_inside & (not is_line)
     )
+    ends = RangeEnds(
+        lower,
+        upper,
+        crosses_segment | ~touches_shorter,
+        crosses_outside | ~touches_shorter,
+    )
+    return ends.with_fixed(radius == 0, triangles.tangent)
 
 
 def shift_to_end(
@@ -113,149 +157,128 @@ def shift_to_end(
     tol: float,
     condition: float | None = 1.0,
 ) -> Floats:
-    """Find the shift that reaches an end, or comes within `tol` of it once a linear gauge has widened the range.
+    """Find a shift of two rows of shape (k,) that reaches an end of their range.
 
-    It takes the origin to where the arc touches the disc, or onto the line through the rows.
+    If the end is only approached, the shift comes within `tol` of it once a linear
+    gauge of the given condition has widened the range. It takes the origin to the
+    point where the arc touches the disc, or onto the line through the rows.
     """
-    geometry = _PairGeometry.of(x[None], y[None])
-    unit = float(geometry.unit[0])
-    radius = np.inf if max_shift is None else max_shift / unit
-    if geometry.base[0] == 0 or radius == 0:
+    triangle = _triangles(x[None], y[None])
+    radius = np.inf if max_shift is None else max_shift
+    if triangle.base[0] == 0 or radius == 0:
         return np.zeros(len(x))
-    radius = _short_of(geometry, radius, end, tol, condition or 1.0)
-    return np.asarray(unit * _touching_shift(x / unit, y / unit, geometry, radius, end))
+    radius = _short_of(triangle, radius, end, tol, condition or 1.0)
+    return _touching_shift(x, y, triangle, radius, end)
 
 
 def _short_of(
-    geometry: _PairGeometry, radius: float, end: End, tol: float, condition: float
+    triangle: _Triangles, radius: float, end: End, tol: float, condition: float
 ) -> float:
-    """Return a radius whose end is reached: where it is a limit, one shorter by as little as `tol` asks for."""
-    ends = _ends(geometry, np.array([radius]), flat=False)
-    if getattr(ends, f"{end}_attained")[0]:
+    """Return a radius whose end is attained: the given one or, at a limit, a shorter one.
+
+    The shorter radius is the longest of `r (1 - 2⁻ⁿ)` whose end is within `tol` of the
+    limit, for n from 4 to 52.
+    """
+    limit = _ends(triangle, np.array([radius]), is_line=False)
+    if limit.attained(end)[0]:
         return radius
-    widened = condition if end == "lower" else 1 / condition
-    goal = cosine_of(getattr(ends, end) * widened)
-    # From a sixteenth less to the last bit of a float64: the longest radius below the limit that is near enough.
-    for places in range(4, 53):
-        shorter = radius * (1 - 2.0**-places)
-        reached = getattr(_ends(geometry, np.array([shorter]), flat=False), end)
-        if abs(cosine_of(reached * widened) - goal)[0] <= tol / 2:
+    widening = condition if end == "lower" else 1 / condition
+    goal = cosine_of(limit.tangent(end) * widening)[0]
+    shorter = radius
+    for n in range(4, 53):
+        shorter = radius * (1 - 2.0**-n)
+        ends = _ends(triangle, np.array([shorter]), is_line=False)
+        reached = cosine_of(ends.tangent(end) * widening)[0]
+        if abs(reached - goal) <= tol / 2:
             break
     return shorter
 
 
-def _ends(geometry: _PairGeometry, radius: Floats, *, flat: bool) -> RangeEnds:
-    """Return the ends of a scene: tangents to the disc, until it meets the line."""
-    beyond = radius > geometry.corner
-    opposite = np.where(geometry.inside, radius >= geometry.nearest, beyond)
-    same = np.where(geometry.inside | flat, beyond, radius >= geometry.nearest)
-    same |= ~geometry.inside & (geometry.tangent == 0)
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        reach = np.where(beyond, 0, radius)
-        # ‖a‖² − r² as a product, which does not cancel where r is nearly ‖a‖.
-        tangents = np.sqrt(
-            (geometry.a - reach)
-            * (geometry.a + reach)
-            * (geometry.b - reach)
-            * (geometry.b + reach)
-        )
-        turn = reach * geometry.base
-        inner = geometry.dot - reach * reach
-        # (W + rL)/(K + αβ) = (αβ − K)/(W − rL), since both cross products are W² − r²L².
-        # Two forms of one number: neither may cancel.
-        acute = (inner > 0) | ~geometry.inside
-        lower = np.where(
-            acute,
-            (geometry.area + turn) / (inner + tangents),
-            (tangents - inner) / (geometry.area - turn),
-        )
-        upper = np.where(
-            acute,
-            (geometry.area - turn) / (inner + tangents),
-            (tangents - inner) / (geometry.area + turn),
-        )
-    # Where rounding cannot tell whether the disc touches the line, it does.
-    same |= ~geometry.inside & (geometry.area - turn <= 16 * EPS * geometry.area)
-    if flat:
-        lower = upper = geometry.tangent
-    lower, upper = np.where(opposite, np.inf, lower), np.where(same, 0.0, upper)
-    # A budget of a row's own length, as rounding leaves it, may or may not get past that row.
-    touching = np.abs(radius - geometry.corner) <= 8 * EPS * geometry.corner
-    return RangeEnds(
-        np.where(radius == 0, geometry.tangent, lower),
-        np.where(radius == 0, geometry.tangent, upper),
-        (opposite & geometry.inside) | ~touching,
-        (same & (radius > geometry.nearest) & ~geometry.inside & (not flat))
-        | ~touching,
-    )
-
-
 def _touching_shift(
-    x: Floats, y: Floats, geometry: _PairGeometry, radius: float, end: End
+    x: Floats, y: Floats, triangle: _Triangles, radius: float, end: End
 ) -> Floats:
-    """Shift v of length at most `radius` that reaches an end; rows and radius in the units of the scene."""
-    ends = _ends(geometry, np.array([radius]), flat=len(x) == 1)
-    half = float(geometry.base[0]) / 2
-    along, up = _frame(x, y)
-    u, h = -float((x + y) @ along) / 2, float(geometry.nearest[0])
-    tangent = float(getattr(ends, end)[0])
+    """Find a shift of length at most `radius` whose cosine is the end of its range.
+
+    Coordinates in the plane of the rows: `along` the segment from its middle, and `up`
+    from its line to the origin. The origin is at (u, h).
+    """
+    ends = _ends(triangle, np.array([radius]), is_line=len(x) == 1)
+    tangent = float(ends.tangent(end)[0])
+    half = float(triangle.base[0]) / 2
+    along, up = _segment_axes(x, y)
+    u = -float((x + y) @ along) / 2
+    h = float(triangle.height[0])
     if np.isinf(tangent):
-        pieces = [(-half, half)]
+        goal = _on_line(u, h, radius, [(-half, half)])
     elif tangent == 0:
-        pieces = [(half, np.inf), (-np.inf, -half)]
+        goal = _on_line(u, h, radius, [(half, np.inf), (-np.inf, -half)])
     else:
-        # The vector from the centre of the arc, half · cot θ above the middle of the segment, to the origin: the disc
-        # touches on it.
-        away = np.array([u, h - half * (1 / tangent - tangent) / 2])
-        away = away / np.hypot(*away) if away.any() else np.array([0.0, 1.0])
-        step = radius * away * (1.0 if end == "upper" else -1.0)
+        # The centre of the arc is half · cot θ above the middle of the segment, and the
+        # disc touches the arc on the line from that centre through the origin.
+        cotangent = (1 / tangent - tangent) / 2
+        away = np.array([u, h - half * cotangent])
+        distance = np.hypot(away[0], away[1])
+        away = away / distance if distance > 0 else np.array([0.0, 1.0])
+        step = radius * away if end == "upper" else -radius * away
         return np.asarray(-(step[0] * along + step[1] * up))
-    goal = _on_line(u, h, radius, pieces)
-    # The viewpoint moves by goal - u along the line and by -h onto it; the rows move the other way.
+    # The origin moves by goal - u along the line and by -h onto it; rows move oppositely.
     return np.asarray((u - goal) * along + h * up)
 
 
 def _on_line(
-    u: float, h: float, radius: float, pieces: list[tuple[float, float]]
+    u: float, h: float, radius: float, intervals: list[tuple[float, float]]
 ) -> float:
-    """Middle of the longest part that the disc around (u, h) cuts out of some pieces of the line."""
-    chord = (
-        np.sqrt(max(0.0, (radius - h) * (radius + h)))
-        if np.isfinite(radius)
-        else np.inf
-    )
-    cuts = [(max(u - chord, start), min(u + chord, stop)) for start, stop in pieces]
-    far = 4 * max(abs(edge) for cut in cuts for edge in cut if np.isfinite(edge))
-    low, high = max(cuts, key=lambda cut: cut[1] - cut[0])
+    """Return a point of a line that a disc around (u, h) covers, inside some intervals.
+
+    It is the middle of the longest part of an interval that the disc covers.
+    """
+    half_chord = np.inf
+    if np.isfinite(radius):
+        half_chord = np.sqrt(max(0.0, (radius - h) * (radius + h)))
+    covered = [
+        (max(u - half_chord, start), min(u + half_chord, stop))
+        for start, stop in intervals
+    ]
+    # An unbounded part is cut at a distance of a few lengths.
+    finite = [abs(edge) for part in covered for edge in part if np.isfinite(edge)]
+    far = 4 * max(finite)
+    low, high = max(covered, key=lambda part: part[1] - part[0])
     return float(max(low, -far) + min(high, far)) / 2
 
 
-def _frame(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return unit vectors along y - x and, at a right angle to it, towards the origin (any if that is on the line).
+def _segment_axes(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Return unit vectors along y - x and, orthogonal to it, from its line to the origin.
+
+    If the origin lies on the line, the second one is any orthogonal vector, and zero if
+    there is none.
 
     Examples
     --------
-    >>> _frame(np.array([1.0, 1.0]), np.array([3.0, 1.0])), _frame(np.array([1.0]), np.array([3.0]))
-    ((array([1., 0.]), array([ 0., -1.])), (array([1.]), array([0.])))
+    >>> _segment_axes(np.array([1.0, 1.0]), np.array([3.0, 1.0]))
+    (array([1., 0.]), array([ 0., -1.]))
+    >>> _segment_axes(np.array([1.0]), np.array([3.0]))
+    (array([1.]), array([0.]))
     """
     along = (y - x) / np.linalg.norm(y - x)
-    # A row that lies nearly along the line leaves only rounding of its part across: then another one serves.
-    for candidate in (-x, -y, np.eye(len(x))[np.argmin(np.abs(along))]):
-        up = candidate - (candidate @ along) * along
-        length = np.linalg.norm(up)
-        if length > 1e-7 * np.linalg.norm(candidate):
-            up /= length
-            up -= (up @ along) * along
-            return along, up / np.linalg.norm(up)
-    return along, np.zeros(len(x))
+    if len(x) == 1:
+        return along, np.zeros(1)
+    nearer = x if np.linalg.norm(x) <= np.linalg.norm(y) else y
+    up = (nearer @ along) * along - nearer
+    if np.linalg.norm(up) <= 1e-7 * np.linalg.norm(nearer):
+        # Only rounding is left of the row nearly along the line.
+        up = orthogonal_direction(along)
+    up /= np.linalg.norm(up)
+    up -= (up @ along) * along
+    return along, up / np.linalg.norm(up)
 
 
 def shift_to_reach(a: ArrayLike, b: ArrayLike, target: ArrayLike) -> Floats:
     """Compute the length of the shortest shift v that gives `cos(a + v, b + v)` a target.
 
-    With θ the target angle and the origin u₀ along the segment ab (length L) from its middle and h away from its
-    line, it is the distance to the arc that sees ab under θ, `|d - R|` with `R = L / (2 sin θ)` and d the distance to
-    its centre, or to the nearer of a and b where the arc ends before it comes nearest.
+    It is the distance from the origin to the arc of the points that see the segment ab
+    under the target angle θ. With L the length of the segment, this is `|d - R|` with
+    the radius `R = L / (2 sin θ)` and d the distance to the centre of the arc, or the
+    distance to the nearer one of a and b if the arc ends before it comes nearest.
 
     Parameters
     ----------
@@ -267,24 +290,24 @@ def shift_to_reach(a: ArrayLike, b: ArrayLike, target: ArrayLike) -> Floats:
     Returns
     -------
     array, or float for one pair
-        An infimum: at the nearer of a and b it is approached, not reached. Infinite for equal rows and a target
-        other than 1; NaN where a row is zero or the target is NaN.
+        An infimum: at the nearer one of a and b it is approached, not reached. Infinite
+        for equal rows and a target other than 1. NaN where a row is zero or the target
+        is NaN.
 
     Raises
     ------
     InputError
-        If the rows do not match, are not finite or have one dimension only, or a target lies outside [-1, 1].
+        If the rows do not match, are not finite or have only one dimension, or if a
+        target lies outside [-1, 1].
 
     Examples
     --------
     >>> shift_to_reach([1.0, 0.5], [0.5, 1.0], [-1.0, 1.0]).round(4)
     array([1.0607, 1.118 ])
     """
-    first, second, goal = (
-        as_numbers(a, "a"),
-        as_numbers(b, "b"),
-        require_cosines(target, "target"),
-    )
+    first = as_numbers(a, "a")
+    second = as_numbers(b, "b")
+    goal = require_cosines(target, "target")
     for name, rows in (("a", first), ("b", second)):
         if rows.ndim not in (1, 2) or rows.shape[-1] < 2 or not np.isfinite(rows).all():
             raise must_be(
@@ -302,30 +325,27 @@ def shift_to_reach(a: ArrayLike, b: ArrayLike, target: ArrayLike) -> Floats:
             f"shapes {shapes}",
         ) from error
     table = (math.prod(shape), first.shape[-1])
-    geometry = _PairGeometry.of(
+    triangles = _triangles(
         np.broadcast_to(first, table), np.broadcast_to(second, table)
     )
-    lengths = _shortest(geometry, np.broadcast_to(goal, shape).ravel()) * geometry.unit
+    lengths = _shortest(triangles, np.broadcast_to(goal, shape).ravel())
     result: Floats = lengths.reshape(shape)[()]
     return result
 
 
 def shifts_to_reach(a: Floats, b: Floats, targets: Sequence[float]) -> Floats:
-    """Compute `shift_to_reach` of m pairs of rows for each of some targets, (t, m), in one look at the rows.
+    """Compute `shift_to_reach` of m pairs of rows for each of t targets, (t, m).
 
     Examples
     --------
-    >>> shifts_to_reach(np.array([[1.0, 0.5]]), np.array([[0.5, 1.0]]), [-1.0, 1.0]).round(4)
+    >>> a, b = np.array([[1.0, 0.5]]), np.array([[0.5, 1.0]])
+    >>> shifts_to_reach(a, b, [-1.0, 1.0]).round(4)
     array([[1.0607],
            [1.118 ]])
     """
-    geometry = _PairGeometry.of(a, b)
-    return np.array(
-        [
-            _shortest(geometry, np.full(len(a), target)) * geometry.unit
-            for target in targets
-        ]
-    )
+    triangles = _triangles(a, b)
+    lengths = [_shortest(triangles, np.full(len(a), target)) for target in targets]
+    return np.array(lengths)
 
 
 def _described(rows: Floats) -> str:
@@ -333,22 +353,27 @@ def _described(rows: Floats) -> str:
     return str(bad[0]) if bad.size else f"shape {rows.shape}"
 
 
-def _shortest(geometry: _PairGeometry, cosine: Floats) -> Floats:
-    """Compute the length of the shortest shift that gives each pair a cosine."""
+def _shortest(triangles: _Triangles, cosine: Floats) -> Floats:
+    """Compute the length of the shortest shift that gives each pair a cosine.
+
+    The formulas of `shift_to_reach` are multiplied by sin θ, so that they also hold for
+    a straight angle. The distance `|d - R|` is `|d² - R²| / (d + R)`, whose numerator is
+    `|a·b sin θ - W cos θ|`.
+    """
     sine = np.sqrt((1 - cosine) * (1 + cosine))
-    half = geometry.base / 2
+    half = triangles.base / 2
     with np.errstate(invalid="ignore", divide="ignore"):
-        # Everything times sin θ, so that a straight angle is no exception.
-        rise = geometry.nearest * sine - half * cosine
-        distance = np.hypot(geometry.offset * sine, rise)
-        arc = np.abs(geometry.dot * sine - geometry.area * cosine) / (half + distance)
-    # Compared without a difference of lengths that are nearly equal where one row is far longer than the other.
-    on_arc = geometry.nearest * sine >= cosine * geometry.inward
-    on_arc = np.where(
-        cosine == 1, ~geometry.inside, np.where(cosine == -1, geometry.inside, on_arc)
-    )
-    arc = np.where(sine == 0, geometry.nearest, arc)
-    shortest = np.where(on_arc, arc, geometry.corner)
-    equal = np.where(cosine == 1, 0.0, np.inf)
-    shortest = np.where(geometry.base == 0, equal, shortest)
-    return np.where(np.isnan(geometry.tangent) | np.isnan(cosine), np.nan, shortest)
+        rise = triangles.height * sine - half * cosine
+        distance = np.hypot(triangles.offset * sine, rise)
+        numerator = np.abs(triangles.dot * sine - triangles.area * cosine)
+        to_arc = numerator / (half + distance)
+    to_arc = np.where(sine == 0, triangles.height, to_arc)
+    # Whether the arc comes nearest to the origin between its ends a and b.
+    is_on_arc = triangles.height * sine >= cosine * triangles.inward
+    is_on_arc = np.where(cosine == 1, ~triangles.is_inside, is_on_arc)
+    is_on_arc = np.where(cosine == -1, triangles.is_inside, is_on_arc)
+    shortest = np.where(is_on_arc, to_arc, triangles.shorter)
+    of_equal_rows = np.where(cosine == 1, 0.0, np.inf)
+    shortest = np.where(triangles.base == 0, of_equal_rows, shortest)
+    is_undefined = np.isnan(triangles.tangent) | np.isnan(cosine)
+    return np.where(is_undefined, np.nan, shortest)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats
 from embaudit.linalg.rows import unit_rows
-from embaudit.ranges.half_angle import between, dots
+from embaudit.ranges.half_angle import dots, half_angle_tangents
 
 Ints = NDArray[np.intp]
 PrefixSums = tuple[Floats, Floats]
@@ -75,7 +75,7 @@ def largest_cosine(x: Floats, y: Floats, max_condition: float) -> Best:
         x[never_positive], -y[never_positive], square
     )
     roots = np.sqrt(weights)
-    return Best(between(roots * x, roots * y), weights)
+    return Best(half_angle_tangents(roots * x, roots * y), weights)
 
 
 def _window_weights(x: Floats, y: Floats, square: float) -> Floats:

@@ -100,13 +100,13 @@ def test_shift_to_reach_agrees_with_its_witness_and_with_the_range_around_it(
 
 
 @given(
-    st.floats(-154, 154),
+    st.floats(-100, 100),
     st.floats(0.05, 1.4),
     st.floats(0.05, 1.4),
     st.integers(0, 2**32 - 1),
 )
-@example(154.0, 0.5, 0.6, 0)
-@example(-153.9, 0.6, 0.5, 1)
+@example(100.0, 0.5, 0.6, 0)
+@example(-99.9, 0.6, 0.5, 1)
 @example(17.25, 0.5, 1.2, 2)
 def test_a_row_beside_one_that_is_far_longer_is_turned_alone(
     power: float, now: float, aim: float, seed: int
