@@ -37,7 +37,7 @@ def test_two_towers_of_dot_products_have_items_and_no_labels(training, role):
 def test_the_full_text_about_two_towers_speaks_of_items():
     model = ea.FactorModel.from_user_item(USERS, ITEMS, objective="two-tower")
     console = Console(file=StringIO(), width=160)
-    print_audit(ea.audit(model, **FEW), console)
+    print_audit(ea.audit(model, hull=True, **FEW), console)
     lines = console.file.getvalue().splitlines()
     told = [line for line in lines if re.search(r"\b(?:labels?|heads?)\b", line)]
     # What is left is the option that names rows, and the definition of a label.
