@@ -4,7 +4,6 @@ from . import heads as heads
 from . import io as io
 from . import ranges as ranges
 from . import reproduce as reproduce
-from . import reversals as reversals
 from ._version import __version__ as __version__
 from .attacks import Attack as Attack
 from .attacks import worst_gauge as worst_gauge
@@ -63,9 +62,9 @@ from .remedy import Remedy as Remedy
 from .remedy import fix as fix
 from .report.pictures import plot_heatmap as plot_heatmap
 from .report.pictures import plot_prediction_cosines as plot_prediction_cosines
-from .reversals import SimpsonReport as SimpsonReport
-from .reversals import similarity_reversal as similarity_reversal
-from .reversals import simpson as simpson
+from .simpson import SimpsonReport as SimpsonReport
+from .simpson import similarity_reversal as similarity_reversal
+from .simpson import simpson as simpson
 from .simulate import SimulatedInteractions as SimulatedInteractions
 from .simulate import simulate_interactions as simulate_interactions
 from .solvers import RESCALINGS as RESCALINGS

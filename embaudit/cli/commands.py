@@ -32,7 +32,7 @@ COMMANDS = {
     "gauge": "Write another model with the same predictions.",
     "reproduce": "Draw the papers' figures with their numbers.",
     "schema": "Print the JSON Schema of what audit --json writes.",
-    "simpson": "Find groupings that turn an association around.",
+    "simpson": "Compare an association over all rows and within groups.",
     "verify": "Recompute an audit from its JSON and compare.",
 }
 

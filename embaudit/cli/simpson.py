@@ -1,4 +1,4 @@
-"""`embaudit simpson`: groupings that turn an association around."""
+"""`embaudit simpson`: a grouping that can turn an association around."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import typer
 from embaudit.cli.app import Rng, app
 from embaudit.cli.settings import FailOn
 from embaudit.cli.terminal import Output, progress_bars, shown_name
-from embaudit.core.words import counted
 
 
 @app.command()
@@ -23,9 +22,12 @@ def simpson(
     x: Annotated[str, typer.Option(help="Column of the first quantity.")],
     y: Annotated[str, typer.Option(help="Column of the second.")],
     groups: Annotated[
-        list[str] | None,
-        typer.Option(help="Column to group by; every column by default."),
-    ] = None,
+        list[str],
+        typer.Option(
+            help="Column that groups the rows; repeat it to group by combinations.",
+            show_default=False,
+        ),
+    ],
     counts: Annotated[
         str | None,
         typer.Option(help="Column that says how many cases a row stands for."),
@@ -40,10 +42,10 @@ def simpson(
         FailOn, typer.Option(help="Exit 1 on findings of this severity.")
     ] = FailOn.NEVER,
 ) -> None:
-    """Find groupings of a table that reverse, remove or uncover an association (Simpson's paradox)."""
+    """Compare an association over all rows with the one within groups (Simpson's paradox)."""
     from embaudit.errors import must_be
     from embaudit.report.document import Origin
-    from embaudit.reversals import simpson as find
+    from embaudit.simpson import simpson as compare_groups
 
     if fail_on is FailOn.ISSUE and not n_permutations:
         raise must_be(
@@ -53,7 +55,7 @@ def simpson(
         )
     with output.promised([table]) as write:
         with progress_bars(quiet=output.quiet):
-            result = find(
+            report = compare_groups(
                 table,
                 x=x,
                 y=y,
@@ -64,19 +66,14 @@ def simpson(
                 rng=rng,
             )
         name = shown_name(table)
-        write(result, f"{y} on {x} in {name}", Origin(((name, None),), seed=rng))
-    output.show(result)
-    # A finding that chance explains is a tip, and any other an issue.
-    stops = {
-        FailOn.NEVER: 0,
-        FailOn.ISSUE: result.n_significant,
-        FailOn.TIP: len(result.findings),
-    }[fail_on]
-    if fail_on is not FailOn.NEVER:
-        what = counted(stops, "finding") + " beyond chance" * (fail_on is FailOn.ISSUE)
-        output.console.print(
-            f"gate: {f'stops, {what}' if stops else 'passes'}",
-            markup=False,
-            highlight=False,
-        )
-    raise typer.Exit(int(stops > 0))
+        write(report, f"{y} on {x} in {name}", Origin(((name, None),), seed=rng))
+    output.show(report)
+    if fail_on is FailOn.NEVER:
+        return
+    # A change that chance can explain is a tip, and any other one an issue.
+    stops = report.is_finding
+    if fail_on is FailOn.ISSUE:
+        stops = stops and report.is_significant
+    verdict = f"stops, {report.kind}" if stops else "passes"
+    output.console.print(f"gate: {verdict}", markup=False, highlight=False)
+    raise typer.Exit(int(stops))

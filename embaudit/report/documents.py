@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial, singledispatch
 from math import isnan
 from typing import Any
@@ -18,7 +17,6 @@ from embaudit.core.results import Result
 from embaudit.core.words import (
     change_size,
     counted,
-    cut,
     down,
     drawn_of,
     percent,
@@ -49,28 +47,12 @@ from embaudit.report.figures import (
     SimpsonDisplay,
     StackDisplay,
 )
-from embaudit.reversals import Grouping, ReversalKind, SimpsonReport
-from embaudit.reversals.report import shortened
+from embaudit.simpson import SimpsonReport
 
 MEASURE_TITLES = ("precision", "AUC", "NDCG")
 """Measures in the order of `evaluation.measures.MEASURES`."""
-SHOWN = 3
-"""Groupings that are shown group by group."""
-MENU = 24
-"""Characters of a name in the list of sections."""
-LISTED = 5
-"""Findings and notes that are spelled out."""
-SIMPSON = (
-    "kind",
-    "n_groups",
-    "r_pooled",
-    "r_within",
-    "effect",
-    "p_adjusted",
-    "share_reversed",
-    "significant",
-)
-COLUMNS = ("n", "r", "slope", "mean_x", "mean_y", "votes", "opposes")
+SIMPSON_COLUMNS = ("n", "r", "slope", "mean_x", "mean_y", "votes", "opposes")
+"""Columns of the table of groups, the most important first."""
 CHANGED = {
     "by the gauge": BLUE,
     "by dimensions no prediction sees": TEAL,
@@ -309,86 +291,38 @@ def simpson_document(report: SimpsonReport) -> Document:
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> from embaudit.reversals import simpson
-    >>> table = pd.DataFrame({"x": [1, 2, 3, 4, 5, 6], "y": [3, 2, 1, 6, 5, 4], "g": list("aaabbb")})
-    >>> made = simpson_document(simpson(table, x="x", y="y", min_size=3, n_permutations=9))
-    >>> [section.id for section in made.shown_sections], made.top[0].frame()["slope"].tolist()
-    (['groupings', 'grouping-1'], [-1.0, -1.0])
+    >>> from embaudit.simpson import simpson
+    >>> table = {"x": [1, 2, 3, 4, 5, 6], "y": [3, 2, 1, 6, 5, 4], "g": list("aaabbb")}
+    >>> built = simpson_document(simpson(table, "x", "y", "g", min_size=3))
+    >>> [section.id for section in built.shown_sections], built.top[0].frame()["slope"].tolist()
+    (['groups'], [-1.0, -1.0])
     """
-    # Without a finding, groupings that decide something are shown.
-    groupings = (
-        report.findings
-        or tuple(
-            each for each in report.groupings if each.kind is not ReversalKind.UNDECIDED
-        )
-    )[:SHOWN]
-    drawn = [_lines(report, each) for each in groupings]
-    x, y = report.titles or (report.x, report.y)
-    beyond = (
-        "not tested"
-        if isnan(report.pooled.p)
-        else f"{report.n_significant} significant"
-    )
+    # The groups can be called "n", which sort_values would take for two columns.
+    groups = report.to_frame()
+    largest_first = np.argsort(-groups["n"].to_numpy(), kind="stable")
     table = Grid.from_frame(
-        report.to_frame()[list(SIMPSON)],
-        f"{report.y} on {report.x}, {counted(report.pooled.n, 'row')}",
-        f"{counted(len(report.findings), 'finding')}, {beyond}",
-        essential=SIMPSON[:6],
+        groups.iloc[largest_first][list(SIMPSON_COLUMNS)],
+        f"groups of {named(report.name)}",
+        counted(len(groups), "group"),
+        essential=SIMPSON_COLUMNS[:3],
     )
+    title = f"{report.kind.capitalize()} by {named(report.name)}"
+    has_lines = bool(groups["slope"].notna().any())
+    lines = SimpsonDisplay(report, draws_rows=False)
+    p_value = "not tested" if isnan(report.p_value) else f"{report.p_value:.3g}"
     return Document(
-        f"Does {named(y)} go with {named(x)} in groups as it does in all rows?",
-        tuple(report.explain(limit=LISTED).splitlines()),
-        top=drawn[0] if drawn else (),
-        sections=(
-            Section.of(
-                "groupings",
-                "Groupings",
-                "What each grouping does to the correlation",
-                table,
-            ),
-            # The picture of the first grouping stands at the top already.
-            *(
-                _of_groups(each, at, drawn[at - 1] if at > 1 else ())
-                for at, each in enumerate(groupings, start=1)
-            ),
-        ),
-        notes=tuple(shortened(report.notes, LISTED)),
+        f"Does {named(report.y)} go with {named(report.x)} in groups as it does in all {report.row_noun}s?",
+        (report.explain(),),
+        top=(lines,) if has_lines else (),
+        sections=(Section.of("groups", "Groups", title, table),),
+        notes=report.notes,
         facts=(
-            ("rows", f"{report.pooled.n:,}"),
-            ("left out, for want of x or y", f"{report.n_missing:,}"),
+            (f"{report.row_noun}s", f"{report.n_rows:,}"),
+            ("left out, for want of x, y or a group", f"{report.n_missing:,}"),
+            ("p-value of the change", p_value),
             ("level of significance", f"{report.alpha:g}"),
         ),
         glossary=glossary("simpson"),
-    )
-
-
-def _lines(report: SimpsonReport, grouping: Grouping) -> tuple[SimpsonDisplay, ...]:
-    """Take the lines of a grouping without single rows; nothing where no group has a line."""
-    if np.isnan(grouping.moments.slope).all():
-        return ()
-    return (replace(SimpsonDisplay.of(report, grouping=grouping), points=None),)
-
-
-def _of_groups(
-    grouping: Grouping, at: int, drawn: tuple[SimpsonDisplay, ...]
-) -> Section:
-    """Lay out the groups of a grouping, the largest first."""
-    # The groups may be called "n" themselves, which sort_values takes for two columns.
-    frame = grouping.to_frame()
-    frame = frame.iloc[np.argsort(-frame["n"].to_numpy(), kind="stable")]
-    table = Grid.from_frame(
-        frame[list(COLUMNS)],
-        f"groups of {named(grouping.name)}",
-        counted(len(grouping), "group"),
-        essential=COLUMNS[:3],
-    )
-    title = f"{grouping.kind.capitalize()} by {named(grouping.name)}"
-    return Section(
-        f"grouping-{at}",
-        cut(named(grouping.name), MENU),
-        title,
-        parts=(Charted("", table, drawn),),
     )
 
 

@@ -51,8 +51,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from embaudit.blocks import BlockCosines
-    from embaudit.reversals import Grouping, SimpsonReport
-    from embaudit.reversals.report import PlottedRows
+    from embaudit.simpson import SimpsonReport
 
 ROUNDING = 1e-6
 """Largest figure up to which rounding may be all that moved."""
@@ -463,133 +462,112 @@ class BlockDisplay(TableDisplay):
 
 @dataclass(frozen=True, eq=False)
 class SimpsonDisplay(Display):
-    """The pooled line against the line of each group, over the rows.
+    """The line of all rows against the line of each group.
 
     Parameters
     ----------
-    labels : (str, str)
-        Names of x and y.
-    grouping : Grouping
-    points : PlottedRows, optional
-        Some rows.
+    report : SimpsonReport
+    draws_rows : bool
+        Whether the sampled rows of the report are drawn, too.
     """
 
     MAX_GROUPS: ClassVar[int] = 12
-    """Only so many groups, the largest, are named."""
+    """Largest number of groups that the legend names; these are the largest ones."""
 
-    labels: tuple[str, str]
-    grouping: Grouping
-    points: PlottedRows | None = None
-
-    @classmethod
-    def of(
-        cls, report: SimpsonReport, *, grouping: Grouping | str | None = None
-    ) -> Self:
-        """Take one grouping of a report, the first by default."""
-        if not report.groupings:
-            raise must_be("a report to draw", "of at least one grouping", "none")
-        by_name = {each.name: each for each in report.groupings}
-        grouping = report.groupings[0] if grouping is None else grouping
-        groups = by_name.get(grouping) if isinstance(grouping, str) else grouping
-        if not isinstance(groups, type(report.groupings[0])):
-            raise must_be("grouping", "one of " + ", ".join(by_name), repr(grouping))
-        return cls(report.titles or (report.x, report.y), groups, groups.sample)
+    report: SimpsonReport
+    draws_rows: bool = True
 
     @property
     def title(self) -> str:
         """Kind of the reversal, with both correlations."""
-        pooled, within = self.grouping.pooled, self.grouping.within
-        return f"{self.grouping.kind}: r {pooled.r:+.2f} pooled, {within.r:+.2f} within"
+        pooled, within = self.report.r_pooled, self.report.r_within
+        return f"{self.report.kind}: r {pooled:+.2f} pooled, {within:+.2f} within"
 
     @property
     def caption(self) -> str:
         """Sentence on the lines and their names."""
-        x, y, groups = (
-            cut(visible(label), LONGEST) for label in (*self.labels, self.grouping.name)
+        x = cut(visible(self.report.x), LONGEST)
+        y = cut(visible(self.report.y), LONGEST)
+        groups = cut(visible(self.report.name), LONGEST)
+        return (
+            f"{y} on {x}: the line of all {self.report.row_noun}s, dashed, and that of "
+            f"each group by {groups}. {self.title.capitalize()}."
         )
-        return f"{y} on {x}: the line of all rows, dashed, and that of each group by {groups}. {self.title.capitalize()}."
 
     def frame(self) -> pd.DataFrame:
-        """Return one row a group: its rows, means, the standard deviation of x, and the slope of its line."""
-        import pandas as pd
+        """Return one row per group: its rows, means, the standard deviation of x, and the slope of its line."""
+        columns = ["n", "mean_x", "mean_y", "std_x", "slope"]
+        groups = self.report.by_group[columns].reset_index(drop=True)
+        groups.insert(0, "group", list(self.report.by_group.index))
+        return groups
 
-        m = self.grouping.moments
-        columns = {
-            "n": m.n,
-            "mean_x": m.mean_x,
-            "mean_y": m.mean_y,
-            "std_x": (m.sxx / m.n) ** 0.5,
-            "slope": m.slope,
-        }
-        return pd.DataFrame({"group": list(self.grouping.levels), **columns})
-
-    def _reach(self, group: int) -> Floats:
+    def _reach(self, code: int) -> Floats:
         """Return the ends of a group's line: its rows drawn, else 1.5 standard deviations around its mean."""
-        m = self.grouping.moments
-        if self.points is not None:
-            x = self.points.x[self.points.codes == group]
+        if self.draws_rows and self.report.sample is not None:
+            rows = self.report.sample
+            x = rows["x"][rows["code"] == code]
             if len(x):
                 return np.array([x.min(), x.max()])
-        return np.asarray(
-            m.mean_x[group] + np.array([-1.5, 1.5]) * (m.sxx[group] / m.n[group]) ** 0.5
-        )
+        group = self.report.by_group.iloc[code]
+        reach: Floats = group["mean_x"] + np.array([-1.5, 1.5]) * group["std_x"]
+        return reach
 
     def _draw(self, ax: Any) -> None:
         """Draw rows, the line of each group as far as its rows reach, and that of all rows."""
         import matplotlib as mpl
 
-        m, levels = self.grouping.moments, self.grouping.levels
+        groups = self.report.by_group
+        n = groups["n"].to_numpy()
         # The twenty colours are ten hues in two shades, so ten distinct ones serve where they are enough.
-        colours = mpl.colormaps["tab10" if len(levels) <= 10 else "tab20"]
-        if self.points is not None:
-            shades = [colours(code % 20) for code in self.points.codes]
-            # A vector picture of thousands of points would be slow to open.
-            dense = len(self.points.x) > MOST_POINTS
+        colours = mpl.colormaps["tab10" if len(groups) <= 10 else "tab20"]
+        if self.draws_rows and self.report.sample is not None:
+            rows = self.report.sample
             ax.scatter(
-                self.points.x,
-                self.points.y,
+                rows["x"],
+                rows["y"],
                 s=9,
                 alpha=0.35,
-                c=shades,
+                c=[colours(code % 20) for code in rows["code"]],
                 linewidths=0,
-                rasterized=dense,
+                # A vector picture of thousands of points would be slow to open.
+                rasterized=len(rows) > MOST_POINTS,
             )
-        reach = [self._reach(group) for group in range(len(levels))]
-        # The largest groups come first: only these are named in the legend.
-        for rank, group in enumerate(np.argsort(-m.n, kind="stable")):
-            name = (
-                f"{drawn(levels[group], MENU)} ({int(m.n[group]):,})"
-                if rank < self.MAX_GROUPS
-                else None
+        reach = [self._reach(code) for code in range(len(groups))]
+        largest_first = np.argsort(-n, kind="stable")
+        for rank, code in enumerate(largest_first.tolist()):
+            group = groups.iloc[code]
+            # A group in which x does not vary has no slope, and no line.
+            if np.isnan(group["slope"]):
+                continue
+            label = None
+            if rank < self.MAX_GROUPS:
+                label = f"{drawn(str(groups.index[code]), MENU)} ({n[code]:,})"
+            ax.plot(
+                reach[code],
+                group["mean_y"] + group["slope"] * (reach[code] - group["mean_x"]),
+                color=colours(code % 20),
+                linewidth=2,
+                label=label,
             )
-            # Where x does not vary there is no slope, and no line.
-            if not np.isnan(m.slope[group]):
-                line = m.mean_y[group] + m.slope[group] * (
-                    reach[group] - m.mean_x[group]
-                )
-                ax.plot(
-                    reach[group],
-                    line,
-                    color=colours(int(group) % 20),
-                    linewidth=2,
-                    label=name,
-                )
-        # The pooled line runs through the mean of all rows, which is that of the groups weighted by their sizes.
-        x, y = (float(np.average(mean, weights=m.n)) for mean in (m.mean_x, m.mean_y))
+        # The pooled line runs through the means of all rows.
+        mean_x = np.average(groups["mean_x"], weights=n)
+        mean_y = np.average(groups["mean_y"], weights=n)
         ends = np.array([np.min(reach), np.max(reach)])
         ax.plot(
             ends,
-            y + self.grouping.pooled.slope * (ends - x),
+            mean_y + self.report.slope_pooled * (ends - mean_x),
             color=INK,
             linestyle="--",
             linewidth=2,
-            label="all rows",
+            label=f"all {self.report.row_noun}s",
         )
-        ax.set(xlabel=drawn(self.labels[0]), ylabel=drawn(self.labels[1]))
+        ax.set(xlabel=drawn(self.report.x), ylabel=drawn(self.report.y))
         ax.set_title(self.title, fontsize="medium", gid=TITLE)
-        title = drawn(self.grouping.name, MENU)
         ax.legend(
-            title=title, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5)
+            title=drawn(self.report.name, MENU),
+            fontsize="small",
+            loc="center left",
+            bbox_to_anchor=(1.0, 0.5),
         )
 
 

@@ -55,7 +55,7 @@ from embaudit.report.figures import (
     form_of_audit,
     predicted_word,
 )
-from embaudit.reversals import SimpsonReport
+from embaudit.simpson import SimpsonReport
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -601,7 +601,7 @@ _MAKERS: dict[object, Any] = {
     BlockCosines: BlockDisplay.of,
     CertifiedNeighbours: CertifiedCurveDisplay.of,
     Movement: MovementDisplay.of,
-    SimpsonReport: SimpsonDisplay.of,
+    SimpsonReport: SimpsonDisplay,
     "certified": CertifiedCurveDisplay.of_audit,
     "heatmap": heatmap_of_audit,
     "prediction": PredictionDisplay.of_audit,

@@ -22,7 +22,7 @@ from embaudit.reproduce.pictures import (
     rounded,
     styled,
 )
-from embaudit.reversals import simpson as find_reversals
+from embaudit.simpson import simpson as compare_groups
 
 X, Y = (1.0, 1.0), (1.0, 2.0)
 """The example of the source: local cosines 1, global 3/√10."""
@@ -238,24 +238,19 @@ def simpson(*, n_points: int = 80, seed: int = 0) -> SimpsonFigure:
             pd.DataFrame({"x": x + i * STEP, "y": y - 2 * i * STEP, "group": name})
         )
     points = pd.concat(drawn, ignore_index=True)
-    grouping = find_reversals(points, x="x", y="y", groups="group", n_permutations=0)[
-        "group"
-    ]
+    report = compare_groups(points, x="x", y="y", groups="group", n_permutations=0)
     columns = ["n", "r", "slope", "covariance_within", "covariance_between"]
-    groups = grouping.to_frame()[columns].rename_axis("group").reset_index()
-    pooled, covariance = grouping.pooled, grouping.covariance
+    groups = report.to_frame()[columns].reset_index()
     # The last row is all points together, with both terms of their covariance.
-    whole = [
-        "all",
-        pooled.n,
-        pooled.r,
-        pooled.slope,
-        covariance["within"],
-        covariance["between"],
-    ]
-    groups = pd.concat(
-        [groups, pd.DataFrame([whole], columns=groups.columns)], ignore_index=True
-    )
+    whole = {
+        "group": "all",
+        "n": report.n_rows,
+        "r": report.r_pooled,
+        "slope": report.slope_pooled,
+        "covariance_within": report.covariance_within,
+        "covariance_between": report.covariance_between,
+    }
+    groups = pd.concat([groups, pd.DataFrame([whole])], ignore_index=True)
     return SimpsonFigure(
         seed=seed,
         example=rounded(example.assign(x=X, y=Y)),

@@ -17,7 +17,18 @@ COMMANDS = {
         *("evaluate", "model.npz", "--items", "films.csv", "--truth", "kind"),
         *("--json", "r.json"),
     ),
-    "simpson": ("simpson", "cases.csv", "--x", "x", "--y", "y", "--json", "r.json"),
+    "simpson": (
+        "simpson",
+        "cases.csv",
+        "--x",
+        "x",
+        "--y",
+        "y",
+        "--groups",
+        "ward",
+        "--json",
+        "r.json",
+    ),
 }
 
 

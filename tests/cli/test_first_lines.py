@@ -66,7 +66,7 @@ PRINTED = [
     ),
     (
         "simpson cases.csv --x x --y y --groups coin --n-permutations 9",
-        "No grouping changes the association of x and y (1 compared).",
+        "Grouping by coin does not reverse, remove or uncover the association: over all",
     ),
 ]
 
@@ -89,7 +89,7 @@ QUIET = [
     "fit ratings.csv --objective product --n-components 3 --out m.npz",
     "fix model.npz --out f.npz",
     "gauge model.npz --out g.npz",
-    "simpson cases.csv --x x --y y --n-permutations 9",
+    "simpson cases.csv --x x --y y --groups ward --n-permutations 9",
 ]
 
 

@@ -41,9 +41,13 @@ SIMPSON = "simpson cases.csv --x x --y y --min-size 2"
         ("compare model.npz twin.npz --fail-below kept=1", 1, "gate: stops, kept 0."),
         ("compare model.npz shuffled.npz --fail-below scores=0.9", 1, "gate: stops"),
         # Simpson's table reverses by ward and not by coin.
-        (f"{SIMPSON} --groups ward --fail-on issue", 1, "1 finding beyond chance"),
+        (f"{SIMPSON} --groups ward --fail-on issue", 1, "stops, reversal"),
         (f"{SIMPSON} --groups ward --n-permutations 9 --fail-on issue", 0, "passes"),
-        (f"{SIMPSON} --groups ward --n-permutations 0 --fail-on tip", 1, "1 finding"),
+        (
+            f"{SIMPSON} --groups ward --n-permutations 0 --fail-on tip",
+            1,
+            "stops, reversal",
+        ),
         (f"{SIMPSON} --groups coin --fail-on tip", 0, "gate: passes"),
     ],
 )
@@ -55,7 +59,8 @@ def test_a_gate_stops_with_exit_code_1_and_says_why(embaudit, typed, code, last)
 
 
 @pytest.mark.parametrize(
-    "typed", [AUDIT, f"{AUDIT} --fail-on never", f"{SIMPSON} --fail-on never"]
+    "typed",
+    [AUDIT, f"{AUDIT} --fail-on never", f"{SIMPSON} --groups ward --fail-on never"],
 )
 def test_findings_without_a_gate_leave_the_exit_code_0(embaudit, typed):
     result = embaudit(*split(typed))

@@ -48,7 +48,18 @@ def test_no_command_writes_over_what_it_reads(
         (model, ("compare", model, model, "--out", model)),
         (
             ratings,
-            ("simpson", ratings, "--x", "userId", "--y", "rating", "--json", ratings),
+            (
+                "simpson",
+                ratings,
+                "--x",
+                "userId",
+                "--y",
+                "rating",
+                "--groups",
+                "movieId",
+                "--json",
+                ratings,
+            ),
         ),
         (
             tmp_path / "movies.csv",
@@ -186,7 +197,7 @@ def test_no_two_outputs_are_one_file(embaudit, model, vectors, ratings, tmp_path
     for arguments in (
         ("compare", model, model),
         ("blocks", vectors, vectors),
-        ("simpson", ratings, "--x", "userId", "--y", "rating"),
+        ("simpson", ratings, "--x", "userId", "--y", "rating", "--groups", "movieId"),
     ):
         assert_refused(
             embaudit(*arguments, "--json", "same", "--out", "./same"), "another output"

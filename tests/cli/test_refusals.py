@@ -186,14 +186,23 @@ REFUSED = {
         ("simpson --out labels.txt", "the output must be a folder"),
     ],
     "simpson": [
-        ("cases.csv --x magic --y y", "--x must be a column of the table"),
-        ("cases.csv --x x --y x", "two different columns"),
-        ("cases.csv --x x --y y --groups magic", "--groups must be a column"),
-        ("cases.csv --x x --y y --counts x", "--counts must be another column"),
-        ("cases.csv --x x --y y --min-size 0", "--min-size must be an integer from 2"),
-        ("films.csv --x id --y kind", "numeric or of two categories"),
         (
-            "cases.csv --x x --y y --n-permutations 0 --fail-on issue",
+            "cases.csv --x magic --y y --groups ward",
+            "--x must be a column of the table",
+        ),
+        ("cases.csv --x x --y x --groups ward", "two different columns"),
+        ("cases.csv --x x --y y --groups magic", "--groups must be a column"),
+        (
+            "cases.csv --x x --y y --groups ward --counts x",
+            "--counts must be another column",
+        ),
+        (
+            "cases.csv --x x --y y --groups ward --min-size 0",
+            "--min-size must be an integer from 2",
+        ),
+        ("films.csv --x id --y kind --groups title", "numeric or of two categories"),
+        (
+            "cases.csv --x x --y y --groups ward --n-permutations 0 --fail-on issue",
             "--n-permutations must be 1 or more beside --fail-on issue",
         ),
     ],

@@ -49,7 +49,7 @@ COMMANDS = {
     "formats with labels": ("formats", url("head.npz"), "--labels", url("labels.txt")),
     "simpson": (
         *("simpson", url("cases.csv"), "--x", "x", "--y", "y", "--min-size", "2"),
-        *("--n-permutations", "9", "--full", *WRITTEN),
+        *("--groups", "ward", "--n-permutations", "9", "--full", *WRITTEN),
     ),
     "fit": (
         *("fit", url("ratings.csv"), "--objective", "product", "--out", "r.npz"),
@@ -94,8 +94,12 @@ REFUSED = {
     "blocks: other names": ("blocks", url("x.npz"), url("model.npz")),
     "formats: no file": ("formats", url("none.npz")),
     "formats: no model": ("formats", url("cases.csv"), "--weight", "none"),
-    "simpson: no column": ("simpson", url("cases.csv"), "--x", "x", "--y", "none"),
-    "simpson: no file": ("simpson", url("none.csv"), "--x", "x", "--y", "y"),
+    "simpson: no column": (
+        *("simpson", url("cases.csv"), "--x", "x", "--y", "none", "--groups", "ward"),
+    ),
+    "simpson: no file": (
+        *("simpson", url("none.csv"), "--x", "x", "--y", "y", "--groups", "ward"),
+    ),
     "fit: no interactions": (
         *("fit", url("labels.txt"), "--objective", "product", "--out", "r.npz"),
     ),

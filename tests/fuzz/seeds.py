@@ -485,7 +485,7 @@ def _commands() -> list[Seed]:
         Seed("together.csv", _typed("evaluate", "own.npz", "--interactions", "together.csv"), together),
         Seed("x.npz", _typed("blocks", "x.npz", "x.npz", *json_out), arrays),
         Seed("ratings.csv", _typed("fit", "ratings.csv", "--objective", "product", "--n-components", "2", *written), rated),
-        Seed("cases.csv", _typed("simpson", "cases.csv", "--x", "x", "--y", "y", *nine, *json_out), cases),
+        Seed("cases.csv", _typed("simpson", "cases.csv", "--x", "x", "--y", "y", "--groups", "g", *nine, *json_out), cases),
     ]  # fmt: skip
 
 

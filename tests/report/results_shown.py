@@ -64,7 +64,7 @@ def shown(kind):
                 for rows in (x, x + 2 * y * draw.random((20, 1)))
             )
         )
-    return ea.simpson(reversing(), x=HOSTILE[0], y="y", n_permutations=49)
+    return ea.simpson(reversing(), HOSTILE[0], "y", "ward", n_permutations=49)
 
 
 def scripts(count):
@@ -108,7 +108,7 @@ def every_result() -> dict[str, Result]:
         ea.fix(model),
         blocks,
         blocks.local_threshold(0.5),
-        ea.simpson(table, x="x", y="y", n_permutations=9),
+        ea.simpson(table, "x", "y", SCRIPT, n_permutations=9),
         ea.movement(model, equivalent),
         ea.levels(model),
         ea.twins(model),

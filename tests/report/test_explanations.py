@@ -297,7 +297,7 @@ def test_a_simpson_report_gives_both_correlations_of_a_reversal():
     table = pd.DataFrame(
         {"x": np.arange(6.0), "y": [2.0, 1, 0, 5, 4, 3], "g": list("aaabbb")}
     )
-    report = ea.simpson(table, x="x", y="y", min_size=3, n_permutations=0)
+    report = ea.simpson(table, "x", "y", "g", min_size=3, n_permutations=0)
     text = report.explain()
     assert "Reversal by g: over all 6 rows x and y correlate by +0.543" in text
     assert "within 2 groups by -1.000" in text
@@ -306,13 +306,14 @@ def test_a_simpson_report_gives_both_correlations_of_a_reversal():
     )
 
 
-def test_a_simpson_report_says_that_no_grouping_changes_the_association():
+def test_a_simpson_report_says_that_a_grouping_does_not_change_the_association():
     table = pd.DataFrame(
         {"x": np.arange(6.0), "y": np.arange(6.0), "g": list("aaabbb")}
     )
-    report = ea.simpson(table, x="x", y="y", min_size=3, n_permutations=0)
+    report = ea.simpson(table, "x", "y", "g", min_size=3, n_permutations=0)
     assert report.explain() == (
-        "No grouping changes the association of x and y (1 compared)."
+        "Grouping by g does not reverse, remove or uncover the association: over all 6 "
+        "rows x and y correlate by +1.000, within 2 groups by +1.000."
     )
 
 

@@ -178,7 +178,7 @@ def simpson_report():
     table = pd.DataFrame(
         {"x": np.arange(6.0), "y": [2.0, 1, 0, 5, 4, 3], "g": list("aaabbb")}
     )
-    return ea.simpson(table, x="x", y="y", min_size=3, n_permutations=0)
+    return ea.simpson(table, "x", "y", "g", min_size=3, n_permutations=0)
 
 
 def test_a_simpson_report_is_drawn_with_a_line_per_group_and_one_of_all_rows():
@@ -208,8 +208,7 @@ def test_the_points_of_a_group_have_the_colour_of_its_line():
 
 
 def test_without_rows_a_line_reaches_1_5_standard_deviations_to_either_side():
-    grouping = simpson_report().groupings[0]
-    ax = plotted(SimpsonDisplay(("x", "y"), grouping)).ax_
+    ax = plotted(SimpsonDisplay(simpson_report(), draws_rows=False)).ax_
     assert len(ax.collections) == 0
     reach = 1.5 * np.sqrt(2 / 3)
     np.testing.assert_allclose(ax.lines[0].get_xdata(), [1 - reach, 1 + reach])

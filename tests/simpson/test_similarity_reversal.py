@@ -1,4 +1,4 @@
-"""Correlation of two similarity structures, pooled and by cluster, against all pairs formed one by one."""
+"""Correlation of two similarity structures against all pairs formed one by one."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from embaudit.errors import InputError
-from embaudit.reversals import ReversalKind, similarity_reversal
-from embaudit.reversals.search import BETWEEN
+from embaudit.simpson import ReversalKind, similarity_reversal
+
+BETWEEN = "between clusters"
 
 
 def structures(
     rng: np.random.Generator, sign: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Clusters far apart in both; inside, the second structure follows or opposes the first."""
+    """Return clusters far apart in both; inside, the second follows or opposes the first."""
     clusters = np.repeat(["a", "b", "c"], [12, 9, 15])
     centre = {"a": [6.0, 0, 0], "b": [0, 6.0, 0], "c": [0, 0, 6.0]}
     spread = rng.uniform(-1, 1, 36)
@@ -31,23 +32,19 @@ def test_correlations_of_cosines_are_those_of_all_pairs() -> None:
     i, j = np.triu_indices(len(u), 1)
     s, t = np.einsum("ij,ij->i", u[i], u[j]), np.einsum("ij,ij->i", v[i], v[j])
     group = np.where(clusters[i] == clusters[j], clusters[i], BETWEEN)
-    assert report.pooled.n == len(i)
-    assert report.pooled.r == pytest.approx(np.corrcoef(s, t)[0, 1], abs=1e-10)
-    (grouping,) = report.groupings
-    assert grouping.levels == ("a", "b", "c", BETWEEN)
-    for g, level in enumerate(grouping.levels):
+    assert report.n_rows == len(i)
+    assert report.r_pooled == pytest.approx(np.corrcoef(s, t)[0, 1], abs=1e-10)
+    groups = report.to_frame()
+    assert list(groups.index) == ["a", "b", "c", BETWEEN]
+    for level, row in groups.iterrows():
         part = group == level
-        assert grouping.moments.n[g] == part.sum()
-        assert grouping.moments.r[g] == pytest.approx(
-            np.corrcoef(s[part], t[part])[0, 1], abs=1e-8
-        )
-        assert grouping.moments.slope[g] == pytest.approx(
-            np.polyfit(s[part], t[part], 1)[0], abs=1e-8
-        )
-    covariance = grouping.covariance
-    assert covariance["within"] + covariance["between"] == pytest.approx(
-        np.cov(s, t, bias=True)[0, 1]
-    )
+        assert row["n"] == part.sum()
+        assert row["r"] == pytest.approx(np.corrcoef(s[part], t[part])[0, 1], abs=1e-8)
+        slope = np.polyfit(s[part], t[part], 1)[0]
+        assert row["slope"] == pytest.approx(slope, abs=1e-8)
+    parts = report.covariance_within + report.covariance_between
+    assert parts == pytest.approx(np.cov(s, t, bias=True)[0, 1])
+    assert "over all 630 pairs cosine before and cosine after" in report.explain()
     assert "cosine after on cosine before" in report._repr_html_()
 
 
@@ -57,12 +54,12 @@ def test_structures_that_agree_only_on_clusters_do_not_correlate_within_them() -
     centre = 4 * rng.standard_normal((8, 10))[clusters]
     a, b = (centre + 2 * rng.standard_normal((200, 10)) for _ in range(2))
     report = similarity_reversal(a, b, clusters)
-    inside = report.groupings[0].moments.r[:-1]
-    assert report.pooled.r > 0.6
+    inside = report.to_frame()["r"].drop(BETWEEN)
+    assert report.r_pooled > 0.6
     assert np.abs(inside).max() < 0.3
     same = similarity_reversal(a, a, clusters)
-    assert same.findings == ()
-    assert same.pooled.r == pytest.approx(1)
+    assert same.kind is ReversalKind.NONE
+    assert same.r_pooled == pytest.approx(1)
     display = report.plot()
     import matplotlib.pyplot as plt
 
@@ -70,7 +67,7 @@ def test_structures_that_agree_only_on_clusters_do_not_correlate_within_them() -
 
 
 def test_similarities_that_are_reversed_within_clusters_are_found() -> None:
-    """Both structures keep the clusters, and the second turns around who is close to whom inside them."""
+    """Both keep the clusters; the second reverses who is close to whom inside them."""
     rng = np.random.default_rng(1)
     clusters = np.repeat(["u", "v"], 10)
     same = clusters[:, None] == clusters
@@ -83,12 +80,12 @@ def test_similarities_that_are_reversed_within_clusters_are_found() -> None:
         return np.linalg.cholesky(cosines)
 
     report = similarity_reversal(vectors(1), vectors(-1), clusters)
-    assert report.pooled.r > 0.9
-    (found,) = report.findings
-    assert found.kind is ReversalKind.REVERSAL
-    np.testing.assert_allclose(found.moments.r[:2], -1)
-    assert np.isnan(found.moments.r[2])
-    assert found.within.r == pytest.approx(-1)
+    assert report.r_pooled > 0.9
+    assert report.kind is ReversalKind.REVERSAL
+    groups = report.to_frame()
+    np.testing.assert_allclose(groups.loc[["u", "v"], "r"], -1)
+    assert np.isnan(groups.loc[BETWEEN, "r"])
+    assert report.r_within == pytest.approx(-1)
 
 
 def test_items_without_pairs_or_direction_are_left_out_and_reported() -> None:
@@ -98,12 +95,9 @@ def test_items_without_pairs_or_direction_are_left_out_and_reported() -> None:
     report = similarity_reversal(
         vectors, vectors + 0.1, ["a", "a", "a", "b", "b", "c", "c"]
     )
-    assert "1 item without direction left out" in report.notes
+    assert "1 item without direction skipped" in report.notes
     assert "1 cluster of one item, without a pair" in report.notes
-    assert (
-        "cluster: 1 group in which x or y is constant, without a correlation"
-        in report.notes
-    )
+    assert "1 group in which x or y is constant, without a correlation" in report.notes
 
 
 EYE = np.eye(4)
@@ -112,7 +106,7 @@ EYE = np.eye(4)
 @pytest.mark.parametrize(
     ("before", "after", "clusters", "sentence"),
     [
-        (EYE, EYE[:3], "aabb", "must have one row an item; got 4, 3 and 4"),
+        (EYE, EYE[:3], "aabb", "must have one row per item; got 4, 3 and 4"),
         (EYE, EYE, "aaaa", "clusters must be at least two among the items"),
         (EYE, EYE, "aabb", "both structures must be of some spread; got equal ones"),
         (EYE[0], EYE, "aabb", "before must be a matrix with at least one row"),
