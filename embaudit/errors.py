@@ -1,19 +1,22 @@
-"""The errors a user can mend, each one sentence on one line: name must be SET; got VALUE; what to do.
+"""The errors that a user can mend, each one sentence on one line.
 
-A sentence is written with options, `--kind=head`: `str` of an error turns them into keywords, `kind='head'`, the
-command line into what one types, `--kind head`.
+The usual sentence is *name must be SET; got VALUE; what to do*. Options in it are
+values of `Option`, so Python writes `kind='head'` and the command line `--kind head`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from shlex import quote, split
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from shlex import quote
 from unicodedata import category
 
 SECRETS = re.compile(
-    r"""(?P<scheme>\b[A-Za-z][A-Za-z0-9+.-]+:/+)(?P<user>[^\s/'"]*@|[^\s/'":]+:(?!:|\d*/)[^\s'"?#]*@)?"""
-    r"""(?P<path>(?:(?!::)[^\s?#'"])*)(?:[?#][^\s'"]*(?<![.,;:)]))?"""
+    r"""(?P<scheme>\b[A-Za-z][A-Za-z0-9+.-]+:/+)"""
+    r"""(?P<user>[^\s/'"]*@|[^\s/'":]+:(?!:|\d*/)[^\s'"?#]*@)?"""
+    r"""(?P<path>(?:(?!::)[^\s?#'"])*)"""
+    r"""(?:[?#][^\s'"]*(?<![.,;:)]))?"""
 )
 """A URL, with user, password, query and fragment between the parts that are shown.
 
@@ -22,35 +25,16 @@ may hold a slash, although it should be written as %2F.
 """
 BEHIND_SPACES = re.compile(r"""(?<=[^\s'"])[?#][\w.%-]+=[^\s'"]*(?<![.,;:)])""")
 """The query or fragment of a URL whose path holds spaces."""
-UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+INVISIBLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Categories of characters that steer a terminal or a page, or cannot be encoded."""
 JOINERS = "\u200c\u200d"
 """Letters of Persian and of Indian scripts, and emoji, are written with them."""
-
 LONGEST = 300
-"""Characters of what was given that an error shows; the longest name a file may have is shorter."""
-
-OPTION = re.compile(
-    r"""`[^`]*`|(?<![\w'"/-])--([a-z][a-z0-9-]*)(?:=((?:'[^']*'|"'"|[^\s'"\\])+?)(?=[.:;,)]*(?:\s|$)))?"""
-)
-"""An option in a sentence with its value, where it has one; what is in backticks is a command, and stays."""
-FLAGS = (
-    "binarise",
-    "by-row",
-    "force",
-    "keep-empty",
-    "normalised",
-    "partial",
-    "quick",
-    "unit",
-)
-"""Options that take no value; in Python they are True."""
-KEYWORDS = {"as": "as_"}
-"""Options whose keyword in Python has another name."""
+"""Characters of a given value that an error shows; file names are at most 255 long."""
 
 
 def escaped(text: str) -> str:
-    r"""Write characters that act instead of being seen as escapes: control, bidi, line ends, lone surrogates.
+    r"""Write control, bidi and line-end characters and lone surrogates as escapes.
 
     Examples
     --------
@@ -59,10 +43,13 @@ def escaped(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(
-        repr(each)[1:-1] if category(each) in UNSEEN and each not in JOINERS else each
-        for each in text
-    )
+    characters = []
+    for character in text:
+        if category(character) in INVISIBLE and character not in JOINERS:
+            characters.append(repr(character)[1:-1])
+        else:
+            characters.append(character)
+    return "".join(characters)
 
 
 def without_secrets(text: str) -> str:
@@ -83,76 +70,197 @@ def without_secrets(text: str) -> str:
     return BEHIND_SPACES.sub("", shown) if SECRETS.search(shown) else shown
 
 
-class InputError(ValueError):
-    """Something the caller gave cannot be used; the command line turns it into exit code 2.
+@dataclass(frozen=True)
+class Option:
+    """An option of a command, which is a keyword in Python.
 
     Examples
     --------
-    >>> error = InputError("name it with --weight=W, or go on with --partial.")
+    >>> Option("kind", "head").for_python(), Option("kind", "head").for_cli()
+    ("kind='head'", '--kind head')
+    >>> Option("by_row", True).for_python(), Option("by_row", True).for_cli()
+    ('by_row=True', '--by-row')
+    >>> weight = Option("weight", placeholder="NAME")
+    >>> weight.for_python(), weight.for_cli()
+    ('weight=NAME', '--weight NAME')
+    """
+
+    name: str
+    """Name of the keyword. A name that Python reserves ends in `_`, such as `as_`."""
+    value: object = None
+    """The value to give. None: only the option is named. True: it takes no value."""
+    placeholder: str = ""
+    """A word in capitals that stands for the value."""
+
+    def for_python(self) -> str:
+        """Write the option as a keyword argument."""
+        if self.placeholder:
+            return f"{self.name}={self.placeholder}"
+        if self.value is None:
+            return self.name
+        if isinstance(self.value, str):
+            return f"{self.name}={without_secrets(self.value)!r}"
+        return f"{self.name}={self.value!r}"
+
+    def for_cli(self) -> str:
+        """Write the option as it is typed in a shell."""
+        flag = _flag(self.name)
+        if self.placeholder:
+            return f"{flag} {self.placeholder}"
+        if self.value is None or self.value is True:
+            return flag
+        return f"{flag} {quote(_shown(str(self.value)))}"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """The parameter that a sentence is about.
+
+    The command line writes it as an option if the command has one of that name.
+    """
+
+    name: str
+
+
+Part = str | Option | Parameter
+"""A piece of a sentence."""
+
+
+class Sentence:
+    """A sentence with options in it.
+
+    Parameters
+    ----------
+    template : str
+        The text. With values, each `{}` stands for one of them; without values, braces
+        are text.
+    *values : object
+        Options, other sentences, and anything that `str` can write. A text that may hold
+        braces, such as the name of a file, is a value and never part of the template.
+
+    Examples
+    --------
+    >>> advice = Sentence("say {} if a softmax follows {}", Option("kind", "head"), "W")
+    >>> str(advice), advice.for_cli()
+    ("say kind='head' if a softmax follows W",
+     'say --kind head if a softmax follows W')
+    """
+
+    def __init__(self, template: str, *values: object) -> None:
+        texts = template.split("{}") if values else [template]
+        parts: list[Part] = [texts[0]]
+        for value, text in zip(values, texts[1:], strict=True):
+            if isinstance(value, Sentence):
+                parts.extend(value.parts)
+            elif isinstance(value, Option | Parameter):
+                parts.append(value)
+            else:
+                parts.append(str(value))
+            parts.append(text)
+        self.parts: tuple[Part, ...] = tuple(
+            _shown(part) if isinstance(part, str) else part for part in parts
+        )
+        """Texts and options in the order in which they are read."""
+
+    def __str__(self) -> str:
+        """Write the sentence with keywords, for Python."""
+        texts = []
+        for part in self.parts:
+            if isinstance(part, Option):
+                texts.append(part.for_python())
+            elif isinstance(part, Parameter):
+                texts.append(part.name)
+            else:
+                texts.append(part)
+        return "".join(texts)
+
+    def for_cli(self, options: Collection[str] = ()) -> str:
+        """Write the sentence with options as they are typed.
+
+        Parameters
+        ----------
+        options : collection of str
+            Keywords that are options of the running command. A parameter that is one of
+            them is written as an option.
+        """
+        texts = []
+        for part in self.parts:
+            if isinstance(part, Option):
+                texts.append(part.for_cli())
+            elif isinstance(part, Parameter):
+                texts.append(_flag(part.name) if part.name in options else part.name)
+            else:
+                texts.append(part)
+        return "".join(texts)
+
+    def map_texts(self, function: Callable[[str], str]) -> Sentence:
+        """Return the sentence with its texts, and the texts of its options, rewritten."""
+        parts: list[Part] = []
+        for part in self.parts:
+            if isinstance(part, str):
+                parts.append(function(part))
+            elif isinstance(part, Option) and isinstance(part.value, str):
+                parts.append(replace(part, value=function(part.value)))
+            else:
+                parts.append(part)
+        return Sentence("{}" * len(parts), *parts)
+
+
+def _flag(name: str) -> str:
+    """Write a keyword as an option: `as_` is `--as`."""
+    return "--" + name.rstrip("_").replace("_", "-")
+
+
+def _shown(text: str) -> str:
+    """Make a text safe to show: a name may hold secrets or steer a terminal."""
+    return escaped(without_secrets(text))
+
+
+class InputError(ValueError):
+    """A value that the caller gave cannot be used. The command line exits with code 2.
+
+    Parameters
+    ----------
+    template, *values
+        The sentence, as `Sentence` takes it.
+
+    Examples
+    --------
+    >>> options = Option("weight", "W"), Option("partial", True)
+    >>> error = InputError("name it with {}, or go on with {}.", *options)
     >>> print(error)
-    name it with weight=W, or go on with partial=True.
-    >>> error.typed()
+    name it with weight='W', or go on with partial=True.
+    >>> error.for_cli()
     'name it with --weight W, or go on with --partial.'
     """
 
-    def __init__(self, sentence: str) -> None:
-        # A file name or an id may hold characters that steer a terminal.
-        super().__init__(escaped(without_secrets(sentence)))
+    def __init__(self, template: str | Sentence, *values: object) -> None:
+        if isinstance(template, Sentence):
+            self.sentence = template
+        else:
+            self.sentence = Sentence(template, *values)
+        super().__init__(str(self.sentence))
 
-    @property
-    def sentence(self) -> str:
-        """The sentence as it is written, to be put into another one."""
-        return str(self.args[0])
+    def __reduce__(self) -> tuple[type[InputError], tuple[Sentence]]:
+        """Keep the options of the sentence in the copy that another process gets."""
+        return type(self), (self.sentence,)
 
-    def __str__(self) -> str:
-        return OPTION.sub(_keyword, self.sentence)
-
-    def typed(self, options: Collection[str] = ()) -> str:
-        """Write the sentence for the command line, where a parameter that is one of its options is called so, too.
+    def for_cli(self, options: Collection[str] = ()) -> str:
+        """Write the sentence for the command line.
 
         Examples
         --------
-        >>> InputError("n_pairs must be an integer >= 1; got 0.").typed(["n_pairs"])
+        >>> error = must_be("n_pairs", "an integer >= 1", 0)
+        >>> print(error)
+        n_pairs must be an integer >= 1; got 0.
+        >>> error.for_cli(["n_pairs"])
         '--n-pairs must be an integer >= 1; got 0.'
         """
-        # A parameter is named at the beginning only; options elsewhere are written with dashes already.
-        subject, verb, rest = self.sentence.partition(" must ")
-        subject = f"--{subject.replace('_', '-')}" if subject in options else subject
-        return OPTION.sub(
-            lambda match: match[0].replace("=", " ", 1) if match[1] else match[0],
-            subject + verb + rest,
-        )
-
-
-def _keyword(match: re.Match[str]) -> str:
-    """Write an option as the keyword of a function; capitals stand for a value and are no text."""
-    if match[1] is None:
-        return match[0]
-    name = KEYWORDS.get(match[1], match[1].replace("-", "_"))
-    if match[2] is None:
-        return f"{name}=True" if match[1] in FLAGS else name
-    value = split(match[2])[0]
-    mark = '"' if "'" in value else "'"
-    return (
-        f"{name}={value}"
-        if re.fullmatch(r"[A-Z:]+|\d+", value)
-        else f"{name}={mark}{value}{mark}"
-    )
-
-
-def option(name: str, value: object) -> str:
-    """Write an option with a value that anybody may have named, for a sentence.
-
-    Examples
-    --------
-    >>> option("ignore", "avg rating")
-    "--ignore='avg rating'"
-    """
-    return f"--{name}={quote(str(value))}"
+        return self.sentence.for_cli(options)
 
 
 def with_taker(error: InputError, taker: str) -> InputError:
-    """Add to a sentence that names options the function which takes them.
+    """Say which function takes the options that a sentence names.
 
     Parameters
     ----------
@@ -163,15 +271,15 @@ def with_taker(error: InputError, taker: str) -> InputError:
 
     Examples
     --------
-    >>> print(with_taker(InputError("say --kind=head."), "embaudit.load"))
-    say kind='head'; these options are taken by embaudit.load.
+    >>> error = InputError("say {}.", Option("kind", "head"))
+    >>> print(with_taker(error, "embaudit.load"))
+    say kind='head'. These options are taken by embaudit.load.
     >>> print(with_taker(InputError("fit it first."), "embaudit.load"))
     fit it first.
     """
-    if not any(match[1] for match in OPTION.finditer(error.sentence)):
+    if not any(isinstance(part, Option) for part in error.sentence.parts):
         return error
-    clause = f"these options are taken by {taker}"
-    return InputError(f"{error.sentence.removesuffix('.')}; {clause}.")
+    return InputError("{} These options are taken by {}.", error.sentence, taker)
 
 
 class KeywordError(InputError, TypeError):
@@ -179,21 +287,23 @@ class KeywordError(InputError, TypeError):
 
 
 class EquivalenceError(InputError):
-    """A gauge preserves less than the model predicts, so the result would be another model."""
+    """A gauge preserves less than the model predicts."""
 
 
-def must_be(name: str, allowed: str, got: object, remedy: str = "") -> InputError:
-    """Build the one sentence every parameter error has.
+def must_be(
+    name: str, allowed: str | Sentence, got: object, remedy: str | Sentence = ""
+) -> InputError:
+    """Build the sentence of an error in one value.
 
     Parameters
     ----------
     name : str
-        What the user calls the thing that is wrong.
-    allowed : str
+        What the user calls the value. An identifier is the name of a parameter.
+    allowed : str or Sentence
         The set it must belong to, completing "must be ...".
     got : object
         The value given, shown by `str`; quote a user's own words with `repr`.
-    remedy : str, optional
+    remedy : str or Sentence, optional
         What to do about it.
 
     Returns
@@ -206,14 +316,11 @@ def must_be(name: str, allowed: str, got: object, remedy: str = "") -> InputErro
     >>> str(must_be("alpha", "a number >= 0", -1, "0 switches the penalty off"))
     'alpha must be a number >= 0; got -1; 0 switches the penalty off.'
     """
-    return InputError(
-        "; ".join(
-            clause
-            for clause in (f"{name} must be {allowed}", f"got {_short(got)}", remedy)
-            if clause
-        )
-        + "."
-    )
+    subject = Parameter(name) if name.isidentifier() else name
+    sentence = Sentence("{} must be {}; got {}", subject, allowed, _short(got))
+    if remedy:
+        sentence = Sentence("{}; {}", sentence, remedy)
+    return InputError("{}.", sentence)
 
 
 def _short(got: object) -> str:

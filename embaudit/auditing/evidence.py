@@ -44,7 +44,7 @@ from embaudit.core.checked import Indices, as_count, require_one_of
 from embaudit.core.parallel import one_blas_thread, results_of, row_blocks
 from embaudit.core.progress import announced
 from embaudit.core.ties import largest_first
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, Option, Sentence, must_be
 from embaudit.heads.conventions import NormEvidence, norm_evidence
 from embaudit.heads.label_sample import only_labels
 from embaudit.linalg.nearest import list_length, require_length
@@ -226,9 +226,12 @@ def default_roles(model: FactorModel) -> tuple[Role, ...]:
     rows = {side: len(model.side(side).directed) for side in model.sides}
     roles: list[Role] = [side for side in reversed(model.sides) if rows[side] > 1]
     if not roles:
-        remedy = ""
+        remedy: str | Sentence = ""
         if model.n_right == 1 and shape_question(model) is not None:
-            remedy = "if its columns are the entities, read it with --transpose=right"
+            remedy = Sentence(
+                "if its columns are the entities, read it with {}",
+                Option("transpose", "right"),
+            )
         raise must_be(
             "a model to audit",
             "of two rows or more that are not zero on one side",

@@ -20,7 +20,7 @@ from embaudit.canonical.row_span import span_basis
 from embaudit.core.checked import as_count, as_list, is_number
 from embaudit.core.plain import SCHEMA_VERSION
 from embaudit.core.words import counted, nearest_to
-from embaudit.errors import escaped, must_be
+from embaudit.errors import Option, Sentence, escaped, must_be
 from embaudit.io import as_reading, source_of
 from embaudit.io.files import AnyPath, existing_file
 from embaudit.io.json_text import parsed_once
@@ -229,7 +229,10 @@ def verify(
             "by",
             f"given, since the audit compared parts of the rows by {_shown(options['by'])}",
             "nothing",
-            "name the part of each row, or give --items with that column",
+            Sentence(
+                "name the part of each row, or give {} with that column",
+                Option("items"),
+            ),
         )
     options["by"] = by
     source = source_of(model) if source is None else source

@@ -19,7 +19,7 @@ from embaudit.core.checked import Floats, is_integer, require_one_of
 from embaudit.core.parallel import parallel_map
 from embaudit.core.progress import track
 from embaudit.core.words import counted, listed
-from embaudit.errors import must_be
+from embaudit.errors import Option, Sentence, must_be
 from embaudit.io.codecs.arrays import UNNAMED, Readable, Shape
 from embaudit.model import FactorModel
 from embaudit.model.side import SideName
@@ -101,7 +101,10 @@ def _shared_names(
             "x and y",
             "of the same keys",
             ", ".join(f"only {side} has {names}" for side, names in unshared),
-            "rename them, or compare what both have with --missing=skip",
+            Sentence(
+                "rename them, or compare what both have with {}",
+                Option("missing", "skip"),
+            ),
         )
     shared = [(name, name) for name in names_of_x if name in y.tensors]
     if not shared:

@@ -20,7 +20,7 @@ import numpy as np
 
 from embaudit.canonical.row_span import complement
 from embaudit.core.checked import EPS, Floats, Matrix, Vector, frozen, is_number
-from embaudit.errors import EquivalenceError, InputError, must_be
+from embaudit.errors import EquivalenceError, InputError, Option, Sentence, must_be
 from embaudit.gauges import Gauge
 from embaudit.linalg.mapped import Mapped, RowMap, affine
 from embaudit.linalg.moments import Moments
@@ -45,14 +45,23 @@ def require_both_sides(model: FactorModel, what: str) -> None:
     if model.left is None:
         users, items = model.roles
         # What a softmax head is multiplied with comes from before or from behind a final norm.
-        option = (
-            "--inputs, or the states before the final norm as --states"
-            if users == "input"
-            else "--left"
-        )
+        if users == "input":
+            options = Sentence(
+                "{}, or the states before the final norm as {}",
+                Option("inputs"),
+                Option("states"),
+            )
+        else:
+            options = Sentence("{}", Option("left"))
         raise InputError(
-            f"{what} must be read from the predictions, {users} against {items}; got {items} factors only; add the "
-            f"{users}s with {option} when the model is read."
+            "{} must be read from the predictions, {} against {}; got {} factors only; "
+            "add the {}s with {} when the model is read.",
+            what,
+            users,
+            items,
+            items,
+            users,
+            options,
         )
 
 

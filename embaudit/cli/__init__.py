@@ -46,17 +46,7 @@ def _run() -> None:
             else ended.code
         )
     except InputError as error:
-        command = (
-            app.group.get_command(None, sys.argv[1]) if len(sys.argv) > 1 else None
-        )
-        words = [
-            word for each in (command.params if command else ()) for word in each.opts
-        ]
-        _complain(
-            error.typed(
-                {word[2:].replace("-", "_") for word in words if word.startswith("--")}
-            )
-        )
+        _complain(error.for_cli(_keywords_of_command()))
         sys.exit(2)
     except OSError as error:
         file = error.filename if error.filename is not None else "a file or device"
@@ -66,6 +56,17 @@ def _run() -> None:
     except MemoryError as error:
         _complain(f"there is not enough memory: {error or 'none left'}.")
         sys.exit(2)
+
+
+def _keywords_of_command() -> set[str]:
+    """Return the options of the command that was typed, as keywords: `--by-row` is by_row."""
+    from embaudit.cli.app import app
+
+    command = app.group.get_command(None, sys.argv[1]) if len(sys.argv) > 1 else None
+    if command is None:
+        return set()
+    names = [name for parameter in command.params for name in parameter.opts]
+    return {name[2:].replace("-", "_") for name in names if name.startswith("--")}
 
 
 def _complain(sentence: str) -> None:

@@ -66,12 +66,14 @@ def compare(
         try:
             readings = [reading.read(path) for path in (before, after)]
         except InputError as error:
-            if not any(file in error.sentence for file in reading.files(before)):
+            if not any(file in str(error) for file in reading.files(before)):
                 raise
             # The file is right for one of them at most, and one command names no second.
-            remedy = "save each with its own, `embaudit.save(embaudit.load(PATH, ids=FILE), NEW)`"
-            text = f"{error.sentence} One file serves both models here; {remedy}, and compare those."
-            raise InputError(text) from error
+            raise InputError(
+                "{} One file serves both models here; save each with its own, "
+                "`embaudit.save(embaudit.load(PATH, ids=FILE), NEW)`, and compare those.",
+                error.sentence,
+            ) from error
         first, other = (
             Reading(titles.on(x.model, quiet=output.quiet), x.intake) for x in readings
         )

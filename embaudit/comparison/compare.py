@@ -43,7 +43,7 @@ from embaudit.core.checked import (
 from embaudit.core.parallel import one_blas_thread
 from embaudit.core.progress import track
 from embaudit.core.ties import exceeds, reaches
-from embaudit.errors import InputError
+from embaudit.errors import InputError, Parameter
 from embaudit.io.files import AnyPath
 from embaudit.linalg.nearest import require_length
 from embaudit.linalg.pairs import pair_cosines
@@ -370,5 +370,7 @@ def _roles(
     for role in named:
         before.factors(role), after.factors(role)
     if not named or len(set(named)) < len(named):
-        raise InputError(f"roles must name each side once; got {list(roles)}.")
+        raise InputError(
+            "{} must name each side once; got {}.", Parameter("roles"), list(roles)
+        )
     return named

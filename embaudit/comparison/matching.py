@@ -16,7 +16,7 @@ from embaudit.canonical.row_span import seen_directions
 from embaudit.comparison.fits import GROUPS, Rows
 from embaudit.core.checked import Indices, Matrix
 from embaudit.core.parallel import row_blocks
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, Option, Sentence, must_be
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.ids import (
@@ -188,8 +188,13 @@ def _by_key(
     if first is None or second is None:
         which = "second" if second is None else "first"
         raise InputError(
-            f"{title} ids must be in both models or in neither; the {which} has none; add them to it with "
-            f"--{option.replace('_', '-')} {LOADED}, or {BY_ROW}."
+            "{} ids must be in both models or in neither; the {} has none; add them to "
+            "it with {} {}, or {}.",
+            title,
+            which,
+            Option(option),
+            LOADED,
+            BY_ROW,
         )
     require_one_kind(
         np.asarray(first), np.asarray(second), MODELS, what=f"{title} {key}"
@@ -236,7 +241,10 @@ def _other_titles(
     ]
     shared = np.asarray(sides[0].ids)[rows_before[0]]
     got = f"{len(rows_before):,} with two, such as {names[0]!r} and {names[1]!r} for {shared}"
-    remedy = "compare models of the same ids, or leave these out with --partial"
+    remedy = Sentence(
+        "compare models of the same ids, or leave these out with {}",
+        Option("partial", True),
+    )
     return must_be(
         f"the {title}s of one id", "of one title in both models", got, remedy
     )

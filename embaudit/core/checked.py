@@ -107,9 +107,7 @@ def keywords_besides(
         def checked(*args: P.args, **options: P.kwargs) -> T:
             for name in options:
                 if name not in keywords:
-                    raise KeywordError(
-                        str(unknown_keyword(function.__name__, name, keywords))
-                    )
+                    raise unknown_keyword(function.__name__, name, keywords)
             return function(*args, **options)
 
         return checked
@@ -117,15 +115,16 @@ def keywords_besides(
     return decorated
 
 
-def unknown_keyword(function: str, name: str, keywords: Iterable[str]) -> InputError:
-    """Write the error of a keyword that a function does not have."""
+def unknown_keyword(function: str, name: str, keywords: Iterable[str]) -> KeywordError:
+    """Build the error of a keyword that a function does not have."""
     allowed = [*keywords]
-    return must_be(
+    error = must_be(
         f"a keyword of {function}",
         f"one of {', '.join(allowed)}",
         repr(name),
         nearest_to(name, allowed),
     )
+    return KeywordError(error.sentence)
 
 
 def as_count(

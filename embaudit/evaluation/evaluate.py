@@ -26,7 +26,7 @@ from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.ties import TIE, exceeds, first_best
 from embaudit.core.words import counted, percent, three_decimals
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, Parameter, must_be
 from embaudit.evaluation.measures import MEASURES, Version, query_measures
 from embaudit.evaluation.truth import Truth, as_truth
 from embaudit.io import as_model
@@ -404,7 +404,9 @@ def evaluate_similarities(
     queries = queries[answerable]
     if len(queries) < 2:
         raise InputError(
-            "truth must relate some rows and not all; got labels that leave nothing to tell apart."
+            "{} must relate some rows and not all; got labels that leave nothing to tell "
+            "apart.",
+            Parameter("truth"),
         )
     vectors = {name: make(rows) for name, make in similarities(model, role)}
     versions: dict[str, Version] = {name: (x, x) for name, x in vectors.items()}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Indices
 from embaudit.core.words import counted
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, Option, Parameter, Sentence, must_be
 from embaudit.io.files import AnyPath
 from embaudit.io.tables.interactions import read_interactions
 from embaudit.io.tables.titles import places_of
@@ -126,7 +126,9 @@ def as_truth(
     if len(result.labels) < 2:
         got = result.labels[0] if result.labels else "none"
         raise InputError(
-            f"truth must hold at least two labels, to tell related rows from others; got {got}."
+            "{} must hold at least two labels, to tell related rows from others; got {}.",
+            Parameter("truth"),
+            got,
         )
     return result
 
@@ -242,7 +244,10 @@ def last_together(path: AnyPath, side: Side, *, time: str | None = None) -> Trut
 
     if side.ids is None:
         raise InputError(
-            f"the {side.title}s must have ids, to be found in {path}; read the model with --ids."
+            "the {}s must have ids, to be found in {}; read the model with {}.",
+            side.title,
+            path,
+            Option("ids"),
         )
     time = _times(path, time)
     interactions = read_interactions(path, rating=time, duplicates="last")
@@ -296,4 +301,5 @@ def _times(path: AnyPath, time: str | None) -> str:
         if name.lower() in TIMES:
             return name
     what, names = f"the column of times in {path}", f"one of {', '.join(TIMES)}"
-    raise must_be(what, names, table.listed(), "name it with --time")
+    remedy = Sentence("name it with {}", Option("time"))
+    raise must_be(what, names, table.listed(), remedy)

@@ -20,7 +20,7 @@ from embaudit.core.checked import (
     frozen,
     require_one_of,
 )
-from embaudit.errors import EquivalenceError, InputError, must_be
+from embaudit.errors import EquivalenceError, InputError, Option, Sentence, must_be
 from embaudit.linalg.rows import cached_blocks
 from embaudit.linalg.structured import WIDE, Structured, StructuredLinearMap
 from embaudit.linalg.structured import Linear as Map
@@ -463,20 +463,32 @@ class Gauge:
         level = self.preserves_in(model)
         if level >= model.predicts:
             return
-        why = f"preserves {level.title}" + (" only" if level else "")
+        preserved = level.title + (" only" if level else "")
         if model.compared is not None:
-            why += ": one map acts on both rows that are compared, so it must be orthogonal"
+            why = Sentence(
+                "one map acts on both rows that are compared, so it must be orthogonal"
+            )
         elif model.link == "unknown":
-            why += (
-                ": it changes the lengths of unit rows; read the model with "
-                "--link=identity if their dot products were trained"
+            why = Sentence(
+                "it changes the lengths of unit rows; read the model with {} if their "
+                "dot products were trained",
+                Option("link", "identity"),
             )
         elif model.predicts is Equivalence.COSINES:
-            why += ": it changes the lengths that the cosine divides by"
+            why = Sentence("it changes the lengths that the cosine divides by")
         elif self.shifts_left and model.right_bias is None:
-            why += f": shifting the {users}s adds a number to each {items} that only a free {items} bias could absorb"
+            why = Sentence(
+                f"shifting the {users}s adds a number to each {items} that only a free "
+                f"{items} bias could absorb"
+            )
         else:
-            why += f": shifting the {items}s adds a number to each {users} that only a free {users} bias could absorb"
+            why = Sentence(
+                f"shifting the {items}s adds a number to each {users} that only a free "
+                f"{users} bias could absorb"
+            )
         raise EquivalenceError(
-            f"a gauge on this model must preserve its {model.predicts.title}; got one that {why}."
+            "a gauge on this model must preserve its {}; got one that preserves {}: {}.",
+            model.predicts.title,
+            preserved,
+            why,
         )

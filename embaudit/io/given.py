@@ -8,7 +8,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from embaudit.errors import InputError, must_be, with_taker, without_secrets
+from embaudit.errors import (
+    InputError,
+    Option,
+    Parameter,
+    Sentence,
+    must_be,
+    with_taker,
+    without_secrets,
+)
 from embaudit.io.catalogue import COLUMNS
 from embaudit.io.codecs.arrays import UNNAMED, Memory, as_array
 from embaudit.io.codecs.arrow import ArrowTable
@@ -43,7 +51,8 @@ def as_reading(source: Given, **options: Any) -> tuple[FactorModel, Intake | Non
     if isinstance(source, FactorModel | Reading):
         if options:
             raise InputError(
-                f"{next(iter(options))} must be left out beside a model, which says it; use its replace."
+                "{} must be left out beside a model, which says it; use its replace.",
+                Parameter(next(iter(options))),
             )
         return (
             (source, None)
@@ -138,7 +147,10 @@ def _of_anndata(data: Any, options: dict[str, Any]) -> tuple[Contents, Request, 
     if name is None or name.removeprefix("obsm/") not in data.obsm:
         names = ", ".join(data.obsm) or "none"
         raise InputError(
-            f"weight must be one of the embeddings in obsm; they are {names}; choose one with weight."
+            "{} must be one of the embeddings in obsm; they are {}; choose one with {}.",
+            Parameter("weight"),
+            names,
+            Option("weight"),
         )
     return _of_array(
         np.asarray(data.obsm[name.removeprefix("obsm/")]),
@@ -156,7 +168,10 @@ def _of_array(array: Any, options: dict[str, Any]) -> tuple[Contents, Request, s
             "the array",
             "one matrix",
             got,
-            "give the right one, and the other with --left=ARRAY",
+            Sentence(
+                "give the right one, and the other with {}",
+                Option("left", placeholder="ARRAY"),
+            ),
         )
     source = {"weight": array} | {
         name: options.pop(name) for name in FILES if name in options

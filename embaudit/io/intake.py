@@ -11,7 +11,7 @@ import numpy as np
 
 from embaudit.core.plain import plain_dict
 from embaudit.core.words import counted, listed
-from embaudit.errors import InputError
+from embaudit.errors import InputError, Parameter
 from embaudit.model import FactorModel, Link
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.tying import Tying
@@ -363,11 +363,14 @@ class Contents:
         link = self.link
         if kind == "factors" and "left" not in self.fields:
             raise InputError(
-                'kind must be "vectors" here: the file holds one side only; got "factors".'
+                '{} must be "vectors" here: the file holds one side only; got "factors".',
+                Parameter("kind"),
             )
         if kind == "head" and link != "softmax":
             raise InputError(
-                'kind must be "factors" or "vectors" here: the file holds no softmax head; got "head".'
+                '{} must be "factors" or "vectors" here: the file holds no softmax head; '
+                'got "head".',
+                Parameter("kind"),
             )
         if kind != "vectors":
             return self

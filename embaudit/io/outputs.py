@@ -13,7 +13,7 @@ from stat import S_IMODE
 from typing import IO, Any
 
 from embaudit.core.inputs import noted_inputs
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, Option, Sentence, must_be
 from embaudit.io.files import AnyPath, as_path, distinct_outputs
 
 STREAMS = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
@@ -74,7 +74,7 @@ def writable(path: AnyPath, *, force: bool) -> Path:
             "the output",
             "a file that does not exist yet",
             path,
-            "overwrite it with --force",
+            Sentence("overwrite it with {}", Option("force", True)),
         )
     return target
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from embaudit.core.words import listed
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, Option, Sentence, must_be
 from embaudit.io.files import first_bytes, plain_suffix
 from embaudit.io.unpacked import member
 
@@ -126,12 +126,16 @@ numpy.save('vectors.npy', [index.get_item_vector(i) for i in range(index.get_n_i
             f"{path}, which is {kind}",
             remedy,
         )
-    remedy = "write the vectors as .npy or .parquet, or name its format with --format if it is one of these"
+    suggestion = Sentence(
+        "write the vectors as .npy or .parquet, or name its format with {} if it is one "
+        "of these",
+        Option("format"),
+    )
     return must_be(
         "the input",
         "a model in a format known by its suffix: " + " ".join(suffixes),
         path,
-        remedy,
+        suggestion,
     )
 
 

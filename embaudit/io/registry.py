@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from embaudit.core.checked import as_factors
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, Option, Parameter, Sentence, must_be
 from embaudit.io.catalogue import detected, module_of, named
 from embaudit.io.checkpoints.config import encoder_of, refusal_of
 from embaudit.io.checkpoints.final_norm import NONE
@@ -215,11 +215,15 @@ def _opened(
 def _require_another(left: Path, files: Sequence[Path]) -> None:
     """Refuse one file as both sides: rows that are compared with each other are one table."""
     if any(file.samefile(left) for file in files):
-        got, remedy = (
+        raise must_be(
+            "left",
+            "a file of the other side",
             f"{left}, which holds this one",
-            "for rows compared with each other say --compared=dot instead",
+            Sentence(
+                "for rows compared with each other say {} instead",
+                Option("compared", "dot"),
+            ),
         )
-        raise must_be("left", "a file of the other side", got, remedy)
 
 
 def with_left(contents: Contents, request: Request) -> tuple[Contents, Request]:
@@ -456,7 +460,7 @@ def _with_left(model: FactorModel, request: Request) -> FactorModel:
         return model
     norm = model.final_norm
     if request.states is not None and norm is None:
-        remedy = "give what reaches the head with --inputs"
+        remedy = Sentence("give what reaches the head with {}", Option("inputs"))
         raise must_be(
             "a head that states are given for",
             "one whose final norm is known",
@@ -465,11 +469,14 @@ def _with_left(model: FactorModel, request: Request) -> FactorModel:
         )
     if request.states is not None and request.inputs is not None:
         raise InputError(
-            "inputs must be left out beside states, which the final norm makes inputs of."
+            "{} must be left out beside states, which the final norm makes inputs of.",
+            Parameter("inputs"),
         )
     if model.left_side is not None:
         raise InputError(
-            f"inputs must be left out here; the model has {model.title('left')}s of its own."
+            "{} must be left out here; the model has {}s of its own.",
+            Parameter("inputs"),
+            model.title("left"),
         )
     rows = (
         load(rows, kind="vectors").right

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from embaudit.errors import InputError, must_be, without_secrets
+from embaudit.errors import InputError, Sentence, must_be, without_secrets
 
 URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.+)", re.DOTALL)
 """A scheme of two letters at least, for C:/ is a drive; a `Path` has lost one of its slashes."""
@@ -127,10 +127,11 @@ def naming(path: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        sentence = with_urls(
-            error.sentence if path in error.sentence else f"{path}: {error.sentence}"
-        )
-        if sentence == error.sentence:
+        sentence = error.sentence
+        if path not in str(error):
+            sentence = Sentence("{}: {}", path, sentence)
+        sentence = sentence.map_texts(with_urls)
+        if str(sentence) == str(error):
             raise
         raise type(error)(sentence) from error
 

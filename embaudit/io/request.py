@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeAlias, get_args
 
 from embaudit.core.checked import require_one_of, unknown_keyword
-from embaudit.errors import InputError, KeywordError
+from embaudit.errors import InputError, Option, Parameter
 from embaudit.model import Comparison
 from embaudit.model.final_norm import NormKind
 
@@ -94,14 +94,14 @@ class Request:
             and {"bias", "left_bias"} & {*options}
         ):
             raise InputError(
-                "bias must be left out beside --kind=vectors, which have none."
+                "{} must be left out beside {}, which have none.",
+                Parameter("bias"),
+                Option("kind", "vectors"),
             )
         names = [field.name for field in fields(cls) if field.name != "kind"]
         unknown = [name for name in options if name not in names]
         if unknown:
-            raise KeywordError(
-                str(unknown_keyword("load", unknown[0], ["kind", "format", *names]))
-            )
+            raise unknown_keyword("load", unknown[0], ["kind", "format", *names])
         transpose = options.get("transpose")
         if isinstance(transpose, bool):
             transpose = "both" if transpose else "none"

@@ -22,7 +22,7 @@ from embaudit.core.checked import (
     is_number,
 )
 from embaudit.core.words import counted
-from embaudit.errors import must_be
+from embaudit.errors import Option, Sentence, must_be
 from embaudit.linalg.moments import Moments
 from embaudit.linalg.rows import unit_rows
 from embaudit.model.equivalence import Equivalence
@@ -49,10 +49,16 @@ def _require_nothing_of(title: str, fields: dict[str, Any]) -> None:
 def _require_one_length(left: Side, right: Side) -> None:
     """Refuse rows that have no products, as one side is longer or stored a column an entity."""
     if left.shape[1] != right.shape[1]:
-        remedy = "a bias column kept on one side only has to be passed as a bias"
+        remedy = Sentence(
+            "a bias column kept on one side only has to be passed as a bias"
+        )
         for name, turned, other in (("right", right, left), ("left", left, right)):
             if turned.shape[0] == other.shape[1]:
-                remedy = f"say --transpose={name} if each column is one {turned.title}"
+                remedy = Sentence(
+                    "say {} if each column is one {}",
+                    Option("transpose", name),
+                    turned.title,
+                )
         what, got = (
             f"{left.title} and {right.title} factors",
             f"{left.shape[1]} and {right.shape[1]}",

@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, Option, Sentence, must_be
 
-BY_ROW = "join by the order of the rows with --by-row if that is what they share"
+BY_ROW = Sentence(
+    "join by the order of the rows with {} if that is what they share",
+    Option("by_row", True),
+)
+"""Advice on rows without ids in common."""
 LEAST_SHARE = 0.5
 """Share of matched rows below which a join is refused unless it is declared partial."""
 
@@ -71,7 +75,7 @@ def require_one_kind(
             what,
             "of one kind on both sides",
             got,
-            f"give both the same ids, or {BY_ROW}",
+            Sentence("give both the same ids, or {}", BY_ROW),
         )
 
 
@@ -90,7 +94,10 @@ def require_most(
     embaudit.errors.InputError: at least half of the items must be found in movies.csv; got 4 of 10; check the ids, ...
     """
     if not partial and matched < LEAST_SHARE * of:
-        remedy = "check the ids, or go on with those that match with --partial"
+        remedy = Sentence(
+            "check the ids, or go on with those that match with {}",
+            Option("partial", True),
+        )
         raise must_be(
             f"at least half of the {what}",
             f"found in {where}",
@@ -135,8 +142,10 @@ def without_ids(
     >>> str(without_ids("item", "the model", "movies.csv"))
     'item ids must be in the model, to find its rows in movies.csv; got none; add them with ids, or ...'
     """
-    given = f"--{option.replace('_', '-')} {when}".strip()
-    remedy = f"add them with {given}, or {BY_ROW}"
+    given = Sentence("add them with {}", Option(option))
+    if when:
+        given = Sentence("{} {}", given, when)
+    remedy = Sentence("{}, or {}", given, BY_ROW)
     return must_be(
         f"{what} ids", f"in {where}, to find its rows in {other}", "none", remedy
     )

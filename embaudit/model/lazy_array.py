@@ -81,7 +81,7 @@ class LazyArray:
                     None if numbers is None else check(numbers, called)
                 )
             except InputError as error:
-                if self.path in error.sentence:
+                if self.path in str(error):
                     raise
-                raise type(error)(f"{self.path}: {error.sentence}") from error
+                raise type(error)("{}: {}", self.path, error.sentence) from error
         return self._held["numbers"]

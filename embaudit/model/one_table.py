@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from embaudit.errors import must_be
+from embaudit.errors import Option, Sentence, must_be
 from embaudit.model.factor_model import FactorModel
 from embaudit.model.links import Comparison, Link
 from embaudit.model.sizes import require_model
@@ -43,7 +43,8 @@ def comparing(model: FactorModel, compared: Comparison | None) -> FactorModel:
         and model.compared is None
         and model.link not in ("identity", "cosine")
     ):
-        got, remedy = f"a model with {model.link} link", "read it with --kind=vectors"
+        got = f"a model with {model.link} link"
+        remedy = Sentence("read it with {}", Option("kind", "vectors"))
         raise must_be(
             "rows to compare with each other",
             "those of one table of vectors",

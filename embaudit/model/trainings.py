@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, Option, Sentence, must_be
 from embaudit.model.links import Comparison, Identity, Link
 from embaudit.model.objectives import (
     OBJECTIVES,
@@ -446,7 +446,7 @@ def require_agreement(
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: link must be cosine for the objective clip (cosine of left with right, over a temperature); got 'identity';
-    add link cosine, or leave the objective out.
+    add link='cosine', or leave the objective out.
     """
     if name is None:
         return
@@ -461,7 +461,7 @@ def require_agreement(
             "objective",
             "one of dot products or cosines for a model of two sides",
             f"{name!r} ({training.predictions})",
-            "read one table alone, with --kind=vectors",
+            Sentence("read one table alone, with {}", Option("kind", "vectors")),
         )
     law = OBJECTIVES.get(name)
     if training.allows(link) and (law is None or sides <= law.sides):
@@ -485,7 +485,9 @@ def _other_link(word: str, training: Training, link: Link) -> InputError:
         "link",
         f"{' or '.join(training.links)} {declared}",
         repr(str(link)),
-        f"add --link {training.links[0]}, or leave the objective out",
+        Sentence(
+            "add {}, or leave the objective out", Option("link", training.links[0])
+        ),
     )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Flags, Indices
 from embaudit.core.plain import plain_dict
 from embaudit.core.ties import TIE
-from embaudit.errors import must_be
+from embaudit.errors import Option, Sentence, must_be
 from embaudit.linalg.intervals import wilson_interval
 from embaudit.linalg.nearest import NeighbourLists, neighbours
 from embaudit.linalg.transformed_rows import Rows
@@ -128,16 +128,20 @@ def find_rows(model: FactorModel, role: SideName, wanted: Sequence[str]) -> Indi
     )
 
 
-def _without_titles(model: FactorModel, role: SideName) -> str:
+def _without_titles(model: FactorModel, role: SideName) -> str | Sentence:
     """Write how to add titles, where there are none and a file may hold them."""
     if role == "left" or model.right_names is not None:
         return ""
-    return "no titles: add " + (
-        "--labels labels.txt" if model.title(role) == "label" else "--items movies.csv"
-    )
+    if model.title(role) == "label":
+        option = Option("labels", "labels.txt")
+    else:
+        option = Option("items", "movies.csv")
+    return Sentence("no titles: add {}", option)
 
 
-def _find_row(texts: list[Any], names: Any, low: Any, entity: str, remedy: str) -> int:
+def _find_row(
+    texts: list[Any], names: Any, low: Any, entity: str, remedy: str | Sentence
+) -> int:
     """Find the row of an id or a title: exactly, in any case of letters, or by its beginning."""
     if not isinstance(entity, str):
         raise must_be("show", "a list of ids or titles as text", repr(entity))
@@ -150,16 +154,13 @@ def _find_row(texts: list[Any], names: Any, low: Any, entity: str, remedy: str) 
     ]
     for hits in searches:
         if len(hits) > 1:
-            some = ", ".join(repr(str(names[hit])) for hit in hits[:3])
-            got, remedy = (
-                f"{entity!r}, which fits {len(hits)} ({some})",
-                "name its id, or write more of it",
-            )
+            examples = ", ".join(repr(str(names[hit])) for hit in hits[:3])
+            has_ids = len(texts) > 1
             raise must_be(
                 "show",
                 "one id or title",
-                got,
-                remedy if len(texts) > 1 else "write more of it",
+                f"{entity!r}, which fits {len(hits)} ({examples})",
+                "name its id, or write more of it" if has_ids else "write more of it",
             )
         if len(hits):
             return int(hits[0])

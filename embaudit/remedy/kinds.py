@@ -28,7 +28,7 @@ from embaudit.core.checked import (
     named_keywords,
     require_one_of,
 )
-from embaudit.errors import EquivalenceError, must_be
+from embaudit.errors import EquivalenceError, Option, Sentence, must_be
 from embaudit.heads.conventions import Convention, centred_form, require_norm
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
@@ -184,10 +184,11 @@ def _folded(
         can_centre = "right" in model.free_shifts or (
             model.left is None and model.link == "identity"
         )
-        remedy = (
-            "read it with --norm, or " * is_head
-            + f"use --as={'centred' if can_centre else 'prediction'}"
+        remedy = Sentence(
+            "use {}", Option("as_", "centred" if can_centre else "prediction")
         )
+        if is_head:
+            remedy = Sentence("read it with {}, or {}", Option("norm"), remedy)
         got = "a head without one" if is_head else "no head"
         raise must_be(
             f"{kind} vectors", "those of a head whose final norm is known", got, remedy
@@ -238,8 +239,12 @@ def _centred(
     if not set(free) & set(roles):
         sides = " or ".join(f"{model.title(role)}s" for role in roles)
         raise EquivalenceError(
-            f"centring must keep the predictions; got a model with {model.link} link whose predictions change "
-            f"when {sides} are shifted, since no free bias absorbs it; use --as=prediction."
+            "centring must keep the predictions; got a model with {} link whose "
+            "predictions change when {} are shifted, since no free bias absorbs it; use "
+            "{}.",
+            model.link,
+            sides,
+            Option("as_", "prediction"),
         )
     # Of very many columns moments are taken in the span of the rows, and centres carried back to the columns stored.
     basis = span_basis(model)
@@ -310,12 +315,17 @@ def _less(centre: Vector, precision: float) -> RowMap:
 def _require_scores(model: FactorModel, kind: str) -> None:
     if model.link == "unknown" and kind != "prediction":
         raise EquivalenceError(
-            "a model of rows of length 1 must say whether dot products or cosines were trained; got neither; read "
-            "it with --link=identity or --objective=cosine."
+            "a model of rows of length 1 must say whether dot products or cosines were "
+            "trained; got neither; read it with {} or {}.",
+            Option("link", "identity"),
+            Option("objective", "cosine"),
         )
     if model.predicts is Equivalence.COSINES and kind != "prediction":
         raise EquivalenceError(
-            f"a model that predicts cosines must keep its lengths and angles; got as {kind!r}; use --as=prediction."
+            "a model that predicts cosines must keep its lengths and angles; got as {}; "
+            "use {}.",
+            repr(kind),
+            Option("as_", "prediction"),
         )
 
 

@@ -16,7 +16,7 @@ from embaudit.core.parallel import row_blocks
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.words import counted, drawn_of, percent
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, Option, Sentence, must_be
 from embaudit.io.catalogue import writer_of
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.files import AnyPath, as_path, plain_suffix
@@ -355,7 +355,10 @@ class Remedy(Result):
                     f"a file that can record ids, since {counted(len(self.empty[role]), self.model.title(role))} "
                     "without direction would be left out",
                     f"a {plain_suffix(target)} file",
-                    "write .npz or .parquet, or keep all rows with --keep-empty",
+                    Sentence(
+                        "write .npz or .parquet, or keep all rows with {}",
+                        Option("keep_empty", True),
+                    ),
                 )
         save(draft, target, force=force)
         self.verify(target)

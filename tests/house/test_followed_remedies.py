@@ -75,7 +75,7 @@ def test_the_other_side_of_a_decomposition_is_given_beside_it() -> None:
     np.testing.assert_allclose(model.scores(), left @ SVD.components_)
     said = refusal(lambda: ea.fix(SVD, "prediction"))
     assert "add the users with left when the model is read" in said
-    assert said.endswith("these options are taken by embaudit.io.from_object.") is False
+    assert said.endswith("These options are taken by embaudit.io.from_object.") is False
     fixed = ea.fix(ea.io.from_object(SVD, left=left), "prediction").vectors()
     np.testing.assert_allclose(
         cosines(fixed), cosines((left @ SVD.components_).T), atol=1e-9
@@ -97,12 +97,12 @@ def test_functions_of_a_model_name_the_function_that_takes_the_options(
 ) -> None:
     for call in (ea.fix, lambda state: ea.compare(state, state)):
         said = refusal(lambda call=call: call(STATE))
-        assert said.endswith("these options are taken by embaudit.io.from_object.")
+        assert said.endswith("These options are taken by embaudit.io.from_object.")
         said = refusal(lambda call=call: call("state.npz"))
-        assert said.endswith("these options are taken by embaudit.load.")
+        assert said.endswith("These options are taken by embaudit.load.")
     said = refusal(lambda: ea.fix([USERS, ITEMS]))
     assert "give the right one, and the other with left=ARRAY" in said
-    assert said.endswith("these options are taken by embaudit.io.as_reading.")
+    assert said.endswith("These options are taken by embaudit.io.as_reading.")
     model, _ = ea.io.as_reading(ITEMS, left=USERS)
     assert ea.fix(model).roles == ("right",)
     named = ea.load("state.npz", left="w1", weight="w2")
@@ -117,7 +117,7 @@ def test_ids_that_a_comparison_lacks_are_given_when_a_model_is_read(
     ids = np.arange(100, 120)
     with_ids = ea.FactorModel.from_user_item(USERS, ITEMS, user_ids=ids)
     said = refusal(lambda: ea.compare(with_ids, "state.npz"))
-    assert "these options are taken by embaudit.load" in said
+    assert "These options are taken by embaudit.load" in said
     other = ea.load("state.npz", left="w1", weight="w2")
     said = refusal(lambda: ea.compare(with_ids, other))
     assert "add them to it with left_ids when the model is read" in said
@@ -130,7 +130,7 @@ def test_titles_without_ids_are_joined_by_row_as_the_refusal_says(folder: Path) 
     vectors = ea.FactorModel.from_vectors(ITEMS)
     said = refusal(lambda: ea.audit(vectors, items="films.csv"))
     assert "by_row=True" in said
-    assert said.endswith("these options are taken by embaudit.io.with_titles.")
+    assert said.endswith("These options are taken by embaudit.io.with_titles.")
     named, _ = ea.io.with_titles(vectors, "films.csv", by_row=True)
     assert named.names("right")[3] == "Film 3"
 

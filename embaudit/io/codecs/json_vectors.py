@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from embaudit.errors import InputError, must_be, option
+from embaudit.errors import InputError, Option, Sentence, must_be
 from embaudit.io.codecs.delimited import as_ids
 from embaudit.io.codecs.npy import reason
 from embaudit.io.files import plain_suffix
@@ -124,20 +124,20 @@ def _is_vector(value: Any) -> bool:
 
 def _other(content: Any, path: Path) -> InputError:
     """Describe other JSON content and suggest a conversion."""
-    got, remedy = (
-        type(content).__name__,
-        "write vectors with json.dump({id: vector.tolist()})",
-    )
+    got = type(content).__name__
+    remedy = Sentence("write vectors with json.dump({id: vector.tolist()})")
     if isinstance(content, dict):
         if "embaudit_version" in content:
-            got, remedy = "an audit", "give the model that was audited"
+            got = "an audit"
+            remedy = Sentence("give the model that was audited")
         elif content and all(type(value) is int for value in content.values()):
-            got, remedy = (
-                "a vocabulary",
-                f"give the head, and this with {option('labels', path)}",
-            )
+            got = "a vocabulary"
+            labels = Option("labels", str(path))
+            remedy = Sentence("give the head, and this with {}", labels)
         elif "model_type" in content or "architectures" in content:
-            got, remedy = "a configuration", "give its folder"
+            got = "a configuration"
+            remedy = Sentence("give its folder")
         elif "added_tokens" in content:
-            got, remedy = "a tokenizer", "give its folder"
+            got = "a tokenizer"
+            remedy = Sentence("give its folder")
     return must_be(f"{path}", ALLOWED, got, remedy)

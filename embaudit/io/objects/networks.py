@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, Indices
-from embaudit.errors import must_be
+from embaudit.errors import Option, Sentence, must_be
 from embaudit.io.checkpoints.config import Config
 from embaudit.io.checkpoints.final_norm import with_norm
 from embaudit.io.checkpoints.tokens import classes_of
@@ -228,7 +228,11 @@ def _of_examples(network: Any, live: LiveModel, inputs: Any) -> LiveModel:
             hook.remove()
     name = type(network).__name__
     if len(reaching) < len(hooks):
-        remedy = "say link= if it multiplies them all the same, or read them with --kind=vectors"
+        remedy = Sentence(
+            "say {} if it multiplies them all the same, or read them with {}",
+            Option("link", placeholder="LINK"),
+            Option("kind", "vectors"),
+        )
         raise must_be(
             f"the arrays read from {name}",
             "layers that forward calls",
@@ -248,7 +252,9 @@ def _of_examples(network: Any, live: LiveModel, inputs: Any) -> LiveModel:
     states = reaching["right"].reshape(-1, reaching["right"].shape[-1])
     n_right = live.contents.model().n_right
     if theirs.shape[-1] != n_right or theirs.size != len(states) * n_right:
-        remedy = "read the layer with --kind=vectors if it is no head"
+        remedy = Sentence(
+            "read the layer with {} if it is no head", Option("kind", "vectors")
+        )
         raise must_be(
             f"the outputs of {name}",
             f"{n_right} scores an input, one a label",
@@ -332,7 +338,9 @@ def keras_model(model: Any, request: Request) -> LiveModel:
             what,
             "compared with its own",
             got,
-            "say --link=identity if it multiplies its two tables",
+            Sentence(
+                "say {} if it multiplies its two tables", Option("link", "identity")
+            ),
         )
     if not paired or swapped is None:
         return LiveModel(contents)

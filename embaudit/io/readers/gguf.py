@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from embaudit.errors import must_be
+from embaudit.errors import Option, Sentence, must_be
 from embaudit.io.checkpoints.config import OF_GGUF, config_of_gguf
 from embaudit.io.checkpoints.tokens import Tokens
 from embaudit.io.codecs.gguf import TOKENS, TYPES, Gguf
@@ -29,7 +29,11 @@ def contents(path: Path, request: Request) -> Contents:
     file = Gguf(path)
     parts = file.metadata.get("split.count")
     if isinstance(parts, int) and parts > 1 and request.weight is None:
-        remedy = "merge them with `llama-gguf-split --merge`, or name a tensor of this part with --weight"
+        remedy = Sentence(
+            "merge them with `llama-gguf-split --merge`, or name a tensor of this part "
+            "with {}",
+            Option("weight"),
+        )
         raise must_be(f"{path}", "a whole model", f"one part of {parts}", remedy)
     config = config_of_gguf(file.metadata, shifted=f"{OF_GGUF}.bias" in file.tensors)
     base = contents_of(file, request, path, config)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import InputError, must_be, option
+from embaudit.errors import InputError, Option, Sentence, must_be
 from embaudit.io.codecs.arrays import Arrays, Tensor
 from embaudit.io.codecs.npy import READ_ERRORS, reason
 from embaudit.io.intake import Contents, Source
@@ -203,9 +203,11 @@ def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Co
         If layers are quantised, or others than a product or a cosine stand behind two tables and nobody names the link.
     """
     if "QuantizedDTypePolicy" in str(config):
-        remedy = "save the model before it is quantised"
         raise must_be(
-            f"{where}", "numbers as they are", "layers that Keras has quantised", remedy
+            f"{where}",
+            "numbers as they are",
+            "layers that Keras has quantised",
+            "save the model before it is quantised",
         )
     layers = list(_layers(config))
     activations = {
@@ -241,7 +243,12 @@ def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Co
         and request.kind == "auto"
         and request.link is None
     ):
-        remedy = f"say --kind=head if a softmax follows {right}, or --link=sigmoid for labels apart"
+        remedy = Sentence(
+            "say {} if a softmax follows {}, or {} for labels apart",
+            Option("kind", "head"),
+            right,
+            Option("link", "sigmoid"),
+        )
         raise must_be(
             f"the head of {where}",
             "a softmax over labels",
@@ -262,7 +269,10 @@ def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Co
         if kind not in (*PASSED, "Dot")
     ]
     if between:
-        remedy = "say what becomes of their product with --link=identity (or cosine, sigmoid)"
+        remedy = Sentence(
+            "say what becomes of their product with {} (or cosine, sigmoid)",
+            Option("link", "identity"),
+        )
         raise must_be(
             f"the layers of {where} behind its tables",
             "a Dot",
@@ -308,12 +318,14 @@ def _of_anndata(stored: Hdf5, request: Request) -> Request:
         of_rows = [name for name in matrices if name.startswith("obsm/")]
         if len(of_rows) != 1:
             listed = ", ".join(f"{name} {shape}" for name, shape in matrices.items())
-            choice = (
-                f"choose one with {option('weight', next(iter(matrices)))}"
-                if matrices
-                else "compute one"
-            )
-            remedy = f"{choice}, or take what was measured with --weight=X"
+            if matrices:
+                name = next(iter(matrices))
+                choice = Sentence("choose one with {}", Option("weight", name))
+            else:
+                choice = Sentence("compute one")
+            # An AnnData file calls the measured matrix X.
+            measured = Option("weight", "X")
+            remedy = Sentence("{}, or take what was measured with {}", choice, measured)
             raise must_be(
                 f"the embedding of {stored.path}", "one", listed or "none", remedy
             )

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.words import listed
-from embaudit.errors import InputError, must_be, option
+from embaudit.errors import InputError, Option, Sentence, must_be
 from embaudit.io.checkpoints.config import Config
 from embaudit.io.checkpoints.final_norm import with_norm
 from embaudit.io.checkpoints.tokens import CLASSIFIERS, OF_TOKENS, Tokens, tokens_of
@@ -102,7 +102,7 @@ CODED = re.compile(
     r"(?:^|[._])(?:scales|weight_scale(?:_inv)?|kernel_scale|absmax|quant_(?:map|state)\S*|qzeros|zero_points?|SCB)$"
 )
 """Names of arrays that numbers of a quantised matrix are multiplied with."""
-OPTIONS = {"left": ("left-bias", "left-ids"), "right": ("bias", "ids")}
+OPTIONS = {"left": ("left_bias", "left_ids"), "right": ("bias", "ids")}
 """Options that name the bias and the ids of a side."""
 ADAPTED = re.compile(r"\.(?:lora_\w+|base_layer|modules_to_save|original_module)\b")
 """Endings that PEFT puts behind the name of a layer that it changes."""
@@ -256,8 +256,14 @@ def choose(shapes: Shapes, request: Request, where: object) -> Layout:
             _listed({name: shape for name, shape in shapes.items() if len(shape) > 1})
             or "no matrix"
         )
-        remedy = ("name two factors with --left=A and --weight=B, or one table with --weight=B and --kind=head or "
-                  "--kind=vectors")  # fmt: skip
+        remedy = Sentence(
+            "name two factors with {} and {}, or one table with {} and {} or {}",
+            Option("left", placeholder="A"),
+            Option("weight", placeholder="B"),
+            Option("weight", placeholder="B"),
+            Option("kind", "head"),
+            Option("kind", "vectors"),
+        )
         raise must_be(
             f"the arrays of {where}", "one recognised table, pair or head", got, remedy
         )
@@ -273,8 +279,13 @@ def _named(shapes: Shapes, request: Request, where: object) -> Layout:
     left, weight = request.left, request.weight
     if weight is None or (left is None and request.kind == "factors"):
         raise InputError(
-            f"the factors in {where} must both be named, with --left=A and --weight=B; one alone is a table "
-            "of vectors, named with --weight=B and --kind=vectors."
+            "the factors in {} must both be named, with {} and {}; one alone is a table "
+            "of vectors, named with {} and {}.",
+            where,
+            Option("left", placeholder="A"),
+            Option("weight", placeholder="B"),
+            Option("weight", placeholder="B"),
+            Option("kind", "vectors"),
         )
     if left is not None and request.kind != "head":
         return _pair(shapes, request, left, weight, where)
@@ -285,8 +296,14 @@ def _named(shapes: Shapes, request: Request, where: object) -> Layout:
     )
     is_head = request.kind == "head" or (request.kind == "auto" and is_customary)
     if not is_head and request.kind != "vectors":
-        remedy = f"say whether {weight} is one with --kind=head or --kind=vectors"
-        raise must_be("kind", "given with --weight", "auto", remedy)
+        allowed = Sentence("given with {}", Option("weight"))
+        remedy = Sentence(
+            "say whether {} is one with {} or {}",
+            weight,
+            Option("kind", "head"),
+            Option("kind", "vectors"),
+        )
+        raise must_be("kind", allowed, "auto", remedy)
     return _one_table(shapes, request, weight, head=is_head)
 
 
@@ -447,7 +464,11 @@ def _is_transposed(
     rows, columns = shapes[weight]
     size = shapes[bias][-1] if shapes[bias] else 1
     if rows == columns == size:
-        remedy = "choose --transpose=none if each row is a label, --transpose=right if each column is one"
+        remedy = Sentence(
+            "choose {} if each row is a label, {} if each column is one",
+            Option("transpose", "none"),
+            Option("transpose", "right"),
+        )
         got = f"{rows} × {columns}, which both could be"
         raise must_be(f"the labels of {weight}", "rows or columns", got, remedy)
     return size == columns
@@ -481,11 +502,10 @@ def require_settled(
                 f"every array of {where} that could matter",
                 f"{name} {tensor.shape}, {why}",
             )
-            ways = [
-                *([remedy] if remedy else []),
-                f"leave it out with {option('ignore', name)}",
-            ]
-            raise must_be(what, "named or left out", got, ", or ".join(ways))
+            way_out = Sentence("leave it out with {}", Option("ignore", name))
+            if remedy is not None:
+                way_out = Sentence("{}, or {}", remedy, way_out)
+            raise must_be(what, "named or left out", got, way_out)
 
 
 def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -> None:
@@ -524,9 +544,12 @@ def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -
         None,
     )
     if adapted is not None:
-        remedy = "merge the adapters into the model (model.merge_and_unload() in PEFT) and save it again"
         raise must_be(
-            f"the head of {where}", "one matrix", f"{adapted}, which changes it", remedy
+            f"the head of {where}",
+            "one matrix",
+            f"{adapted}, which changes it",
+            "merge the adapters into the model (model.merge_and_unload() in PEFT) and "
+            "save it again",
         )
     shape, matrices = (
         tensors[layout.right].shape,
@@ -544,13 +567,21 @@ def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -
             None,
         )
         if rival is not None:
-            remedy = f"name the head with {option('weight', rival)} and --kind=head"
+            remedy = Sentence(
+                "name the head with {} and {}",
+                Option("weight", rival),
+                Option("kind", "head"),
+            )
             got = f"{layout.right} and {rival}, both {shape}"
             raise must_be(
                 f"the head of {where}", "the only matrix of its shape", got, remedy
             )
     if GENERIC.search(layout.right):
-        remedy = f"name it with {option('weight', layout.right)} and --kind=head if a softmax follows it"
+        remedy = Sentence(
+            "name it with {} and {} if a softmax follows it",
+            Option("weight", layout.right),
+            Option("kind", "head"),
+        )
         n_labels = layout.n_rows(tensors)
         # A layer whose number of outputs is the width of another one feeds it, and is none of labels.
         takers = (
@@ -580,13 +611,17 @@ def require_told(head: str, config: Config, request: Request, where: object) -> 
         For input embeddings of a network that has another head or none, and layers of other tasks.
     """
     if is_tied(head) and config.no_head:
-        whole = (
-            "fetch the rest of the checkpoint"
-            if config.has_own_head
-            else "name its head with --weight=NAME"
-        )
-        remedy = (
-            f"{whole}, or read these with --kind=vectors and {option('weight', head)}"
+        if config.has_own_head:
+            first_way = Sentence("fetch the rest of the checkpoint")
+        else:
+            first_way = Sentence(
+                "name its head with {}", Option("weight", placeholder="NAME")
+            )
+        remedy = Sentence(
+            "{}, or read these with {} and {}",
+            first_way,
+            Option("kind", "vectors"),
+            Option("weight", head),
         )
         raise must_be(
             f"the head of {where}",
@@ -600,7 +635,12 @@ def require_told(head: str, config: Config, request: Request, where: object) -> 
         and request.kind != "head"
         and request.link is None
     ):
-        remedy = f"say --kind=head if a softmax follows {head}, or --link=sigmoid for labels apart"
+        remedy = Sentence(
+            "say {} if a softmax follows {}, or {} for labels apart",
+            Option("kind", "head"),
+            head,
+            Option("link", "sigmoid"),
+        )
         raise must_be(
             f"the head of {where}", "a softmax over labels", config.other_task, remedy
         )
@@ -649,7 +689,7 @@ def require_floats(name: str, tensors: Mapping[str, Tensor], where: object) -> N
 
 def _could_be(
     name: str, tensor: Tensor, layout: Layout, tensors: Mapping[str, Tensor]
-) -> Iterator[tuple[str, str | None]]:
+) -> Iterator[tuple[str, Sentence | None]]:
     """Yield what an array could be, and how to name it as that."""
     # Integers may be ids or counts, floating-point numbers a bias or a scale of the dimensions.
     numeric = (
@@ -675,13 +715,16 @@ def _could_be(
         if _is_vector(tensor, rows) and not _of_another_layer(name, layout, tensors):
             yield (
                 f"one value for each entity of {source}",
-                f"name it with {option(OPTIONS[side][not numeric], name)}",
+                Sentence("name it with {}", Option(OPTIONS[side][not numeric], name)),
             )
         by_custom = source.endswith(ROWS_BY_CUSTOM) or is_kernel(source)
         if numeric and _is_vector(tensor, columns) and not (layout.head and by_custom):
             yield f"one number for each dimension of {source}", None
         if pair and tensor.shape == tensors[source].shape:
-            yield f"the shape of {source}", f"name it with {option(NAMED[side], name)}"
+            yield (
+                f"the shape of {source}",
+                Sentence("name it with {}", Option(NAMED[side], name)),
+            )
     is_layer = (
         (name.endswith(".weight") or is_kernel(name))
         and len(tensor.shape) > 1
@@ -690,7 +733,7 @@ def _could_be(
     if pair and numeric and is_layer:
         yield (
             "a layer beside the tables",
-            "export the outputs of both towers and read these",
+            Sentence("export the outputs of both towers and read these"),
         )
 
 
@@ -928,7 +971,7 @@ def _extra(arrays: Arrays, source: str, name: str) -> Any:
     ):
         # Whatever it is called, it is none: a bias perhaps.
         got = f"fractions such as {array[array != np.floor(array)].flat[0]}"
-        remedy = f"leave it out with {option('ignore', source)}"
+        remedy = Sentence("leave it out with {}", Option("ignore", source))
         raise must_be(source, "ids or names, whole numbers or text", got, remedy)
     # Embedding layers keep a bias as a column, networks that add it to all logits as a row.
     return array.reshape(-1) if array.ndim == 2 and 1 in array.shape else array

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import must_be
+from embaudit.errors import Option, Sentence, must_be
 from embaudit.io.codecs.npy import reason
 from embaudit.io.intake import Contents, Source
 from embaudit.io.readers.layout import OF_HEAD
@@ -81,18 +81,20 @@ def contents(path: Path, request: Request) -> Contents:
             )
             or "others"
         )
-        remedy = "export the weights and the bias in Python: numpy.savez('head.npz', W=weight, b=bias)"
         raise must_be(
             f"the outputs of {path}",
             "one linear map, perhaps with a softmax",
             got,
-            remedy,
+            "export the weights and the bias in Python: numpy.savez('head.npz', "
+            "W=weight, b=bias)",
         )
     # Scores may be an output beside probabilities, which say more.
     is_softmax = bool(operations & {*SOFTMAX})
     head = next((x for x in heads if x.operations & {*SOFTMAX}), heads[0])
     if request.kind == "auto" and not is_softmax:
-        remedy = "say with --kind=head that the outputs are scores of labels"
+        remedy = Sentence(
+            "say with {} that the outputs are scores of labels", Option("kind", "head")
+        )
         raise must_be(
             f"the outputs of {path}",
             "probabilities of labels",

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from embaudit.errors import must_be
+from embaudit.errors import Option, Sentence, must_be
 from embaudit.io.checkpoints.config import config_of
 from embaudit.io.checkpoints.tokens import classes_of, is_classifier, tokens_of
 from embaudit.io.codecs import safetensors
@@ -78,7 +78,11 @@ def _opened(path: Path, request: Request) -> Safetensors:
     """Open a checkpoint; one part of many is no model unless the caller names what is wanted of it."""
     shard = SHARD.search(path.name)
     if shard and int(shard[1]) > 1 and request.weight is None:
-        remedy = "give its folder or its .safetensors.index.json, or name an array of this part with --weight"
+        remedy = Sentence(
+            "give its folder or its .safetensors.index.json, or name an array of this "
+            "part with {}",
+            Option("weight"),
+        )
         raise must_be(
             f"{path}", "a whole checkpoint", f"one part of {int(shard[1])}", remedy
         )

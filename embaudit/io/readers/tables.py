@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import must_be, option
+from embaudit.errors import Option, Sentence, must_be
 from embaudit.io.codecs import json_vectors
 from embaudit.io.codecs.arrow import COUNTS, SUFFIXES, ArrowTable
 from embaudit.io.codecs.delimited import (
@@ -128,11 +128,14 @@ def opened(path: Path, files: tuple[Path, ...] = ()) -> TableFile:
     )
     kinds = {file.suffix.lower() for file in files}
     if len(kinds) != 1 or not kinds <= {*SUFFIXES, *BY_SUFFIX}:
-        got, remedy = ", ".join(sorted(kinds)) or "none", "give the files of one kind"
+        got = ", ".join(sorted(kinds)) or "none"
+        remedy = Sentence("give the files of one kind")
         if kinds == {".npy"}:
-            got, remedy = (
-                "arrays (.npy)",
-                "give one; a bias goes in as --bias b.npy, the other side as --left",
+            got = "arrays (.npy)"
+            remedy = Sentence(
+                "give one; a bias goes in as {}, the other side as {}",
+                Option("bias", "b.npy"),
+                Option("left"),
             )
         raise must_be(what, "tables of one kind: Parquet, Arrow or CSV", got, remedy)
     if kinds <= {*SUFFIXES}:
@@ -242,7 +245,9 @@ def _ids_of_text(table: TableFile, lists: list[int]) -> int | None:
     ):
         return 0
     if not lists and table.names is None and all(cell.isdigit() for cell in first):
-        remedy = "write a header that calls ids id, or choose them with --id"
+        remedy = Sentence(
+            "write a header that calls ids id, or choose them with {}", Option("id")
+        )
         what = f"the first column of {table.path}"
         raise must_be(
             what,
@@ -299,8 +304,9 @@ def _family(table: TableFile, places: list[int], request: Request) -> tuple[int,
         if x[0][0] in (0, 1) and [n - x[0][0] for n, _ in x] == [*range(len(x))]
     ]
     if len(whole) != 1:
-        remedy = (
-            "choose them with --vector=FIRST:LAST, or with the name before their number"
+        remedy = Sentence(
+            "choose them with {}, or with the name before their number",
+            Option("vector", placeholder="FIRST:LAST"),
         )
         got = (
             f"{len(whole)} such families in {table.listed()}"
@@ -390,7 +396,7 @@ def _chosen(table: TableFile, lists: list[int], request: Request) -> list[int]:
         return called
     if len(lists) > 1:
         got = " and ".join(table.names[i] if table.names else str(i) for i in lists)
-        remedy = "keep one, or choose it with --vector"
+        remedy = Sentence("keep one, or choose it with {}", Option("vector"))
         raise must_be(f"the vectors of {table.path}", "in one column", got, remedy)
     return lists
 
@@ -418,7 +424,11 @@ def _bias(
             and plain_name(name) in BIAS_NAMES
             and not request.ignores(name)
         ):
-            remedy = f"name it with {option('bias', name)}, or leave it out with {option('ignore', name)}"
+            remedy = Sentence(
+                "name it with {}, or leave it out with {}",
+                Option("bias", name),
+                Option("ignore", name),
+            )
             what = f"every column of {table.path} that could matter"
             raise must_be(
                 what, "named or left out", f"{name}, which is called a bias", remedy

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, as_texts
-from embaudit.errors import must_be
+from embaudit.errors import Option, Sentence, must_be
 from embaudit.io.codecs.arrow import SUFFIXES, ArrowTable
 from embaudit.io.codecs.delimited import (
     NUMBER,
@@ -113,7 +113,7 @@ class TableFile:
                 names,
                 "one with a customary name",
                 self.listed(),
-                f"choose it with --{what}",
+                Sentence("choose it with {}", Option(what)),
             )
         return position
 
@@ -143,7 +143,7 @@ class TableFile:
                 f"the {what} column of {self.path}",
                 "one",
                 got,
-                f"choose it with --{what}",
+                Sentence("choose it with {}", Option(what)),
             )
         return places[0] if places else None
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, is_number, require_one_of
 from embaudit.core.words import counted
-from embaudit.errors import must_be
+from embaudit.errors import Option, Sentence, must_be
 from embaudit.io.codecs.delimited import Cell, Header
 from embaudit.io.files import AnyPath
 from embaudit.io.tables.columns import codes, numbers, open_table, read_columns
@@ -170,8 +170,10 @@ def read_interactions(
         else numbers(table, read.pop(rating_at), rating_at)
     )
     if rating is None and table.names is None and values.min() > TIMES:
-        remedy = (
-            "choose --rating=none if these are times, --rating=2 if they are ratings"
+        remedy = Sentence(
+            "choose {} if these are times, {} if they are ratings",
+            Option("rating", "none"),
+            Option("rating", 2),
         )
         raise must_be(
             f"the third column of {table.path}",
@@ -190,7 +192,9 @@ def read_interactions(
             row = int(np.argmax(repeated))
             which = f"user {user_ids[users[row]]} and item {item_ids[items[row]]}"
             got = f"{which} again in row {row + 1} of the data ({counted(int(repeated.sum()), 'such row')})"
-            remedy = "merge them with --duplicates=sum (or mean, last, max)"
+            remedy = Sentence(
+                "merge them with {} (or mean, last, max)", Option("duplicates", "sum")
+            )
             raise must_be(
                 f"the rows of {table.path}", "one for each user and item", got, remedy
             )
@@ -212,11 +216,11 @@ def read_interactions(
     matrix = matrix[left][:, right]
     for count, what in zip(matrix.shape, ("users", "items"), strict=True):
         if count < 2:
-            remedy = (
-                "check which columns are read" if keep.all() else "lower the threshold"
-            )
             raise must_be(
-                f"{table.path}", f"interactions of at least 2 {what}", count, remedy
+                f"{table.path}",
+                f"interactions of at least 2 {what}",
+                count,
+                "check which columns are read" if keep.all() else "lower the threshold",
             )
     columns = (
         table.title(user_at),

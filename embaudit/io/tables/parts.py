@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, Option, Parameter, must_be
 from embaudit.io.files import AnyPath
 from embaudit.io.tables.columns import open_table
 from embaudit.io.tables.titles import ID_NAMES, TITLE_NAMES, join_texts
@@ -118,7 +118,10 @@ def parts_by_column(
     """
     if path is None:
         raise InputError(
-            f"by must stand beside --items, the table with the column; got {column!r} alone."
+            "{} must stand beside {}, the table with the column; got {} alone.",
+            Parameter("by"),
+            Option("items"),
+            repr(column),
         )
     # So that a name that is no column is refused as that of the parts, not as that of the titles.
     open_table(path, customary=ID_NAMES | TITLE_NAMES, named=(id, column)).position(

@@ -190,7 +190,7 @@ def _labels(where: Path, n_rows: int, what: str) -> NDArray[np.str_]:
         ) from error
     except ValueError as error:
         if isinstance(error, InputError):
-            raise InputError(f"{where}: {error.sentence}") from error
+            raise InputError("{}: {}", where, error.sentence) from error
         raise must_be(
             "the file of labels", "valid JSON", f"{where} ({error})"
         ) from error

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import as_texts
-from embaudit.errors import must_be
+from embaudit.errors import Option, Sentence, must_be
 from embaudit.io.files import AnyPath, as_path
 from embaudit.io.tables.columns import open_table, read_by_id, read_columns, texts
 from embaudit.io.tables.interactions import ITEM_NAMES
@@ -289,7 +289,7 @@ def join_ids(
             "the ids of the titles",
             "ids of items",
             got,
-            "choose their column with --id",
+            Sentence("choose their column with {}", Option("id")),
         )
     matched = tuple(None if place < 0 else str(titles[place]) for place in places)
     require_most(

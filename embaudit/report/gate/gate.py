@@ -18,7 +18,7 @@ from embaudit.auditing.identity import (
 )
 from embaudit.auditing.texts import CODES
 from embaudit.core.words import counted, nearest_to
-from embaudit.errors import must_be
+from embaudit.errors import Option, Sentence, must_be
 from embaudit.io.files import AnyPath, existing_file
 from embaudit.io.json_text import parsed_once
 from embaudit.model import Equivalence, FactorModel
@@ -231,7 +231,7 @@ class Gate:
                     "a severity",
                     "CODE=issue or CODE=tip",
                     repr(pair),
-                    "leave codes out with --ignore",
+                    Sentence("leave codes out with {}", Option("ignore")),
                 )
             own[known_code(code)] = Severity[name.upper()]
         return cls(
@@ -280,7 +280,9 @@ class Gate:
         if self.allow_missing_scores or MOVED in self.ignore:
             return
         before = None if self.baseline is None else self.baseline.sample
-        go_on = "write it anew, or go on with --allow-missing-scores"
+        go_on = Sentence(
+            "write it anew, or go on with {}", Option("allow_missing_scores", True)
+        )
         if before is None:
             raise must_be(
                 "the baseline",
