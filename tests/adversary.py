@@ -30,6 +30,8 @@ PRIVATE = 2
 """Columns that one side of an equivalent model of another temperature has alone."""
 TINY = 1e-100
 """A step along which differences are derivatives."""
+FLAT = 1e-100
+"""Largest slope at which no score changes in float64. A step squares the slopes, and much smaller squares vanish."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,7 +318,8 @@ def _returned(system: _System, x: Floats, floor: float) -> Floats | None:
             return None
         size = now
         jacobian = system.jacobian(x)
-        if not jacobian.any():  # far beyond a cap nothing changes any more
+        # Far beyond a cap, or where a softmax is all but certain, nothing changes any more.
+        if float(np.abs(jacobian).max()) <= FLAT:
             return None
         # Never more than half the length of x at once, where the linear model is far from true.
         step = _damped(jacobian, miss)
