@@ -613,9 +613,10 @@ def audit(
         Whether a softmax head divides its label rows by their lengths. If so, only
         rotations keep the predictions.
     hull : bool
-        Whether to find which labels of a softmax head can be the most probable one.
-        This asks for the convex hull of the label rows, by linear programs: up to
-        minutes for a head of many dimensions. Of a large head 128 labels are drawn.
+        Whether to find which labels of a softmax head can be the most probable one. A
+        label can if its row is a corner of the convex hull of all rows. Of a large head
+        a sample of labels is asked: 128 with the usual `n_lists`, in proportion with
+        fewer.
     final_norm : FinalNorm, optional
         Norm of the states of a network before its head. By default the norm that was
         read with the model.

@@ -329,7 +329,7 @@ def head_report(
         Declares that label rows are divided by their lengths before use: then only rotations keep every head's
         probabilities.
     hull : bool
-        Whether to find which labels can be the most probable one, by linear programs.
+        Whether to find which labels can be the most probable one.
     rng : numpy Generator or int, optional
         Source of randomness.
 
