@@ -16,10 +16,10 @@ Status = Literal["tied", "unknown", "contradicted"]
 class Tying:
     """Whether a softmax head is also the input embeddings of its network.
 
-    A model with an untied head has no `Tying`.
+    A model whose head is a table of its own has no `Tying`.
 
     A gauge of the head keeps the predictions only if the inputs stay. If the head is also
-    the input embeddings, an equivalent network needs an untied copy of the head.
+    the input embeddings, an equivalent network needs a separate table for the head.
 
     Examples
     --------
@@ -45,8 +45,8 @@ class Tying:
         if self.status != "tied":
             return ""
         return (
-            "The head is also the input embeddings: put these rows into an untied copy "
-            "of the head, or they change the inputs, too."
+            "The head is also the input embeddings: store these rows as a separate head, "
+            "because in the shared table they would change the inputs, too."
         )
 
     def __str__(self) -> str:

@@ -183,7 +183,7 @@ def _as_they_predict(audit: Audit, invocation: Invocation) -> tuple[str, str]:
         form, described = "folded-centred", f"{title}s, norm folded in and centred"
     tying = audit.evidence.tying
     is_tied = tying is not None and tying.status == "tied"
-    convention = "an untied copy" if is_tied else "a convention"
+    convention = "a separate head" if is_tied else "a convention"
     what = f"to write {described} ({convention}, no similarity)"
     return what, invocation.fix("--as", form, "--out", invocation.out(form))
 

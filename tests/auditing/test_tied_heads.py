@@ -16,7 +16,7 @@ from embaudit.model.tying import Tying
 TABLE = np.random.default_rng(0).normal(size=(40, 8)).astype("f4") + 1
 OTHER = np.random.default_rng(1).normal(size=(40, 8)).astype("f4") + 1
 EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"
-UNTIED_COPY = "needs an untied copy"
+OWN_TABLE = "needs a separate table for the head"
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def notes(audit):
     return {note.code: note.text for note in audit.notes}
 
 
-def test_centring_keeps_the_predictions_of_an_untied_copy_and_not_of_a_tied_table():
+def test_centring_keeps_the_predictions_of_a_separate_head_and_not_of_a_shared_table():
     """Two tokens with the embeddings 2 and 0: after token 0 the logits are 4 and 0.
 
     The mean row is 1. Without it the head is 1 and −1: with the old input 2 the logits
@@ -77,12 +77,12 @@ def test_centring_keeps_the_predictions_of_an_untied_copy_and_not_of_a_tied_tabl
         ),
     ],
 )
-def test_a_tied_head_is_said_to_need_an_untied_copy(
+def test_an_equivalent_head_is_said_to_need_a_separate_table(
     checkpoint, tensors, config, because
 ):
     found = ea.audit(checkpoint(tensors, **config), quick=True)
     assert f"also the input embeddings ({because})" in notes(found)["tied"]
-    assert UNTIED_COPY in found.verdict
+    assert OWN_TABLE in found.verdict
     assert found.answer.because.endswith(
         "but no probability, if the head is first separated from the input embeddings"
     )
@@ -106,7 +106,7 @@ def test_nothing_is_said_of_tying_if_the_head_is_a_table_of_its_own(
 ):
     found = ea.audit(checkpoint(tensors, **config), quick=True)
     assert not {"tied", "tying_unknown", "tying_contradicted"} & set(notes(found))
-    assert "untied" not in found.verdict
+    assert "separate table" not in found.verdict
     assert found.answer.because.endswith("% of labels, but no probability")
 
 
@@ -114,7 +114,7 @@ def test_a_head_alone_without_the_key_is_not_guessed_to_be_tied(checkpoint):
     """Defaults of the key differ between versions and architectures."""
     found = ea.audit(checkpoint({HEAD: TABLE}), quick=True)
     assert "does not say if the head" in notes(found)["tying_unknown"]
-    assert f"If it is, an equivalent model with another head {UNTIED_COPY}" in (
+    assert f"If it is, an equivalent model with another head {OWN_TABLE}" in (
         found.verdict
     )
     assert found.answer.because.endswith("but no probability")
@@ -134,10 +134,10 @@ def test_two_tables_that_differ_contradict_a_configuration_that_ties_them(checkp
 
 def test_a_head_that_was_made_in_memory_is_tied_to_nothing():
     found = ea.audit(ea.FactorModel.from_softmax(TABLE), quick=True)
-    assert "untied" not in found.verdict
+    assert "separate table" not in found.verdict
 
 
-def test_the_first_screen_and_fix_say_that_a_tied_head_needs_an_untied_copy(
+def test_the_first_screen_and_fix_say_that_a_tied_head_needs_a_separate_table(
     checkpoint, embaudit
 ):
     folder = checkpoint({EMBEDDING: TABLE}, tie_word_embeddings=True)
@@ -146,7 +146,10 @@ def test_the_first_screen_and_fix_say_that_a_tied_head_needs_an_untied_copy(
         screen.split()
     )
     out = folder / "centred.npz"
-    assert "untied copy" in embaudit("fix", folder, "--as", "centred", "--out", out).out
+    assert (
+        "as a separate head"
+        in embaudit("fix", folder, "--as", "centred", "--out", out).out
+    )
 
 
 @pytest.mark.parametrize("is_tied", [True, False])
@@ -161,7 +164,7 @@ def test_a_live_network_is_tied_if_both_layers_have_the_same_weights(is_tied):
         get_input_embeddings=lambda _: embedding,
         state_dict=lambda _: {HEAD: Tensor(TABLE)},
     )
-    assert (UNTIED_COPY in ea.audit(network, quick=True).verdict) is is_tied
+    assert (OWN_TABLE in ea.audit(network, quick=True).verdict) is is_tied
 
 
 def test_a_head_stays_tied_in_a_file_and_in_part_but_not_with_other_rows(

@@ -1553,22 +1553,32 @@ def tied_heads() -> Iterator[Row]:
     shares = Tying("tied", "wte.weight", "the checkpoint holds no other head")
     off_mean = FactorModel.from_softmax(centred(40, 5) + 1)
     issue, gains = {"EMB301": "issue", **TWO}, {"EMB307": "issue", **TWO}
-    untied = "needs an untied copy"
+    own_table = "needs a separate table"
     separated = "if the head is first separated from the input embeddings"
     yield Row(
         "d a tied head off its mean",
         off_mean.replace(tying=shares),
         alone,
         issue,
-        (untied, separated, "(the checkpoint holds no other head)"),
+        (own_table, separated, "(the checkpoint holds no other head)"),
     )
-    yield Row("d the same head untied", off_mean, alone, issue, never=("untied",))
+    yield Row(
+        "d the same head with a table of its own",
+        off_mean,
+        alone,
+        issue,
+        never=("separate table",),
+    )
     yield Row(
         "d a head that may be tied",
         off_mean.replace(tying=Tying("unknown")),
         alone,
         issue,
-        (untied, "If it is, an equivalent model", "does not say if the head is also"),
+        (
+            own_table,
+            "If it is, an equivalent model",
+            "does not say if the head is also",
+        ),
         (separated, "The head is also the input embeddings"),
     )
     yield Row(
@@ -1577,18 +1587,18 @@ def tied_heads() -> Iterator[Row]:
         alone,
         issue,
         ("two tables that differ", "`--weight wte.weight --kind head` audits those"),
-        ("untied",),
+        ("separate table",),
     )
     centre = FactorModel.from_softmax(centred(40, 5)).replace(tying=shares)
     yield Row(
-        "d a tied head at its mean", centre, alone, TWO, (untied,), answer=CONVENTION
+        "d a tied head at its mean", centre, alone, TWO, (own_table,), answer=CONVENTION
     )
     yield Row(
         "d a tied head whose gains decide",
         centre,
         alone,
         gains,
-        (untied, separated),
+        (own_table, separated),
         options={"final_norm": FinalNorm("rms", stretch)},
     )
 

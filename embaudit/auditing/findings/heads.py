@@ -286,7 +286,7 @@ def ones(evidence: Evidence) -> Iterator[Finding]:
 
 
 def tied(evidence: Evidence) -> Iterator[Finding]:
-    """Report whether the head is also the input embeddings, so that a gauge of the head needs an untied copy."""
+    """Report whether the head is also the input embeddings, so that an equivalent head needs a table of its own."""
     tying = evidence.tying
     if evidence.head is None or tying is None:
         return
