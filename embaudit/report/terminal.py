@@ -118,6 +118,10 @@ def first_screen(
     )
     # Head, answer and table always stand; commands, findings and neighbours share the lines that are left.
     top = [*map(_short, head), *sizes, answer.question, *wrap(str(answer), WIDTH)]
+    if audit.head is not None and audit.head.argmax is not None:
+        # The caller asked for it with `--hull`, so it stands although it is no finding.
+        noun = audit.head.model.title("right")
+        top += wrap(audit.head.argmax.explain(noun), WIDTH)
     table = (
         []
         if made.glance is None

@@ -134,3 +134,16 @@ def test_a_long_path_and_unknown_training_leave_room_for_two_neighbours(
     assert len(text.splitlines()) <= HEIGHT
     assert len(neighbours) >= 2
     assert ("add --objective (`embaudit explain objectives`)" in text) != bool(training)
+
+
+def test_labels_that_can_lead_are_told_only_if_the_audit_is_asked(embaudit, tmp_path):
+    """Three labels are corners of a triangle; the fourth is its centre and never leads."""
+    corners = np.array([[3.0, 0.0], [-1.5, 2.5], [-1.5, -2.5]])
+    rows = np.vstack([corners, corners.mean(axis=0)])
+    path = tmp_path / "head.npz"
+    np.savez(path, weight=rows)
+    silent = embaudit("audit", path, "--kind", "head", *FEW).out
+    assert "most probable" not in silent
+    asked = embaudit("audit", path, "--kind", "head", "--hull", *FEW).out
+    told = "Of 4 labels, 3 can be the most probable one, 1 hardly can."
+    assert asked.count(told) == 1
