@@ -6,6 +6,9 @@ show the two parts. If all directions have the same variance, rotated rows look 
 other rows, and no test can find them. So the variances of the tables drawn here decay
 at least like j^-0.6, in at most 64 dimensions with at least 12 rows for each.
 
+The search misses some of these tables, mostly because the mean directions of the two
+parts align by chance, so that their uncentred moments look related.
+
 `EMBAUDIT_ADVERSARY=500` looks at as many tables; `make adversary` does.
 """
 
