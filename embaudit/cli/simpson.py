@@ -16,7 +16,9 @@ from embaudit.cli.terminal import Output, progress_bars, shown_name
 def simpson(
     table: Annotated[
         Path,
-        typer.Argument(help="CSV, TSV or Parquet, one row a case.", show_default=False),
+        typer.Argument(
+            help="CSV, TSV or Parquet, one row per case.", show_default=False
+        ),
     ],
     *,
     x: Annotated[str, typer.Option(help="Column of the first quantity.")],
@@ -34,7 +36,8 @@ def simpson(
     ] = None,
     min_size: Annotated[int, typer.Option(help="Smaller groups have no vote.")] = 5,
     n_permutations: Annotated[
-        int, typer.Option(help="Permutations behind the p-values; 0 for none.")
+        int,
+        typer.Option(help="Number of permutations for the p-value; 0 for no p-value."),
     ] = 999,
     rng: Rng = 0,
     output: Output,
@@ -50,7 +53,7 @@ def simpson(
     if fail_on is FailOn.ISSUE and not n_permutations:
         raise must_be(
             "--n-permutations",
-            "1 or more beside --fail-on issue, which asks what chance explains",
+            "1 or more with --fail-on issue, which needs a p-value",
             "0",
         )
     with output.promised([table]) as write:

@@ -294,8 +294,10 @@ def simpson_document(report: SimpsonReport) -> Document:
     >>> from embaudit.simpson import simpson
     >>> table = {"x": [1, 2, 3, 4, 5, 6], "y": [3, 2, 1, 6, 5, 4], "g": list("aaabbb")}
     >>> built = simpson_document(simpson(table, "x", "y", "g", min_size=3))
-    >>> [section.id for section in built.shown_sections], built.top[0].frame()["slope"].tolist()
-    (['groups'], [-1.0, -1.0])
+    >>> [section.id for section in built.shown_sections]
+    ['groups']
+    >>> built.top[0].frame()["slope"].tolist()
+    [-1.0, -1.0]
     """
     # The groups can be called "n", which sort_values would take for two columns.
     groups = report.to_frame()
@@ -309,9 +311,14 @@ def simpson_document(report: SimpsonReport) -> Document:
     title = f"{report.kind.capitalize()} by {named(report.name)}"
     has_lines = bool(groups["slope"].notna().any())
     lines = SimpsonDisplay(report, draws_rows=False)
-    p_value = "not tested" if isnan(report.p_value) else f"{report.p_value:.3g}"
+    if isnan(report.p_value):
+        p_value = "not tested"
+    else:
+        permutations = counted(report.n_permutations, "permutation")
+        p_value = f"{report.p_value:.3g} ({permutations})"
     return Document(
-        f"Does {named(report.y)} go with {named(report.x)} in groups as it does in all {report.row_noun}s?",
+        f"Does {named(report.y)} go with {named(report.x)} in groups as it does in "
+        f"all {report.row_noun}s?",
         (report.explain(),),
         top=(lines,) if has_lines else (),
         sections=(Section.of("groups", "Groups", title, table),),

@@ -495,7 +495,7 @@ class SimpsonDisplay(Display):
         )
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per group: its rows, means, the standard deviation of x, and the slope of its line."""
+        """Return one row per group: its size, means, spread of x, and slope."""
         columns = ["n", "mean_x", "mean_y", "std_x", "slope"]
         groups = self.report.by_group[columns].reset_index(drop=True)
         groups.insert(0, "group", list(self.report.by_group.index))
@@ -518,7 +518,8 @@ class SimpsonDisplay(Display):
 
         groups = self.report.by_group
         n = groups["n"].to_numpy()
-        # The twenty colours are ten hues in two shades, so ten distinct ones serve where they are enough.
+        # The palette of twenty colours has ten hues in two shades, so up to ten groups
+        # are easier to tell apart in the palette of ten.
         colours = mpl.colormaps["tab10" if len(groups) <= 10 else "tab20"]
         if self.draws_rows and self.report.sample is not None:
             rows = self.report.sample

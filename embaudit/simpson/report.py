@@ -27,15 +27,15 @@ class ReversalKind(StrEnum):
     """Kind of change from the pooled association to the one within groups."""
 
     REVERSAL = "reversal"
-    """The signs of pooled and within differ, and no voting group has the pooled sign."""
+    """The signs of pooled and within differ, and every voting group opposes the pooled."""
     PARTIAL = "partial reversal"
-    """The signs differ, and so does the sign of groups with at least half of the rows."""
+    """The signs differ, and groups with at least half of the voting rows oppose."""
     VANISHING = "vanishing"
     """There is a pooled association, and next to none within groups."""
     MASKED = "masked"
     """There is an association within groups, and next to none over all rows."""
     NONE = "no reversal"
-    """None of these: the pooled rows and the groups say much the same."""
+    """The grouping neither reverses nor removes nor uncovers the association."""
     UNDECIDED = "undecided"
     """Fewer than two groups have a vote."""
 
@@ -73,7 +73,7 @@ class SimpsonReport(Drawn):
     slope_pooled: float
     """Least-squares change of y per unit of x, over all rows."""
     slope_within: float
-    """The same for deviations from group means: the common slope of the groups."""
+    """Common slope of the groups: the one for deviations from group means."""
     covariance_within: float
     """Part of the pooled covariance that lies within groups."""
     covariance_between: float
@@ -83,6 +83,8 @@ class SimpsonReport(Drawn):
     p_value: float
     """Permutation p-value: probability that a random grouping into groups of the same
     sizes changes the correlation as much. NaN without permutations."""
+    n_permutations: int
+    """Number of random groupings behind the p-value."""
     alpha: float
     """Largest p-value that counts as significant."""
     min_size: int
@@ -121,7 +123,7 @@ class SimpsonReport(Drawn):
     @property
     def is_significant(self) -> bool:
         """Whether random groupings seldom change the correlation as much."""
-        return self.p_value <= self.alpha
+        return reaches(self.alpha, self.p_value)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain values, with the 1,000 largest groups.
@@ -146,6 +148,7 @@ class SimpsonReport(Drawn):
                 "covariance_between": self.covariance_between,
                 "share_reversed": self.share_reversed,
                 "p_value": self.p_value,
+                "n_permutations": self.n_permutations,
                 "alpha": self.alpha,
                 "is_significant": self.is_significant,
                 "min_size": self.min_size,
@@ -215,7 +218,9 @@ class SimpsonReport(Drawn):
         verdict = "significant" if self.is_significant else "not significant"
         return (
             " A random grouping of the same sizes changes the correlation as much with "
-            f"probability {self.p_value:.3g}, which is {verdict} at {self.alpha:g}."
+            f"probability {self.p_value:.3g} "
+            f"({counted(self.n_permutations, 'permutation')}), which is {verdict} at "
+            f"{self.alpha:g}."
         )
 
 
@@ -227,6 +232,7 @@ def report_from_sums(
     groups: tuple[str, ...],
     n_missing: int = 0,
     p_value: float = np.nan,
+    n_permutations: int = 0,
     alpha: float = 0.05,
     min_size: int = 1,
     notes: tuple[str, ...] = (),
@@ -277,6 +283,7 @@ def report_from_sums(
         covariance_between=float(between_xy / n_rows),
         share_reversed=share_reversed,
         p_value=p_value,
+        n_permutations=n_permutations,
         alpha=alpha,
         min_size=min_size,
         by_group=by_group.rename_axis(" × ".join(groups)),

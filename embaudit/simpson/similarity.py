@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BETWEEN = "between clusters"
-FLAT = 1e-13
+LEAST_VARIANCE = 1e-13
 """A variance of cosines below this is rounding."""
 
 
@@ -132,8 +132,8 @@ def _centred(sums: pd.DataFrame) -> pd.DataFrame:
     syy = sums["tt"] - sums["t"] ** 2 / n
     sxy = sums["st"] - sums["s"] * sums["t"] / n
     # Equal cosines differ by rounding, which is no association.
-    sxx = sxx.where(sxx >= FLAT * n, 0.0)
-    syy = syy.where(syy >= FLAT * n, 0.0)
+    sxx = sxx.where(sxx >= LEAST_VARIANCE * n, 0.0)
+    syy = syy.where(syy >= LEAST_VARIANCE * n, 0.0)
     sxy = sxy.where((sxx > 0) & (syy > 0), 0.0)
     return pd.DataFrame(
         {

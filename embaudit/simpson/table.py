@@ -29,7 +29,7 @@ MOST_PERMUTATIONS = 1_000_000
 MOST_ROWS = 10_000_000
 """Largest number of rows to which a column of counts can expand."""
 MAGNITUDES = (1e-100, 1e100)
-"""Range of the largest number of a column; its square is exact in float64."""
+"""Range of the largest number of a column; its square fits into float64."""
 PLOTTED_ROWS = 2_000
 
 
@@ -158,6 +158,7 @@ def simpson(
         groups=columns,
         n_missing=n_missing,
         p_value=p_value,
+        n_permutations=n_permutations,
         alpha=alpha,
         min_size=min_size,
         notes=tuple(notes),

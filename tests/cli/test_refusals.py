@@ -203,7 +203,7 @@ REFUSED = {
         ("films.csv --x id --y kind --groups title", "numeric or of two categories"),
         (
             "cases.csv --x x --y y --groups ward --n-permutations 0 --fail-on issue",
-            "--n-permutations must be 1 or more beside --fail-on issue",
+            "--n-permutations must be 1 or more with --fail-on issue",
         ),
     ],
     "verify": [("films.csv model.npz", "the audit must be JSON; got films.csv")],

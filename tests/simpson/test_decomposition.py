@@ -92,6 +92,12 @@ def test_a_full_reversal_needs_a_between_term_that_opposes_and_outweighs(frame):
         within, between = report.covariance_within, report.covariance_between
         assert within * between < 0
         assert abs(between) > abs(within)
+    groups = report.to_frame()["covariance_within"]
+    pooled = report.covariance_within + report.covariance_between
+    sign = np.sign(pooled)
+    if sign and (groups * sign <= 0).all() and (groups * sign < 0).any():
+        assert report.covariance_between * sign > 0
+        assert abs(report.covariance_between) > abs(report.covariance_within)
 
 
 def test_a_between_term_that_opposes_but_is_smaller_reverses_nothing():
@@ -135,12 +141,13 @@ def test_the_p_value_is_the_share_of_all_groupings_that_change_as_much(sizes):
     assert p_value == pytest.approx(exact, abs=0.011)
 
 
-def test_the_p_value_of_three_groups_is_that_of_all_permutations():
+@pytest.mark.parametrize("distance", [1, 1e3, 1e5])
+def test_the_p_value_of_three_groups_is_that_of_all_permutations(distance):
     rng = np.random.default_rng(3)
     x, y = rng.standard_normal((2, 7))
     observed = np.array([0, 0, 0, 1, 1, 2, 2])
-    x += observed
-    y -= observed
+    x += distance * observed
+    y -= distance * observed
     changes = {
         codes: shift_of_correlation(x, y, np.array(codes))
         for codes in set(itertools.permutations(observed.tolist()))
@@ -151,6 +158,26 @@ def test_the_p_value_of_three_groups_is_that_of_all_permutations():
     frame = pd.DataFrame({"x": x, "y": y, "g": observed})
     p_value = compared(frame, n_permutations=20_000).p_value
     assert p_value == pytest.approx(exact, abs=0.011)
+
+
+@pytest.mark.parametrize("distance", [1e3, 1e4, 1e5])
+def test_rounding_breaks_no_ties_of_groups_that_lie_far_apart(distance):
+    # Four pairs recur in 4! / 2520 = 1 / 105 of all groupings, with the names of the
+    # pairs exchanged. These change the correlation exactly as much.
+    rng = np.random.default_rng(13)
+    codes = np.repeat([0, 1, 2, 3], 2)
+    x, y = rng.standard_normal((2, 8))
+    centres = rng.standard_normal((2, 4))
+    frame = pd.DataFrame(
+        {
+            "x": x + distance * centres[0, codes],
+            "y": y + distance * centres[1, codes],
+            "g": codes,
+        }
+    )
+    p_value = compared(frame, n_permutations=5_000).p_value
+    # Three standard errors below 1 / 105.
+    assert p_value >= 1 / 105 - 0.0042
 
 
 def test_p_values_of_noise_are_uniform():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from sklearn.datasets import load_iris
 import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.simpson import ReversalKind
+from embaudit.simpson.report import kind_of_change
 
 sys.path.insert(0, str(Path(__file__).parent))
 from classics import berkeley, kidney_stones
@@ -35,6 +37,10 @@ def test_berkeley_admissions_have_the_published_reversal(admissions):
     assert admissions.r_pooled < -0.1
     assert 0 < admissions.r_within < 0.05
     assert admissions.p_value == 0.001
+    assert admissions.n_permutations == 999
+    # The part between departments opposes the part within them, and outweighs it.
+    within, between = admissions.covariance_within, admissions.covariance_between
+    assert between < -within < 0
 
 
 def test_women_were_admitted_more_often_in_four_departments(admissions):
@@ -55,7 +61,7 @@ def test_the_sentences_on_berkeley_name_groups_covariances_and_chance(admissions
     )
     assert (
         "A random grouping of the same sizes changes the correlation as much with "
-        "probability 0.001, which is significant at 0.05."
+        "probability 0.001 (999 permutations), which is significant at 0.05."
     ) in text
     assert admissions.notes == ("sex: man counts as 0, woman as 1",)
 
@@ -79,6 +85,7 @@ def test_iris_sepals_have_the_known_reversal():
     assert report.kind is ReversalKind.REVERSAL
     assert report.p_value == 0.001
     assert report.r_pooled == pytest.approx(frame[length].corr(frame[width]))
+    assert report.to_frame()["opposes"].all()
     for species, rows in frame.groupby("species"):
         r = report.to_frame().loc[species, "r"]
         assert r == pytest.approx(rows[length].corr(rows[width]))
@@ -198,6 +205,45 @@ def test_the_kind_depends_on_signs_shares_and_sizes_of_groups(groups, min_size, 
     assert report.kind is kind
 
 
+@pytest.mark.parametrize(
+    ("r_pooled", "r_within", "share_reversed", "n_votes", "kind"),
+    [
+        (0.5, -0.5, 1.0, 2, ReversalKind.REVERSAL),
+        (0.5, -0.5, 0.5, 2, ReversalKind.PARTIAL),
+        (0.5, -0.5, 0.45, 2, ReversalKind.NONE),
+        (0.5, 0.5, 0.0, 2, ReversalKind.NONE),
+        # A quarter of the other correlation is next to none.
+        (0.8, 0.2, 0.0, 2, ReversalKind.VANISHING),
+        (0.8, 0.2001, 0.0, 2, ReversalKind.NONE),
+        (0.8, 0.0, 0.0, 2, ReversalKind.VANISHING),
+        (0.2, 0.8, 0.0, 2, ReversalKind.MASKED),
+        (0.2001, 0.8, 0.0, 2, ReversalKind.NONE),
+        # Differences by rounding decide nothing.
+        (0.8, 0.2 + 1e-15, 0.0, 2, ReversalKind.VANISHING),
+        (0.5, -0.5, 0.5 - 1e-15, 2, ReversalKind.PARTIAL),
+        (1e-15, -0.5, 1.0, 2, ReversalKind.MASKED),
+        (0.0, 0.0, 0.0, 2, ReversalKind.NONE),
+        (0.5, -0.5, 1.0, 1, ReversalKind.UNDECIDED),
+        (0.5, math.nan, 0.0, 0, ReversalKind.UNDECIDED),
+    ],
+)
+def test_kinds_at_the_limits_of_signs_and_shares(
+    r_pooled, r_within, share_reversed, n_votes, kind
+):
+    assert kind_of_change(r_pooled, r_within, share_reversed, n_votes) is kind
+
+
+def test_a_p_value_equal_to_alpha_is_significant_whatever_the_rounding():
+    # In float64 1 - 0.9 is smaller than 0.1, the least p-value of 9 permutations.
+    frame = lines(("a", 10, -1, 0, 0), ("b", 10, -1, 4, 4))
+    for n_permutations, alpha in ((19, 0.05), (9, 1 - 0.9)):
+        report = ea.simpson(
+            frame, "x", "y", "g", alpha=alpha, n_permutations=n_permutations
+        )
+        assert report.p_value == 1 / (1 + n_permutations)
+        assert report.is_significant
+
+
 def test_an_undecided_report_says_what_the_groups_lack():
     frame = lines(("a", 10, -1, 0, 0), ("b", 4, -1, 4, 4))
     report = ea.simpson(frame, "x", "y", "g", n_permutations=0)
@@ -293,10 +339,13 @@ def test_every_source_of_a_table_gives_one_answer(tmp_path):
 @pytest.mark.parametrize("separator", [",", "|", "\t"])
 def test_texts_in_a_file_are_group_names_unchanged(tmp_path, separator):
     frame = pd.DataFrame({"x": np.arange(6.0), "y": [2.0, 1, 0, 5, 4, 3]})
-    frame["group"] = ["NA", "01", "1"] * 2
-    frame.to_csv(tmp_path / "t.csv", index=False, sep=separator)
+    # In a file separated by bars a quote is a letter.
+    first = '"NA' if separator == "|" else "NA"
+    frame["group"] = [first, "01", "1"] * 2
+    text = frame.to_csv(index=False, sep=separator).replace('"""NA"', '"NA')
+    (tmp_path / "t.csv").write_text(text)
     report = ea.simpson(tmp_path / "t.csv", "x", "y", "group", n_permutations=0)
-    assert list(report.to_frame().index) == ["01", "1", "NA"]
+    assert sorted(report.to_frame().index) == sorted([first, "01", "1"])
     assert report.n_missing == 0
 
 
