@@ -28,7 +28,7 @@ BEHIND_SPACES = re.compile(r"""(?<=[^\s'"])[?#][\w.%-]+=[^\s'"]*(?<![.,;:)])""")
 INVISIBLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Categories of characters that steer a terminal or a page, or cannot be encoded."""
 JOINERS = "\u200c\u200d"
-"""Letters of Persian and of Indian scripts, and emoji, are written with them."""
+"""Zero-width characters that Persian, Indian scripts and emoji need. They stay."""
 LONGEST = 300
 """Characters of a given value that an error shows; file names are at most 255 long."""
 
@@ -67,7 +67,9 @@ def without_secrets(text: str) -> str:
     'zip://x.npy::https://host/x.zip'
     """
     shown = SECRETS.sub(r"\g<scheme>\g<path>", text)
-    return BEHIND_SPACES.sub("", shown) if SECRETS.search(shown) else shown
+    if SECRETS.search(shown):
+        shown = BEHIND_SPACES.sub("", shown)
+    return shown
 
 
 @dataclass(frozen=True)
@@ -187,8 +189,10 @@ class Sentence:
         for part in self.parts:
             if isinstance(part, Option):
                 texts.append(part.for_cli())
+            elif isinstance(part, Parameter) and part.name in options:
+                texts.append(_flag(part.name))
             elif isinstance(part, Parameter):
-                texts.append(_flag(part.name) if part.name in options else part.name)
+                texts.append(part.name)
             else:
                 texts.append(part)
         return "".join(texts)
@@ -265,7 +269,7 @@ def with_taker(error: InputError, taker: str) -> InputError:
     Parameters
     ----------
     error : InputError
-        The error. If its sentence names no option, it is returned as it is.
+        The error. An error whose sentence names no option is returned unchanged.
     taker : str
         The function that takes the options, such as "embaudit.load".
 
@@ -298,13 +302,14 @@ def must_be(
     Parameters
     ----------
     name : str
-        What the user calls the value. An identifier is the name of a parameter.
+        Name of the value. An identifier is the name of a parameter, so a name from a
+        file, such as that of an array, needs a noun before it.
     allowed : str or Sentence
-        The set it must belong to, completing "must be ...".
+        The set that the value must belong to, completing "must be ...".
     got : object
         The value given, shown by `str`; quote a user's own words with `repr`.
     remedy : str or Sentence, optional
-        What to do about it.
+        Advice to the user, as a clause.
 
     Returns
     -------
@@ -316,7 +321,9 @@ def must_be(
     >>> str(must_be("alpha", "a number >= 0", -1, "0 switches the penalty off"))
     'alpha must be a number >= 0; got -1; 0 switches the penalty off.'
     """
-    subject = Parameter(name) if name.isidentifier() else name
+    subject: Parameter | str = name
+    if name.isidentifier():
+        subject = Parameter(name)
     sentence = Sentence("{} must be {}; got {}", subject, allowed, _short(got))
     if remedy:
         sentence = Sentence("{}; {}", sentence, remedy)
@@ -324,7 +331,9 @@ def must_be(
 
 
 def _short(got: object) -> str:
-    """Cut what fills a screen, and leave out where in memory an object lies."""
+    """Write a value, cut to `LONGEST` characters and without memory addresses."""
     # A password that is cut off before its @ would not be recognised.
     text = without_secrets(re.sub(r" at 0x[0-9a-f]+", "", str(got)))
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]}..."
+    return text

@@ -1,4 +1,7 @@
-"""The command line: typer commands without logic of their own; what is heavy is imported when a command runs."""
+"""The command line: typer commands that call the package and show its results.
+
+Heavy libraries are imported only when a command needs them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ CLOSED_PIPE = 128 + 13
 
 
 def main() -> None:
-    """Run embaudit. Exit with 0 if all is well, with 1 on findings and with 2 on bad input."""
+    """Run embaudit.
+
+    Exit with 0 if all is well, with 1 on findings and with 2 on bad input.
+    """
     try:
         _encode_anything()
         _until_ended(_run)
@@ -39,17 +45,18 @@ def _run() -> None:
     except BrokenPipeError:
         sys.exit(CLOSED_PIPE)
     except SystemExit as ended:
-        # Libraries that print end with the code that means findings where the reader went away.
-        sys.exit(
-            CLOSED_PIPE
-            if isinstance(ended.__context__, BrokenPipeError)
-            else ended.code
-        )
+        # If the reader of a pipe went away, printing libraries exit with 1, which means
+        # findings here.
+        if isinstance(ended.__context__, BrokenPipeError):
+            sys.exit(CLOSED_PIPE)
+        sys.exit(ended.code)
     except InputError as error:
         _complain(error.for_cli(_keywords_of_command()))
         sys.exit(2)
     except OSError as error:
-        file = error.filename if error.filename is not None else "a file or device"
+        file = error.filename
+        if file is None:
+            file = "a file or device"
         sentence = f"{file} cannot be used: {error.strerror or error}."
         _complain(escaped(without_secrets(sentence)))
         sys.exit(2)
@@ -59,10 +66,12 @@ def _run() -> None:
 
 
 def _keywords_of_command() -> set[str]:
-    """Return the options of the command that was typed, as keywords: `--by-row` is by_row."""
+    """Return the options of the typed command as keywords: `--by-row` is by_row."""
     from embaudit.cli.app import app
 
-    command = app.group.get_command(None, sys.argv[1]) if len(sys.argv) > 1 else None
+    if len(sys.argv) < 2:
+        return set()
+    command = app.group.get_command(None, sys.argv[1])
     if command is None:
         return set()
     names = [name for parameter in command.params for name in parameter.opts]
@@ -70,25 +79,25 @@ def _keywords_of_command() -> set[str]:
 
 
 def _complain(sentence: str) -> None:
-    """Write what is wrong, where anybody can be told; the exit status says it in any case."""
+    """Write an error to stderr if there is one. The exit status shows it in any case."""
     try:
         if sys.stderr is not None:
             sys.stderr.write(f"embaudit: {sentence}\n")
             sys.stderr.flush()
     except OSError:
-        # Python would try once more at its end, and exit with a status of its own.
+        # At exit Python flushes stderr again, and would exit with another status.
         sys.stderr = None
 
 
 def _encode_anything() -> None:
-    """Write what a terminal has no letter for as escapes."""
+    """Write characters that a terminal cannot encode as escapes."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
 
 
 def _until_ended(run: Callable[[], None]) -> None:
-    """Clean up at the signals that ask a program to end, as at Ctrl-C, and exit as shells expect."""
+    """Run a function; on SIGTERM and SIGHUP clean up and exit as shells expect."""
 
     def end(number: int, _frame: object) -> None:
         raise SystemExit(128 + number)
@@ -96,14 +105,15 @@ def _until_ended(run: Callable[[], None]) -> None:
     # Python lets the main thread alone handle signals.
     if threading.current_thread() is not threading.main_thread():
         return run()
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {
-        number: signal.signal(number, end)
-        for number in (getattr(signal, name) for name in names)
-    }
+    before = {}
+    for name in ("SIGTERM", "SIGHUP"):
+        # Windows has no SIGHUP.
+        if hasattr(signal, name):
+            number = getattr(signal, name)
+            before[number] = signal.signal(number, end)
     try:
         return run()
     finally:
-        # Whoever runs a command within a program of its own gets its handlers back.
+        # A program that calls a command gets its own handlers back.
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -22,7 +22,7 @@ from embaudit.io.readers.layout import tokens_beside
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.request import Request
 from embaudit.model import FactorModel, Link, comparing, with_objective
-from embaudit.model.trainings import require_agreement, training
+from embaudit.model.trainings import find_training, require_agreement
 
 ALWAYS = ("left_name", "right_name", "ids", "left_ids", "labels", "link", "compared", "objective", "left_counts",
           "right_counts", "inputs", "states", "norm", "norm_kind")  # fmt: skip
@@ -249,10 +249,14 @@ def with_left(contents: Contents, request: Request) -> tuple[Contents, Request]:
             _,
         ):
             name = str(where)
-    if "left" in {*other.fields, *contents.fields}:
-        side = "left" if "left" in other.fields else "what stands beside left"
-        raise must_be(
-            side, "vectors of one side", "a model of both", "give the vectors of one"
+    if "left" in other.fields:
+        got, remedy = "a model of both", "give the vectors of one"
+        raise must_be("left", "vectors of one side", got, remedy)
+    if "left" in contents.fields:
+        raise InputError(
+            "the table beside {} must be vectors of one side; got a model of both; give "
+            "the vectors of one.",
+            Option("left"),
         )
     fields = {
         field.replace("right", "left"): replace(
@@ -417,11 +421,10 @@ def _finished(
         )
     changes = {name: value for name, value in changes.items() if value is not None}
     if request.compared is not None and request.link is not None:
-        raise must_be(
-            "link", "left out beside compared, which says it", repr(request.link)
-        )
+        allowed = Sentence("left out beside {}, which sets it", Option("compared"))
+        raise must_be("link", allowed, repr(request.link))
     if request.objective is not None:
-        training(request.objective)
+        find_training(request.objective)
     # A link that contradicts the words for the training is refused before anything is changed.
     if request.link is not None:
         sides = 1 if model.left_side is None and request.inputs is None else 2
@@ -469,8 +472,9 @@ def _with_left(model: FactorModel, request: Request) -> FactorModel:
         )
     if request.states is not None and request.inputs is not None:
         raise InputError(
-            "{} must be left out beside states, which the final norm makes inputs of.",
+            "{} must be left out beside {}, which the final norm makes inputs of.",
             Parameter("inputs"),
+            Option("states"),
         )
     if model.left_side is not None:
         raise InputError(

@@ -41,16 +41,16 @@ class Status(StrEnum):
     TRAINED = "trained"
     """The cosine itself was trained."""
     TEMPERATURE = "trained up to a temperature"
-    """Cosines between the sides were trained up to a factor, so that those within a side are open."""
+    """Cosines between the sides were trained up to a factor; cosines within a side are open."""
     UNKNOWN = "undecided"
     """No law is known for what such training makes of the cosines."""
     PREDICTED = "cosines of predictions"
-    """The vectors were made so that their cosines are those of another model's predictions."""
+    """The cosines of the vectors are prediction cosines of another model."""
 
 
 @dataclass(frozen=True)
 class Objective:
-    """Law of a training objective: its loss, the gauges that keep its value, and its cosines."""
+    """Law of a training objective: its loss, the gauges that keep its value, its cosines."""
 
     name: str
     """Name of the objective for `--objective`."""
@@ -69,7 +69,7 @@ class Objective:
     source: str
     """Publication or argument that shows the law."""
     sides: int = 2
-    """1 if the law is about vectors of one side, which are not a trained model."""
+    """1 if the law is about vectors of one side, which were not trained."""
 
     def keeps(self, linear: Linear, shifts: Iterable[SideName]) -> bool:
         """Return True if a gauge that keeps the predictions keeps the value, too.

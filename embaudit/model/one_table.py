@@ -6,7 +6,7 @@ from embaudit.errors import Option, Sentence, must_be
 from embaudit.model.factor_model import FactorModel
 from embaudit.model.links import Comparison, Link
 from embaudit.model.sizes import require_model
-from embaudit.model.trainings import link_of_training, training
+from embaudit.model.trainings import find_training, link_of_training
 
 
 def require_two_sides(model: FactorModel, what: str) -> None:
@@ -87,7 +87,7 @@ def with_objective(model: FactorModel, name: str | None = None) -> FactorModel:
     name = model.objective if name is None else name
     if name is None:
         return model
-    row = training(name)
+    row = find_training(name)
     if row.law == "non-negative":
         _require_no_negative(model, name)
     link = link_of_training(name, model.link, alone=model.left_side is None)

@@ -1,7 +1,13 @@
 """Kinds of training by the words that people use, with the link and the law of each.
 
-A word is accepted by `--objective`. It sets the link of a model unless a link was
-declared. The name of a law (`embaudit.model.objectives`) is a word, too.
+`TRAININGS` has one row per kind of training: its words, its predictions, the links of
+such models, the name of its law and its source. Several kinds of training obey one law,
+and some obey none that is known, so the laws have a table of their own
+(`embaudit.model.objectives.OBJECTIVES`).
+
+`--objective` accepts every word, and also the name of every law. A word sets the link of
+a model unless a link was declared. The name of a law sets a link only if the law is about
+cosines, because the other laws fit several links.
 """
 
 from __future__ import annotations
@@ -24,14 +30,14 @@ from embaudit.model.side import SideName
 
 @dataclass(frozen=True)
 class Training:
-    """Kind of training: the words for it, the link and the law that it sets."""
+    """Kind of training: the words for it, the links of its models, and its law."""
 
     words: tuple[str, ...]
     """Names that `--objective` accepts, the usual one first."""
     predictions: str
-    """The products that training compared, in words."""
+    """The predictions that training fits to the data, in words."""
     links: tuple[str, ...]
-    """Possible links; the word sets the first. Empty if the word sets no link."""
+    """Possible links, the usual one first. Empty if the training names no link."""
     law: str
     """Name of its objective; empty if no law is known."""
     fixes: str
@@ -41,19 +47,21 @@ class Training:
     source: str
     """Publication or library that defines the training."""
     compared: Comparison | None = None
-    """Comparison of the rows of one table; None if they were multiplied with a second set of rows."""
+    """Comparison of the rows of one table; None if training used two sets of rows."""
     law_of_one_table: str | None = None
     """Name of the objective of one table alone; None if it is `law`."""
 
     @property
     def link(self) -> str | None:
-        """The link that the word sets."""
-        return self.links[0] if self.links else None
+        """The usual link of such models."""
+        if not self.links:
+            return None
+        return self.links[0]
 
     def objective(self, *, alone: bool = False) -> Objective:
         """Return the law for two sides, or for one table alone.
 
-        Without a known law this is an objective that no gauge but the identity keeps.
+        If no law is known, return an objective that only the identity gauge keeps.
         """
         law = self.law
         if alone and self.law_of_one_table is not None:
@@ -72,7 +80,7 @@ class Training:
         )
 
     def allows(self, link: Link) -> bool:
-        """Return True if models of this link may have been trained so."""
+        """Return True if models of this link can come from such training."""
         if link.compares is not None:
             return link.compares == self.compared
         return not self.links or str(link) in self.links
@@ -297,7 +305,9 @@ TRAININGS = (
 
 def _training_of(law: Objective) -> Training:
     """Return the training that is declared by the name of a law."""
-    about_cosines = (Status.TRAINED, Status.TEMPERATURE, Status.PREDICTED)
+    compared: Comparison | None = None
+    if law.status in (Status.TRAINED, Status.TEMPERATURE, Status.PREDICTED):
+        compared = "cosine"
     return Training(
         words=(law.name,),
         predictions=law.loss,
@@ -306,11 +316,12 @@ def _training_of(law: Objective) -> Training:
         fixes=law.cosines,
         free="",
         source=law.source,
-        compared="cosine" if law.status in about_cosines else None,
+        compared=compared,
     )
 
 
 def _by_word() -> dict[str, Training]:
+    """Return the training of each word and of each name of a law."""
     trainings: dict[str, Training] = {}
     for training in TRAININGS:
         for word in training.words:
@@ -335,7 +346,9 @@ def known_training(name: object) -> Training | None:
     >>> known_training("als-wr").law, known_training("magic")
     ('factors-counted', None)
     """
-    return _BY_WORD.get(name) if isinstance(name, str) else None
+    if not isinstance(name, str):
+        return None
+    return _BY_WORD.get(name)
 
 
 def known_objective(name: str | None, *, alone: bool = False) -> Objective | None:
@@ -344,10 +357,12 @@ def known_objective(name: str | None, *, alone: bool = False) -> Objective | Non
     Return None for an unknown word.
     """
     training = known_training(name)
-    return None if training is None else training.objective(alone=alone)
+    if training is None:
+        return None
+    return training.objective(alone=alone)
 
 
-def training(name: str) -> Training:
+def find_training(name: str) -> Training:
     """Look up a training by a word, or by the name of its law.
 
     Raises
@@ -357,14 +372,16 @@ def training(name: str) -> Training:
 
     Examples
     --------
-    >>> training("clip").link, training("bge").compared, training("factors").law
-    ('cosine', 'cosine', 'factors')
-    >>> training("clib")
+    >>> find_training("clip").link, find_training("factors").law
+    ('cosine', 'factors')
+    >>> find_training("bge").compared
+    'cosine'
+    >>> find_training("clib")
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: objective must be a word of `embaudit explain objectives`; got 'clib'; the nearest ones
     are 'clip' (cosine of left with right, over a temperature).
-    >>> training("als")
+    >>> find_training("als")
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: objective must be a word of `embaudit explain objectives`; got 'als'; the nearest ones
@@ -379,7 +396,7 @@ def training(name: str) -> Training:
 def _unknown(name: object) -> InputError:
     """Return the error for an unknown word."""
     typed = str(name).strip().lower().replace("_", "-")
-    # People may say a part of a word only, such as als.
+    # People often type one part of a word only, such as als.
     words = [word for word in _BY_WORD if typed in word.split("-")]
     n_words = max(3, len(words))
     for word in get_close_matches(typed, _BY_WORD, n=3, cutoff=0.5):
@@ -388,16 +405,19 @@ def _unknown(name: object) -> InputError:
     nearest = "; ".join(
         f"{word!r} ({_BY_WORD[word].predictions})" for word in words[:n_words]
     )
+    remedy = "it lists them all"
+    if nearest:
+        remedy = f"the nearest ones are {nearest}"
     return must_be(
-        "objective",
-        "a word of `embaudit explain objectives`",
-        repr(name),
-        f"the nearest ones are {nearest}" if nearest else "it lists them all",
+        "objective", "a word of `embaudit explain objectives`", repr(name), remedy
     )
 
 
 def _link_of_law(law: Objective) -> Link:
-    """Return the link that the name of a law sets, which only a law about cosines does."""
+    """Return the link that the name of a law sets.
+
+    Laws that are not about cosines fit several links, so the identity is only assumed.
+    """
     if law.status in (Status.TRAINED, Status.TEMPERATURE):
         return Link.COSINE
     if law.status is Status.PREDICTED:
@@ -436,7 +456,7 @@ def require_agreement(
     """Raise InputError if models of this link are not trained with this objective.
 
     Unknown words pass, because a file may come from a later version. Vectors alone have
-    the identity link if nothing better is known, so they may name any objective, unless
+    the identity link if nothing better is known, so they can name any objective unless
     that link is declared.
 
     Examples
@@ -494,7 +514,8 @@ def _other_link(word: str, training: Training, link: Link) -> InputError:
 def _other_objective(law: Objective, link: Link) -> InputError:
     """Return the error for the name of a law that models of a link do not obey.
 
-    It names the objectives of the link, because one of them may have been meant.
+    The sentence names the objectives of the link, because the user may have meant one of
+    them.
     """
     if link.compares is not None:
         return must_be(
@@ -528,4 +549,6 @@ def kept_objective(
     >>> kept_objective("factors", Linear.ANY)
     """
     law = known_objective(name)
-    return name if law is not None and law.keeps(linear, shifts) else None
+    if law is None or not law.keeps(linear, shifts):
+        return None
+    return name

@@ -962,17 +962,19 @@ def _extra(arrays: Arrays, source: str, name: str) -> Any:
     array = arrays[source]
     if name == "offset":
         if array.size != 1 or array.dtype.kind not in "fiu":
-            raise must_be(source, "one number", f"shape {array.shape} of {array.dtype}")
+            got = f"shape {array.shape} of {array.dtype}"
+            raise must_be(f"the array {source}", "one number", got)
         return float(array.reshape(()))
     if (
         name.endswith(("_ids", "_names"))
         and array.dtype.kind == "f"
         and (array != np.floor(array)).any()
     ):
-        # Whatever it is called, it is none: a bias perhaps.
+        # Ids are no fractions, so the array may be a bias under another name.
         got = f"fractions such as {array[array != np.floor(array)].flat[0]}"
         remedy = Sentence("leave it out with {}", Option("ignore", source))
-        raise must_be(source, "ids or names, whole numbers or text", got, remedy)
+        allowed = "ids or names, whole numbers or text"
+        raise must_be(f"the array {source}", allowed, got, remedy)
     # Embedding layers keep a bias as a column, networks that add it to all logits as a row.
     return array.reshape(-1) if array.ndim == 2 and 1 in array.shape else array
 
