@@ -263,7 +263,9 @@ class InputError(ValueError):
         return self.sentence.for_cli(options)
 
 
-def with_taker(error: InputError, taker: str) -> InputError:
+def with_taker(
+    error: InputError, taker: str, keywords: Collection[str] | None = None
+) -> InputError:
     """Say which function takes the options that a sentence names.
 
     Parameters
@@ -272,18 +274,30 @@ def with_taker(error: InputError, taker: str) -> InputError:
         The error. An error whose sentence names no option is returned unchanged.
     taker : str
         The function that takes the options, such as "embaudit.load".
+    keywords : collection of str, optional
+        Keywords of that function. If the sentence also names other options, the new
+        sentence lists only these. By default the function takes every option.
 
     Examples
     --------
     >>> error = InputError("say {}.", Option("kind", "head"))
     >>> print(with_taker(error, "embaudit.load"))
     say kind='head'. These options are taken by embaudit.load.
+    >>> error = InputError("say {} or {}.", Option("ids"), Option("by_row", True))
+    >>> print(with_taker(error, "embaudit.io.with_titles", ["by_row"]))
+    say ids or by_row=True. embaudit.io.with_titles takes by_row.
     >>> print(with_taker(InputError("fit it first."), "embaudit.load"))
     fit it first.
     """
-    if not any(isinstance(part, Option) for part in error.sentence.parts):
+    options = {part.name for part in error.sentence.parts if isinstance(part, Option)}
+    taken = sorted(options)
+    if keywords is not None:
+        taken = [name for name in taken if name in keywords]
+    if not taken:
         return error
-    return InputError("{} These options are taken by {}.", error.sentence, taker)
+    if len(taken) == len(options):
+        return InputError("{} These options are taken by {}.", error.sentence, taker)
+    return InputError("{} {} takes {}.", error.sentence, taker, " and ".join(taken))
 
 
 class KeywordError(InputError, TypeError):

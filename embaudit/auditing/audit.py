@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from inspect import signature
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from embaudit._version import __version__
@@ -660,7 +661,9 @@ def audit(
         try:
             read, _ = with_titles(read, items)
         except InputError as error:
-            raise with_taker(error, "embaudit.io.with_titles") from error
+            keywords = signature(with_titles).parameters
+            taker = "embaudit.io.with_titles"
+            raise with_taker(error, taker, keywords) from error
     parts = _parts_of(read, intake, items, by)
     audited = declared(
         read,

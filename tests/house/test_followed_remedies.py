@@ -75,7 +75,8 @@ def test_the_other_side_of_a_decomposition_is_given_beside_it() -> None:
     np.testing.assert_allclose(model.scores(), left @ SVD.components_)
     said = refusal(lambda: ea.fix(SVD, "prediction"))
     assert "add the users with left when the model is read" in said
-    assert said.endswith("These options are taken by embaudit.io.from_object.") is False
+    assert "taken by" not in said
+    assert "embaudit.io" not in said
     fixed = ea.fix(ea.io.from_object(SVD, left=left), "prediction").vectors()
     np.testing.assert_allclose(
         cosines(fixed), cosines((left @ SVD.components_).T), atol=1e-9
@@ -130,7 +131,8 @@ def test_titles_without_ids_are_joined_by_row_as_the_refusal_says(folder: Path) 
     vectors = ea.FactorModel.from_vectors(ITEMS)
     said = refusal(lambda: ea.audit(vectors, items="films.csv"))
     assert "by_row=True" in said
-    assert said.endswith("These options are taken by embaudit.io.with_titles.")
+    # The sentence also names ids, which a model has before titles are joined.
+    assert said.endswith("embaudit.io.with_titles takes by_row.")
     named, _ = ea.io.with_titles(vectors, "films.csv", by_row=True)
     assert named.names("right")[3] == "Film 3"
 
