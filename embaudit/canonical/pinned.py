@@ -55,7 +55,10 @@ FRAME_LOSS = (MIN_MOVEMENT / 4.5) ** 2
 """Share r ε up to which tight frames in r dimensions prove that no cosine moves by `MIN_MOVEMENT`, if every row holds at
 most ε of its squared length outside of them: the bound is `4 √(r ε)` and terms of order r ε (docs/theory.md)."""
 HIDING_FRAME_LOSS = (MIN_MOVEMENT / 13.5) ** 2
-"""The same if a softmax hides a number per left row: the bound is then `12 √(r ε)`."""
+"""Share r ε up to which they prove the same if a softmax hides a number per left row.
+
+The bound is then `12 √(r ε)`.
+"""
 PAIRS = 20_000
 """Pairs of a side that movements are taken from."""
 CANDIDATES = 48

@@ -290,8 +290,8 @@ def _radii(factors: Matrix, lists: NeighbourLists, max_shift: float | None) -> F
     entry_tangents = np.full(lists.indices.shape, np.nan)
     entry_tangents[is_entry] = entry_ends.lower * (1 + ROUNDING)
     if max_shift == 0:
-        rounding = 4 * (8 + np.sqrt(factors.shape[1])) * EPS
-        rival_tangents = tangent_of(np.clip(lists.runner_up + rounding, -1, 1))
+        largest_cosines = lists.runner_up + _cosine_rounding(factors.shape[1])
+        rival_tangents = tangent_of(np.clip(largest_cosines, -1, 1))
     else:
         shift = np.inf if max_shift is None else max_shift
         rival_tangents = _nearest_rivals(factors, lists, shift)
@@ -302,6 +302,11 @@ def _radii(factors: Matrix, lists: NeighbourLists, max_shift: float | None) -> F
     radii[np.isinf(rival_tangents)[:, None] & is_entry] = np.inf
     is_tied = lists.cosines <= lists.runner_up[:, None] + TIE
     return np.asarray(np.where(is_tied, 1.0, np.maximum(radii, 1.0)))
+
+
+def _cosine_rounding(k: int) -> float:
+    """Bound the rounding of a cosine that is computed from unit rows of k entries."""
+    return float(4 * (8 + np.sqrt(k)) * EPS)
 
 
 def _nearest_rivals(factors: Matrix, lists: NeighbourLists, max_shift: float) -> Floats:
@@ -361,20 +366,31 @@ def _bounds(
     radius a little larger than computed. The bound is infinite for rows that are no
     rivals, whose cosine is -inf.
     """
-    a, b, r = own[:, None], rival_lengths, radius * (1 + ROUNDING)
-    c = np.minimum(cosines + 4 * (8 + np.sqrt(k)) * EPS, 1)
+    a = own[:, None]
+    b = rival_lengths
+    r = radius * (1 + ROUNDING)
+    cosine = np.minimum(cosines + _cosine_rounding(k), 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         alpha = np.sqrt((a - r) * (a + r))
         beta = np.sqrt((b - r) * (b + r))
-        turn = r * np.sqrt((a - b) ** 2 + 2 * a * b * (1 - c))
-        area = a * b * np.sqrt((1 - c) * (1 + c))
-        inner = a * b * c - r * r
-        # Of the two forms of the tangent the one that does not cancel.
-        if_acute = np.maximum(area * (1 - ROUNDING) - turn, 0) / (inner + alpha * beta)
-        if_obtuse = (alpha * beta - inner) / (area + turn)
+        # Law of cosines, in a form that does not cancel for nearly equal rows.
+        base = np.sqrt((a - b) ** 2 + 2 * a * b * (1 - cosine))
+        area = a * b * np.sqrt((1 - cosine) * (1 + cosine))
+        inner = a * b * cosine - r * r
+
+        # Of the two forms of the tangent the one that does not cancel. The smaller
+        # numerator is 0 if the disc meets the line through the two rows.
+        smaller = np.maximum(area * (1 - ROUNDING) - r * base, 0)
+        larger = area + r * base
+        if_acute = smaller / (inner + alpha * beta)
+        if_obtuse = (alpha * beta - inner) / larger
         bound = np.where(inner > 0, if_acute, if_obtuse) * (1 - ROUNDING)
-    bound[(r >= np.minimum(a, b)) | np.isnan(bound)] = 0
-    bound[np.isneginf(cosines)] = np.inf
+
+    # A shift that is as long as the shorter row can make the two rows parallel.
+    takes_row_to_origin = r >= np.minimum(a, b)
+    bound[takes_row_to_origin | np.isnan(bound)] = 0
+    is_no_rival = np.isneginf(cosines)
+    bound[is_no_rival] = np.inf
     return np.asarray(bound)
 
 

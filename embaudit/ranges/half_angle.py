@@ -13,10 +13,13 @@ from embaudit.core.checked import EPS, Floats
 from embaudit.linalg.rows import unit_rows
 
 ROUNDING = 64 * EPS
-"""Rows whose tangent is this near to 0, 1 or 1/t to 0 are parallel, orthogonal, opposite.
+"""Rows with a tangent this near to 0 count as parallel, with one this near to 1 as orthogonal.
 
-The entries of unit rows have errors of a few eps, which turn a row by about as much.
+Rows whose tangent has a reciprocal this near to 0 count as opposite. The entries of unit
+rows have errors of a few eps, which turn a row by about as much.
 """
+_BLOCK_COLUMNS = 256
+"""Columns of a dot product that are added up at once."""
 _NEARLY_PARALLEL = 0.999
 """Size of a cosine beyond which the tangent is computed from the unit rows."""
 
@@ -50,9 +53,16 @@ def tangent_of(cosine: Floats) -> Floats:
 
 
 def dots(x: Floats, y: Floats) -> Floats:
-    """Compute the dot product of each row of x with the same row of y."""
-    product: Floats = np.einsum("ij,ij->i", x, y)
-    return product
+    """Compute the dot product of each row of x with the same row of y.
+
+    A sum of many terms is rounded at every step, and a gauge multiplies the rounding of
+    a cosine near 0 by up to κ. Sums of blocks of columns need fewer steps.
+    """
+    total = np.zeros(len(x))
+    for start in range(0, x.shape[1], _BLOCK_COLUMNS):
+        columns = slice(start, start + _BLOCK_COLUMNS)
+        total += np.einsum("ij,ij->i", x[:, columns], y[:, columns])
+    return total
 
 
 def half_angle_tangents(x: Floats, y: Floats) -> Floats:

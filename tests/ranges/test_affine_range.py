@@ -225,27 +225,46 @@ def test_without_budgets_everything_is_reached_and_equal_rows_stay() -> None:
 
 
 def mp_ends(a: np.ndarray, b: np.ndarray, tau: float, kappa: float) -> tuple[mpf, mpf]:
-    """Half-angle tangents of both ends in 120 digits: each arc that touches the disc, found by bisection."""
-    p, q, r = [[mpf(float(v)) for v in row] for row in (a, b)] + [mpf(tau)]
-    dot = [mpmath.fdot(u, v) for u, v in ((p, p), (q, q), (p, q))]
-    base = mpmath.sqrt(dot[0] + dot[1] - 2 * dot[2])
-    area = mpmath.sqrt(dot[0] * dot[1] - dot[2] ** 2)
-    height, offset = area / base, abs(dot[1] - dot[0]) / (2 * base)
+    """Compute the half-angle tangents of both ends in 120 digits.
 
-    def cost(angle: mpf) -> mpf:
-        """Distance from the origin to the arc that sees the segment under an angle (the origin is off its end)."""
-        centre, radius = base / 2 * mpmath.cot(angle), base / (2 * mpmath.sin(angle))
+    The points that see the segment from a to b under one angle lie on an arc. Each end
+    belongs to the arc at the distance τ from the origin, which is found by bisection
+    between the angle at the origin and π or 0.
+    """
+    p = [mpf(float(value)) for value in a]
+    q = [mpf(float(value)) for value in b]
+    max_shift = mpf(tau)
+    dot = mpmath.fdot(p, q)
+    p_square = mpmath.fdot(p, p)
+    q_square = mpmath.fdot(q, q)
+
+    # Coordinates of the origin from the middle of the segment: `offset` along the
+    # segment and `height` across it.
+    base = mpmath.sqrt(p_square + q_square - 2 * dot)
+    area = mpmath.sqrt(p_square * q_square - dot**2)
+    height = area / base
+    offset = abs(q_square - p_square) / (2 * base)
+
+    def distance_to_arc(angle: mpf) -> mpf:
+        """Assumption: the arc comes nearest to the origin between its ends."""
+        centre = base / 2 * mpmath.cot(angle)
+        radius = base / (2 * mpmath.sin(angle))
         return abs(mpmath.hypot(offset, height - centre) - radius)
 
-    start = mpmath.atan2(area, dot[2])
-    ends = []
-    for edge in (mpmath.pi, mpf(0)):
-        low, high = start, edge
+    def tangent_towards(limit: mpf) -> mpf:
+        reached = mpmath.atan2(area, dot)
+        not_reached = limit
         for _ in range(400):
-            middle = (low + high) / 2
-            low, high = (middle, high) if cost(middle) < r else (low, middle)
-        ends.append(mpmath.tan(low / 2))
-    return ends[0] * mpf(kappa), ends[1] / mpf(kappa)
+            middle = (reached + not_reached) / 2
+            if distance_to_arc(middle) < max_shift:
+                reached = middle
+            else:
+                not_reached = middle
+        return mpmath.tan(reached / 2)
+
+    lower = tangent_towards(mpmath.pi) * mpf(kappa)
+    upper = tangent_towards(mpf(0)) / mpf(kappa)
+    return lower, upper
 
 
 def mp_cosine(tangent: mpf) -> mpf:
@@ -262,10 +281,10 @@ def test_ends_in_extended_precision(angle: float, tau: float, kappa: float) -> N
         a, across = draw.normal(size=(2, 3))
         a /= np.linalg.norm(a)
         across -= (across @ a) * a
-        b = 1.5 * a + 1.5 * np.tan(angle) * across / np.linalg.norm(across)
-        ends = range_solver_for(
-            Affine(3, max_condition=kappa, max_shift=tau), "right", 2
-        ).ends(a[None], b[None])
+        across /= np.linalg.norm(across)
+        b = 1.5 * (a + np.tan(angle) * across)
+        group = Affine(3, max_condition=kappa, max_shift=tau)
+        ends = range_solver_for(group, "right", 2).ends(a[None], b[None])
         lower, upper = mp_ends(a, b, tau, kappa)
         reached = mp_cosine(mpf(float(ends.lower[0])))
         assert abs(reached - mp_cosine(lower)) < 1e-9
@@ -279,18 +298,21 @@ def test_ends_in_extended_precision(angle: float, tau: float, kappa: float) -> N
 
 
 def test_rows_through_the_origin_part_at_the_rate_of_the_shift() -> None:
-    """Parallel rows a and 2a: a shift across them of length τ opens the angle whose tangent is known in closed form."""
-    a, tau, kappa = np.array([[1.0, 0.0, 0.0]]), 1e-7, 1e3
-    ends = range_solver_for(
-        Affine(3, max_condition=kappa, max_shift=tau), "right", 2
-    ).ends(a, 2 * a)
+    """A shift of length τ across parallel rows a and 2a opens an angle between them.
+
+    With |a| = 1 its half-angle tangent is `τ / (2 - τ² + √((1 - τ²) (4 - τ²)))`.
+    """
+    a = np.array([[1.0, 0.0, 0.0]])
+    tau = 1e-7
+    kappa = 1e3
+    group = Affine(3, max_condition=kappa, max_shift=tau)
+    ends = range_solver_for(group, "right", 2).ends(a, 2 * a)
     with mpmath.workdps(60):
-        r = mpf(tau)
-        inner, tangents = 2 - r * r, mpmath.sqrt((1 - r * r) * (4 - r * r))
-        assert (
-            abs(mpf(float(ends.lower[0])) / (r * mpf(kappa) / (inner + tangents)) - 1)
-            < 1e-12
-        )
+        square = mpf(tau) ** 2
+        product = mpmath.sqrt((1 - square) * (4 - square))
+        tangent = mpf(tau) / (2 - square + product)
+        ratio = mpf(float(ends.lower[0])) / (tangent * mpf(kappa))
+        assert abs(ratio - 1) < 1e-12
     assert ends.upper[0] == 0
     assert ends.upper_attained[0]
 

@@ -7,6 +7,7 @@ The contract holds for condition numbers up to 1e6 and for row lengths from 1e-1
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import mpmath
 import numpy as np
@@ -89,29 +90,51 @@ def nearly_orthogonal_pairs() -> list[tuple[np.ndarray, np.ndarray]]:
     return pairs
 
 
+def assert_cross_ends(x: np.ndarray, y: np.ndarray, budget: float) -> None:
+    """Check that |cos'| goes from sech(w + ln κ) to sech(max(0, w - ln κ)).
+
+    Here w is `arsech|cos|`, and the sign of the cosine stays.
+    """
+    group = GeneralLinear(len(x), max_condition=budget)
+    ends = range_solver_for(group, "cross", 2).ends(x[None], y[None])
+    p, q = exact(x), exact(y)
+    cosine = mp_dot(p, q) / mpmath.sqrt(mp_dot(p, p) * mp_dot(q, q))
+    depth = mpmath.acosh(1 / abs(cosine))
+    step = mpmath.log(mpf(budget))
+    near_zero = mpmath.sech(depth + step)
+    near_one = mpmath.sech(max(mpf(0), depth - step))
+    if cosine > 0:
+        lower, upper = near_zero, near_one
+    else:
+        lower, upper = -near_one, -near_zero
+    assert_end(ends.lower[0], lower)
+    assert_end(ends.upper[0], upper)
+
+
 @pytest.mark.parametrize("budget", [1.0 + 1e-9, 1.5, 1e3, 1e6])
 def test_cross_ends(budget: float) -> None:
-    """|cos'| goes from sech(w + ln κ) to sech(max(0, w - ln κ)), sech w = |cos|."""
     draw = np.random.default_rng(1)
-    step = mpmath.log(mpf(budget))
-    for x, y in [
-        *near_pairs(3),
-        *nearly_orthogonal_pairs(),
-        *draw.normal(size=(5, 2, 3)),
-    ]:
-        group = GeneralLinear(len(x), max_condition=budget)
-        ends = range_solver_for(group, "cross", 2).ends(x[None], y[None])
-        p, q = exact(x), exact(y)
-        cosine = mp_dot(p, q) / mpmath.sqrt(mp_dot(p, p) * mp_dot(q, q))
-        depth = mpmath.acosh(1 / abs(cosine))
-        near_zero = mpmath.sech(depth + step)
-        near_one = mpmath.sech(max(mpf(0), depth - step))
-        if cosine > 0:
-            lower, upper = near_zero, near_one
-        else:
-            lower, upper = -near_one, -near_zero
-        assert_end(ends.lower[0], lower)
-        assert_end(ends.upper[0], upper)
+    for x, y in near_pairs(3):
+        assert_cross_ends(x, y, budget)
+    for x, y in nearly_orthogonal_pairs():
+        assert_cross_ends(x, y, budget)
+    for x, y in draw.normal(size=(5, 2, 3)):
+        assert_cross_ends(x, y, budget)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_cross_ends_of_very_long_sums(seed: int) -> None:
+    """Terms of the dot product that are first positive and then negative add up to 0.
+
+    A gauge of condition κ multiplies the rounding of such a cosine by up to κ.
+    """
+    k = 2**14
+    draw = np.random.default_rng(seed)
+    x, y = draw.uniform(0.5, 1.5, size=(2, k))
+    y[k // 2 :] *= -1
+    y -= (x @ y) / (x @ x) * x
+    with mpmath.workdps(50):
+        assert_cross_ends(x, y, 1e6)
 
 
 def mp_vertices(x: list, y: list, square: mpf) -> mpf:
@@ -123,34 +146,63 @@ def mp_vertices(x: list, y: list, square: mpf) -> mpf:
 
 
 def mp_definite(x: list, y: list, square: mpf) -> mpf:
-    """Largest tangent where every weighted cosine is positive: golden section in s, all vertices for e(s)."""
+    """Compute the largest half-angle tangent if all weights make the cosine positive.
+
+    For weights w and any s > 0, with P = Σ w x², Q = Σ w y² and N = Σ w x y,
+
+        1 / cos θ <= (s P + Q / s) / (2 N) = 1 + Σ w (s x - y)² / (2 s N),
+
+    with equality at s² = Q / P. So the largest 1 / cos θ is 1 + the minimum over s of
+    the largest excess `Σ w (s x - y)² / (2 s N)`. A vertex has the largest excess for a
+    given s, and the minimum over ln s is found by golden section.
+    """
     vertices = list(itertools.product((mpf(1), square), repeat=len(x)))
 
-    def level(log_s: mpf) -> mpf:
+    def largest_excess(log_s: mpf) -> mpf:
         s = mpmath.exp(log_s)
         costs = [(s * a - b) ** 2 / (2 * s) for a, b in zip(x, y, strict=True)]
-        return max(
-            mpmath.fsum(w * c for w, c in zip(v, costs, strict=True)) / mp_dot(x, y, v)
-            for v in vertices
-        )
+        excesses = []
+        for weights in vertices:
+            terms = [w * cost for w, cost in zip(weights, costs, strict=True)]
+            excesses.append(mpmath.fsum(terms) / mp_dot(x, y, list(weights)))
+        return max(excesses)
 
+    # √(Q / P) is within a factor κ² of its value for equal weights.
     middle = mpmath.log(mp_dot(y, y) / mp_dot(x, x)) / 2
     width = mpmath.log(square) + mpf(10) ** -6
-    low, high = middle - width, middle + width
-    golden = (mpmath.sqrt(5) - 1) / 2
-    inner = [high - golden * (high - low), low + golden * (high - low)]
-    values = [level(s) for s in inner]
-    while high - low > mpf(10) ** -33:
-        if values[0] < values[1]:
-            high, inner[1], values[1] = inner[1], inner[0], values[0]
-            inner[0] = high - golden * (high - low)
-            values[0] = level(inner[0])
-        else:
-            low, inner[0], values[0] = inner[0], inner[1], values[1]
-            inner[1] = low + golden * (high - low)
-            values[1] = level(inner[1])
-    excess = min(values)
+    log_s = golden_section(largest_excess, middle - width, middle + width)
+    excess = largest_excess(log_s)
+    # t² = (1 - cos θ) / (1 + cos θ) with cos θ = 1 / (1 + excess).
     return mpmath.sqrt(excess / (2 + excess))
+
+
+def golden_section(function: Callable[[mpf], mpf], low: mpf, high: mpf) -> mpf:
+    """Find the minimum of a function with one minimum between two bounds to 1e-33.
+
+    Each round cuts off the part beyond the inner point with the larger value. The
+    golden ratio makes the other inner point one of the next two.
+    """
+    golden = (mpmath.sqrt(5) - 1) / 2
+    left = high - golden * (high - low)
+    right = low + golden * (high - low)
+    left_value = function(left)
+    right_value = function(right)
+    while high - low > mpf(10) ** -33:
+        if left_value < right_value:
+            high = right
+            right = left
+            right_value = left_value
+            left = high - golden * (high - low)
+            left_value = function(left)
+        else:
+            low = left
+            left = right
+            left_value = right_value
+            right = low + golden * (high - low)
+            right_value = function(right)
+    if left_value < right_value:
+        return left
+    return right
 
 
 def mp_upper_tangent(x: list, y: list, square: mpf) -> mpf:

@@ -113,43 +113,59 @@ def test_a_row_beside_one_that_is_far_longer_is_turned_alone(
 ) -> None:
     assume(abs(power) > 12)
     assume(abs(now - aim) > 1e-3)
-    first, other = np.linalg.qr(np.random.default_rng(seed).normal(size=(5, 2)))[0].T
-    short, long = 3 * (np.cos(now) * first + np.sin(now) * other), 10.0**power * first
-    # What one shift adds to the long row turns it by nothing that counts, so that the other has the whole angle.
-    wanted = (
-        3 * np.sin(abs(now - aim))
-        if power > 0
-        else 10.0**power * np.sin(abs(now - aim))
-    )
-    assert shift_to_reach(long, short, np.cos(aim)) == pytest.approx(wanted, rel=1e-6)
-    assert shift_to_reach(short, long, np.cos(aim)) == pytest.approx(wanted, rel=1e-6)
+    """The shift hardly turns the longer row, so the shorter row turns by the whole angle.
+
+    The row `scaled` is longer than 1e12 or shorter than 1e-12, and the row `other` has
+    the length 3.
+    """
+    columns = np.random.default_rng(seed).normal(size=(5, 2))
+    first, second = np.linalg.qr(columns).Q.T
+    scaled = 10.0**power * first
+    other = 3 * (np.cos(now) * first + np.sin(now) * second)
+    shorter_length = min(3, 10.0**power)
+    # The shortest shift that turns a row by an acute angle is across the new direction.
+    wanted = shorter_length * np.sin(abs(now - aim))
+    target = np.cos(aim)
+    assert shift_to_reach(scaled, other, target) == pytest.approx(wanted, rel=1e-6)
+    assert shift_to_reach(other, scaled, target) == pytest.approx(wanted, rel=1e-6)
 
 
 def test_the_published_example() -> None:
-    # Nielsen 2026, figure 1: labels 0 and 1 at cosine .8 become opposite or equal by a shift of all rows.
+    """Labels 0 and 1 at cosine 0.8 become opposite or parallel by a shift of all rows.
+
+    Source: Nielsen 2026, figure 1.
+    """
     rows = np.array([[1, 0.5], [0.5, 1], [-1, 0.4], [-0.8, -0.8], [0.9, -1.2]])
-    found = cosine_range(head(rows), Translation(2), pairs=[[0, 1]])
+    model = head(rows)
+    found = cosine_range(model, Translation(2), pairs=[[0, 1]])
     assert (found.lower[0], found.upper[0]) == (-1, 1)
-    for v, target in (((-0.75, -0.75), -1), ((-1.25, -0.25), 1)):
-        assert cosine(rows[0] + v, rows[1] + v) == pytest.approx(target)
-        assert shift_to_reach(rows[0], rows[1], target) <= np.linalg.norm(v) + 1e-12
+
+    for published_shift, target in (((-0.75, -0.75), -1), ((-1.25, -0.25), 1)):
+        first = rows[0] + published_shift
+        second = rows[1] + published_shift
+        assert cosine(first, second) == pytest.approx(target)
+        shortest = shift_to_reach(rows[0], rows[1], target)
+        assert shortest <= np.linalg.norm(published_shift) + 1e-12
+
     assert shift_to_reach(rows[0], rows[1], 0.8) == pytest.approx(0, abs=1e-15)
-    assert found.witness(0, "lower").act(head(rows)).cosines("right", [[0, 1]])[
-        0
-    ] == pytest.approx(-1)
+    moved = found.witness(0, "lower").act(model)
+    assert moved.cosines("right", [[0, 1]])[0] == pytest.approx(-1)
 
 
-def test_equal_rows_never_separate_and_one_dimension_only_flips() -> None:
+def test_equal_rows_never_separate() -> None:
     model = head(np.array([[1.0, 2.0], [1.0, 2.0]]))
     found = cosine_range(model, Translation(2, max_shift=9.0), pairs=[[0, 1]])
     assert (found.lower[0], found.upper[0]) == (1, 1)
     assert shift_to_reach([1.0, 2.0], [1.0, 2.0], [1.0, 0.5]).tolist() == [0, np.inf]
-    line = head(np.array([[1.0], [3.0]]))
-    near, far = (
-        cosine_range(line, Translation(1, max_shift=r), pairs=[[0, 1]])
-        for r in (0.9, 1.1)
-    )
-    assert (near.lower[0], near.upper[0], far.lower[0], far.upper[0]) == (1, 1, -1, 1)
+
+
+@pytest.mark.parametrize(("max_shift", "lower"), [(0.9, 1), (1.1, -1)])
+def test_a_shift_beyond_the_shorter_row_of_one_dimension_flips_its_sign(
+    max_shift: float, lower: float
+) -> None:
+    model = head(np.array([[1.0], [3.0]]))
+    found = cosine_range(model, Translation(1, max_shift=max_shift), pairs=[[0, 1]])
+    assert (found.lower[0], found.upper[0]) == (lower, 1)
 
 
 ROW, TABLE = [1.0, 0.0], np.ones((2, 3))
@@ -177,25 +193,21 @@ def test_shift_to_reach_refuses_other_shapes_and_values(
         shift_to_reach(a, b, target)
 
 
-def test_an_end_that_is_reached_has_a_witness_at_it_however_coarse_the_tolerance() -> (
-    None
-):
-    """Only an end that no shift reaches is come near, as near as was asked for."""
-    rows = np.array([[1.0, 0.2], [0.3, 1.0]])
-    for reached, tol in ((True, 1.0), (False, 0.25), (False, 1e-3)):
-        given = rows if reached else np.array([[1.0, 0.0], [2.0, 0.0]])
-        found = cosine_range(
-            head(given),
-            Translation(2, max_shift=0.3 if reached else 1.0),
-            pairs=[[0, 1]],
-        )
-        assert found.lower_attained[0] == reached
-        there = (
-            found.witness(0, "lower", tol=tol)
-            .act(head(given))
-            .cosines("right", [[0, 1]])[0]
-        )
-        if reached:
-            assert there == pytest.approx(found.lower[0], abs=1e-12)
-        else:
-            assert 1e-9 < there - found.lower[0] <= tol
+def test_the_witness_of_an_attained_end_ignores_the_tolerance() -> None:
+    model = head(np.array([[1.0, 0.2], [0.3, 1.0]]))
+    found = cosine_range(model, Translation(2, max_shift=0.3), pairs=[[0, 1]])
+    assert found.lower_attained[0]
+    moved = found.witness(0, "lower", tol=1.0).act(model)
+    cosine_of_witness = moved.cosines("right", [[0, 1]])[0]
+    assert cosine_of_witness == pytest.approx(found.lower[0], abs=1e-12)
+
+
+@pytest.mark.parametrize("tol", [0.25, 1e-3])
+def test_the_witness_of_a_limit_comes_within_the_tolerance(tol: float) -> None:
+    """A shift by 1 takes the shorter row to the origin, where it has no cosine."""
+    model = head(np.array([[1.0, 0.0], [2.0, 0.0]]))
+    found = cosine_range(model, Translation(2, max_shift=1.0), pairs=[[0, 1]])
+    assert not found.lower_attained[0]
+    moved = found.witness(0, "lower", tol=tol).act(model)
+    cosine_of_witness = moved.cosines("right", [[0, 1]])[0]
+    assert 1e-9 < cosine_of_witness - found.lower[0] <= tol
