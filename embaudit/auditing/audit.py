@@ -615,9 +615,9 @@ def audit(
         rotations keep the predictions.
     hull : bool
         Whether to find which labels of a softmax head can be the most probable one. A
-        label can if its row is a corner of the convex hull of all rows. Of a large head
-        a sample of labels is asked: 128 with the usual `n_lists`, in proportion with
-        fewer.
+        label can if its row is a corner of the convex hull of all rows. With a bias,
+        labels inside the hull sometimes can, too. In a large head only a sample of
+        labels is checked: 128 with the usual `n_lists`, in proportion with fewer.
     final_norm : FinalNorm, optional
         Norm of the states of a network before its head. By default the norm that was
         read with the model.

@@ -325,7 +325,7 @@ def simpson_document(report: SimpsonReport) -> Document:
         notes=report.notes,
         facts=(
             (f"{report.row_noun}s", f"{report.n_rows:,}"),
-            ("left out, for want of x, y or a group", f"{report.n_missing:,}"),
+            ("skipped, because x, y or the group is missing", f"{report.n_missing:,}"),
             ("p-value of the change", p_value),
             ("level of significance", f"{report.alpha:g}"),
         ),

@@ -490,8 +490,8 @@ class SimpsonDisplay(Display):
         y = cut(visible(self.report.y), LONGEST)
         groups = cut(visible(self.report.name), LONGEST)
         return (
-            f"{y} on {x}: the line of all {self.report.row_noun}s, dashed, and that of "
-            f"each group by {groups}. {self.title.capitalize()}."
+            f"{y} on {x}: the line of all {self.report.row_noun}s (dashed) and the "
+            f"line of each group by {groups}. {self.title.capitalize()}."
         )
 
     def frame(self) -> pd.DataFrame:
