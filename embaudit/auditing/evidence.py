@@ -88,7 +88,7 @@ class Evidence:
     declared_by: str = "as you declared"
     """Source of the training, or of how rows are compared, as sentences name it."""
     tying: Tying | None = None
-    """Tying of a head to the input embeddings of its network; None if they are separate."""
+    """Tying of a head to the input embeddings of its network; None if separate."""
     position: Position | None = None
     """Place of the model among its canonical forms; None for a one-sided model."""
     examples_gauge: str | None = None

@@ -127,7 +127,10 @@ class HeadReport(Result):
     n_at_mean: int = 0
     """Labels of `n_zero` that have a direction as stored, because they equal the mean row."""
     argmax: Argmaxable | None = None
-    """Labels that can be the most probable one, a sample in a large head; None unless `hull` asks for it."""
+    """Labels that can be the most probable one, a sample in a large head.
+
+    None without the option `hull`.
+    """
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON can hold it; None for a number that does not exist."""
@@ -219,7 +222,11 @@ class HeadReport(Result):
         return f"HeadReport({counted(self.n_labels, 'label')}, rank {self.rank})"
 
     def explain(self) -> str:
-        """Describe the effect of removing the mean row, and which labels can be the most probable one."""
+        """Describe the effect of removing the mean row.
+
+        If the report was made with `hull`, also describe which labels can be the most
+        probable one.
+        """
         n_rows = self.neighbours.n_rows
         changed = words.share_of(self.neighbours.top1_changed, n_rows)
         among = "labels" if n_rows < words.FEW else counted(n_rows, "label")

@@ -349,7 +349,7 @@ def convention_grid(norm: NormEvidence) -> Grid:
 
 
 def head_sentences(head: HeadReport) -> list[str]:
-    """Describe which labels can lead, if the audit asked, and what a shift does to one pair."""
+    """Describe which labels can lead, given `hull`, and a shift's effect on a pair."""
     sentences = []
     if head.argmax is not None:
         sentences.append(head.argmax.explain(head.model.title("right")))

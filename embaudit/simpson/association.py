@@ -2,7 +2,8 @@
 
 The sums of products over all rows split into a part within and a part between groups:
 
-    Σ(x − x̄)(y − ȳ) = Σ_g Σ_{i∈g} (x_i − x̄_g)(y_i − ȳ_g) + Σ_g n_g (x̄_g − x̄)(ȳ_g − ȳ)
+    Σ(x − x̄)(y − ȳ) = Σ_g Σ_{i∈g} (x_i − x̄_g)(y_i − ȳ_g)
+                     + Σ_g n_g (x̄_g − x̄)(ȳ_g − ȳ)
 
 The pooled sign can be the opposite of the sign in every group only if the second part
 opposes the first and outweighs it.
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 FLAT = 1e-13
 """Share of a sum of squares up to which the part within groups is rounding.
 
-Subtracting a group mean of size 1 / √share leaves a relative error of 2e-16 / √share in a
-deviation. Above this share the error is below 1e-9, the tolerance of `core.ties`.
+Subtracting a group mean of size 1 / √share leaves a relative error of 2e-16 / √share
+in a deviation. Above this share the error is below 1e-9, the tolerance of `core.ties`.
 """
 
 

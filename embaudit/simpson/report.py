@@ -27,7 +27,7 @@ class ReversalKind(StrEnum):
     """Kind of change from the pooled association to the one within groups."""
 
     REVERSAL = "reversal"
-    """The signs of pooled and within differ, and every voting group opposes the pooled."""
+    """The signs of pooled and within differ, and every voting group opposes."""
     PARTIAL = "partial reversal"
     """The signs differ, and groups with at least half of the voting rows oppose."""
     VANISHING = "vanishing"
@@ -68,8 +68,10 @@ class SimpsonReport(Drawn):
     r_pooled: float
     """Pearson's correlation over all rows."""
     r_within: float
-    """Correlation of the deviations from group means. NaN if x or y is constant in every
-    group."""
+    """Correlation of the deviations from group means.
+
+    NaN if x or y is constant in every group.
+    """
     slope_pooled: float
     """Least-squares change of y per unit of x, over all rows."""
     slope_within: float
@@ -96,7 +98,7 @@ class SimpsonReport(Drawn):
     row_noun: str = "row"
     """What a row is called in sentences."""
     sample: pd.DataFrame | None = field(default=None, repr=False)
-    """Columns `x`, `y` and `code` (position of the group) of some rows, for a picture."""
+    """Columns `x`, `y` and `code` (position of the group) of some rows, for plots."""
 
     def __repr__(self) -> str:
         return (

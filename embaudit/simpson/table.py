@@ -179,7 +179,7 @@ def _group_columns(groups: str | Sequence[str]) -> tuple[str, ...]:
 def _require_different_columns(
     x: str, y: str, counts: str | None, groups: tuple[str, ...]
 ) -> None:
-    """Raise InputError unless x, y, counts and groups are names of different columns."""
+    """Raise InputError unless x, y, counts and groups name different columns."""
     for role, name in (("x", x), ("y", y), ("counts", counts)):
         if not (isinstance(name, str) or (role == "counts" and name is None)):
             raise must_be(role, "the name of a column, as text", repr(name))

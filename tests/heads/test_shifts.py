@@ -102,7 +102,7 @@ def test_shortest_shifts_to_a_right_angle_are_those_of_an_optimiser():
     assert easiest.cosine == pytest.approx(head.cosines("right", [pair])[0])
 
 
-def test_equal_labels_need_no_shift_to_be_alike_and_none_makes_them_differ():
+def test_equal_labels_need_no_shift_to_be_alike_and_no_shift_makes_them_differ():
     head = FactorModel.from_softmax([[1.0, 2.0], [1.0, 2.0], [3.0, -1.0]])
     panel = make_panel(head, 3, np.random.default_rng(0))
     to_zero, _, to_one = shift_summaries(panel, np.array([[0, 1], [0, 2]]), exact=True)

@@ -14,7 +14,10 @@ BETWEEN = "between clusters"
 def structures(
     rng: np.random.Generator, sign: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return clusters far apart in both; inside, the second follows or opposes the first."""
+    """Return two structures whose clusters lie far apart, and the clusters.
+
+    Inside the clusters the second structure follows or opposes the first.
+    """
     clusters = np.repeat(["a", "b", "c"], [12, 9, 15])
     centre = {"a": [6.0, 0, 0], "b": [0, 6.0, 0], "c": [0, 0, 6.0]}
     spread = rng.uniform(-1, 1, 36)

@@ -206,7 +206,7 @@ def simplex(evidence: Evidence) -> Iterator[Finding]:
 
 
 def hidden_labels(evidence: Evidence) -> Iterator[Finding]:
-    """Count the labels that no input makes lead by a margin (EMB304), if the audit asked for it."""
+    """Count the labels that no input makes lead by a margin (EMB304), given `hull`."""
     argmax = None if evidence.head is None else evidence.head.argmax
     if argmax is None or not argmax.n_cannot:
         return
@@ -286,7 +286,10 @@ def ones(evidence: Evidence) -> Iterator[Finding]:
 
 
 def tied(evidence: Evidence) -> Iterator[Finding]:
-    """Report whether the head is also the input embeddings, so that an equivalent head needs a table of its own."""
+    """Report whether the head is also the input embeddings.
+
+    If so, an equivalent head needs a separate table.
+    """
     tying = evidence.tying
     if evidence.head is None or tying is None:
         return
