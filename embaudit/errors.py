@@ -20,8 +20,8 @@ SECRETS = re.compile(
 )
 """A URL, with user, password, query and fragment between the parts that are shown.
 
-Chained URLs such as `zip://v.npy::https://host/v.zip` are matched one by one. A password
-may hold a slash, although it should be written as %2F.
+Chained URLs such as `zip://v.npy::https://host/v.zip` are matched one by one. A
+password can hold a slash, although URLs should write %2F instead.
 """
 BEHIND_SPACES = re.compile(r"""(?<=[^\s'"])[?#][\w.%-]+=[^\s'"]*(?<![.,;:)])""")
 """The query or fragment of a URL whose path holds spaces."""
@@ -137,8 +137,9 @@ class Sentence:
         The text. With values, each `{}` stands for one of them; without values, braces
         are text.
     *values : object
-        Options, other sentences, and anything that `str` can write. A text that may hold
-        braces, such as the name of a file, is a value and never part of the template.
+        Options, other sentences, and anything that `str` can write. A text that can
+        hold braces, such as the name of a file, is a value and never part of the
+        template.
 
     Examples
     --------
@@ -198,7 +199,7 @@ class Sentence:
         return "".join(texts)
 
     def map_texts(self, function: Callable[[str], str]) -> Sentence:
-        """Return the sentence with its texts, and the texts of its options, rewritten."""
+        """Return the sentence with a function applied to its texts and values."""
         parts: list[Part] = []
         for part in self.parts:
             if isinstance(part, str):

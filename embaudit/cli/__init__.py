@@ -79,7 +79,7 @@ def _keywords_of_command() -> set[str]:
 
 
 def _complain(sentence: str) -> None:
-    """Write an error to stderr if there is one. The exit status shows it in any case."""
+    """Write an error to stderr, if the process has one."""
     try:
         if sys.stderr is not None:
             sys.stderr.write(f"embaudit: {sentence}\n")

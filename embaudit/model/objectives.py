@@ -17,7 +17,10 @@ from embaudit.model.side import SideName
 
 
 class Linear(IntEnum):
-    """Kind of a linear change of the latent coordinates; each contains the ones before."""
+    """Kind of linear change of the latent coordinates.
+
+    Each kind contains the kinds before it.
+    """
 
     IDENTITY = 0
     """The identity: no coordinate changes."""
@@ -41,7 +44,10 @@ class Status(StrEnum):
     TRAINED = "trained"
     """The cosine itself was trained."""
     TEMPERATURE = "trained up to a temperature"
-    """Cosines between the sides were trained up to a factor; cosines within a side are open."""
+    """Cosines between the sides were trained up to a factor.
+
+    Cosines within a side are open.
+    """
     UNKNOWN = "undecided"
     """No law is known for what such training makes of the cosines."""
     PREDICTED = "cosines of predictions"
@@ -50,7 +56,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Objective:
-    """Law of a training objective: its loss, the gauges that keep its value, its cosines."""
+    """Law of a training objective: its loss, the gauges that keep it, its cosines."""
 
     name: str
     """Name of the objective for `--objective`."""
@@ -83,9 +89,9 @@ class Objective:
         return linear <= self.linear and set(shifts) <= set(self.shifts)
 
 
-# A law holds for every weight decay on both factors: l_P PᵀP = l_Q QᵀQ if every row of a
-# side decays alike, and Pᵀ diag(n) P = Qᵀ diag(m) Q if a row decays once for each of its
-# n or m interactions.
+# A law holds for every weight decay on both factors: l_P PᵀP = l_Q QᵀQ if every row of
+# a side decays alike, and Pᵀ diag(n) P = Qᵀ diag(m) Q if a row decays once for each of
+# its n or m interactions.
 _LAWS = (
     Objective(
         name="product",
@@ -160,7 +166,8 @@ _LAWS = (
     Objective(
         name="non-negative",
         loss="a loss on the scores with both sides held non-negative (NMF)",
-        # Permutations and positive scales keep its value, too; no kind here is so small.
+        # Permutations and positive scales keep its value, too, but no kind of `Linear`
+        # is as small as that group.
         linear=Linear.IDENTITY,
         shifts=(),
         status=Status.FREE,

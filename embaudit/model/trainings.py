@@ -5,9 +5,9 @@ such models, the name of its law and its source. Several kinds of training obey 
 and some obey none that is known, so the laws have a table of their own
 (`embaudit.model.objectives.OBJECTIVES`).
 
-`--objective` accepts every word, and also the name of every law. A word sets the link of
-a model unless a link was declared. The name of a law sets a link only if the law is about
-cosines, because the other laws fit several links.
+`--objective` accepts every word, and also the name of every law. A word sets the link
+of a model unless a link was declared. The name of a law sets a link only if the law is
+about cosines, because the other laws fit several links.
 """
 
 from __future__ import annotations
@@ -300,7 +300,7 @@ TRAININGS = (
         source="Lee and Seung (1999)",
     ),
 )
-"""Kinds of training, in the order in which `embaudit explain objectives` prints them."""
+"""Kinds of training, in the order in which `embaudit explain objectives` prints."""
 
 
 def _training_of(law: Objective) -> Training:
@@ -379,13 +379,16 @@ def find_training(name: str) -> Training:
     >>> find_training("clib")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: objective must be a word of `embaudit explain objectives`; got 'clib'; the nearest ones
-    are 'clip' (cosine of left with right, over a temperature).
+    embaudit.errors.InputError: objective must be a word of
+    `embaudit explain objectives`; got 'clib'; the nearest ones are 'clip' (cosine of
+    left with right, over a temperature).
     >>> find_training("als")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: objective must be a word of `embaudit explain objectives`; got 'als'; the nearest ones
-    are 'implicit-als' (user · item); 'lenskit-als' (user · item); 'spark-als' (user · item); 'als-wr' (user · item).
+    embaudit.errors.InputError: objective must be a word of
+    `embaudit explain objectives`; got 'als'; the nearest ones are 'implicit-als'
+    (user · item); 'lenskit-als' (user · item); 'spark-als' (user · item); 'als-wr'
+    (user · item).
     """
     found = known_training(name)
     if found is None:
@@ -428,8 +431,8 @@ def _link_of_law(law: Objective) -> Link:
 def link_of_training(name: str | None, link: Link, *, alone: bool) -> Link:
     """Return the link that an objective sets, unless another link was declared.
 
-    Vectors alone have the identity link if nothing better is known, so that an objective
-    can replace it. An objective of rankings does not: without users there is no order.
+    Vectors alone have the identity link if nothing better is known, so an objective can
+    replace it. An objective of rankings does not: without users there is no order.
 
     Examples
     --------
@@ -465,8 +468,9 @@ def require_agreement(
     >>> require_agreement("clip", Identity(), sides=2)
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: link must be cosine for the objective clip (cosine of left with right, over a temperature); got 'identity';
-    add link='cosine', or leave the objective out.
+    embaudit.errors.InputError: link must be cosine for the objective clip (cosine of
+    left with right, over a temperature); got 'identity'; add link='cosine', or leave
+    the objective out.
     """
     if name is None:
         return
@@ -514,8 +518,8 @@ def _other_link(word: str, training: Training, link: Link) -> InputError:
 def _other_objective(law: Objective, link: Link) -> InputError:
     """Return the error for the name of a law that models of a link do not obey.
 
-    The sentence names the objectives of the link, because the user may have meant one of
-    them.
+    The sentence names the objectives of the link, because the user may have meant one
+    of them.
     """
     if link.compares is not None:
         return must_be(

@@ -155,13 +155,12 @@ def _find_row(
     for hits in searches:
         if len(hits) > 1:
             examples = ", ".join(repr(str(names[hit])) for hit in hits[:3])
-            has_ids = len(texts) > 1
-            raise must_be(
-                "show",
-                "one id or title",
-                f"{entity!r}, which fits {len(hits)} ({examples})",
-                "name its id, or write more of it" if has_ids else "write more of it",
-            )
+            remedy = "write more of it"
+            # The first of two texts are ids.
+            if len(texts) > 1:
+                remedy = "name its id, or write more of it"
+            got = f"{entity!r}, which fits {len(hits)} ({examples})"
+            raise must_be("show", "one id or title", got, remedy)
         if len(hits):
             return int(hits[0])
     raise must_be("show", "an id or title in the model", repr(entity), remedy)
