@@ -1,9 +1,12 @@
 """Certificates: neighbours that no linear or affine gauge within a condition number can displace.
 
-With `z = artanh(cos)` a gauge of condition κ moves each z by at most ln κ. So a neighbour j of i stays ahead of an
-excluded item l while `z_ij - z_il > 2 ln κ`: its *certified radius* is `exp((z_ij - z_il)/2)` for the first such l.
-With shifts of length τ it is the smallest z_ij and the largest z_il that a shift reaches, and every excluded l counts.
-This is a sufficient condition, as certified radii are in adversarial robustness (Cohen, Rosenfeld & Kolter 2019).
+With `z = artanh(cos)` a gauge of condition κ moves each z by at most ln κ. So a
+neighbour j of i stays ahead of an excluded item l while `z_ij - z_il > 2 ln κ`, and its
+*certified radius* is `exp((z_ij - z_il) / 2)` for the first excluded item l. If shifts of
+length at most τ come before the gauge, z_ij is the smallest and z_il the largest value
+that a shift reaches, and every excluded item counts. The condition is sufficient, not
+necessary, as certified radii are in adversarial robustness (Cohen, Rosenfeld & Kolter
+2019).
 """
 
 from __future__ import annotations
@@ -46,23 +49,24 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 4 * 2**20
 BATCH = 4096
-"""Exact values asked for at once."""
+"""Number of exact tangents that are computed at once."""
 STATED = (1.1, 1.5, 2.0)
-"""Condition numbers at which words state what is certain."""
+"""Condition numbers at which `explain` states the certain share of entries."""
 
 
 @dataclass(frozen=True, eq=False)
 class CertifiedNeighbours(Drawn):
     """The exact top-N list of each row, and up to which condition number each entry is certain to stay in it.
 
-    Ties get nothing: an entry whose cosine is within 1e-9 of that of the first excluded item has radius 1, whichever
-    of them the list happens to hold. Entries of exactly the row's direction never separate from it and are infinitely
-    safe otherwise, as are all entries where nothing is left to exclude.
+    An entry whose cosine is within 1e-9 of the cosine of the first excluded item is tied
+    and has the radius 1. Otherwise the radius is infinite for an entry of exactly the
+    direction of the row, because no linear gauge separates parallel rows, and for all
+    entries of a list that excludes no row.
     """
 
     role: SideName
     rows: Indices
-    """(m,) the rows asked for."""
+    """(m,) the rows whose lists these are."""
     indices: Indices
     """(m, N) their neighbours, best first; equal cosines in order of row number."""
     cosines: Floats
@@ -70,9 +74,10 @@ class CertifiedNeighbours(Drawn):
     runner_up: Floats
     """(m,) the cosine of the first excluded row, -inf where none is left."""
     radii: Floats
-    """(m, N) certified radii, at least 1; NaN for a row without direction or a place it cannot fill."""
+    """(m, N) certified radii, at least 1; NaN in the list of a zero row and in places
+    that no row fills."""
     max_shift: float | None = 0.0
-    """The longest shift before the linear gauge that the radii allow for; None for any length."""
+    """Longest shift before the linear gauge; None for any length."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON can hold it; None for a number that does not exist."""
@@ -99,7 +104,7 @@ class CertifiedNeighbours(Drawn):
 
     @property
     def n_undefined(self) -> int:
-        """Number of entries without a radius, which no curve counts."""
+        """Number of entries without a radius; curves skip them."""
         return int(np.isnan(self.radii).sum())
 
     @property
@@ -109,7 +114,9 @@ class CertifiedNeighbours(Drawn):
         return float((radii <= 1).mean()) if radii.size else float("nan")
 
     def curve(self, kappas: ArrayLike) -> Floats:
-        """Compute the share of entries that stay in their list under every gauge of condition κ (and `max_shift`).
+        """Compute the share of entries that are certain to stay in their list, by κ.
+
+        They stay under every shift of at most `max_shift` and gauge of condition κ.
 
         Examples
         --------
@@ -136,13 +143,13 @@ class CertifiedNeighbours(Drawn):
 
     @property
     def first_entries(self) -> pd.DataFrame:
-        """The rows of `to_frame` that JSON holds, 1,000 at most; an infinite radius is null there as one unknown is."""
+        """The first 1,000 rows of `to_frame`; in JSON, infinite and unknown radii are null."""
         return self.to_frame().head(1_000)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row for each entry of a list: whose it is, its place, neighbour, cosine and radius.
+        """Return one row per entry: its row, place, neighbour, cosine and radius.
 
-        A row without direction has no entries.
+        A zero row has no entries.
         """
         import pandas as pd
 
@@ -181,7 +188,10 @@ class CertifiedNeighbours(Drawn):
         )
 
     def plot(self, ax: Any = None, *, attacks: Iterable[Any] = ()) -> Picture:
-        """Draw the share certain to stay against κ, with what attacks (`worst_gauge`) on the lists left in place."""
+        """Draw the share of entries that are certain to stay against κ.
+
+        For each attack (`worst_gauge`), the share that the attack left in place is added.
+        """
         return self._drawn(
             ax, attacks=as_list(attacks, "attacks", "audit.evidence.limits.attacks")
         )
@@ -218,20 +228,23 @@ def certified_neighbours(
     rows: ArrayLike | None = None,
     group: Affine | Translation | None = None,
 ) -> CertifiedNeighbours:
-    """Find the exact top-n list of each row and certify its entries against linear or affine gauges.
+    """Find the exact top-n list of each row and certify its entries.
+
+    The entries are certified against linear gauges or, with a `group`, affine gauges.
 
     Parameters
     ----------
     model : FactorModel
-        The model; tiles of the cosine matrix are computed and dropped, it is never held.
+        The model. Its cosine matrix is computed in tiles and never stored as a whole.
     role : {"right", "left"}
         Which side.
     n : int
         Length of a list.
     rows : array of int, optional
-        For which rows, for instance a sample; all by default.
+        Rows whose lists are certified, for example a sample; all by default.
     group : Affine or Translation, optional
-        Whose shifts come before the linear gauge; none do by default. Its κ plays no part: the radius is one.
+        Set whose shifts come before the linear gauge; no shifts by default. Its condition
+        number is ignored, because the radius is a condition number.
 
     Raises
     ------
@@ -312,10 +325,12 @@ def _cosine_rounding(k: int) -> float:
 def _nearest_rivals(factors: Matrix, lists: NeighbourLists, max_shift: float) -> Floats:
     """Compute the smallest half-angle tangent that a shift gives each row with any row outside its list.
 
-    A shift brings pairs together that the plain cosine ranks far apart, so every excluded row is looked at. From
-    lengths and cosine of a pair `embaudit.ranges.translation` gives its smallest tangent in closed form. It falls as
-    the cosine or the budget grows, so with both a rounding larger it is a bound for a whole tile at once; only rows
-    whose bound lies below the best exact value are computed exactly.
+    A shift can bring pairs together whose cosines are far apart, so every excluded row
+    is a rival. The smallest tangent of a pair has a closed form in the lengths and the
+    cosine (see `embaudit.ranges.translation`) and falls as the cosine or the shift grows.
+    With both taken a little larger than computed, the closed form bounds the tangents of
+    a whole tile from below. Only rivals whose bound is below the smallest exact tangent
+    so far are computed exactly.
 
     Parameters
     ----------
@@ -329,8 +344,8 @@ def _nearest_rivals(factors: Matrix, lists: NeighbourLists, max_shift: float) ->
     Returns
     -------
     array of shape (m,)
-        A lower bound that is exact up to rounding; infinite where no row is left outside. A row without direction
-        points wherever the shift does, so where there is one, it is 0.
+        A lower bound that is exact up to rounding. It is infinite if the list excludes no
+        row. A shift gives a zero row any direction, so all bounds are 0 if there is one.
     """
     lengths = row_norms(factors)
     directed = int((lengths > 0).sum())
@@ -339,7 +354,7 @@ def _nearest_rivals(factors: Matrix, lists: NeighbourLists, max_shift: float) ->
         return np.zeros(len(nearest))
     if directed <= lists.indices.shape[1] + 1:
         return nearest
-    # A shift as long as the row points it anywhere: no search is needed to say so.
+    # A shift as long as the row gives it any direction, so no search is needed.
     nearest[lengths[lists.rows] <= max_shift] = 0
     searched = np.flatnonzero(lengths[lists.rows] > max_shift)
     unit = unit_rows(factors)

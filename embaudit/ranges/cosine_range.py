@@ -363,7 +363,8 @@ def cosine_range(
     -------
     CosineRange
         Exact ends, save one: for cross pairs under a bounded `Diagonal` the end towards 0 is a bound where it is not
-        marked as attained (finding the exact one is NP-hard). Rows within 64 eps of the same direction count as parallel.
+        marked as attained (finding the exact one is NP-hard). Rows whose half-angle tangent is at most 64 eps count
+        as parallel.
 
     Raises
     ------

@@ -76,7 +76,9 @@ class _Triangles:
 def _triangles(x: Floats, y: Floats) -> _Triangles:
     gap = y - x
     tangent = half_angle_tangents(x, y)
-    a, b, base = np.sqrt(dots(x, x)), np.sqrt(dots(y, y)), np.sqrt(dots(gap, gap))
+    a = np.sqrt(dots(x, x))
+    b = np.sqrt(dots(y, y))
+    base = np.sqrt(dots(gap, gap))
     with np.errstate(divide="ignore", invalid="ignore"):
         # sin θ = 2t / (1 + t²) is the same for t and 1/t; the smaller one is finite.
         small = np.minimum(tangent, 1 / tangent)

@@ -82,23 +82,32 @@ def head(n: int, k: int, seed: int, far: float = 0.0) -> FactorModel:
 def brute_radii(
     rows: np.ndarray, indices: np.ndarray, cosines: np.ndarray, shift: float
 ) -> np.ndarray:
-    """By the ends of all pairs: what z_ij can fall to against what the z of any excluded row can rise to."""
+    """Compute the radii from the ranges of all pairs.
+
+    The largest tangent of an entry under shifts is compared with the smallest tangent
+    of any row outside the list.
+    """
     n, k = rows.shape
+    n_entries = indices.shape[1]
     i, j = np.divmod(np.arange(n * n), n)
-    ends = range_solver_for(Translation(k, max_shift=shift), "right", 2).ends(
-        rows[i], rows[j]
-    )
-    nearest = ends.upper.reshape(n, n).copy()
-    np.fill_diagonal(nearest, np.inf)
-    np.put_along_axis(nearest, indices, np.inf, axis=1)
+    solver = range_solver_for(Translation(k, max_shift=shift), "right", 2)
+    ends = solver.ends(rows[i], rows[j])
+    largest_tangents = ends.lower.reshape(n, n)
+    entry_tangents = np.take_along_axis(largest_tangents, indices, axis=1)
+
+    # Neither the row itself nor an entry of its list is a rival.
+    rival_tangents = ends.upper.reshape(n, n).copy()
+    np.fill_diagonal(rival_tangents, np.inf)
+    np.put_along_axis(rival_tangents, indices, np.inf, axis=1)
+    nearest_rival = rival_tangents.min(axis=1)[:, None]
+
     with np.errstate(divide="ignore", invalid="ignore"):
-        radii = np.sqrt(
-            nearest.min(axis=1)[:, None]
-            / np.take_along_axis(ends.lower.reshape(n, n), indices, axis=1)
-        )
-    every = np.sort(np.where(np.eye(n), -2, cosines), axis=1)[:, ::-1]
-    tied = every[:, : indices.shape[1]] <= every[:, [indices.shape[1]]] + 1e-9
-    return np.where(tied, 1, np.fmax(radii, 1))
+        radii = np.sqrt(nearest_rival / entry_tangents)
+    other_cosines = np.where(np.eye(n), -2, cosines)
+    descending = np.sort(other_cosines, axis=1)[:, ::-1]
+    runner_up = descending[:, [n_entries]]
+    is_tied = descending[:, :n_entries] <= runner_up + 1e-9
+    return np.where(is_tied, 1, np.fmax(radii, 1))
 
 
 @pytest.mark.parametrize("share", [1e-9, 1e-3, 0.05, 0.5])
@@ -250,21 +259,26 @@ def test_curves_fall_lists_are_harder_than_entries_and_rows_can_be_sampled() -> 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_no_radius_is_larger_than_the_exact_one(seed):
-    """In 40 digits: an entry is taken a rounding lower than computed, what is left out one higher."""
+    """The cosine of an entry is rounded down and the cosine of a rival is rounded up.
+
+    The exact radii are computed in 40 digits.
+    """
     rows = np.random.default_rng(seed).standard_normal((12, 3))
     found = certified_neighbours(FactorModel.from_vectors(rows), n=3)
     with mp.workdps(40):
         exact = [[mpf(float(x)) for x in row] for row in rows]
 
-        def depth(i, j):
-            a, b = exact[i], exact[int(j)]
-            dot, p, q = (mp.fdot(one, other) for one, other in ((a, b), (a, a), (b, b)))
-            return mp.atanh(dot / mp.sqrt(p * q))
+        def artanh_of_cosine(i, j):
+            a, b = exact[i], exact[j]
+            squared_lengths = mp.fdot(a, a) * mp.fdot(b, b)
+            return mp.atanh(mp.fdot(a, b) / mp.sqrt(squared_lengths))
 
-        for i, listed in enumerate(found.indices):
-            out = max(depth(i, j) for j in set(range(12)) - {i, *listed.tolist()})
-            for j, radius in zip(listed, found.radii[i], strict=True):
-                truth = mp.exp((depth(i, j) - out) / 2)
-                assert (
-                    truth * (1 - mpf(10) ** -12) < mpf(float(radius)) <= max(truth, 1)
-                )
+        for i in range(12):
+            entries = found.indices[i].tolist()
+            rivals = set(range(12)) - {i, *entries}
+            nearest_rival = max(artanh_of_cosine(i, j) for j in rivals)
+            for j, radius in zip(entries, found.radii[i], strict=True):
+                lead = artanh_of_cosine(i, j) - nearest_rival
+                exact_radius = mp.exp(lead / 2)
+                assert mpf(float(radius)) > exact_radius * (1 - mpf(10) ** -12)
+                assert mpf(float(radius)) <= max(exact_radius, 1)
