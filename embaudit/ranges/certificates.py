@@ -59,9 +59,9 @@ class CertifiedNeighbours(Drawn):
     """The exact top-N list of each row, and up to which condition number each entry is certain to stay in it.
 
     An entry whose cosine is within 1e-9 of the cosine of the first excluded item is tied
-    and has the radius 1. Otherwise the radius is infinite for an entry of exactly the
-    direction of the row, because no linear gauge separates parallel rows, and for all
-    entries of a list that excludes no row.
+    and has the radius 1. Otherwise the radius is infinite for all entries of a list that
+    excludes no row and, without shifts, for an entry of exactly the direction of the row,
+    because no linear gauge separates parallel rows.
     """
 
     role: SideName
