@@ -85,7 +85,9 @@ def _triangles(x: Floats, y: Floats) -> _Triangles:
         area = a * b * (2 * small / (1 + small * small))
         # From the end that is nearer to the origin.
         along_base = np.where(a <= b, -dots(x, gap), dots(y, gap))
-        height = area / base
+        # Rounding must not put the line beyond the shorter row, whose end lies on it:
+        # a disc that covers that row would seem to miss the line.
+        height = np.minimum(area / base, np.minimum(a, b))
         offset = (b - a) * (b + a) / (2 * base)
         inward = along_base / base
     return _Triangles(tangent, a, b, base, dots(x, y), area, height, offset, inward)
@@ -120,7 +122,8 @@ def _ends(triangles: _Triangles, radius: Floats, *, is_line: bool) -> RangeEnds:
         product = alpha * beta
         inner = triangles.dot - r * r
         larger = triangles.area + r * triangles.base
-        smaller = triangles.area - r * triangles.base
+        # A disc that does not meet the line leaves a positive numerator.
+        smaller = np.maximum(triangles.area - r * triangles.base, 0)
         is_acute = (inner > 0) | ~is_inside
         lower = np.where(
             is_acute, larger / (inner + product), (product - inner) / smaller

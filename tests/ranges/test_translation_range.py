@@ -130,6 +130,28 @@ def test_a_row_beside_one_that_is_far_longer_is_turned_alone(
     assert shift_to_reach(other, scaled, target) == pytest.approx(wanted, rel=1e-6)
 
 
+@pytest.mark.parametrize("seed", range(200))
+def test_a_disc_that_nearly_touches_the_line_does_not_turn_an_end_over(
+    seed: int,
+) -> None:
+    """The rows are nearly parallel, so rounding decides whether the disc meets their line.
+
+    The rows have equal lengths, from which the longest shift differs by at most 1e-10. So
+    one shift opens the angle to nearly π, and another one closes it further. Rounding of
+    W - r L over K + α β, which is about 1e-13, moves the ends by up to 1e-6.
+    """
+    draw = np.random.default_rng(seed)
+    a, across = np.linalg.qr(draw.normal(size=(3, 2))).Q.T
+    angle = 10 ** draw.uniform(-6, -5)
+    b = np.cos(angle) * a + np.sin(angle) * across
+    height = np.cos(angle / 2)
+    change = draw.choice([-1, 1]) * 10 ** draw.uniform(-13, -10)
+    group = Translation(3, max_shift=height * (1 + change))
+    found = cosine_range(head([a, b]), group, pairs=[[0, 1]])
+    assert found.upper[0] == pytest.approx(1, abs=1e-6)
+    assert found.lower[0] == pytest.approx(-1, abs=1e-6)
+
+
 def test_the_published_example() -> None:
     """Labels 0 and 1 at cosine 0.8 become opposite or parallel by a shift of all rows.
 
