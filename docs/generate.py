@@ -14,7 +14,9 @@ from neighbours_picture import neighbours_picture
 from pictures import PICTURES
 from survey import survey_lessons, survey_reasons, survey_sources, survey_table
 
-from embaudit.auditing.texts import ANSWERS, CODES, WORDS, Entry
+from embaudit.auditing.catalogue import CODES
+from embaudit.auditing.entry import Entry
+from embaudit.auditing.texts import ANSWERS, WORDS
 from embaudit.io import formats
 from embaudit.model.trainings import TRAININGS
 

@@ -6,6 +6,7 @@ Vectors alone have no other side and so no predictions: sentences on them speak 
 from __future__ import annotations
 
 import re
+from dataclasses import asdict, dataclass
 
 from embaudit.model import (
     OPPOSITE,
@@ -146,22 +147,65 @@ def seen_of(model: FactorModel) -> str:
     return "what is predicted"
 
 
+@dataclass(frozen=True)
+class Nouns:
+    """What sentences call the rows, pairs and predictions of a model.
+
+    They are written from one kind of pairs: `item` is a row of its side, and `user` one
+    of the other side.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> nouns = Nouns.of(FactorModel.from_softmax([[1.0]]))
+    >>> nouns.items, nouns.users, nouns.cosines, nouns.prediction
+    ('labels', 'inputs', 'label-label cosines', 'probability')
+    """
+
+    item: str
+    """One row of the side."""
+    items: str
+    """Several rows of the side."""
+    user: str
+    """One row of the other side."""
+    users: str
+    """Several rows of the other side."""
+    label: str
+    """One row of the right side."""
+    head: str
+    """The model: "head" or "model"."""
+    cosines: str
+    """The cosines of the pairs, such as "item-item cosines"."""
+    prediction: str
+    """One prediction, such as "score" or "probability"."""
+    predictions: str
+    """What the model computes: "predictions", or "scores" for vectors alone."""
+    seen: str
+    """What prediction cosines are taken of."""
+    theirs: str
+    """The same of rows that were just named, such as "their predictions"."""
+
+    @classmethod
+    def of(cls, model: FactorModel, role: Role = "right") -> Nouns:
+        """Return the nouns of a model for one kind of pairs."""
+        side: SideName = "left" if role == "left" else "right"
+        item, user = model.title(side), model.title(OPPOSITE[side])
+        seen = seen_of(model)
+        return cls(
+            item=item,
+            items=f"{item}s",
+            user=user,
+            users=f"{user}s",
+            label=model.title("right"),
+            head="head" if is_head(model) else "model",
+            cosines=f"{Pairs(role).titled(model)} cosines",
+            prediction=prediction_noun(model),
+            predictions="scores" if is_alone(model) else "predictions",
+            seen=seen,
+            theirs=seen if seen.startswith("their") else "their predictions",
+        )
+
+
 def names_of(model: FactorModel, role: Role = "right") -> dict[str, str]:
-    """Return the names that templates use: of the sides, of a kind of pairs, and of what is predicted."""
-    side: SideName = "left" if role == "left" else "right"
-    item, user = model.title(side), model.title(OPPOSITE[side])
-    predictions = "scores" if is_alone(model) else "predictions"
-    seen = seen_of(model)
-    return {
-        "item": item,
-        "items": f"{item}s",
-        "user": user,
-        "users": f"{user}s",
-        "label": model.title("right"),
-        "head": "head" if is_head(model) else "model",
-        "cosines": f"{Pairs(role).titled(model)} cosines",
-        "prediction": prediction_noun(model),
-        "predictions": predictions,
-        "seen": seen,
-        "theirs": seen if seen.startswith("their") else "their predictions",
-    }
+    """Return the nouns by name, for the braces of templates."""
+    return asdict(Nouns.of(model, role))

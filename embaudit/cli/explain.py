@@ -31,7 +31,8 @@ def explain(
     ] = None,
 ) -> None:
     """Explain what a code or a word means, why it matters and what to do; without a name, list all of them."""
-    from embaudit.auditing.texts import CODES, WORDS
+    from embaudit.auditing.catalogue import CODES
+    from embaudit.auditing.texts import WORDS
     from embaudit.cli.commands import COMMANDS
 
     # Several codes are explained in turn; a word may be several, such as CANNOT BE SAID.
@@ -72,7 +73,7 @@ def _options(name: str) -> str:
 
 def _one(name: str) -> Iterator[str]:
     """Write a kind of training and its law, or an entry and its sections; of objectives all trainings and laws, too."""
-    from embaudit.auditing.texts import entry as entry_of
+    from embaudit.auditing.catalogue import entry as entry_of
     from embaudit.model.objectives import OBJECTIVES
     from embaudit.model.trainings import TRAININGS, known_training
 
@@ -127,7 +128,8 @@ def _indented(text: str) -> str:
 
 def _all() -> Iterator[str]:
     """Write a line for each code, and the words in one paragraph."""
-    from embaudit.auditing.texts import CODES, WORDS
+    from embaudit.auditing.catalogue import CODES
+    from embaudit.auditing.texts import WORDS
 
     for code in CODES.values():
         yield fill(

@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from embaudit._version import __version__
 from embaudit.auditing import Audit
-from embaudit.auditing.texts import CODES
+from embaudit.auditing.catalogue import CODES
 from embaudit.auditing.wording import in_titles
 from embaudit.core.results import Drawn, Result
 from embaudit.errors import InputError, escaped

@@ -32,6 +32,7 @@ from made import (
 )
 
 from embaudit.attacks import Attack
+from embaudit.auditing.catalogue import NAMES
 from embaudit.auditing.finding import Kind
 from embaudit.auditing.findings import conclusions
 from embaudit.auditing.identity import ScoreChange
@@ -39,7 +40,6 @@ from embaudit.auditing.limits import Certificate, Limits
 from embaudit.auditing.near_duplicates import NearDuplicates
 from embaudit.auditing.predicted import PenaltyForm, Predicted
 from embaudit.auditing.spaces import TwoSpaces
-from embaudit.auditing.texts import SAYS
 from embaudit.auditing.traits import (
     BiasColumns,
     CommonDirection,
@@ -558,9 +558,9 @@ def cases() -> dict[str, Evidence]:
 
 
 def drawn() -> list[Finding]:
-    """Return every finding and note of all cases in the order of texts.toml, each text once, whatever its numbers."""
+    """Return every finding and note of all cases sorted by code, each text once, whatever its numbers."""
     found = [one for case in cases().values() for one in conclusions(case)]
-    order = list(SAYS)
+    order = list(NAMES)
     texts: dict[str, Finding] = {}
     for one in found:
         text = f"{one.code} {one.severity} {one.title} {one.text} {one.remedy}"

@@ -10,8 +10,9 @@ from raised import ALONE, COSINE, HEAD, MODEL, WITH_INPUTS, cases
 from embaudit import audit
 from embaudit.auditing import Audit
 from embaudit.auditing.answer import Readability, answer
+from embaudit.auditing.catalogue import CODES
 from embaudit.auditing.finding import Finding, Kind, Scope, Severity
-from embaudit.auditing.texts import ANSWERS, CODES, VERDICT
+from embaudit.auditing.texts import ANSWERS, VERDICT
 from embaudit.auditing.wording import kind_of, names_of
 from embaudit.core.plain import plain
 from embaudit.errors import InputError

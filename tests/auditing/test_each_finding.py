@@ -44,11 +44,11 @@ from raised import (
 )
 
 import embaudit as ea
+from embaudit.auditing.catalogue import CODES
 from embaudit.auditing.finding import Kind, Severity
 from embaudit.auditing.findings import conclusions
 from embaudit.auditing.identity import ScoreChange
 from embaudit.auditing.near_duplicates import NearDuplicates
-from embaudit.auditing.texts import CODES
 from embaudit.auditing.traits import CommonDirection, Hubs
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm

@@ -10,7 +10,7 @@ from raised import LISTS, blind, compared, decayed, normed
 
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.findings import conclusions
-from embaudit.auditing.findings.writing import is_effect
+from embaudit.auditing.findings.effect import is_effect
 from embaudit.model.final_norm import FinalNorm
 
 ISSUE = Severity.ISSUE

@@ -9,7 +9,8 @@ from models import random_model
 from report.results_shown import KINDS, shown
 
 import embaudit as ea
-from embaudit.auditing.texts import ANSWERS, WORDS, entry
+from embaudit.auditing.catalogue import entry
+from embaudit.auditing.texts import ANSWERS, WORDS
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.documents import document
 

@@ -10,7 +10,7 @@ from browsing import read, read_text, text_of
 from models import random_model
 
 import embaudit as ea
-from embaudit.auditing.texts import CODES
+from embaudit.auditing.catalogue import CODES
 from embaudit.auditing.wording import in_titles
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.document import LONGEST

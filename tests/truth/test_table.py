@@ -14,12 +14,13 @@ from schemas import misfits
 from table import NEVER, NEVER_ALONE, TABLE, UNSAID
 
 from embaudit import audit, save
+from embaudit.auditing.catalogue import NAMES
 from embaudit.auditing.finding import Kind
-from embaudit.auditing.texts import ANSWERS, SAYS
+from embaudit.auditing.texts import ANSWERS
 from embaudit.errors import InputError
 from embaudit.model import FactorModel, Softmax
 
-NAMES = {"F": "free", "P": "pinned", "U": "undecided"}
+FREEDOM = {"F": "free", "P": "pinned", "U": "undecided"}
 KINDS = {"F": {Kind.SHOWN, Kind.PROVEN}, "P": {Kind.PROVEN}, "U": {Kind.UNDECIDED}}
 OF_HEADS = {"EMB301", "EMB302", "EMB303", "EMB304", "EMB305"}
 """Findings that any head may have besides."""
@@ -61,8 +62,8 @@ def test_the_table_is_large_and_has_the_faults_by_name():
 def test_an_audit_says_correctly_whether_cosines_are_free_or_pinned(name):
     row, found = TABLE[name], audited(name)
     for role, letter in row.truth.items():
-        (drawn,) = one_of(found, NAMES.values(), role)
-        assert drawn.code == NAMES[letter]
+        (drawn,) = one_of(found, FREEDOM.values(), role)
+        assert drawn.code == FREEDOM[letter]
         assert drawn.kind in KINDS[letter]
         assert drawn.kind is not Kind.SHOWN or drawn.value > 1e-3
         assert not drawn.scope.whole or row.whole or letter == "U"
@@ -112,7 +113,7 @@ def test_the_answer_is_the_true_one_and_the_advice_agrees(name):
     assert answer.because[0].islower() or answer.because[0].isdigit()
     assert not answer.because.endswith(".")
     role = row.options.get("role", "right")
-    assert answer.cosines == one_of(found, NAMES.values(), role)[0].rows
+    assert answer.cosines == one_of(found, FREEDOM.values(), role)[0].rows
     assert found.verdict == " ".join(
         dict.fromkeys([*(one.text for one in found.reasons), answer.advice])
     )
@@ -154,7 +155,7 @@ def test_what_is_proven_of_a_budget_is_never_said_of_every_equal_model(name):
 
 def test_every_code_has_models_for_and_against_it():
     drawn = {name: {one.code for one in audited(name).conclusions} for name in TABLE}
-    having = {code: sum(code in codes for codes in drawn.values()) for code in SAYS}
+    having = {code: sum(code in codes for codes in drawn.values()) for code in NAMES}
     assert {code for code, count in having.items() if count == len(TABLE)} == ALWAYS
     assert {code for code, count in having.items() if count == 0} == ELSEWHERE
 

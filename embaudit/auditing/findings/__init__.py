@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.findings import (
@@ -12,14 +12,29 @@ from embaudit.auditing.findings import (
     movement,
     predictions,
     rows,
+    rows_without_direction,
+    short_rows,
 )
 
 if TYPE_CHECKING:
+    from embaudit.auditing.entry import Entry
     from embaudit.auditing.evidence import Evidence
     from embaudit.auditing.finding import Finding
 
     Check = Callable[[Evidence], Iterator[Finding]]
 
+    class FindingModule(Protocol):
+        """A module that holds one finding: what it means, and when it is drawn."""
+
+        ENTRY: Entry
+
+        def check(self, evidence: Evidence) -> Iterator[Finding]:
+            """Draw the finding for each role or side that it is about."""
+            ...
+
+
+MODULES: tuple[FindingModule, ...] = (rows_without_direction, short_rows)
+"""The modules of findings, each with one code."""
 CHECKS: tuple[Check, ...] = (
     predictions.predictions_stay,
     predictions.predictions_moved,
@@ -35,8 +50,8 @@ CHECKS: tuple[Check, ...] = (
     heads.tied,
     rows.orthogonal_rows,
     rows.orthonormal_columns,
-    rows.undirected_rows,
-    rows.short_rows,
+    rows_without_direction.check,
+    short_rows.check,
     rows.collapsed,
     identification.freedom,
     identification.undecided,

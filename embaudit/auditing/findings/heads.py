@@ -7,7 +7,8 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from embaudit.auditing.finding import Finding, Kind
-from embaudit.auditing.findings.writing import MOVES, finding, is_effect, template
+from embaudit.auditing.findings.effect import MOVES, is_effect
+from embaudit.auditing.findings.writing import finding, template
 from embaudit.auditing.wording import is_head
 from embaudit.core.ties import exceeds, reaches
 from embaudit.core.words import (

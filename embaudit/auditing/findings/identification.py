@@ -6,14 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from embaudit.auditing.finding import Finding, Kind, Severity
+from embaudit.auditing.findings.effect import CHANGED, MOVES, is_effect
 from embaudit.auditing.findings.heads import undeclared_mean
-from embaudit.auditing.findings.writing import (
-    CHANGED,
-    MOVES,
-    finding,
-    is_effect,
-    template,
-)
+from embaudit.auditing.findings.writing import finding, template
 from embaudit.auditing.wording import is_alone, worded_for
 from embaudit.canonical.quadratic_forms import LARGEST_SHOWN
 from embaudit.core.ties import reaches

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.auditing.finding import Finding, Severity
+from embaudit.auditing.findings.effect import MOVES, is_effect
 from embaudit.auditing.findings.movement import SEEN
-from embaudit.auditing.findings.writing import MOVES, finding, is_effect, template
+from embaudit.auditing.findings.writing import finding, template
 from embaudit.auditing.wording import is_alone, is_head
 from embaudit.canonical import HiddenBias, hidden_biases
 from embaudit.canonical.row_span import reached_space

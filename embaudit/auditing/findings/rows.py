@@ -1,4 +1,4 @@
-"""The rows themselves, whatever they predict: EMB201, EMB205, EMB401, EMB403, EMB404 and EMB409 to EMB414."""
+"""The rows themselves, whatever they predict: EMB401, EMB403, EMB404 and EMB409 to EMB414."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from embaudit.auditing.finding import Finding, Severity
+from embaudit.auditing.findings.effect import HANDFUL
 from embaudit.auditing.findings.heads import origin_matters
 from embaudit.auditing.findings.predictions import given_side
-from embaudit.auditing.findings.writing import HANDFUL, finding, is_effect, template
+from embaudit.auditing.findings.writing import finding, template
 from embaudit.auditing.near_duplicates import NEAR
 from embaudit.auditing.wording import is_alone, names_of
 from embaudit.canonical.position import MEANINGS
@@ -27,77 +26,6 @@ HUBS_SHOWN = 3
 NEARLY_ALIKE = 0.02
 """Smallest share of near-duplicates that is reported; chance alone makes 0.7 % on a
 circle."""
-SHORT = 1e-7
-"""Largest length of a row that counts as much shorter, relative to the median length:
-the precision of float32."""
-SHOWN = 3
-"""Short rows that are named."""
-
-
-def undirected_rows(evidence: Evidence) -> Iterator[Finding]:
-    """Count rows of zeros per side, and labels that equal the mean row (EMB201).
-
-    Centring a head makes such labels zero.
-    """
-    if evidence.model.link.measures_distances:
-        # A row of zeros is a point like any other: it has neighbours by distance.
-        return
-    for side in evidence.model.sides:
-        head = evidence.head if side == "right" else None
-        n_zero = len(evidence.model.zero_rows(side))
-        n_rows = len(evidence.model.side(side))
-        n_at_mean = 0
-        if head is not None:
-            n_rows, n_at_mean = head.n_labels, head.n_at_mean
-            n_zero = head.n_zero - n_at_mean
-        count = n_zero or n_at_mean
-        if not count:
-            continue
-        more = ""
-        if n_zero and n_at_mean:
-            verb = "equal" if n_at_mean > 1 else "equals"
-            more = template("EMB201", "more").format(count=n_at_mean, verb=verb)
-        variants = [] if n_zero else ["at_mean"]
-        is_issue = is_effect(count / n_rows, n_rows)
-        rows = counted(n_rows, evidence.model.title(side))
-        verb = "have" if count > 1 else "has"
-        yield finding(
-            "EMB201",
-            evidence,
-            *variants,
-            role=side,
-            value=float(count),
-            severity=Severity.ISSUE if is_issue else Severity.TIP,
-            count=f"{count:,} of {rows} {verb}",
-            more=more,
-        )
-
-
-def short_rows(evidence: Evidence) -> Iterator[Finding]:
-    """Name rows so short that their direction may be rounding noise (EMB205)."""
-    model = evidence.model if evidence.head is None else evidence.head.model
-    if model.link.measures_distances:
-        return
-    for role in model.sides:
-        side = model.side(role)
-        is_short = (side.norms > 0) & (side.norms <= SHORT * side.median_length)
-        short = np.flatnonzero(is_short)
-        if not len(short):
-            continue
-        row_title, names = model.row_title(role), model.names(role)
-        named = [row_called(row_title, str(names[row])) for row in short[:SHOWN]]
-        if len(short) > SHOWN:
-            named.append("…")
-        yield finding(
-            "EMB205",
-            evidence,
-            role=role,
-            value=float(len(short)),
-            count=f"{len(short):,} of {counted(len(side), model.title(role))}",
-            are="is" if len(short) == 1 else "are",
-            named=", ".join(named),
-            least=float(side.norms[short].min() / side.median_length),
-        )
 
 
 def copies(evidence: Evidence) -> Iterator[Finding]:

@@ -7,30 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
 from embaudit.auditing.texts import CODES, SAYS
 from embaudit.auditing.wording import names_of
-from embaudit.core.ties import exceeds, reaches
 from embaudit.gauges import Gauge
 from embaudit.model import Role
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
-
-MOVES = 0.05
-"""Mean |Δcos| from which cosines count as moving noticeably."""
-CHANGED = 0.05
-"""Share of changed neighbours from which lists count as changing noticeably."""
-HANDFUL = 5
-"""Number of changed lists up to which a share says little: one label of ten is 10 %."""
-
-
-def is_effect(share: float, n_lists: int) -> bool:
-    """Check that changed lists are many: 5 % of them, and more than a handful.
-
-    Examples
-    --------
-    >>> is_effect(0.1, 10), is_effect(0.1, 100), is_effect(0.01, 1000), is_effect(float("nan"), 0)
-    (False, True, False, False)
-    """
-    return reaches(share, CHANGED) and exceeds(share * n_lists, HANDFUL)
 
 
 def template(code: str, name: str, *variants: str) -> str:

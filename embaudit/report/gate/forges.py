@@ -12,8 +12,9 @@ from urllib.parse import quote
 
 from embaudit._version import __version__
 from embaudit.auditing import Audit
+from embaudit.auditing.catalogue import CODES
+from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import Severity
-from embaudit.auditing.texts import CODES, Entry
 from embaudit.core.results import Result
 from embaudit.core.words import cut
 from embaudit.errors import escaped

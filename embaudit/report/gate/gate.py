@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from embaudit.auditing import Audit
+from embaudit.auditing.catalogue import CODES
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.identity import (
     MIN_SHARED,
@@ -16,7 +17,6 @@ from embaudit.auditing.identity import (
     score_change,
     score_sample,
 )
-from embaudit.auditing.texts import CODES
 from embaudit.core.words import counted, nearest_to
 from embaudit.errors import Option, Sentence, must_be
 from embaudit.io.files import AnyPath, existing_file

@@ -8,8 +8,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from embaudit.auditing.catalogue import CODES
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
-from embaudit.auditing.texts import CODES
 from embaudit.report.gate.forges import junit, markdown, sarif
 from embaudit.report.gate.gate import Baseline, Gate
 

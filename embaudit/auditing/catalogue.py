@@ -1,0 +1,63 @@
+"""All codes of findings and all words of reports, and how to look one up."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+
+from embaudit.auditing import texts
+from embaudit.auditing.entry import Entry
+from embaudit.auditing.findings import MODULES
+from embaudit.auditing.texts import WORDS
+from embaudit.errors import must_be
+from embaudit.model.trainings import TRAINING_WORDS
+
+_ENTRIES = {**texts.CODES, **{module.ENTRY.name: module.ENTRY for module in MODULES}}
+CODES = {code: _ENTRIES[code] for code in sorted(_ENTRIES)}
+"""The entry of each code that an audit can report, sorted by code."""
+NAMES = (*CODES, *(name for name in texts.SAYS if name not in texts.CODES))
+"""The codes, then the words of all notes."""
+
+
+def entry(name: str) -> Entry:
+    """Find what a code or a word means; capitals do not count, nor does the plural.
+
+    Raises
+    ------
+    InputError
+        If there is no such code or word; the sentence names the nearest one.
+
+    Examples
+    --------
+    >>> entry("emb201").name, entry("kappa").name, entry("Gauges").name
+    ('EMB201', 'κ', 'gauge')
+    >>> entry("guage")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: what to explain must be a code or a word that reports use; got 'guage'; did you mean
+    gauge? `embaudit explain` lists them all.
+    >>> entry("CANNOT")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: what to explain must be a code or a word that reports use; got 'CANNOT'; did you mean
+    CANNOT BE SAID? `embaudit explain` lists them all.
+    """
+    every = (*CODES.values(), *WORDS.values())
+    entries = dict.fromkeys(TRAINING_WORDS, WORDS["objective"])
+    entries |= {
+        called.lower(): item for item in every for called in (item.name, *item.also)
+    }
+    wanted = " ".join(re.sub(r"-?\b\d[\d.]*(?!\w)", " ", name.lower()).split()) or name
+    match = entries.get(wanted, entries.get(wanted.removesuffix("s")))
+    if match is not None:
+        return match
+    near = [each for each in entries if each.startswith(wanted)] or get_close_matches(
+        wanted, entries, cutoff=0.75
+    )
+    hint = f"did you mean {entries[near[0]].name}? " if near else ""
+    raise must_be(
+        "what to explain",
+        "a code or a word that reports use",
+        repr(name),
+        f"{hint}`embaudit explain` lists them all",
+    )

@@ -1,0 +1,75 @@
+"""Entries of `embaudit explain` and of docs/checks.md: codes of findings, and words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from embaudit.auditing.finding import Severity
+
+PAGE = "docs/checks.md"
+"""The page of all codes and words, in the source of embaudit; each has a heading of its own."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A code of a finding, or a word that reports use, and all that its reader may ask about it."""
+
+    name: str
+    """Stable code, EMB and three digits, or the spelling in reports."""
+    meaning: str
+    """Meaning of the finding, the observation and its rows, or of the word."""
+    severities: tuple[Severity, ...] = ()
+    """Severity of the finding, or the two that it can have; none of a word."""
+    title: str = ""
+    """The case of a finding in a few words."""
+    why: str = ""
+    """Reason why a finding matters to a reader of cosines."""
+    remedy: str = ""
+    """Advice to the reader of a finding."""
+    computed: str = ""
+    """Method by which a finding is made, and the threshold from which on it is reported."""
+    reference: str = ""
+    """Reference to a text with more."""
+    example: str = ""
+    """An example of a word, on a model that one can picture."""
+    also: tuple[str, ...] = ()
+    """Other names that it is looked up by, without their numbers."""
+    pages: tuple[str, ...] = ("audit",)
+    """Commands whose pages define the word."""
+    grows: bool = True
+    """True if a finding is graver where the number behind it, without its sign, is larger."""
+    thresholds: tuple[str, ...] = ()
+    """Sentences on the numbers from which on a finding is reported, if they can be set."""
+
+    @property
+    def address(self) -> str:
+        """Place in the documentation, with the anchor that forges and Sphinx give its heading."""
+        heading = re.sub(r"[^\w -]", "", self.name.lower())
+        return f"{PAGE}#{heading.replace(' ', '-')}"
+
+    @property
+    def severity(self) -> str:
+        """Severities of the finding, in words."""
+        return " or ".join(severity.title for severity in self.severities)
+
+    @property
+    def heading(self) -> str:
+        """The line above the sections."""
+        if self.severities:
+            return f"{self.name} ({self.severity}): {self.title}"
+        return f"{self.name} (also {'; '.join(self.also)})" if self.also else self.name
+
+    @property
+    def sections(self) -> tuple[tuple[str, str], ...]:
+        """Headings, each with its text."""
+        texts = (
+            ("What it means", self.meaning),
+            ("For example", self.example),
+            ("Why it matters", self.why),
+            ("What to do", self.remedy),
+            ("How it is computed", self.computed),
+            *(("Threshold", sentence) for sentence in self.thresholds),
+            ("Reference", self.reference),
+        )
+        return tuple((heading, text) for heading, text in texts if text)

@@ -1,0 +1,23 @@
+"""The size of an effect from which findings report it."""
+
+from __future__ import annotations
+
+from embaudit.core.ties import exceeds, reaches
+
+MOVES = 0.05
+"""Mean |Δcos| from which cosines count as moving noticeably."""
+CHANGED = 0.05
+"""Share of changed neighbours from which lists count as changing noticeably."""
+HANDFUL = 5
+"""Number of changed lists up to which a share says little: one label of ten is 10 %."""
+
+
+def is_effect(share: float, n_lists: int) -> bool:
+    """Check that changed lists are many: 5 % of them, and more than a handful.
+
+    Examples
+    --------
+    >>> is_effect(0.1, 10), is_effect(0.1, 100), is_effect(0.01, 1000), is_effect(float("nan"), 0)
+    (False, True, False, False)
+    """
+    return reaches(share, CHANGED) and exceeds(share * n_lists, HANDFUL)

@@ -1,0 +1,120 @@
+"""EMB201: rows of zeros, and labels that equal the mean row, have no direction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.entry import Entry
+from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.findings.effect import is_effect
+from embaudit.core.words import counted
+from embaudit.model import SideName
+
+if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
+
+ENTRY = Entry(
+    "EMB201",
+    title="some rows have no direction",
+    severities=(Severity.TIP, Severity.ISSUE),
+    meaning=(
+        "Rows of zeros have no angle to anything. In a head, a label equal to the mean "
+        "row has a direction as stored, but none once the mean row is removed."
+    ),
+    why="Libraries that return neighbours of such a row return arbitrary ones.",
+    remedy="Give such rows no neighbours.",
+    computed=(
+        "Rows of length 0 are counted. They are left out of pairs and of lists. A shift "
+        "gives them a direction, so that lists of models with a shift hold them. An "
+        "issue from 5 % of a side on, where they are more than five."
+    ),
+    reference="The definition of the cosine: it divides by both lengths.",
+)
+
+
+def check(evidence: Evidence) -> Iterator[Finding]:
+    """Count rows without a direction, side by side."""
+    if evidence.model.link.measures_distances:
+        # A row of zeros is a point like any other: it has neighbours by distance.
+        return
+    for side in evidence.model.sides:
+        n_rows = len(evidence.model.side(side))
+        n_zero = len(evidence.model.zero_rows(side))
+        n_at_mean = 0
+        if evidence.head is not None and side == "right":
+            # Centring a head makes the labels that equal its mean row zero.
+            n_rows = evidence.head.n_labels
+            n_at_mean = evidence.head.n_at_mean
+            n_zero = evidence.head.n_zero - n_at_mean
+        if n_zero:
+            yield _rows_of_zeros(evidence, side, n_zero, n_at_mean, n_rows)
+        elif n_at_mean:
+            yield _rows_at_the_mean(evidence, side, n_at_mean, n_rows)
+
+
+def _rows_of_zeros(
+    evidence: Evidence, side: SideName, n_zero: int, n_at_mean: int, n_rows: int
+) -> Finding:
+    """Report rows of zeros, and beside them labels that equal the mean row."""
+    title = evidence.model.title(side)
+    text = (
+        "A zero vector has no cosine, so it is in no pair, and in no neighbour list "
+        "unless a shift gives it a direction."
+    )
+    if n_at_mean:
+        verb = "equals" if n_at_mean == 1 else "equal"
+        text += (
+            f" In addition, {n_at_mean:,} {verb} the mean row, so no direction is left "
+            "once the mean row is removed."
+        )
+    return Finding(
+        code=ENTRY.name,
+        severity=_severity(n_zero, n_rows),
+        kind=Kind.MEASURED,
+        scope=AT_HAND,
+        rows=f"{title}s",
+        role=side,
+        value=float(n_zero),
+        title=f"{_share(n_zero, n_rows, title)} no direction",
+        text=text,
+        remedy="Give such rows no neighbours instead of arbitrary ones.",
+    )
+
+
+def _rows_at_the_mean(
+    evidence: Evidence, side: SideName, n_at_mean: int, n_rows: int
+) -> Finding:
+    """Report labels that equal the mean row of a head without rows of zeros."""
+    title = evidence.model.title(side)
+    share = _share(n_at_mean, n_rows, title)
+    return Finding(
+        code=ENTRY.name,
+        severity=_severity(n_at_mean, n_rows),
+        kind=Kind.MEASURED,
+        scope=AT_HAND,
+        rows=f"{title}s",
+        role=side,
+        value=float(n_at_mean),
+        title=f"{share} no direction once the mean row is removed",
+        text=(
+            "Such a row equals the mean row. It has cosines and neighbours as stored, "
+            "but none in the equivalent head whose rows are centred, so figures of that "
+            "head skip it."
+        ),
+        remedy=(
+            "Expect other neighbours of such rows in every equivalent head, because the "
+            "origin alone decides them."
+        ),
+    )
+
+
+def _severity(count: int, n_rows: int) -> Severity:
+    """Return the severity for so many rows of a side."""
+    return Severity.ISSUE if is_effect(count / n_rows, n_rows) else Severity.TIP
+
+
+def _share(count: int, n_rows: int, title: str) -> str:
+    """Write how many rows of a side have no direction, up to the verb."""
+    verb = "has" if count == 1 else "have"
+    return f"{count:,} of {counted(n_rows, title)} {verb}"
