@@ -115,7 +115,8 @@ def _of(place: str) -> tuple[Display, ...]:
 
 def dimensions() -> str:
     """Draw what each dimension adds to a cosine."""
-    pair = ea.explain_pair(example().model, ITEM, OTHER)
+    items = example().model.factors("right")
+    pair = ea.block_cosines(items[ITEM], items[OTHER])
     added = pair.to_frame()["contribution"].sort_values(ascending=False)
     rows = [
         (f"dimension {name.strip('[]')}", value, False) for name, value in added.items()

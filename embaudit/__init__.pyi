@@ -15,7 +15,6 @@ from .auditing.recompute import Verification as Verification
 from .auditing.recompute import verify as verify
 from .blocks import BlockCosines as BlockCosines
 from .blocks import block_cosines as block_cosines
-from .blocks import explain_pair as explain_pair
 from .canonical import CanonicalForm as CanonicalForm
 from .canonical import Pinning as Pinning
 from .canonical import Position as Position

@@ -1,4 +1,4 @@
-"""Compare two sets of tensors, or two rows, block by block: the public functions."""
+"""Compare two sets of tensors block by block: the public function."""
 
 from __future__ import annotations
 
@@ -10,19 +10,17 @@ from math import prod, sqrt
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from embaudit.blocks.cosines import BlockCosines
 from embaudit.blocks.sources import as_source, is_single
 from embaudit.blocks.sums import NotFiniteError, block_sums
-from embaudit.core.checked import Floats, is_integer, require_one_of
+from embaudit.core.checked import Floats, require_one_of
 from embaudit.core.parallel import parallel_map
 from embaudit.core.progress import track
 from embaudit.core.words import counted, listed
 from embaudit.errors import Option, Sentence, must_be
 from embaudit.io.codecs.arrays import UNNAMED, Readable, Shape
-from embaudit.model import FactorModel
-from embaudit.model.side import SideName
 
 MAX_BLOCKS = 5_000_000
 """Largest number of blocks: their names and numbers take up to 1 GB."""
@@ -366,49 +364,3 @@ def block_cosines(
     squares = found.sums[:2]
     squares[squares < SHORTEST**2] = 0
     return BlockCosines(found.names, found.sizes, found.sums, partition, tuple(notes))
-
-
-def explain_pair(
-    vectors: FactorModel | ArrayLike,
-    i: int,
-    j: int,
-    *,
-    role: SideName | str = "right",
-    groups: ArrayLike | None = None,
-) -> BlockCosines:
-    """Split the cosine of two items into contributions of dimensions, or of groups of them.
-
-    Parameters
-    ----------
-    vectors : FactorModel or array of shape (p, k)
-        The items.
-    i, j : int
-        Two rows.
-    role : {"left", "right"}
-        Which side of a model.
-    groups : array of shape (k,), optional
-        A label for each dimension; every dimension by itself by default.
-
-    Returns
-    -------
-    BlockCosines
-        `contributions` add up to the cosine of the pair.
-
-    Examples
-    --------
-    >>> items = [[3.0, 0.0, 1.0], [3.0, 1.0, 0.0]]
-    >>> result = explain_pair(items, 0, 1, groups=["popularity", "taste", "taste"])
-    >>> result.to_frame()["contribution"].round(3).to_dict()
-    {'popularity': 0.9, 'taste': 0.0}
-    """
-    if isinstance(vectors, FactorModel):
-        model = vectors
-    else:
-        model = FactorModel.from_vectors(vectors)
-    factors = model.factors(role)
-    for row in (i, j):
-        if not is_integer(row) or not 0 <= row < len(factors):
-            allowed = f"from 0 to {len(factors) - 1}"
-            raise must_be("the rows of a pair", allowed, repr(row))
-    labels = None if groups is None else np.asarray(groups)
-    return block_cosines(factors[i], factors[j], labels)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Flags, Floats, as_count, is_number
 from embaudit.core.plain import plain_dict
-from embaudit.core.results import Drawn, Result
+from embaudit.core.results import Drawn
 from embaudit.core.ties import TIE, largest_first
 from embaudit.core.words import counted, down, up
 from embaudit.errors import must_be
@@ -38,19 +38,6 @@ ROUNDING = 1e-14
 """A gap below this is no gap."""
 MAX_BLOCKS = 1_000
 """Blocks that JSON holds, those of the largest gap."""
-
-
-def require_cosine(name: str, value: float) -> float:
-    """Return a threshold that a cosine can have.
-
-    Raises
-    ------
-    InputError
-        If it is no number from −1 to 1.
-    """
-    if not (is_number(value) and -1 <= value <= 1):
-        raise must_be(name, "a cosine, from -1 to 1", value)
-    return float(value)
 
 
 def _cosines(sums: Floats) -> Floats:
@@ -70,51 +57,6 @@ def _cosines(sums: Floats) -> Floats:
     return cosines
 
 
-@dataclass(frozen=True)
-class LocalThreshold(Result):
-    """The consequences for the global cosine of a lower bound λ on every local one.
-
-    With the norms it guarantees `ρλ`, and blocks that all have cosine λ attain it. Without them it guarantees
-    `min(0, λ)`, approached as the two norm profiles come to lie on different blocks: nothing above 0.
-    """
-
-    level: float
-    """Threshold λ of the local cosines."""
-    holds: bool
-    """True if every local cosine reaches λ."""
-    n_below: int
-    """Blocks whose local cosine is below λ."""
-    n_undefined: int
-    """Blocks without a local cosine, because a side is zero."""
-    norm_cosine: float
-    """ρ, the cosine of the two profiles of block norms."""
-    guaranteed: float
-    """The best lower bound of the global cosine that λ and the norms give: ρλ."""
-    guaranteed_without_norms: float
-    """The best lower bound that λ alone gives."""
-    global_cosine: float
-    """The global cosine itself."""
-
-    def explain(self) -> str:
-        """Describe the guarantee in a sentence.
-
-        Examples
-        --------
-        >>> print(LocalThreshold(0.5, False, 10, 0, 0.8, 0.4, 0.0, 0.7).explain())
-        10 local cosines are below 0.5. Were none, that would guarantee a global cosine of at least 0.4000 with these
-        block norms, and of at least 0 with any others. It is 0.7000.
-        """
-        below = (
-            counted(self.n_below, "local cosine") if self.n_below else "No local cosine"
-        )
-        promise = "That guarantees" if self.holds else "Were none, that would guarantee"
-        return (
-            f"{below} {'are' if self.n_below > 1 else 'is'} below {self.level:.15g}. {promise} a global cosine of at "
-            f"least {down(self.guaranteed, 4):.4f} with these block norms, and of at least "
-            f"{self.guaranteed_without_norms:.15g} with any others. It is {self.global_cosine:.4f}."
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class BlockCosines(Drawn):
     """Local and global cosine of two vectors cut into blocks.
@@ -125,9 +67,6 @@ class BlockCosines(Drawn):
     >>> result = block_cosines([1, 1], [1, 2])
     >>> result.cosines, result.global_cosine, result.norm_cosine
     (array([1., 1.]), 0.9486832980505138, 0.9486832980505138)
-    >>> print(result.local_threshold(1.0))
-    No local cosine is below 1. That guarantees a global cosine of at least 0.9486 with these block norms, and of at
-    least 0 with any others. It is 0.9487.
     """
 
     names: list[str]
@@ -378,28 +317,6 @@ class BlockCosines(Drawn):
     def _n_nonzero(self) -> int:
         """Number of blocks that are not zero on both sides."""
         return len(self) - self.zero_blocks["both"]
-
-    def local_threshold(self, level: float) -> LocalThreshold:
-        """Compute the bound that "every local cosine ≥ λ" sets globally: ρλ with the norms, nothing above 0 without.
-
-        Parameters
-        ----------
-        level : float
-            λ, from -1 to 1.
-        """
-        level = require_cosine("the local threshold", level)
-        below = int((self.cosines < level).sum())
-        without_norms = level if self._n_nonzero == 1 else min(0.0, level)
-        return LocalThreshold(
-            level=level,
-            holds=below == 0,
-            n_below=below,
-            n_undefined=int((~self.is_defined).sum()),
-            norm_cosine=self.norm_cosine,
-            guaranteed=self.norm_cosine * level,
-            guaranteed_without_norms=without_norms,
-            global_cosine=self.global_cosine,
-        )
 
     def explain(self) -> str:
         """Describe how the local cosines make up the global one, and the range they allow."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from textwrap import fill
 from typing import Annotated, Literal
 
 from typer import Argument, Option
 
-from embaudit.cli.app import Number, Text, app
+from embaudit.cli.app import Text, app
 from embaudit.cli.terminal import Output, Workers, shown_name
 
 
@@ -34,22 +33,13 @@ def blocks(
         Literal["error", "skip"],
         Option(help="Names that only one side has: error, or skip."),
     ] = "error",
-    threshold: Annotated[
-        Number,
-        Option(help="Say what 'every local cosine reaches this' guarantees globally."),
-    ] = None,
     output: Output,
     workers: Workers,
 ) -> None:
     """Compare two sets of tensors: the cosine of every block, and how they make up the global one."""
     from embaudit.blocks import block_cosines
-    from embaudit.blocks.cosines import require_cosine
     from embaudit.report.document import Origin
-    from embaudit.report.terminal import WIDTH
 
-    if threshold is not None:
-        # Checked before the tensors are read, which may be large.
-        require_cosine("the threshold", threshold)
     with output.promised([x, y]) as write:
         with workers.at_work(quiet=output.quiet):
             result = block_cosines(x, y, cut, missing=missing)
@@ -57,7 +47,3 @@ def blocks(
         origin = Origin(tuple((name, None) for name in names))
         write(result, " and ".join(names), origin)
     output.show(result)
-    if threshold is not None:
-        output.console.print(
-            fill(result.local_threshold(threshold).explain(), WIDTH), markup=False
-        )

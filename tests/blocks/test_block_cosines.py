@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-import embaudit.blocks as blocks
 from embaudit.blocks import BlockCosines, block_cosines
 from embaudit.errors import InputError
 
@@ -137,9 +136,6 @@ def test_bounds_with_norms_are_attained(
     )
     assert result.global_cosine == pytest.approx(result.bounds[0], abs=1e-12)
     assert result.global_cosine == pytest.approx(result.bounds[1], abs=1e-12)
-    assert result.global_cosine == pytest.approx(
-        result.local_threshold(level).guaranteed, abs=1e-12
-    )
 
 
 @pytest.mark.parametrize("cosines", [(0.9, 0.3), (0.9, -0.4), (-0.2, -0.8)])
@@ -194,39 +190,12 @@ def test_vectors_beyond_the_range_of_lengths_are_refused(size: float) -> None:
         block_cosines([1.0, 2.0], [size, size])
 
 
-def test_explain_pair_adds_up_to_the_cosine_of_the_pair() -> None:
-    rng = np.random.default_rng(0)
-    vectors = rng.standard_normal((5, 8))
-    result = blocks.explain_pair(vectors, 1, 3)
-    expected = (
-        vectors[1]
-        @ vectors[3]
-        / np.linalg.norm(vectors[1])
-        / np.linalg.norm(vectors[3])
-    )
-    assert result.contributions.sum() == pytest.approx(expected)
-    np.testing.assert_allclose(
-        result.contributions,
-        vectors[1]
-        * vectors[3]
-        / np.linalg.norm(vectors[1])
-        / np.linalg.norm(vectors[3]),
-    )
-    groups = np.repeat(["a", "b"], 4)
-    grouped = blocks.explain_pair(vectors, 1, 3, groups=groups)
-    np.testing.assert_allclose(
-        grouped.contributions, result.contributions.reshape(2, 4).sum(axis=1)
-    )
-    with pytest.raises(InputError, match="rows of a pair must be from 0 to 4; got 5"):
-        blocks.explain_pair(vectors, 0, 5)
-
-
-def test_explain_pair_takes_a_side_of_a_model() -> None:
-    from embaudit.model import FactorModel
-
-    model = FactorModel.from_user_item(
-        [[1.0, 0.0], [1.0, 1.0]], [[2.0, 1.0], [0.0, 3.0]]
-    )
-    assert blocks.explain_pair(model, 0, 1, role="left").global_cosine == pytest.approx(
-        math.sqrt(0.5)
-    )
+def test_two_rows_are_cut_into_dimensions_that_add_up_to_their_cosine() -> None:
+    x, y = np.array([3.0, 0.0, 1.0]), np.array([3.0, 1.0, 0.0])
+    # The norms are √10: the first dimension adds 9/10, the other two have a zero each.
+    result = block_cosines(x, y)
+    np.testing.assert_allclose(result.contributions, [0.9, 0.0, 0.0], atol=1e-15)
+    assert result.global_cosine == pytest.approx(0.9, abs=1e-15)
+    grouped = block_cosines(x, y, ["popularity", "taste", "taste"])
+    assert grouped.names == ["popularity", "taste"]
+    np.testing.assert_allclose(grouped.contributions, [0.9, 0.0], atol=1e-15)

@@ -82,7 +82,6 @@ TYPED = {
 }  # fmt: skip
 """Options of the command line alone."""
 OWN = {
-    "blocks": {"threshold"},  # of the method local_threshold
     "fit": {"rng"},  # random_state, as scikit-learn calls it
     "gauge": {"from"},  # the record
     "evaluate": {"interactions", "truth"},  # the table, and its columns

@@ -72,7 +72,6 @@ REFUSED = {
     "blocks": [
         ("x.npz longer.npz", "only y has 'late'"),
         ("x.npz items.npy", "x and y must be of the same keys"),
-        ("x.npz y.npz --threshold 2", "a cosine, from -1 to 1; got 2.0"),
         ("x.npz y.npz --blocks 'none*'", "patterns that match some name; got 'none*'"),
         ("x.npz y.npz --markdown there.md", "overwrite it with --force"),
     ],

@@ -143,7 +143,6 @@ SIDES = {
     "evaluate_similarities": lambda role: (
         ea.evaluate_similarities(MODEL, TRUTH, role=role).to_frame().to_numpy()
     ),
-    "explain_pair": lambda role: ea.explain_pair(MODEL, 0, 1, role=role).contributions,
     "fix": lambda role: ea.fix(MODEL, role=role).vectors(),
     "identified_cosines": lambda role: ea.identified_cosines(MODEL, role=role),
     "identified_factors": lambda role: ea.identified_factors(MODEL, role),

@@ -107,7 +107,6 @@ def every_result() -> dict[str, Result]:
         ea.head_report(head, n_gauges=1),
         ea.fix(model),
         blocks,
-        blocks.local_threshold(0.5),
         ea.simpson(table, "x", "y", SCRIPT, n_permutations=9),
         ea.movement(model, equivalent),
         ea.levels(model),

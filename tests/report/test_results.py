@@ -26,7 +26,6 @@ NAMES = (
     "HeadReport",
     "LabelCombinations",
     "Levels",
-    "LocalThreshold",
     "Movement",
     "Pinning",
     "Position",
