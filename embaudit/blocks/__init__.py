@@ -1,4 +1,4 @@
-"""Local and global cosine: how the cosines of the blocks of two vectors make up that of the whole."""
+"""Local and global cosine: how cosines of blocks make up that of the whole."""
 
 from embaudit.blocks.compute import block_cosines
 from embaudit.blocks.cosines import BlockCosines

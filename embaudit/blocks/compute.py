@@ -54,9 +54,9 @@ class SharedTensor:
 
     def dtypes(self) -> tuple[str, str]:
         """Return the type of the entries in x and in y."""
-        return self.x.tensors[self.name_in_x].dtype, self.y.tensors[
-            self.name_in_y
-        ].dtype
+        in_x = self.x.tensors[self.name_in_x]
+        in_y = self.y.tensors[self.name_in_y]
+        return in_x.dtype, in_y.dtype
 
     def sums(self, n_blocks: int) -> Floats:
         """Compute the sums of squares and products of blocks of equal size."""
@@ -81,7 +81,7 @@ def _listed_names(names: Sequence[str]) -> str:
 def _shared_names(
     x: Readable, y: Readable, missing: str
 ) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return the names of each shared tensor in x and in y, and notes on skipped ones."""
+    """Return the names of each shared tensor in x and in y, and notes on the others."""
     require_one_of(missing, "missing", ("error", "skip"))
     names_of_x, names_of_y = list(x.tensors), list(y.tensors)
     if len(names_of_x) == len(names_of_y) == 1 and (is_single(x) or is_single(y)):
@@ -185,9 +185,12 @@ def _by_tensor(tensors: Sequence[SharedTensor], partition: str) -> Blocks:
     names: list[str] = []
     for tensor in tensors:
         names.extend(_block_names(tensor, partition))
-    sizes = np.repeat([tensor.size for tensor in tensors], counts)
-    sizes //= np.repeat(counts, counts)
-    return Blocks(names, sizes, np.concatenate(_all_sums(tensors, counts), axis=1))
+    # The blocks of one tensor have the same size.
+    sizes = [
+        tensor.size // count for tensor, count in zip(tensors, counts, strict=True)
+    ]
+    sums = np.concatenate(_all_sums(tensors, counts), axis=1)
+    return Blocks(names, np.repeat(sizes, counts), sums)
 
 
 def _n_blocks(tensor: SharedTensor, partition: str) -> int:
@@ -300,7 +303,8 @@ def _require_norms(sums: Floats) -> None:
                 f"the norm of {side}",
                 f"from {SHORTEST:g} to {LONGEST:g}",
                 f"{norm:.2g}",
-                f"divide {side} by a constant, which changes no cosine; a zero vector has none",
+                f"divide {side} by a constant, which changes no cosine; a zero vector "
+                "has none",
             )
 
 
@@ -309,15 +313,15 @@ def block_cosines(
 ) -> BlockCosines:
     """Compare two vectors block by block and as a whole.
 
-    The global cosine is ρ × the weighted mean of the local cosines, where ρ is the cosine
-    of the two profiles of block norms. So the whole vectors can differ although every
-    block agrees.
+    The global cosine is ρ × the weighted mean of the local cosines, where ρ is the
+    cosine of the two profiles of block norms. So the whole vectors can differ although
+    every block agrees.
 
     Parameters
     ----------
     x, y : mapping, list, array, torch tensor or path
-        Name → array (nested mappings are joined by dots), a list of arrays, one array, or
-        a .safetensors, .safetensors.index.json, .npz or .npy file. Files are read in
+        Name → array (nested mappings are joined by dots), a list of arrays, one array,
+        or a .safetensors, .safetensors.index.json, .npz or .npy file. Files are read in
         pieces, so the memory does not grow with them. An array without a name, as in a
         .npy file, matches any other array that stands alone.
     blocks : {"tensors", "rows", "coordinates"}, patterns or labels, optional
@@ -362,5 +366,5 @@ def block_cosines(
         found = _by_tensor(tensors, partition)
     _require_norms(found.sums)
     squares = found.sums[:2]
-    squares[squares < SHORTEST**2] = 0
+    squares[squares < SHORTEST**2] = 0  # in place: there can be millions of blocks
     return BlockCosines(found.names, found.sizes, found.sums, partition, tuple(notes))

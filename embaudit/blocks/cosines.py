@@ -9,8 +9,8 @@ where ρ is the cosine of the two profiles of block norms. All blocks can agree 
 the whole vectors do not: x = (1, 1) and y = (1, 2) have local cosines 1 and global
 cosine 3/√10.
 
-Source: Su, "Local and global cosine similarity" (kexue.fm 9931). Its upper bound `max c`
-holds if some local cosine is ≥ 0.
+Source: Su, "Local and global cosine similarity" (kexue.fm 9931). Its upper bound
+`max c` holds if some local cosine is ≥ 0.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 SMALLEST = float(np.finfo(np.float64).tiny)
 ROUNDING = 1e-14
-"""A gap below this is no gap."""
+"""A gap below this is rounding."""
 MAX_BLOCKS = 1_000
-"""Blocks that JSON holds, those of the largest gap."""
+"""Largest number of blocks in a record; those of the largest gaps are kept."""
 
 
 def _cosines(sums: Floats) -> Floats:
@@ -81,7 +81,7 @@ class BlockCosines(Drawn):
     """Remarks: tensors left out, dtypes that differ."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return plain values for JSON; None stands for an undefined number."""
         return plain_dict(
             {
                 "global_cosine": self.global_cosine,
@@ -111,9 +111,9 @@ class BlockCosines(Drawn):
 
     def __repr__(self) -> str:
         return (
-            f"BlockCosines({counted(len(self), 'block')}, {self.n_entries:,} entries, by "
-            f"{self.partition}: global {self.global_cosine:.4f} = {self.norm_cosine:.4f} × "
-            f"{self.mean_cosine:.4f})"
+            f"BlockCosines({counted(len(self), 'block')}, {self.n_entries:,} entries, "
+            f"by {self.partition}: global {self.global_cosine:.4f} = "
+            f"{self.norm_cosine:.4f} × {self.mean_cosine:.4f})"
         )
 
     @cached_property
@@ -175,7 +175,10 @@ class BlockCosines(Drawn):
 
     @cached_property
     def mean_cosine(self) -> float:
-        """Mean of the local cosines weighted by `w_b`; NaN if each block is zero on a side."""
+        """Mean of the local cosines weighted by `w_b`.
+
+        It is NaN if each block is zero on a side.
+        """
         if self.norm_cosine == 0:
             return math.nan
         return float(self.contributions.sum()) / self.norm_cosine
@@ -199,12 +202,12 @@ class BlockCosines(Drawn):
 
     @property
     def blocks_left_out(self) -> int:
-        """Blocks beyond those listed."""
+        """Number of blocks that a record leaves out."""
         return max(0, len(self) - MAX_BLOCKS)
 
     @property
     def most_different(self) -> pd.DataFrame:
-        """Blocks of the largest gap, 1,000 at most.
+        """At most 1,000 blocks, those of the largest gaps first.
 
         Columns
         -------
@@ -250,37 +253,39 @@ class BlockCosines(Drawn):
     @cached_property
     def norm_gaps(self) -> Floats:
         """`½(‖x_b‖/‖x‖ − ‖y_b‖/‖y‖)²`, each block's part of `1 − ρ`."""
-        # The profiles are unit vectors with cosine ρ: half their squared distance is 1 − ρ.
+        # Half the squared distance of two unit vectors with cosine ρ is 1 − ρ.
         return np.asarray((self.x_profile - self.y_profile) ** 2 / 2)
 
     @cached_property
     def direction_gaps(self) -> Floats:
         """`w_b(1 − c_b)`, each block's part of `ρ − global`."""
-        # Σ w_b − Σ w_b c_b; a block that is zero on a side has weight 0 and no part in it.
-        return np.asarray(
-            self.weights * (1 - np.where(self.is_defined, self.cosines, 1.0))
-        )
+        # A block that is zero on a side has weight 0 and no cosine.
+        cosines = np.where(self.is_defined, self.cosines, 1.0)
+        return np.asarray(self.weights * (1 - cosines))
 
     @property
     def norm_gap(self) -> float:
-        """Part that different norms take from the global cosine, over all blocks."""
+        """Part that different norms take from the global cosine, in all blocks."""
         return float(self.norm_gaps.sum())
 
     @property
     def direction_gap(self) -> float:
-        """Part that different directions take from the global cosine, over all blocks."""
+        """Part that different directions take from the global cosine, in all blocks."""
         return float(self.direction_gaps.sum())
 
     @cached_property
     def gaps(self) -> Floats:
-        """`½‖x_b/‖x‖ − y_b/‖y‖‖²`, each block's part of `1 − global`: its norm gap and its direction gap."""
+        """`½‖x_b/‖x‖ − y_b/‖y‖‖²`, each block's part of `1 − global`.
+
+        It is the sum of the block's norm gap and direction gap.
+        """
         return self.norm_gaps + self.direction_gaps
 
     @cached_property
     def without(self) -> Floats:
-        """Global cosine without each block in turn; NaN if nothing is left on a side."""
-        # The blocks before and the blocks after are added, because a large block that is
-        # subtracted from the total would leave its rounding error.
+        """Global cosine without each block; NaN if the rest of a side is zero."""
+        # The sums of the blocks before and after are added. Subtracting a large block
+        # from the total would leave its rounding error.
         before = np.zeros_like(self.sums)
         before[:, 1:] = np.cumsum(self.sums[:, :-1], axis=1)
         after = np.zeros_like(self.sums)
@@ -289,7 +294,7 @@ class BlockCosines(Drawn):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Range of the global cosine given the norms, `[ρ min c, ρ max c]`; it is sharp."""
+        """Sharp range of the global cosine given the norms, `[ρ min c, ρ max c]`."""
         lowest, highest = self._extremes
         return self.norm_cosine * lowest, self.norm_cosine * highest
 
@@ -297,8 +302,8 @@ class BlockCosines(Drawn):
     def bounds_without_norms(self) -> tuple[float, float]:
         """Range of the global cosine for any norms, `[min(0, min c), max(0, max c)]`.
 
-        Both ends are approached as ρ goes to 0 or 1. A single block has no norms to vary,
-        so its cosine is the global one.
+        Both ends are approached as ρ goes to 0 or 1. A single block has no norms to
+        vary, so its cosine is the global one.
         """
         lowest, highest = self._extremes
         if self._n_nonzero == 1:
@@ -319,43 +324,48 @@ class BlockCosines(Drawn):
         return len(self) - self.zero_blocks["both"]
 
     def explain(self) -> str:
-        """Describe how the local cosines make up the global one, and the range they allow."""
-        low, high = (
-            round_to(end, 4)
-            for round_to, end in zip((down, up), self.bounds, strict=True)
-        )
-        mean = (
-            f"× {self.mean_cosine:.4f}, the weighted mean cosine"
-            if self.norm_cosine
-            else "as both lie in none"
-        )
+        """Describe how the local cosines make up the global one, and its range."""
+        if self.norm_cosine:
+            mean = f"× {self.mean_cosine:.4f}, the weighted mean cosine"
+        else:
+            mean = "as both lie in none"
+        low, high = self.bounds
         text = (
-            f"The global cosine is {self.global_cosine:.4f}: {self.norm_cosine:.4f}, the cosine of the block norms, "
-            f"{mean} of {counted(len(self), 'block')} (by {self.partition}, {self.n_entries:,} entries).\n"
-            f"With these norms, and local cosines from the lowest to the highest of these, it can be {low:.4f} to "
-            f"{high:.4f}."
+            f"The global cosine is {self.global_cosine:.4f}: {self.norm_cosine:.4f}, "
+            f"the cosine of the block norms, {mean} of {counted(len(self), 'block')} "
+            f"(by {self.partition}, {self.n_entries:,} entries).\n"
+            "With these norms, and local cosines from the lowest to the highest of "
+            f"these, it can be {down(low, 4):.4f} to {up(high, 4):.4f}."
         )
         zero = self.zero_blocks
-        counts = f"{zero['x']} in x only, {zero['y']} in y only, {zero['both']} in both"
-        return f"{text}\nZero blocks: {counts}." if any(zero.values()) else text
+        if any(zero.values()):
+            text += (
+                f"\nZero blocks: {zero['x']} in x only, {zero['y']} in y only, "
+                f"{zero['both']} in both."
+            )
+        return text
 
     def largest_gaps(
         self, *, share: float | None = 0.9, limit: int = 20
     ) -> pd.DataFrame:
-        """List the fewest blocks that make up a share of the gap `1 − global`, largest first.
+        """List the fewest blocks that make up a share of the gap `1 − global`.
+
+        The blocks of the largest gaps come first.
 
         Parameters
         ----------
         share : float, optional
-            Which share of the gap to explain; None lists blocks up to the limit, whether there is a gap or not.
+            Share of the gap to explain. None lists blocks up to the limit, whether
+            there is a gap or not.
         limit : int
-            At most so many blocks.
+            Largest number of blocks.
 
         Returns
         -------
         pandas.DataFrame
-            As `to_frame`, with the share of the gap each block explains and the running share; empty where the two
-            vectors agree up to rounding and a share is asked for.
+            As `to_frame`, with the share of the gap that each block explains and the
+            running share. It is empty if a share is specified and the two vectors agree
+            up to rounding.
         """
         if share is not None and (not is_number(share) or not 0 < share <= 1):
             raise must_be("share", "above 0 and at most 1", repr(share))

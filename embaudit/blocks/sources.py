@@ -1,4 +1,4 @@
-"""Sources of tensors: mappings, lists and arrays in memory, or a file that is read in pieces."""
+"""Sources of tensors: containers in memory, or a file that is read in pieces."""
 
 from __future__ import annotations
 

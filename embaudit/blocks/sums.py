@@ -1,4 +1,4 @@
-"""Sums of squares and products by block, in float64, a piece of the tensors at a time."""
+"""Sums of squares and products by block in float64, piece by piece."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ def block_sums(read_x: Read, read_y: Read, n_blocks: int, block_size: int) -> Fl
     Examples
     --------
     >>> x, y = np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4)
-    >>> read_x, read_y = (lambda start, stop: x[start:stop], lambda start, stop: y[start:stop])
+    >>> def read_x(start, stop):
+    ...     return x[start:stop]
+    >>> def read_y(start, stop):
+    ...     return y[start:stop]
     >>> block_sums(read_x, read_y, n_blocks=2, block_size=2)
     array([[ 5., 25.],
            [ 2.,  2.],
@@ -74,7 +77,7 @@ def block_sums(read_x: Read, read_y: Read, n_blocks: int, block_size: int) -> Fl
 
 
 def _pieces(n_blocks: int, block_size: int) -> Iterator[tuple[int, int]]:
-    """Yield the first and last entry of each piece: several blocks, or a part of one."""
+    """Yield the range of entries of each piece: several blocks, or a part of one."""
     n_entries = n_blocks * block_size
     if block_size <= PIECE:
         step = PIECE // block_size * block_size

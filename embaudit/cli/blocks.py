@@ -36,7 +36,7 @@ def blocks(
     output: Output,
     workers: Workers,
 ) -> None:
-    """Compare two sets of tensors: the cosine of every block, and how they make up the global one."""
+    """Compare two sets of tensors by the cosines of their blocks and of the whole."""
     from embaudit.blocks import block_cosines
     from embaudit.report.document import Origin
 
