@@ -26,7 +26,7 @@ S = TypeVar("S")
 BLOCK_BYTES = 32 * 2**20
 """Working memory of one row block in float64."""
 VARIABLE = "EMBAUDIT_WORKERS"
-"""Environment variable with the number of workers; `joblib.parallel_config` overrides it."""
+"""Environment variable with the number of workers, if joblib is not configured."""
 BLOCKS_PER_WORKER = 4
 """Results for each worker that may wait for a slow reader."""
 
@@ -37,7 +37,10 @@ _thread = threading.local()
 def row_blocks(
     n_rows: int, n_columns: int, *, budget: int = BLOCK_BYTES
 ) -> Iterator[slice]:
-    """Cut `n_rows` into consecutive slices whose float64 block of `n_columns` stays within `budget` bytes.
+    """Cut rows into consecutive slices.
+
+    The block of a slice, `n_columns` wide in float64, has at most `budget` bytes, or is
+    a single row.
 
     Examples
     --------
@@ -56,7 +59,7 @@ def parallel_map(
 
     Workers are threads of this process, or those of the backend that
     `joblib.parallel_config(backend="loky" | "dask" | ...)` sets. A map inside a block,
-    a map with one worker and a map over one item are plain loops.
+    a map with one worker, and a map over one item are plain loops.
 
     Parameters
     ----------
@@ -87,15 +90,14 @@ def parallel_map(
     from joblib.parallel import get_active_backend
 
     require = "sharedmem" if in_threads else None
-    # joblib forgets the number that the host configured where threads are preferred.
+    # With `prefer`, joblib does not return the number of jobs that the host configured.
     n_jobs = get_active_backend()[1]
     backend = get_active_backend(prefer="threads", require=require)[0]
     n_workers = backend.effective_n_jobs(_default_count() if n_jobs is None else n_jobs)
     if n_workers == 1:
         return _in_this_thread(function, items)
-    if getattr(backend, "supports_sharedmem", False):
-        return _in_threads(function, items, n_workers, require)
-    return _in_other_processes(function, items, n_workers)
+    has_threads = getattr(backend, "supports_sharedmem", False)
+    return _on_workers(function, items, n_workers, require, has_threads=has_threads)
 
 
 def _in_this_thread(function: Callable[[S], T], items: Sequence[S]) -> Iterator[T]:
@@ -105,11 +107,24 @@ def _in_this_thread(function: Callable[[S], T], items: Sequence[S]) -> Iterator[
         yield result
 
 
-def _in_threads(
-    function: Callable[[S], T], items: Sequence[S], n_workers: int, require: str | None
+def _on_workers(
+    function: Callable[[S], T],
+    items: Sequence[S],
+    n_workers: int,
+    require: str | None,
+    *,
+    has_threads: bool,
 ) -> Iterator[T]:
-    """Yield results of threads; the limit of the BLAS holds for the whole process."""
+    """Yield results of several workers, and say in one sentence if they were lost."""
     from joblib import Parallel, delayed
+
+    shared = _Shared(function)
+
+    def job(item: S) -> Any:
+        if has_threads:
+            # Each block runs in the context of the caller, which has its progress bars.
+            return delayed(copy_context().run)(_block, function, item)
+        return delayed(_block_elsewhere)(shared, item)
 
     workers = Parallel(
         n_workers,
@@ -118,27 +133,11 @@ def _in_threads(
         prefer="threads",
         require=require,
     )
-    with one_blas_thread(), workers:
-        for batch in _batches(items, n_workers):
-            # Each block runs in the context of the caller, which has its progress bars.
-            yield from workers(
-                delayed(copy_context().run)(_block, function, item) for item in batch
-            )
-
-
-def _in_other_processes(
-    function: Callable[[S], T], items: Sequence[S], n_workers: int
-) -> Iterator[T]:
-    """Yield results of loky or Dask, and say in one sentence if workers were lost."""
-    from joblib import Parallel, delayed
-
-    shared = _Shared(function)
     try:
-        with Parallel(n_workers, batch_size=1) as workers:
+        # In threads of this process, the limit of the BLAS holds for all of them.
+        with one_blas_thread(), workers:
             for batch in _batches(items, n_workers):
-                yield from workers(
-                    delayed(_block_elsewhere)(shared, item) for item in batch
-                )
+                yield from workers(map(job, batch))
     except Exception as error:
         if not _is_loss_of_workers(error):
             raise
@@ -149,7 +148,7 @@ def _in_other_processes(
 
 
 def _batches(items: Sequence[S], n_workers: int) -> Iterator[Sequence[S]]:
-    """Cut the items into batches, because joblib computes ahead of its reader without a limit."""
+    """Cut the items into batches: joblib would compute far ahead of its reader."""
     size = BLOCKS_PER_WORKER * n_workers
     for start in range(0, len(items), size):
         yield items[start : start + size]
@@ -178,7 +177,7 @@ class _Shared(Generic[S, T]):
 
 
 def _block(function: Callable[[S], T], item: S) -> T:
-    """Compute one block; maps inside it are plain loops, and the BLAS is limited already."""
+    """Compute one block, with the BLAS limited and maps inside it as plain loops."""
     before = getattr(_thread, "is_worker", False)
     _thread.is_worker = True
     try:
@@ -193,7 +192,7 @@ def _block_elsewhere(shared: _Shared[S, T], item: S) -> T:
 
 
 def results_of(jobs: Sequence[Callable[[], Any]], description: str) -> list[Any]:
-    """Return the results of several jobs that do not need each other, and show how many are done.
+    """Return the results of independent jobs, and show how many are done.
 
     Examples
     --------
@@ -205,7 +204,7 @@ def results_of(jobs: Sequence[Callable[[], Any]], description: str) -> list[Any]
 
 
 def _default_count() -> int:
-    """Return the number of workers that the environment names, else of the cores of this process.
+    """Return the number of workers in the environment, or of cores of this process.
 
     Examples
     --------
@@ -230,7 +229,10 @@ def _default_count() -> int:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep the BLAS at one thread: its threads would compete with our workers, and their number shows in last digits.
+    """Keep the BLAS at one thread.
+
+    Its threads would compete with our workers, and the last digits of a product depend
+    on their number.
 
     Examples
     --------
@@ -244,8 +246,8 @@ def one_blas_thread() -> Iterator[None]:
 
 @cache
 def _loaded_libraries() -> ThreadpoolController:
-    """Find the libraries with threads once, because that takes 5 ms; an audit asks 50 times."""
-    # Only a BLAS that is loaded can be limited, and SciPy brings its own.
+    """Find libraries with threads once: it takes 5 ms, and an audit asks 50 times."""
+    # A BLAS can only be limited once it is loaded, and SciPy has its own.
     import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
