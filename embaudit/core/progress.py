@@ -1,4 +1,4 @@
-"""Progress of long work: the library announces its steps, and bars show them where somebody watches."""
+"""Progress of long work: the library announces its steps, and a terminal shows bars."""
 
 from __future__ import annotations
 
@@ -30,73 +30,80 @@ class Reporter(Protocol):
 
 
 class _Bars:
-    """Bars of everything under way in this process, which appear after a second and go when all is done.
+    """The bars of all work of this process, in one display of rich.
 
-    Threads share them: a terminal has room for one display. It is made with the first piece of work, shown by a timer,
-    and taken away with the last.
+    A terminal has room for one display, so threads share it. The first piece of work
+    makes the display, a timer shows it after `DELAY` seconds, and the last piece of
+    work removes it.
     """
 
     def __init__(self) -> None:
-        # Also a generator that is collected as garbage ends its bar, maybe in a thread that holds the lock.
+        # The garbage collector can end a generator, and so its bar, in a thread that
+        # holds the lock.
         self.lock = RLock()
-        self.n_under_way = 0
-        self.progress: Progress | None = None
+        self.n_running = 0
+        self.display: Progress | None = None
         self.timer: Timer | None = None
 
     def __call__(
         self, steps: Iterable[T], description: str, total: int | None
     ) -> Iterator[T]:
-        """Yield the steps, and move a bar of their own; nothing is shown where nobody watches."""
-        if not _is_watched():
+        """Yield the steps and move a bar; without a terminal, only yield the steps."""
+        if not _can_show_bars():
             yield from steps
             return
         with self.lock:
-            self.n_under_way += 1
-            if self.progress is None:
-                self.progress = _made_progress()
-                self.timer = Timer(DELAY, self._appear, [self.progress])
+            self.n_running += 1
+            if self.display is None:
+                self.display = _new_display()
+                self.timer = Timer(DELAY, self._show, [self.display])
                 self.timer.daemon = True
                 self.timer.start()
-            progress = self.progress
-            task = progress.add_task(description, total=total)
+            display = self.display
+            bar = display.add_task(description, total=total)
         try:
             for step in steps:
                 yield step
-                progress.advance(task)
+                display.advance(bar)
         finally:
             with self.lock:
-                progress.remove_task(task)
-                self.n_under_way -= 1
-                if self.n_under_way == 0:
-                    self._disappear(progress)
+                display.remove_task(bar)
+                self.n_running -= 1
+                if self.n_running == 0:
+                    self._remove(display)
 
-    def _appear(self, progress: Progress) -> None:
+    def _show(self, display: Progress) -> None:
         with self.lock:
-            # The work may have ended while the timer went off, and other work have begun.
-            if self.progress is progress:
-                progress.start()
+            # When the timer goes off, its work may have ended and other work begun.
+            if self.display is display:
+                display.start()
 
-    def _disappear(self, progress: Progress) -> None:
+    def _remove(self, display: Progress) -> None:
         if self.timer is not None:
             self.timer.cancel()
-        if progress.live.is_started:  # else it would end a line that nobody began
-            progress.stop()
-        self.progress = self.timer = None
+        if display.live.is_started:
+            # Stopping a display that was never shown would write an empty line.
+            display.stop()
+        self.display = None
+        self.timer = None
 
 
-def _is_watched() -> bool:
-    """Return whether the standard error is a terminal, or this is a notebook that can show bars."""
+def _can_show_bars() -> bool:
+    """Return True on a terminal, and in a notebook that has widgets.
+
+    Bars of several processes would overwrite each other, so only the main one has bars.
+    """
     from multiprocessing import current_process
 
-    if current_process().name != "MainProcess":  # several would write over each other
+    if current_process().name != "MainProcess":
         return False
     if type(sys.stderr).__module__.startswith("ipykernel."):
         return find_spec("ipywidgets") is not None
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def _made_progress() -> Progress:
-    """Build the display of rich on stderr: description, bar, count and time left."""
+def _new_display() -> Progress:
+    """Return a display on stderr with description, bar, count and remaining time."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -106,15 +113,11 @@ def _made_progress() -> Progress:
         TimeRemainingColumn,
     )
 
-    # A bar of ten leaves room for the words on a line of 80.
-    columns = (
+    return Progress(
         TextColumn("{task.description}"),
-        BarColumn(10),
+        BarColumn(10),  # with the longest description, a line has 80 characters
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-    )
-    return Progress(
-        *columns,
         TextColumn("left"),
         console=Console(stderr=True),
         transient=True,
@@ -126,22 +129,22 @@ def _made_progress() -> Progress:
 BARS = _Bars()
 """The bars of this process."""
 _reporter: ContextVar[Reporter | None] = ContextVar("reporter", default=BARS)
+"""The reporter in use. None shows nothing."""
 
 
 @contextmanager
 def reporting(reporter: Reporter | None) -> Iterator[None]:
-    """Show the progress of everything that runs inside the block with `reporter`, or nowhere.
+    """Show the progress of all work inside the block with `reporter`, or nowhere.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from embaudit import FactorModel, audit
-    >>> head, steps = FactorModel.from_softmax(np.random.default_rng(0).normal(size=(12, 3))), []
-    >>> with reporting(lambda each, description, total: steps.append(description) or iter(each)):
-    ...     result = audit(head, n_gauges=1, n_pairs=5, n_starts=1, n_steps=0)
-    >>> print(*dict.fromkeys(steps), sep=", ")
-    finding the span of the rows, measuring heads, drawing equivalent models, sampling pairs and lists, visiting
-    equivalent models, bounding cosines, certifying lists, visiting the worst, comparing neighbours
+    >>> def print_total(steps, description, total):
+    ...     print(f"{description}: {total} steps")
+    ...     return iter(steps)
+    >>> with reporting(print_total):
+    ...     list(track("abc", "spelling", 3))
+    spelling: 3 steps
+    ['a', 'b', 'c']
     """
     token = _reporter.set(reporter)
     try:
@@ -153,7 +156,10 @@ def reporting(reporter: Reporter | None) -> Iterator[None]:
 def track(
     steps: Iterable[T], description: str, total: int | None = None
 ) -> Iterator[T]:
-    """Yield `steps`, announcing them to the reporter in force: bars on a terminal or in a notebook by default.
+    """Yield `steps` and announce them to the reporter in use.
+
+    By default, bars appear on a terminal or in a notebook once the work has taken a
+    second.
 
     Examples
     --------
@@ -161,12 +167,14 @@ def track(
     ['a', 'b', 'c']
     """
     reporter = _reporter.get()
-    return iter(steps) if reporter is None else reporter(steps, description, total)
+    if reporter is None:
+        return iter(steps)
+    return reporter(steps, description, total)
 
 
 @contextmanager
 def announced(description: str) -> Iterator[None]:
-    """Announce work whose steps are not counted: a bar without the time left.
+    """Announce work whose steps cannot be counted: a bar without the remaining time.
 
     Examples
     --------

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import embaudit as ea
 from embaudit.cli.terminal import progress_bars
 from embaudit.core.checked import as_seed
 from embaudit.core.progress import reporting, track
@@ -43,6 +44,31 @@ def test_a_reporter_sees_each_step_when_it_is_taken() -> None:
         steps = track(range(10), "stopping early")
         next(steps)
     assert recorder.steps == [0]
+
+
+def test_an_audit_of_a_head_announces_its_steps_in_order() -> None:
+    recorder = Recorder()
+    rows = np.random.default_rng(0).normal(size=(12, 3))
+    with reporting(recorder):
+        ea.audit(
+            ea.FactorModel.from_softmax(rows),
+            n_gauges=1,
+            n_pairs=5,
+            n_starts=1,
+            n_steps=0,
+        )
+    descriptions = list(dict.fromkeys(description for description, _ in recorder.told))
+    assert descriptions == [
+        "finding the span of the rows",
+        "measuring heads",
+        "drawing equivalent models",
+        "sampling pairs and lists",
+        "visiting equivalent models",
+        "bounding cosines",
+        "certifying lists",
+        "visiting the worst",
+        "comparing neighbours",
+    ]
 
 
 class Screen(StringIO):
