@@ -99,7 +99,7 @@ def _status(key: tuple[str, str], outcome: Outcome) -> tuple[str, str]:
     for judged in outcome.judged:
         if _key(judged.finding) == key:
             return (
-                f"{judged.severity.title}, {judged.status}",
+                f"{judged.finding.severity.title}, {judged.status}",
                 BAD if judged.stops else INK,
             )
     return "–", SOFT

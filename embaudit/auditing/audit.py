@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from inspect import signature
@@ -16,7 +16,7 @@ from embaudit.auditing.findings import conclusions
 from embaudit.auditing.heads import HeadReport, declare
 from embaudit.auditing.identity import fingerprint, score_sample
 from embaudit.auditing.options import Options, effort_of
-from embaudit.auditing.texts import VERDICT, thresholds_of
+from embaudit.auditing.texts import VERDICT
 from embaudit.auditing.wording import kind_of, names_of
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.core.checked import RNG, as_list, as_seed, is_integer, keywords_besides
@@ -164,7 +164,6 @@ class Audit(Drawn):
                     "examples": self.evidence.examples,
                     "beside_bias": self.evidence.beside_bias,
                 },
-                "thresholds": self.evidence.thresholds,
                 "findings": self.findings,
                 "notes": self.notes,
                 "answer": self.answer,
@@ -210,7 +209,7 @@ class Audit(Drawn):
 
     @property
     def options(self) -> Options:
-        """Options of the audit, except for the seed and the thresholds.
+        """Options of the audit, except for the seed.
 
         The same options with the same seed give the same numbers.
         """
@@ -537,7 +536,6 @@ def audit(
     normalised: bool = False,
     hull: bool = False,
     final_norm: FinalNorm | None = None,
-    thresholds: Mapping[str, float] | None = None,
     source: str | None = None,
     rng: RNG = 0,
     **reading: Any,
@@ -621,9 +619,6 @@ def audit(
     final_norm : FinalNorm, optional
         Norm of the states of a network before its head. By default the norm that was
         read with the model.
-    thresholds : mapping of str to float, optional
-        Thresholds from which traits of rows are reported, by their names in
-        `embaudit.auditing.texts`.
     source : str, optional
         Source of the model as the report names it. By default the path of `model`.
     rng : numpy Generator or int
@@ -644,7 +639,6 @@ def audit(
     """
     if source is None:
         source = source_of(model)
-    reported = thresholds_of({} if thresholds is None else thresholds)
     seed = as_seed(rng)
     arrays = {
         "left": left,
@@ -718,7 +712,7 @@ def audit(
     declared_by = _declared_by(intake, objective or compared, overruled)
     return Audit(
         audited,
-        replace(evidence, thresholds=reported, declared_by=declared_by),
+        replace(evidence, declared_by=declared_by),
         source,
         intake,
     )

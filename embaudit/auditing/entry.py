@@ -39,8 +39,6 @@ class Entry:
     """Commands whose pages define the word."""
     grows: bool = True
     """True if a finding is graver where the number behind it, without its sign, is larger."""
-    thresholds: tuple[str, ...] = ()
-    """Sentences on the numbers from which on a finding is reported, if they can be set."""
 
     @property
     def address(self) -> str:
@@ -69,7 +67,6 @@ class Entry:
             ("Why it matters", self.why),
             ("What to do", self.remedy),
             ("How it is computed", self.computed),
-            *(("Threshold", sentence) for sentence in self.thresholds),
             ("Reference", self.reference),
         )
         return tuple((heading, text) for heading, text in texts if text)

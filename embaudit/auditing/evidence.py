@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -35,7 +35,6 @@ from embaudit.auditing.predicted import (
     penalty_form,
     without_unseen,
 )
-from embaudit.auditing.texts import DEFAULTS
 from embaudit.auditing.traits import Traits, beside_bias, counts_bias, traits_of
 from embaudit.canonical import Position, position
 from embaudit.canonical.equivalents import EquivalentModel
@@ -124,11 +123,6 @@ class Evidence:
     """
     traits: tuple[Traits, ...] = ()
     """Traits of the rows, one record per side; for a head, traits of all its labels."""
-    thresholds: Mapping[str, float] = field(default_factory=lambda: DEFAULTS)
-    """Reporting thresholds of the checks of row traits, by name.
-
-    No proven or shown statement depends on them.
-    """
 
     @property
     def roles(self) -> tuple[Role, ...]:

@@ -85,7 +85,7 @@ def effort_of(*, quick: bool, **sizes: int | None) -> Effort:
 
 @dataclass(frozen=True)
 class Options:
-    """Options that the numbers of an audit depend on, besides the seed and the thresholds; see `audit`.
+    """Options that the numbers of an audit depend on, besides the seed; see `audit`.
 
     Examples
     --------

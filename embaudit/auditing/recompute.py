@@ -136,7 +136,7 @@ def recorded(audited: Mapping[str, Any] | AnyPath) -> Mapping[str, Any]:
         except ValueError as error:
             got = f"{name}: {error}" if path.suffix == ".json" else name
             raise must_be("the audit", "JSON", got, REMEDY) from error
-    keys = {*VERSIONS, "seed", "input", "thresholds", "drift"}
+    keys = {*VERSIONS, "seed", "input", "drift"}
     if (
         not isinstance(record, Mapping)
         or not keys <= set(record)
@@ -331,7 +331,7 @@ def equivalent_of(
 
     Examples
     --------
-    >>> keys = ("embaudit_version", "schema_version", "seed", "thresholds", "drift")
+    >>> keys = ("embaudit_version", "schema_version", "seed", "drift")
     >>> equivalent_of({**dict.fromkeys(keys), "input": {}}, FactorModel.from_vectors([[1.0]]), "linear 1")
     Traceback (most recent call last):
         ...
@@ -391,12 +391,7 @@ def _options(record: Mapping[str, Any]) -> dict[str, Any]:
     as_list(options["groups"], "groups", '["linear"]')
     n = as_count(options["n_neighbours"], "n_neighbours", least=0) or None
     seed = as_count(record["seed"], "seed", least=0)
-    return {
-        **options,
-        "n_neighbours": n,
-        "thresholds": record["thresholds"],
-        "rng": seed,
-    }
+    return {**options, "n_neighbours": n, "rng": seed}
 
 
 def _version_difference(record: Mapping[str, Any]) -> Difference | None:

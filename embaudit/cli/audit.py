@@ -16,7 +16,7 @@ from embaudit.cli.app import Count, File, Model, More, Number, Rng, Text, Texts,
 from embaudit.cli.commands import Group, parameters_of
 from embaudit.cli.reading import CODE, Given, Titles, read_for_audit
 from embaudit.cli.settings import CURRENT, FailOn
-from embaudit.cli.terminal import Output, Workers, values_in
+from embaudit.cli.terminal import Output, Workers
 from embaudit.errors import InputError, without_secrets
 
 if TYPE_CHECKING:
@@ -80,12 +80,6 @@ class Gating(Group):
             help="Exit 1 on findings of this severity; never: beside --baseline, too."
         ),
     ] = None
-    severity: Annotated[
-        Texts, Option(help="How grave a code is here: CODE=issue or CODE=tip.")
-    ] = None
-    thresholds: Annotated[
-        Texts, Option(help="From which number on something is reported: NAME=NUMBER.")
-    ] = None
     baseline: Annotated[
         File, Option(help="JSON of an earlier audit; only what is new or worse counts.")
     ] = None
@@ -133,12 +127,11 @@ class Gating(Group):
             None if self.baseline is None or written else Baseline.load(self.baseline)
         )
         # Codes that are typed replace those of the settings, as every option does.
-        codes, severities = ignore or settings.ignore, self.severity or ()
+        codes = ignore or settings.ignore
         never = self.fail_on is FailOn.NEVER
         return Gate.of(
             level,
             ignore=codes,
-            severities=severities,
             baseline=before,
             written=written,
             allow_missing_scores=self.allow_missing_scores,
@@ -215,7 +208,7 @@ LEFT_OUT = {
     name
     for group in (Output, Heatmap, Workers, Gating)
     for name in parameters_of(group)
-} - {"thresholds"}
+}
 """Parameters that another command need not be told."""
 READING = {*parameters_of(Given), *parameters_of(Titles)}
 """Parameters that commands besides `audit` take."""
@@ -315,9 +308,6 @@ def audit(
             result = auditing.audit(
                 model,
                 **options,
-                thresholds=values_in(
-                    gating.thresholds, "thresholds", "hubs=0.2", float
-                ),
                 source=source_of([path, *more] if more else path),
             )
         # Predictions that moved since the baseline are a finding, so they are compared before findings are judged.

@@ -55,7 +55,7 @@ RARE = (
 RARE_IN = {
     "audit": (
         "groups", "max_condition", "n_pairs", "n_lists", "n_gauges", "n_starts", "n_steps", "by", "by_row", "hull",
-        "partial", "heatmap_groups", "severity", "thresholds", "allow_missing_scores",
+        "partial", "heatmap_groups", "allow_missing_scores",
     ),
 }  # fmt: skip
 """The same of one command."""

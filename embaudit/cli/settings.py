@@ -31,15 +31,14 @@ NUMBER, COUNT, TEXT, TEXTS, FLAG = (
     "true or false",
 )
 SEED, LEVEL = "a whole number >= 0", f"one of {', '.join(FailOn)}"
-TABLE, NUMBERS = "a table of codes with issue or tip", "a table of names with numbers"
 KINDS: dict[str, type | tuple[type, ...]] = {
-    NUMBER: (int, float), COUNT: int, TEXT: str, TEXTS: list, FLAG: bool, TABLE: dict, NUMBERS: dict, SEED: int,
+    NUMBER: (int, float), COUNT: int, TEXT: str, TEXTS: list, FLAG: bool, SEED: int,
     LEVEL: str,
 }  # fmt: skip
 KEYS = {
     "objective": TEXT, "role": TEXT, "groups": TEXTS, "max-condition": NUMBER, "soft-cap": NUMBER, "normalised": FLAG,
     "norm": TEXT, "norm-kind": TEXT, "n-neighbours": COUNT, "n-pairs": COUNT, "n-gauges": COUNT, "rng": SEED,
-    "fail-on": LEVEL, "ignore": TEXTS, "severity": TABLE, "thresholds": NUMBERS, "baseline": TEXT,
+    "fail-on": LEVEL, "ignore": TEXTS, "baseline": TEXT,
 }  # fmt: skip
 """Options of `embaudit audit` that may be set, and what they must be."""
 
@@ -131,21 +130,10 @@ def _checked(path: Path, values: Any) -> Iterator[tuple[str, Any]]:
             and not (kind is SEED and value < 0)
             and (kind is not LEVEL or value in tuple(FailOn))
         )
-        texts = (
-            value
-            if kind is TEXTS
-            else value.values()
-            if kind is TABLE and right
-            else ()
-        )
+        texts = value if kind is TEXTS and right else ()
         if not right or not all(isinstance(text, str) for text in texts):
             raise must_be(f"{name} in {path}", kind, repr(value))
-        # Written as they are typed, so that settings and options pass the same checks.
-        if kind in (TABLE, NUMBERS):
-            yield name, [f"{called}={each}" for called, each in value.items()]
-        else:
-            # A path in a file is meant from where the file lies.
-            yield (
-                name.replace("-", "_"),
-                str(path.parent / value) if name == "baseline" else value,
-            )
+        if name == "baseline":
+            # The path of a file is relative to the folder of the settings.
+            value = str(path.parent / value)
+        yield name.replace("-", "_"), value

@@ -307,8 +307,8 @@ def values_in(
 
     Examples
     --------
-    >>> values_in(["left=enc"], "load", "left=users", str), values_in(["hubs=0.2"], "thresholds", "hubs=0.2", float)
-    ({'left': 'enc'}, {'hubs': 0.2})
+    >>> values_in(["left=enc"], "load", "left=users", str), values_in(["kept=0.7"], "fail-below", "kept=0.7", float)
+    ({'left': 'enc'}, {'kept': 0.7})
     """
     values: dict[str, T] = {}
     for pair in pairs or ():

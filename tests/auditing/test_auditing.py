@@ -131,7 +131,6 @@ def test_an_audit_of_one_side_measures_the_cosines_of_that_side_alone():
         ({"roles": []}, "roles must be one or more of right, left, cross; got none."),
         ({"roles": ["movie"]}, 'role must be one of "left" (user), "right" (item)'),
         ({"show": ["film 3"]}, "'film 3'"),
-        ({"thresholds": {"hubs": 2}}, "hubs must be a number from 0.05 to 1; got 2"),
         ({"final_norm": FinalNorm("rms", [1.0])}, "as wide as the head, 5 dimensions"),
     ],
 )

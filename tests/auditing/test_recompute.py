@@ -35,7 +35,7 @@ HONEST = {
     "a head": (HEAD, {"role": "label"}),
     "a head with a bias": (
         HEAD.replace(right_bias=DRAW.standard_normal(25)),
-        {"thresholds": {"copies": 0.5}},
+        {},
     ),
     "a capped head": (HEAD, {"soft_cap": 3.0}),
     "a head of unit labels": (HEAD, {"normalised": True}),
@@ -142,7 +142,6 @@ FORGED = {
     "another budget": lambda r: r["options"].update(max_condition=2.5),
     "another objective": lambda r: r["options"].update(objective="factors"),
     "fewer groups": lambda r: r["options"].update(groups=["linear"]),
-    "thresholds": lambda r: r["thresholds"].update(copies=0.5),
     "another model": lambda r: r["input"].update(fingerprint="0" * 32),
     "no fingerprint": lambda r: r["input"].pop("fingerprint"),
     "another file": lambda r: r["input"].update(source="n.npz"),
@@ -279,12 +278,8 @@ def test_an_audit_of_another_model_is_called_so_before_fingerprints_are_shown(
 @pytest.mark.slow
 @given(data=st.data())
 def test_verify_notices_any_changed_number_or_text_of_a_record(record, data):
-    """Options, thresholds and the seed are inputs of the audit and are tested elsewhere."""
-    places = [
-        place
-        for place in leaves(record)
-        if place[0] not in ("options", "thresholds", "seed")
-    ]
+    """Options and the seed are inputs of the audit and are tested elsewhere."""
+    places = [place for place in leaves(record) if place[0] not in ("options", "seed")]
     *way, last = data.draw(st.sampled_from(places))
     forged = copy.deepcopy(record)
     part = forged
@@ -370,9 +365,6 @@ def test_options_of_a_file_are_checked_as_typed_ones(record, name, value):
         lambda r: r.update(seed=-1),
         lambda r: r.update(seed=None),
         lambda r: r.update(seed="0"),
-        lambda r: r.update(thresholds={"hub": 1.0}),
-        lambda r: r.update(thresholds={"hubs": "0.2"}),
-        lambda r: r.update(thresholds=[]),
         lambda r: r.update(input="m.npz"),
     ],
 )

@@ -22,8 +22,6 @@ SIMPSON = "simpson cases.csv --x x --y y --min-size 2"
         # model.npz has one issue, EMB101, and no tip.
         (f"{AUDIT} --fail-on issue", 1, "gate: stops at EMB101 items (issue"),
         (f"{AUDIT} --fail-on tip", 1, "gate: stops at EMB101 items (issue"),
-        (f"{AUDIT} --fail-on issue --severity EMB101=tip", 0, "gate: passes"),
-        (f"{AUDIT} --fail-on tip --severity EMB101=tip", 1, "gate: stops at EMB101"),
         (f"{AUDIT} --fail-on tip --ignore EMB101", 0, "gate: passes; not counted"),
         # Declared as factors, it is not at the minimum of its penalty: EMB103, a tip,
         # and EMB104.

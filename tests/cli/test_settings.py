@@ -28,12 +28,6 @@ REFUSED = [
     ("fail-on = 3", "must be one of issue, tip, never; got 3"),
     ("ignore = [3]", "ignore in embaudit.toml must be a list of texts"),
     ("ignore = ['EMB1O1']", "the nearest one is EMB101"),
-    ("severity = 3", "a table of codes with issue or tip; got 3"),
-    ("severity = {EMB101 = 3}", "a table of codes with issue or tip"),
-    ("severity = {EMB101 = 'magic'}", "got 'EMB101=magic'"),
-    ("thresholds = 3", "a table of names with numbers; got 3"),
-    ("thresholds = {magic = 3}", "one of copies, many-copies, common-direction"),
-    ("thresholds = {hubs = 'x'}", "got 'hubs=x'"),
     ("baseline = 3", "baseline in embaudit.toml must be a text"),
     ("baseline = 'none.json'", "the baseline must be a file that exists"),
     ("[tool", "must be TOML"),
@@ -92,28 +86,23 @@ def test_a_pyproject_without_settings_changes_nothing(embaudit):
 def test_settings_hold_below_their_folder_and_options_override_them(
     embaudit, name, table, monkeypatch
 ):
-    """EMB101 is an issue of this model, so the gate stops unless settings say tip."""
+    """EMB101 is an issue of this model, so the gate stops unless an option says never."""
     head = f"[{table}]\n" if table else ""
-    severity = f"[{table}.severity]" if table else "[severity]"
     file = Path.cwd() / name
-    file.write_text(
-        f'{head}fail-on = "issue"\nn-gauges = 1\n{severity}\nEMB101 = "tip"\n'
-    )
+    file.write_text(f'{head}fail-on = "issue"\nn-gauges = 1\n')
     model = Path.cwd() / "model.npz"
     Path("below").mkdir()
     monkeypatch.chdir("below")
     few = ("audit", model, "--n-pairs", 50, "--n-starts", 0)
     settled = embaudit(*few)
-    assert settled.code == 0
+    assert settled.code == 1
     assert settled.err == (
-        f"settings: fail-on, n-gauges, severity of {file}; "
+        f"settings: fail-on, n-gauges of {file}; "
         "options on the command line override this file.\n"
     )
-    assert settled.out.splitlines()[-1].startswith("gate: passes")
-    stricter = embaudit(*few, "--fail-on", "tip", "--quiet")
-    assert (stricter.code, stricter.err) == (1, "")
-    graver = embaudit(*few, "--severity", "EMB101=issue")
-    assert graver.code == 1
+    assert settled.out.splitlines()[-1].startswith("gate: stops at EMB101")
+    never = embaudit(*few, "--fail-on", "never", "--quiet")
+    assert (never.code, never.err) == (0, "")
 
 
 @pytest.mark.usefixtures("inputs")

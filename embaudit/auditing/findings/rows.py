@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 
 HUBS_SHOWN = 3
 """Hubs that are named."""
+DUPLICATED = 0.01
+"""Smallest share of rows with a duplicate that is reported."""
+OFTEN_DUPLICATED = 0.25
+"""Smallest share of rows with a duplicate that is an issue."""
+ALIKE = 0.5
+"""Smallest mean cosine of two rows that is reported."""
+FILLED = 0.1
+"""Smallest share of all places in lists that is reported, if 1 % of the rows fill it."""
 NEARLY_ALIKE = 0.02
 """Smallest share of near-duplicates that is reported; chance alone makes 0.7 % on a
 circle."""
@@ -34,9 +42,9 @@ def copies(evidence: Evidence) -> Iterator[Finding]:
         twins = traits.twins
         # The lower end of the interval decides, so that a sampled share is reported only where it surely reaches the
         # threshold.
-        if twins is None or not reaches(twins.ci_low, evidence.thresholds["copies"]):
+        if twins is None or not reaches(twins.ci_low, DUPLICATED):
             continue
-        many = reaches(twins.ci_low, evidence.thresholds["many-copies"])
+        many = reaches(twins.ci_low, OFTEN_DUPLICATED)
         why = template("EMB401", "why", _origin_of_copies(evidence.model, traits.role))
         yield finding(
             "EMB401",
@@ -95,11 +103,7 @@ def common_direction(evidence: Evidence) -> Iterator[Finding]:
             and traits.role == "right"
             and origin_matters(evidence.head)
         )
-        if (
-            shared is None
-            or not reaches(shared.mean_cosine, evidence.thresholds["common-direction"])
-            or told
-        ):
+        if shared is None or not reaches(shared.mean_cosine, ALIKE) or told:
             continue
         title = evidence.model.title(traits.role)
         yield finding(
@@ -133,7 +137,7 @@ def hubs(evidence: Evidence) -> Iterator[Finding]:
     model = evidence.model if evidence.head is None else evidence.head.model
     for traits in evidence.traits:
         counts = traits.hubs
-        if counts is None or not reaches(counts.filled, evidence.thresholds["hubs"]):
+        if counts is None or not reaches(counts.filled, FILLED):
             continue
         title, names = model.title(traits.role), model.names(traits.role)
         called = partial(row_called, model.row_title(traits.role))

@@ -82,7 +82,7 @@ def _result(audit: Audit, judged: Judged) -> dict[str, Any]:
     finding = judged.finding
     result: dict[str, Any] = {
         "ruleId": finding.code,
-        "level": LEVELS[judged.severity],
+        "level": LEVELS[judged.finding.severity],
         "message": {
             "text": _line(
                 f"{finding.title}. {finding.text} {finding.remedy}", 10 * WORDS

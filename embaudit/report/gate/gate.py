@@ -156,8 +156,6 @@ class Judged:
 
     finding: Finding
     """The finding."""
-    severity: Severity
-    """How grave it is here."""
     status: str
     """ignored, or against a baseline new, worse or known; new without one."""
     rows: str = ""
@@ -175,7 +173,7 @@ class Judged:
             "" if self.status == "new" and self.reason != ALWAYS else f", {self.status}"
         )
         reason = self.reason and f": {self.reason}"
-        return f"{self.finding.code}{self.rows and f' {self.rows}'} ({self.severity.title}{status}{reason})"
+        return f"{self.finding.code}{self.rows and f' {self.rows}'} ({self.finding.severity.title}{status}{reason})"
 
 
 @dataclass(frozen=True)
@@ -184,17 +182,15 @@ class Gate:
 
     Examples
     --------
-    >>> gate = Gate.of(Severity.ISSUE, ignore=["EMB104"], severities=["EMB201=issue"])
-    >>> gate.severities["EMB201"].title, gate.is_asked
-    ('issue', True)
+    >>> gate = Gate.of(Severity.ISSUE, ignore=["EMB104"])
+    >>> sorted(gate.ignore), gate.is_asked
+    (['EMB104'], True)
     """
 
     fail_on: Severity | None = None
     """None where no finding does."""
     ignore: frozenset[str] = frozenset()
     """Codes that do not count."""
-    severities: Mapping[str, Severity] = field(default_factory=dict)
-    """How grave a code is here, where that is not what the audit says."""
     baseline: Baseline | None = None
     """Findings of an earlier audit, which stop nothing."""
     written: str = ""
@@ -210,34 +206,21 @@ class Gate:
         fail_on: Severity | None,
         *,
         ignore: Iterable[str] = (),
-        severities: Iterable[str] = (),
         baseline: Baseline | None = None,
         written: str = "",
         allow_missing_scores: bool = False,
         never: bool = False,
     ) -> Gate:
-        """Check codes and `CODE=SEVERITY` pairs.
+        """Make a gate, and check the codes to ignore.
 
         Raises
         ------
         InputError
-            For a code or a severity that is none.
+            If a code does not exist.
         """
-        own = {}
-        for pair in severities:
-            code, _, name = pair.partition("=")
-            if name.upper() not in Severity.__members__:
-                raise must_be(
-                    "a severity",
-                    "CODE=issue or CODE=tip",
-                    repr(pair),
-                    Sentence("leave codes out with {}", Option("ignore")),
-                )
-            own[known_code(code)] = Severity[name.upper()]
         return cls(
             fail_on,
             frozenset(map(known_code, ignore)),
-            own,
             baseline,
             written,
             allow_missing_scores,
@@ -366,8 +349,6 @@ class Gate:
 
     def _judged(self, finding: Finding, left: str, right: str) -> Judged:
         """Judge one finding of a model whose rows are called so on either side."""
-        # What a project calls a code goes before what the audit calls it, and decides what `fail_on` stops.
-        severity = self.severities.get(finding.code, finding.severity)
         status = "new" if self.baseline is None else self.baseline.status(finding)
         # Ignored codes stop nothing, not even those that always stop beside a baseline.
         status = "ignored" if finding.code in self.ignore else status
@@ -381,16 +362,14 @@ class Gate:
             ):
                 reason = ALWAYS
             # Where both rules stop it, the one that was asked for is told.
-            if self.fail_on is not None and severity >= self.fail_on:
+            if self.fail_on is not None and finding.severity >= self.fail_on:
                 reason = f"--fail-on {self.fail_on.title}"
         rows = {
             "left": f"{left}s",
             "right": f"{right}s",
             "cross": f"{left}-{right} pairs",
         }
-        return Judged(
-            finding, severity, status, rows.get(finding.role or "", ""), reason
-        )
+        return Judged(finding, status, rows.get(finding.role or "", ""), reason)
 
 
 @dataclass(frozen=True)

@@ -156,12 +156,9 @@ def test_a_baseline_with_a_number_that_is_not_finite_is_refused(tmp_path, number
     [
         ({"ignore": ["EMB9"]}, "one that `embaudit explain` lists; got 'EMB9'"),
         ({"ignore": ["emb104"]}, "got 'emb104'; the nearest one is EMB104"),
-        ({"severities": ["EMB104"]}, "must be CODE=issue or CODE=tip; got 'EMB104'"),
-        ({"severities": ["EMB104=never"]}, "leave codes out with ignore"),
-        ({"severities": ["X=tip"]}, "one that `embaudit explain` lists; got 'X'"),
     ],
 )
-def test_unknown_codes_and_severities_are_refused(setting, message):
+def test_unknown_codes_are_refused(setting, message):
     with pytest.raises(InputError) as refused:
         Gate.of(TIP, **setting)
     assert message in str(refused.value)
