@@ -7,15 +7,16 @@ python data/make.py --figures  # also the pictures, at the paper's size (about a
 from __future__ import annotations
 
 import hashlib
+import io
 import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from embaudit import reproduce, simulate_interactions
 from embaudit.reproduce.nielsen import FIGURE_1, HEADS
-from embaudit.reproduce.pictures import rendered
 
 HERE = Path(__file__).parent
 
@@ -80,17 +81,18 @@ def figures() -> dict[str, bytes]:
     """Draw the pictures of the README, small enough to be shown on a web page."""
     netflix = reproduce.netflix(size="paper", n_seeds=1)
     return {
-        "figures/netflix.png": rendered(netflix.plot().figure_, "png", dpi=100),
-        "figures/netflix_remedies.png": rendered(
-            netflix.plot_remedies().figure_, "png", dpi=100
-        ),
-        "figures/nielsen.png": rendered(
-            reproduce.nielsen().plot().figure_, "png", dpi=100
-        ),
-        "figures/simpson.png": rendered(
-            reproduce.simpson().plot().figure_, "png", dpi=100
-        ),
+        "figures/netflix.png": png(netflix.plot()),
+        "figures/netflix_remedies.png": png(netflix.plot_remedies()),
+        "figures/nielsen.png": png(reproduce.nielsen().plot()),
+        "figures/simpson.png": png(reproduce.simpson().plot()),
     }
+
+
+def png(figure: Figure) -> bytes:
+    """Render a figure at 100 dots per inch, without the version of matplotlib."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=100, metadata={"Software": None})
+    return buffer.getvalue()
 
 
 def main() -> None:

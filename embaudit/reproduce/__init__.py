@@ -1,4 +1,4 @@
-"""The papers' figures: numbers first, picture second. Each function returns a frozen result with `plot` and `save`."""
+"""The papers' figures: tables of numbers, and pictures of them."""
 
 from embaudit.reproduce.netflix import NetflixFigure, netflix
 from embaudit.reproduce.netflix_setting import NetflixSetting

@@ -1,38 +1,33 @@
-"""Figure 1 of the Netflix paper: one data set, equal predictions, very different item-item cosines."""
+"""Figure 1 of the Netflix paper: equal predictions, very different item-item cosines."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Indices, as_count, require_one_of
 from embaudit.core.parallel import parallel_map
-from embaudit.core.plain import plain_dict
 from embaudit.core.progress import track
 from embaudit.core.words import change_size, counted, percent, two_decimals
 from embaudit.report.display import draw_matrix
-from embaudit.reproduce.netflix_models import (
+from embaudit.reproduce.netflix_models import full_rank_checks, measure, solve
+from embaudit.reproduce.netflix_remedies import (
     NO_TRAINING_CHANGE,
     REMEDIES,
-    full_rank_checks,
-    measure,
     remedy_records,
-    solve,
     summarise,
 )
 from embaudit.reproduce.netflix_setting import CHOICES, SIZES, NetflixSetting
-from embaudit.reproduce.pictures import (
-    BLUE,
-    PaperFigure,
-    Picture,
-    new_figure,
-    rounded,
-    styled,
-)
+from embaudit.reproduce.pictures import BLUE, PaperFigure, new_picture, rounded
 
 MEASURES = (
     "effective_rank",
@@ -42,6 +37,7 @@ MEASURES = (
     "top10_in_cluster",
     "overlap_with_first",
 )
+"""Columns of `NetflixFigure.numbers` that are summarised over seeds."""
 TITLES = {
     "g^1/2": r"Eq. 1, $D = g^{\,1/2}$",
     "identity": r"Eq. 1, $D = 1$ (symmetric)",
@@ -49,212 +45,249 @@ TITLES = {
     "sigma^-1/2": r"Eq. 1, $D = \sigma^{\,-1/2}$",
     "Eq. 2": "Eq. 2",
 }
-SCALE = ("cividis", -0.25)
-"""Cosines below are drawn alike: they are few, and the scale serves the many."""
+"""Title of the heatmap of each model."""
+COLOUR_MAP = "cividis"
+LOWEST_COLOUR = -0.25
+"""The few cosines below this have the same colour, so that others differ more."""
 
 
 @dataclass(frozen=True, eq=False)
 class NetflixFigure(PaperFigure):
-    """The figure in numbers: tables a researcher can check, then pictures of them."""
+    """The figure in numbers."""
 
     NAME = "netflix"
-    TABLES = ("numbers", "overlaps", "spread", "remedies", "full_rank", "choices")
 
     setting: NetflixSetting
+    """Size of the data, penalties, and choices that the paper leaves open."""
     seeds: tuple[int, ...]
-    """The first is the one in the picture."""
+    """Seeds of the data. The picture shows the first one."""
     numbers: pd.DataFrame
-    """One row a model, of the first seed: cluster recovery, overlap of the top 10 with `D = g^½`, prediction change."""
+    """One row per model, for the first seed: recovery of the clusters, overlap of the
+    ten nearest items with those under `D = g^½`, and change of predictions."""
     overlaps: pd.DataFrame
-    """Mean share of common top-10 neighbours, model by model."""
+    """Mean share of common ten nearest items, model by model."""
     per_seed: pd.DataFrame
     """`numbers` of every seed."""
     spread: pd.DataFrame
     """Mean, standard deviation, smallest and largest value over the seeds."""
     remedies: pd.DataFrame
-    """Scores of each remedy on the same data: one row a remedy and kind of similarity, best first."""
+    """One row per remedy and kind of similarity, with the best recovery first."""
     remedy_records: pd.DataFrame
-    """Scores of every remedy, similarity and seed."""
+    """Recovery of the clusters for every remedy, similarity and seed."""
     full_rank: pd.DataFrame
-    """The exact statements at full rank."""
+    """The paper's statements at full rank, checked."""
     choices: pd.DataFrame
     """`numbers` under other answers to what the paper leaves open."""
     cosines: dict[str, NDArray[np.float32]]
-    """(p, p) cosines of every model, items by cluster, then by descending popularity."""
+    """Cosines of every model, shape (p, p); items by cluster, then by popularity."""
     clusters: Indices
-    """(p,) clusters in that order."""
+    """Cluster of each item in that order."""
     n_left_out: int
-    """Number of items without users."""
+    """Number of items that nobody took."""
 
-    remedy_notes: ClassVar[dict[str, str]] = {
-        remedy.name: remedy.note for remedy in REMEDIES
-    }
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """All tables with one row per model, measure, remedy, statement or choice."""
+        return {
+            "numbers": self.numbers,
+            "overlaps": self.overlaps,
+            "spread": self.spread,
+            "remedies": self.remedies,
+            "full_rank": self.full_rank,
+            "choices": self.choices,
+        }
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
-        return plain_dict(
-            {
-                "figure": self.NAME,
-                "embaudit_version": self.embaudit_version,
-                "caption": self.caption,
-                "notes": self.notes,
-                "setting": self.setting,
-                "seeds": self.seeds,
-                "items_left_out": self.n_left_out,
-                "remedy_notes": self.remedy_notes,
-                "numbers": self.numbers,
-                "overlaps": self.overlaps,
-                "spread": self.spread,
-                "remedies": self.remedies,
-                "full_rank": self.full_rank,
-                "choices": self.choices,
-                "per_seed": self.per_seed,
-                "remedy_records": self.remedy_records,
-            }
-        )
+    @property
+    def _details(self) -> dict[str, Any]:
+        return {
+            "notes": self.notes,
+            "setting": self.setting,
+            "seeds": self.seeds,
+            "items_left_out": self.n_left_out,
+            "remedy_notes": {remedy.name: remedy.note for remedy in REMEDIES},
+            "per_seed": self.per_seed,
+            "remedy_records": self.remedy_records,
+        }
 
     def __repr__(self) -> str:
         n, p = self.setting.n_users, self.setting.n_items
-        return f"NetflixFigure({n:,} users × {p:,} items, {counted(len(self.seeds), 'seed')})"
+        seeds = counted(len(self.seeds), "seed")
+        return f"NetflixFigure({n:,} users × {p:,} items, {seeds})"
 
     @property
     def caption(self) -> str:
-        """Describe the figure in the numbers of the table."""
-        first, second = self.numbers.iloc[0], self.numbers.iloc[-1]
-        equal = self.numbers.loc[
-            self.numbers["objective"] == "Eq. 1", "prediction_change"
-        ].max()
+        """Describe the figure in the numbers of its tables."""
+        is_eq1 = self.numbers["objective"] == "Eq. 1"
+        largest_change = self.numbers.loc[is_eq1, "prediction_change"].max()
         rows: Any = self.numbers.itertuples(index=False)
-        parts = "; ".join(
-            f"{row.model}: {two_decimals(row.within_mean)} within, {two_decimals(row.between_mean)} between, "
-            f"AUC {row.auc:.3f}"
+        models = [
+            f"{row.model}: {two_decimals(row.within_mean)} within, "
+            f"{two_decimals(row.between_mean)} between, AUC {row.auc:.3f}"
             for row in rows
-        )
-        size = f"{self.setting.n_users:,} users, {self.setting.n_items:,} items, seed {self.seeds[0]}"
+        ]
+        first, eq2 = self.numbers.iloc[0], self.numbers.iloc[-1]
         return (
-            f"Item-item cosines of one simulated data set ({size}). The four solutions of Eq. 1 make the same "
-            f"predictions (largest difference {change_size(equal)}), yet their cosines differ: {parts}. The ten nearest items "
-            f"under D = {first.model} and under Eq. 2 have {percent(second.overlap_with_first)} in common. Of the "
-            f"{self.setting.rank} dimensions asked for, Eq. 2 keeps {second.effective_rank}: only so many singular "
-            "values exceed its penalty."
+            "Item-item cosines of one simulated data set "
+            f"({self.setting.n_users:,} users, {self.setting.n_items:,} items, "
+            f"seed {self.seeds[0]}). The four solutions of Eq. 1 make the same "
+            f"predictions (largest difference {change_size(largest_change)}), yet their "
+            f"cosines differ: {'; '.join(models)}. The ten nearest items under "
+            f"D = {first.model} and under Eq. 2 have {percent(eq2.overlap_with_first)} "
+            f"in common. Of the {self.setting.rank} dimensions asked for, Eq. 2 keeps "
+            f"{eq2.effective_rank}: only so many singular values exceed its penalty."
         )
 
     @property
     def notes(self) -> list[str]:
-        """Return remarks to know before relying on the numbers."""
+        """Return remarks to read before relying on the numbers."""
         best = self.remedies[self.remedies["unique"]].iloc[0]
         free = self.remedies.loc[~self.remedies["unique"], "remedy"].drop_duplicates()
         changed = ", ".join(free[free != NO_TRAINING_CHANGE])
         return [
-            "What the paper leaves open is answered by choices of this library; 'choices' shows how much they matter.",
-            f"Eq. 1 keeps {self.setting.rank} dimensions, most of them noise: the last ones change with every seed.",
-            f"Best of the unique: {best.similarity} ({best.remedy}), pinned by {best.pinned_by}: "
-            f"AUC {best.auc_low:.4f}.",
-            f"Not unique, whatever the training data: cosines of {NO_TRAINING_CHANGE}, and of Eq. 1 after {changed}.",
+            "What the paper leaves open is answered by choices of this library; "
+            "'choices' shows how much they matter.",
+            f"Eq. 1 keeps {self.setting.rank} dimensions, most of them noise: the last "
+            "ones change with every seed.",
+            f"Best of the unique: {best.similarity} ({best.remedy}), pinned by "
+            f"{best.pinned_by}: AUC {best.auc_low:.4f}.",
+            "Not unique, whatever the training data: cosines of "
+            f"{NO_TRAINING_CHANGE}, and of Eq. 1 after {changed}.",
         ]
 
-    @styled
-    def plot(self) -> Any:
-        """Draw heatmaps of item-item cosines in one row, on one colour scale, after that of the clusters."""
-        figure = new_figure(13.0, 2.75)
-        axes = figure.subplots(1, len(self.cosines) + 1)
-        # The first panel is what a perfect similarity would show; all panels share one scale, so that colours compare.
-        truth = (self.clusters[:, None] == self.clusters).astype(np.float32)
-        draw_matrix(axes[0], truth, "true clusters", self.clusters, *SCALE)
-        axes[0].set_xlabel("same cluster: 1\ndifferent: 0")
+    def plot(self) -> Figure:
+        """Draw the clusters and the item-item cosines of each model as heatmaps.
+
+        All heatmaps have one colour scale. The first one shows the cosines that would
+        recover the clusters perfectly.
+        """
         rows: Any = self.numbers.set_index("model")
-        for ax, (name, values) in zip(axes[1:], self.cosines.items(), strict=True):
-            image = draw_matrix(
-                ax, values, TITLES.get(name, name), self.clusters, *SCALE
+        with new_picture(13.0, 2.75) as picture:
+            axes = picture.subplots(1, 1 + len(self.cosines))
+            same_cluster = self.clusters[:, None] == self.clusters
+            self._draw_heatmap(axes[0], same_cluster.astype(float), "true clusters")
+            axes[0].set_xlabel("same cluster: 1\ndifferent: 0")
+            for ax, (model, cosines) in zip(
+                axes[1:], self.cosines.items(), strict=True
+            ):
+                image = self._draw_heatmap(ax, cosines, TITLES[model])
+                row = rows.loc[model]
+                ax.set_xlabel(
+                    f"mean within {two_decimals(row.within_mean)}, "
+                    f"between {two_decimals(row.between_mean)}\n"
+                    f"AUC of same cluster {row.auc:.3f}"
+                )
+            picture.colorbar(
+                image,
+                ax=axes,
+                extend="min",
+                fraction=0.02,
+                pad=0.01,
+                label="item-item cosine",
             )
-            row = rows.loc[name]
-            means = f"mean within {two_decimals(row.within_mean)}, between {two_decimals(row.between_mean)}"
-            ax.set_xlabel(f"{means}\nAUC of same cluster {row.auc:.3f}")
-        figure.colorbar(
-            image,
-            ax=axes,
-            extend="min",
-            fraction=0.02,
-            pad=0.01,
-            label="item-item cosine",
-        )
-        return figure
+        return picture
 
-    @styled
-    def plot_remedies(self) -> Any:
-        """Draw how well each remedy recovers the clusters: a point where it is unique, else its range over gauges."""
-        from matplotlib.lines import Line2D
+    def _draw_heatmap(self, ax: Axes, values: NDArray[Any], title: str) -> Any:
+        """Draw a matrix of items by items, and return the image."""
+        return draw_matrix(ax, values, title, self.clusters, COLOUR_MAP, LOWEST_COLOUR)
 
-        point: Any = {
+    def plot_remedies(self) -> Figure:
+        """Draw how well each remedy recovers the clusters.
+
+        A similarity that is unique is a point. A similarity that a gauge changes has no
+        value of its own, so it is the range over the four rescalings.
+        """
+        point: dict[str, Any] = {
             "marker": "D",
             "color": "black",
             "linestyle": "none",
             "markersize": 5,
         }
-        line: Any = {"marker": "|", "color": BLUE, "linewidth": 3, "markersize": 9}
-        figure = new_figure(7.2, 0.9 + 0.27 * len(self.remedies))
-        ax = figure.subplots()
+        line: dict[str, Any] = {
+            "marker": "|",
+            "color": BLUE,
+            "linewidth": 3,
+            "markersize": 9,
+        }
         rows: Any = list(self.remedies.itertuples())
-        for y, row in enumerate(rows):
-            # A similarity that a gauge moves has no value of its own, only the range over the four rescalings.
-            ends = [row.auc_low] if row.unique else [row.auc_low, row.auc_high]
-            ax.plot(
-                ends, [y] * len(ends), **(point | {"zorder": 3} if row.unique else line)
+        with new_picture(7.2, 0.9 + 0.27 * len(rows)) as picture:
+            ax = picture.subplots()
+            for y, row in enumerate(rows):
+                if row.unique:
+                    ax.plot([row.auc_low], [y], zorder=3, **point)
+                else:
+                    ax.plot([row.auc_low, row.auc_high], [y, y], **line)
+            names = [f"{row.remedy} – {row.similarity}" for row in rows]
+            ax.set_yticks(range(len(rows)), labels=names)
+            ax.invert_yaxis()
+            ax.grid(axis="x", color="#cccccc", linewidth=0.5)
+            ax.set_axisbelow(True)
+            measure_name = "AUC of same cluster"
+            if len(self.seeds) > 1:
+                measure_name += " (mean over seeds)"
+            ax.set_xlabel(measure_name)
+            picture.legend(
+                [Line2D([], [], **point), Line2D([], [], **line)],
+                ["unique", "range over four rescalings with equal predictions"],
+                loc="outside lower right",
+                ncols=2,
+                frameon=False,
             )
-        ax.set_yticks(
-            range(len(rows)),
-            labels=[f"{row.remedy} – {row.similarity}" for row in rows],
-        )
-        ax.invert_yaxis()
-        ax.grid(axis="x", color="#cccccc", linewidth=0.5)
-        ax.set_axisbelow(True)
-        ax.set_xlabel(
-            "AUC of same cluster" + " (mean over seeds)" * (len(self.seeds) > 1)
-        )
-        handles = [Line2D([], [], **point), Line2D([], [], **line)]
-        labels = ["unique", "range over four rescalings with equal predictions"]
-        figure.legend(
-            handles, labels, loc="outside lower right", ncols=2, frameon=False
-        )
-        return figure
+        return picture
 
-    def _pictures(self) -> dict[str, Picture]:
+    def _pictures(self) -> dict[str, Figure]:
         return {"netflix": self.plot(), "netflix_remedies": self.plot_remedies()}
+
+
+@dataclass(frozen=True, eq=False)
+class SeedResult:
+    """Numbers of the data of one seed."""
+
+    numbers: pd.DataFrame
+    overlaps: pd.DataFrame
+    remedy_records: pd.DataFrame
+    cosines: dict[str, NDArray[np.float32]]
+    """Cosines of every model; empty unless they were to be kept."""
+    clusters: Indices
+    """Cluster of each item, in the order of the cosines."""
+    n_left_out: int
 
 
 def netflix(
     *, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int = 5
 ) -> NetflixFigure:
-    """Reproduce Figure 1 of the Netflix paper on simulated data, and test the remedies it names.
+    """Reproduce Figure 1 of the Netflix paper on simulated data, and test its remedies.
 
     Parameters
     ----------
     size : {"small", "paper"} or NetflixSetting
-        "paper" has its 20,000 users, 1,000 items and penalties; "small" shows the same in seconds.
+        "paper" has the 20,000 users, 1,000 items and penalties of the paper. "small"
+        shows the same in seconds.
     seed : int
-        Of the data in the picture.
+        Seed of the data in the picture.
     n_seeds : int
-        The numbers are repeated for the seeds `seed`, `seed + 1`, …, to give their mean and spread.
+        The numbers are repeated for the seeds `seed`, `seed + 1`, …, which gives their
+        mean and spread.
 
     Returns
     -------
     NetflixFigure
-        With `numbers`, `spread`, `remedies`, …; `plot()`, `plot_remedies()` and `save(out_dir)`.
+        With `numbers`, `spread`, `remedies`, …; `plot()`, `plot_remedies()` and
+        `save(out_dir)`.
 
     Raises
     ------
     InputError
-        If the size is unknown, `n_seeds` below 1, or `seed` below 0.
+        If the size is unknown, `n_seeds` is below 1, or `seed` is below 0.
 
     References
     ----------
-    Steck, Ekanadham & Kallus, "Is Cosine-Similarity of Embeddings Really About Similarity?", WWW'24 Companion,
-    arXiv 2403.05440, Section 4 and Figure 1.
+    Steck, Ekanadham & Kallus, "Is Cosine-Similarity of Embeddings Really About
+    Similarity?", WWW'24 Companion, arXiv 2403.05440, Section 4 and Figure 1.
 
     Examples
     --------
-    >>> little = NetflixSetting(800, 80, rank=10, alpha_product=200.0, alpha_factors=14.0)
-    >>> figure = netflix(size=little, n_seeds=1)
+    >>> tiny = NetflixSetting(800, 80, rank=10, alpha_product=200.0, alpha_factors=14.0)
+    >>> figure = netflix(size=tiny, n_seeds=1)
     >>> figure.numbers[["model", "within_mean", "auc"]].round(2)
             model  within_mean   auc
     0       g^1/2         0.54  0.95
@@ -263,74 +296,75 @@ def netflix(
     3  sigma^-1/2         0.81  1.00
     4       Eq. 2         0.98  1.00
     """
-    if not isinstance(size, NetflixSetting):
+    if isinstance(size, NetflixSetting):
+        setting = size
+    else:
         require_one_of(size, "size", SIZES)
-    setting = size if isinstance(size, NetflixSetting) else SIZES[size]
+        setting = SIZES[size]
     as_count(n_seeds, "n_seeds")
-    seeds = tuple(range(as_count(seed, "seed", least=0), seed + n_seeds))
-
-    def run(run_seed: int) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
-        """Compute the tables of one seed, and what only the picture needs: cosines are large."""
-        solved = solve(setting.simulate(run_seed), setting)
-        numbers, overlaps, cosines = measure(solved)
-        records = pd.DataFrame(remedy_records(solved, setting))
-        tables = {"numbers": numbers, "overlaps": overlaps, "records": records}
-        if run_seed != seed:
-            return tables, {}
-        clusters = solved.clusters[solved.order]
-        return tables, {
-            "cosines": cosines,
-            "clusters": clusters,
-            "n_left_out": solved.n_left_out,
-        }
-
-    runs = list(track(parallel_map(run, seeds), "fitting", n_seeds))
-    # The picture and its tables are those of the first seed; the others give the spread.
-    (first, fields), each = (
-        runs[0],
-        list(zip(seeds, (tables for tables, _ in runs), strict=True)),
+    as_count(seed, "seed", least=0)
+    seeds = tuple(range(seed, seed + n_seeds))
+    work = partial(_seed_result, setting=setting, shown_seed=seed)
+    results = list(track(parallel_map(work, seeds), "fitting", n_seeds))
+    first = results[0]
+    per_seed = _with_seeds([result.numbers for result in results], seeds)
+    records = _with_seeds([result.remedy_records for result in results], seeds)
+    return NetflixFigure(
+        setting=setting,
+        seeds=seeds,
+        numbers=rounded(first.numbers),
+        overlaps=rounded(first.overlaps),
+        per_seed=rounded(per_seed),
+        spread=rounded(spread(per_seed)),
+        remedies=rounded(summarise(records)),
+        remedy_records=rounded(records),
+        full_rank=rounded(full_rank_checks(seed=seed)),
+        choices=rounded(unstated_choices(setting, seed)),
+        cosines=first.cosines,
+        clusters=first.clusters,
+        n_left_out=first.n_left_out,
     )
-    numbers, records = (
-        pd.concat(
-            [tables[name].assign(seed=run_seed) for run_seed, tables in each],
-            ignore_index=True,
-        )
-        for name in ("numbers", "records")
+
+
+def _seed_result(seed: int, setting: NetflixSetting, shown_seed: int) -> SeedResult:
+    """Simulate, fit and measure; keep the large cosines for the seed in the picture."""
+    solved = solve(setting.simulate(seed), setting)
+    measured = measure(solved)
+    return SeedResult(
+        numbers=measured.numbers,
+        overlaps=measured.overlaps,
+        remedy_records=pd.DataFrame(remedy_records(solved, setting)),
+        cosines=measured.cosines if seed == shown_seed else {},
+        clusters=solved.clusters[solved.order],
+        n_left_out=solved.n_left_out,
     )
-    tables = {
-        "numbers": first["numbers"],
-        "overlaps": first["overlaps"],
-        "per_seed": numbers,
-        "spread": spread(numbers),
-        "remedies": summarise(records),
-        "remedy_records": records,
-        "full_rank": full_rank_checks(seed=seed),
-        "choices": unstated_choices(setting, seed),
-    }
-    fields |= {name: rounded(table) for name, table in tables.items()}
-    return NetflixFigure(setting=setting, seeds=seeds, **fields)
 
 
-def spread(tables: pd.DataFrame) -> pd.DataFrame:
-    """Summarise the numbers of several seeds, one row a model and measure.
+def _with_seeds(tables: list[pd.DataFrame], seeds: Iterable[int]) -> pd.DataFrame:
+    """Put tables below one another, and add the seed of each one as a column."""
+    parts = [table.assign(seed=seed) for table, seed in zip(tables, seeds, strict=True)]
+    return pd.concat(parts, ignore_index=True)
+
+
+def spread(per_seed: pd.DataFrame) -> pd.DataFrame:
+    """Summarise the numbers of several seeds, one row per model and measure.
 
     Parameters
     ----------
-    tables : DataFrame
-        The numbers of all seeds below one another.
+    per_seed : DataFrame
+        One row per model and seed.
 
     Returns
     -------
     DataFrame
-        With `mean`, `std` (of the population, not a sample: ddof = 0; NaN for one seed), `smallest` and `largest`.
+        With `mean`, `smallest`, `largest` and `std`, the standard deviation of these
+        seeds (ddof = 0; NaN for one seed, which has no spread).
     """
-    long = tables.melt("model", MEASURES, var_name="measure")
+    long = per_seed.melt("model", MEASURES, var_name="measure")
     groups = long.groupby(["model", "measure"], sort=False)["value"]
-    # One seed has no spread: NaN, where ddof = 0 would say 0.
-    std = groups.std(ddof=0).where(groups.size() > 1)
     columns = {
         "mean": groups.mean(),
-        "std": std,
+        "std": groups.std(ddof=0).where(groups.size() > 1),
         "smallest": groups.min(),
         "largest": groups.max(),
     }
@@ -338,15 +372,18 @@ def spread(tables: pd.DataFrame) -> pd.DataFrame:
 
 
 def unstated_choices(setting: NetflixSetting, seed: int) -> pd.DataFrame:
-    """Measure the models under other answers to what the paper leaves open, one row a choice and model."""
+    """Measure the models under other answers to what the paper leaves open.
 
-    def variant(name: str) -> pd.DataFrame:
-        # One answer is changed at a time; the seed, sizes and penalties stay.
-        varied = replace(setting, **CHOICES[name])  # type: ignore[arg-type]
-        return measure(solve(varied.simulate(seed), varied))[0].assign(choice=name)
-
-    work = parallel_map(variant, CHOICES)
-    frame = pd.concat(
-        list(track(work, "varying unstated choices", len(CHOICES))), ignore_index=True
+    One answer is changed at a time. There is one row per choice and model.
+    """
+    work = parallel_map(
+        partial(_numbers_of_choice, setting=setting, seed=seed), CHOICES
     )
-    return frame[["choice", "model", *MEASURES]]
+    tables = list(track(work, "varying unstated choices", len(CHOICES)))
+    return pd.concat(tables, ignore_index=True)[["choice", "model", *MEASURES]]
+
+
+def _numbers_of_choice(choice: str, setting: NetflixSetting, seed: int) -> pd.DataFrame:
+    varied = replace(setting, **CHOICES[choice])  # type: ignore[arg-type]
+    solved = solve(varied.simulate(seed), varied)
+    return measure(solved).numbers.assign(choice=choice)

@@ -1,22 +1,14 @@
-"""The models behind the Netflix figure and their cosines: four equivalent solutions of Eq. 1, and that of Eq. 2.
-
-Beside them stand the remedies that the paper names but does not test. Each that changes the training data is followed
-by Eq. 1, whose cosines then are as free as before: they are given for all four rescalings. The prediction cosine of the
-same fit needs the predictions only, so it is one number for all of them.
-"""
+"""The models of the Netflix figure: four equivalent solutions of Eq. 1, and Eq. 2."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import sparse
 
-from embaudit.canonical import identified_factors
 from embaudit.core.checked import Floats, Indices
 from embaudit.core.parallel import row_blocks
 from embaudit.errors import must_be
@@ -29,41 +21,36 @@ from embaudit.reproduce.netflix_setting import NetflixSetting
 from embaudit.simulate import SimulatedInteractions, simulate_interactions
 from embaudit.solvers import RESCALINGS, FactorPenaltyMF, ProductPenaltyMF
 
+EQ1 = "Eq. 1"
 EQ2 = "Eq. 2"
 SCALINGS = ("g^1/2", "identity", "g^-1/2", "sigma^-1/2")
-"""The rescalings of the Eq. 1 solution, in the order of the figure."""
+"""The rescalings of the solution of Eq. 1, in the order of the figure."""
+SYMMETRIC = "identity"
+"""The rescaling under which both sides share g evenly."""
 N_NEIGHBOURS = 10
-TOLERANCE = 1e-10
-"""Largest deviation at which a statement of Section 2.2 holds."""
-NEGATIVES = 5
-"""Negative samples for each positive, as word2vec takes for small data."""
-NO_TRAINING_CHANGE = "Eq. 1 as it is"
-NO_MODEL = "no model"
-EQ2_INSTEAD = "Eq. 2 instead"
-NOTHING, PREDICTIONS, PENALTY, DATA = (
-    "nothing",
-    "the predictions",
-    "the penalty",
-    "the data",
-)
-"""Reasons that a similarity is unique: nothing, the predictions, the penalty or the data."""
-PREDICTION_COSINE = "prediction cosine"
+STATEMENT_TOLERANCE = 1e-10
+"""Largest deviation with which a statement of Section 2.2 counts as true."""
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
-    """One data set and the models fitted to it; items nobody took are left out."""
+class SolvedModels:
+    """One data set, without the items that nobody took, and the models fitted to it."""
 
     matrix: Any
-    """(n, p) the interactions."""
+    """Interactions in CSR, shape (n, p)."""
     clusters: Indices
-    """(p,) the true clusters."""
+    """True cluster of each item."""
     popularity: Floats
-    """(p,) the baseline popularities."""
+    """Baseline popularity of each item."""
     models: dict[str, FactorModel]
     """The rescalings of Eq. 1 by name, then Eq. 2."""
     n_left_out: int
-    """Items nobody took: they have no cosine."""
+    """Number of items that nobody took. They have no cosine."""
+
+    @property
+    def eq1_models(self) -> dict[str, FactorModel]:
+        """The rescalings of Eq. 1."""
+        return {name: self.models[name] for name in SCALINGS}
 
     @property
     def order(self) -> Indices:
@@ -71,58 +58,61 @@ class Solved:
         return np.lexsort((-self.popularity, self.clusters))
 
 
-def rescaled(
-    model: FactorModel, singular_values: Floats, alpha: float
-) -> dict[str, FactorModel]:
-    """Apply the diagonal gauge of every rescaling to the symmetric solution of Eq. 1.
+def solve(data: SimulatedInteractions, setting: NetflixSetting) -> SolvedModels:
+    """Fit both objectives to one data set."""
+    n_users_per_item = np.bincount(data.matrix.indices, minlength=data.matrix.shape[1])
+    is_taken = n_users_per_item > 0
+    matrix = data.matrix if is_taken.all() else data.matrix[:, is_taken]
+    eq2 = FactorPenaltyMF(setting.rank, alpha=setting.alpha_factors).fit(matrix)
+    models = eq1_rescalings(matrix, setting.rank, setting.alpha_product)
+    models[EQ2] = eq2.model(matrix)
+    return SolvedModels(
+        matrix=matrix,
+        clusters=data.clusters[is_taken],
+        popularity=data.popularity[is_taken],
+        models=models,
+        n_left_out=int((~is_taken).sum()),
+    )
 
-    The singular values are those of the data, `alpha` is the weight of the penalty.
+
+def eq1_rescalings(matrix: Any, rank: int, alpha: float) -> dict[str, FactorModel]:
+    """Solve Eq. 1, and apply the diagonal gauge of every rescaling to the solution.
+
+    The symmetric solution is `A = B = V diag(g)^½` with `g = 1 / (1 + α/σ²)`. A
+    rescaling D turns it into `(A D, B D⁻¹)`, which predicts the same (Section 2.1).
+
+    Parameters
+    ----------
+    matrix : array or sparse matrix of shape (n, p)
+    rank : int
+    alpha : float
+        Weight of the penalty.
 
     Returns
     -------
     dict of name to FactorModel
-        In the order of `SCALINGS`; they predict the same.
+        In the order of `SCALINGS`.
     """
-    sigma = singular_values[: model.rank]
-    # The shrinkage of Eq. 1 (Section 2.1): its optimum is V diag(g) Vᵀ, and each rescaling splits g in its own way.
+    fit = ProductPenaltyMF(rank, alpha=alpha, split=SYMMETRIC).fit(matrix)
+    symmetric = fit.model(matrix)
+    sigma = fit.singular_values_[: symmetric.rank]
     g = 1 / (1 + alpha / sigma**2)
-    return {
-        name: Gauge.diagonal(RESCALINGS[name](g, sigma)).act(model) for name in SCALINGS
-    }
-
-
-def solve(data: SimulatedInteractions, setting: NetflixSetting) -> Solved:
-    """Fit both objectives to one data set."""
-    # An item that nobody took has a zero row, hence no cosine.
-    is_consumed = np.bincount(data.matrix.indices, minlength=data.matrix.shape[1]) > 0
-    matrix = data.matrix if is_consumed.all() else data.matrix[:, is_consumed]
-    first = ProductPenaltyMF(
-        setting.rank, alpha=setting.alpha_product, split="identity"
-    ).fit(matrix)
-    second = FactorPenaltyMF(setting.rank, alpha=setting.alpha_factors).fit(matrix)
-    models = rescaled(
-        first.model(matrix), first.singular_values_, setting.alpha_product
-    )
-    models[EQ2] = second.model(matrix)
-    return Solved(
-        matrix,
-        data.clusters[is_consumed],
-        data.popularity[is_consumed],
-        models,
-        int((~is_consumed).sum()),
-    )
+    models = {}
+    for name in SCALINGS:
+        gauge = Gauge.diagonal(RESCALINGS[name](g, sigma))
+        models[name] = gauge.act(symmetric)
+    return models
 
 
 def prediction_changes(models: dict[str, FactorModel]) -> dict[str, float]:
-    """Compute the largest change of any score against the symmetric solution, over all users and items."""
-    origin = models["identity"]
+    """Compute the largest difference of any score from that of the symmetric solution."""
+    symmetric = models[SYMMETRIC]
     changes = dict.fromkeys(models, 0.0)
-    for rows in row_blocks(origin.n_left, 2 * origin.n_right):
-        scores = origin.scores(rows)
-        for name in changes.keys() - {"identity"}:
-            changes[name] = max(
-                changes[name], float(np.abs(models[name].scores(rows) - scores).max())
-            )
+    for rows in row_blocks(symmetric.n_left, 2 * symmetric.n_right):
+        scores = symmetric.scores(rows)
+        for name, model in models.items():
+            change = float(np.abs(model.scores(rows) - scores).max())
+            changes[name] = max(changes[name], change)
     return changes
 
 
@@ -132,100 +122,100 @@ def cluster_recovery(cosines: Floats, clusters: Indices) -> dict[str, float]:
     Parameters
     ----------
     cosines : array of shape (p, p)
-        Symmetric; NaN for a row without direction, which is left out.
+        Symmetric. A row without direction is NaN, and is skipped.
     clusters : array of shape (p,)
-        The true cluster of every row; at least two clusters, one of them with two rows.
+        True cluster of each row.
 
     Returns
     -------
     dict
-        `within_mean` and `between_mean`, the mean cosine of two items of one cluster and of two; `auc`, the
-        probability that a pair of the first kind has a larger cosine than one of the second, ties counted half;
-        `top10_in_cluster`, the share of an item's ten nearest items in its cluster, averaged over items.
+        - `within_mean`, `between_mean`: mean cosine of two rows of one cluster, and of
+          two clusters
+        - `auc`: probability that a pair within a cluster has a larger cosine than a
+          pair of two clusters, where ties count half
+        - `top10_in_cluster`: share of the ten nearest rows that are in the row's
+          cluster, averaged over rows
 
     Raises
     ------
     InputError
-        If there are no pairs of one kind, or fewer than eleven rows.
+        If no pair is within a cluster, no pair is of two clusters, or there are fewer
+        than eleven rows.
 
     Examples
     --------
     >>> clusters = np.repeat([0, 1], 8)
-    >>> cluster_recovery(np.where(clusters[:, None] == clusters, 0.75, 0.25), clusters)
-    {'within_mean': 0.75, 'between_mean': 0.25, 'auc': 1.0, 'top10_in_cluster': 0.7}
     >>> cosines = np.where(clusters[:, None] == clusters, 0.75, 0.25)
+    >>> cluster_recovery(cosines, clusters)
+    {'within_mean': 0.75, 'between_mean': 0.25, 'auc': 1.0, 'top10_in_cluster': 0.7}
     >>> cosines[0] = cosines[:, 0] = np.nan
     >>> cluster_recovery(cosines, clusters)["within_mean"]
     0.75
     """
     from sklearn.metrics import roc_auc_score
 
-    # A row of zeros, such as one that a penalty shrank to that, has no cosine with any other: it is left out.
     has_direction = ~np.isnan(np.diagonal(cosines))
-    cosines, clusters = (
-        cosines[np.ix_(has_direction, has_direction)],
-        clusters[has_direction],
-    )
-    if len(clusters) <= N_NEIGHBOURS:
-        raise must_be("the number of items", f"above {N_NEIGHBOURS}", len(clusters))
-    same = clusters[:, None] == clusters
+    cosines = cosines[np.ix_(has_direction, has_direction)]
+    clusters = clusters[has_direction]
+    p = len(clusters)
+    if p <= N_NEIGHBOURS:
+        raise must_be("the number of items", f"above {N_NEIGHBOURS}", p)
+    same_cluster = clusters[:, None] == clusters
     # Each pair once, and no item with itself.
-    upper = np.triu(np.ones_like(same), 1)
-    values, together = cosines[upper], same[upper]
-    if together.all() or not together.any():
-        raise must_be(
-            "clusters",
-            "at least two, one of them with two items",
-            f"{len(np.unique(clusters))} in all",
-        )
-    off_diagonal = np.where(np.eye(len(cosines)), -np.inf, cosines)
-    nearest = TopK(len(cosines), N_NEIGHBOURS).add(off_diagonal).columns
+    above_diagonal = np.triu(np.ones((p, p), dtype=bool), 1)
+    is_within = same_cluster[above_diagonal]
+    values = cosines[above_diagonal]
+    if is_within.all() or not is_within.any():
+        allowed = "at least two, one of them with two items"
+        raise must_be("clusters", allowed, f"{len(np.unique(clusters))} in all")
+    others = cosines.copy()
+    np.fill_diagonal(others, -np.inf)
+    nearest = TopK(p, N_NEIGHBOURS).add(others).columns
     return {
-        "within_mean": float(values[together].mean()),
-        "between_mean": float(values[~together].mean()),
-        "auc": float(roc_auc_score(together, values)),
+        "within_mean": float(values[is_within].mean()),
+        "between_mean": float(values[~is_within].mean()),
+        "auc": float(roc_auc_score(is_within, values)),
         "top10_in_cluster": float((clusters[nearest] == clusters[:, None]).mean()),
     }
 
 
-def measure(
-    solved: Solved,
-) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, NDArray[np.float32]]]:
-    """Measure the cosines of every model.
+@dataclass(frozen=True, eq=False)
+class MeasuredCosines:
+    """The item-item cosines of every model, and how well they recover the clusters."""
 
-    Returns
-    -------
-    numbers : DataFrame
-        One row a model.
-    overlaps : DataFrame
-        Mean share of common top-10 neighbours, model by model.
-    cosines : dict of name to array of shape (p, p)
-        Items in the order of the figure.
-    """
-    changes = prediction_changes(solved.models)
-    records, tops, cosines = [], {}, {}
-    for name, model in solved.models.items():
-        full = cosine_matrix(model.right)
-        tops[name] = neighbours(model.right, N_NEIGHBOURS)
-        cosines[name] = full[np.ix_(solved.order, solved.order)].astype(np.float32)
-        records.append(
-            {
-                "model": name,
-                "objective": EQ2 if name == EQ2 else "Eq. 1",
-                "effective_rank": model.rank,
-                **cluster_recovery(full, solved.clusters),
-                "overlap_with_first": tops[SCALINGS[0]].overlap(tops[name]),
-                "prediction_change": changes[name],
-            }
-        )
-    overlaps = {
-        name: [top.overlap(tops[name]) for top in tops.values()] for name in tops
+    numbers: pd.DataFrame
+    """One row per model."""
+    overlaps: pd.DataFrame
+    """Mean share of common ten nearest items, model by model."""
+    cosines: dict[str, NDArray[np.float32]]
+    """Cosines of every model, shape (p, p), with the items in the order of the figure."""
+
+
+def measure(solved: SolvedModels) -> MeasuredCosines:
+    """Measure the item-item cosines of every model."""
+    models = solved.models
+    changes = prediction_changes(models)
+    nearest = {
+        name: neighbours(model.right, N_NEIGHBOURS) for name, model in models.items()
     }
-    return (
-        pd.DataFrame(records),
-        pd.DataFrame({"model": list(tops), **overlaps}),
-        cosines,
-    )
+    in_order = np.ix_(solved.order, solved.order)
+    records: list[dict[str, Any]] = []
+    cosines: dict[str, NDArray[np.float32]] = {}
+    overlaps: dict[str, Any] = {"model": list(models)}
+    for name, model in models.items():
+        values = cosine_matrix(model.right)
+        cosines[name] = values[in_order].astype(np.float32)
+        overlaps[name] = [other.overlap(nearest[name]) for other in nearest.values()]
+        record = {
+            "model": name,
+            "objective": EQ2 if name == EQ2 else EQ1,
+            "effective_rank": model.rank,
+            **cluster_recovery(values, solved.clusters),
+            "overlap_with_first": overlaps[name][0],
+            "prediction_change": changes[name],
+        }
+        records.append(record)
+    return MeasuredCosines(pd.DataFrame(records), pd.DataFrame(overlaps), cosines)
 
 
 def full_rank_checks(
@@ -233,17 +223,20 @@ def full_rank_checks(
 ) -> pd.DataFrame:
     """Check the statements of Section 2.2 with a factorisation of full rank, k = p.
 
-    - under `D = g^½` the item factors are orthonormal: the item-item cosines are the identity matrix;
-    - then, too, every user ranks items by cosine as by dot product;
-    - under `D = g^-½` the user factors are `X V`: the user-user cosines are those of the rows of data.
+    - Under `D = g^½` the item factors are orthonormal, so the item-item cosines are the
+      identity matrix.
+    - Then every user ranks items by cosine as by dot product.
+    - Under `D = g^-½` the user factors are `X V`, so the user-user cosines are those of
+      the rows of the data.
 
-    They hold for any weight `alpha` of the penalty.
+    The statements hold for any weight `alpha` of the penalty.
 
     Returns
     -------
     DataFrame
-        `statement`, `rescaling`, `deviation` (largest, absolute; for rankings the largest difference of scores
-        whose order the cosine turns around) and `holds`.
+        With `statement`, `rescaling`, `deviation` and `holds`. The deviation is the
+        largest absolute one. For rankings it is the largest difference of two scores
+        whose order the cosine reverses.
 
     Examples
     --------
@@ -251,210 +244,30 @@ def full_rank_checks(
     [True, True, True]
     """
     data = simulate_interactions(n_users, n_items, 3, rng=seed).matrix.toarray()
-    items, users = (
-        ProductPenaltyMF(n_items, alpha=alpha, split=name).fit(data).model(data)
-        for name in ("g^1/2", "g^-1/2")
+
+    def fitted(split: str) -> FactorModel:
+        return ProductPenaltyMF(n_items, alpha=alpha, split=split).fit(data).model(data)
+
+    orthonormal_items = fitted("g^1/2")
+    assert orthonormal_items.rank == n_items, "the data must have full column rank"
+    items = orthonormal_items.right
+    identity_gap = np.abs(cosine_matrix(items) - np.eye(n_items)).max()
+
+    scores = orthonormal_items.scores()
+    user_lengths = np.linalg.norm(orthonormal_items.factors("left"), axis=1)
+    item_lengths = np.linalg.norm(items, axis=1)
+    cosines = scores / np.outer(user_lengths, item_lengths)
+    ranking_gap = largest_gap(Equivalence.RANKINGS, scores, cosines)
+
+    users = fitted("g^-1/2").factors("left")
+    data_gap = np.abs(cosine_matrix(users) - cosine_matrix(data)).max()
+
+    frame = pd.DataFrame(
+        [
+            ("item-item cosine is the identity matrix", "g^1/2", identity_gap),
+            ("user-item cosine ranks as the dot product", "g^1/2", ranking_gap),
+            ("user-user cosine is that of the raw data", "g^-1/2", data_gap),
+        ],
+        columns=["statement", "rescaling", "deviation"],
     )
-    assert items.rank == n_items, "the simulated data must have full column rank"
-    # The cosine of a user and an item is their score over both lengths.
-    scores = items.scores()
-    lengths = np.linalg.norm(items.factors("left"), axis=1)[:, None] * np.linalg.norm(
-        items.right, axis=1
-    )
-    identity = np.abs(cosine_matrix(items.right) - np.eye(n_items))
-    rankings = largest_gap(Equivalence.RANKINGS, scores, scores / lengths)
-    raw = np.abs(cosine_matrix(users.factors("left")) - cosine_matrix(data))
-    records: list[tuple[str, str, Any]] = [
-        ("item-item cosine is the identity matrix", "g^1/2", identity.max()),
-        ("user-item cosine ranks as the dot product", "g^1/2", rankings),
-        ("user-user cosine is that of the raw data", "g^-1/2", raw.max()),
-    ]
-    frame = pd.DataFrame(records, columns=["statement", "rescaling", "deviation"])
-    return frame.assign(holds=frame["deviation"] < TOLERANCE)
-
-
-@dataclass(frozen=True)
-class DataChange:
-    """A change of the training data, and what it stands for."""
-
-    name: str
-    note: str
-    apply: Callable[[Any], Any]
-    """(n, p) sparse interactions to the matrix to factorise."""
-
-
-def _shares(matrix: Any) -> Floats:
-    """Share of users who took each item."""
-    shares: Floats = (
-        np.bincount(matrix.indices, minlength=matrix.shape[1]) / matrix.shape[0]
-    )
-    return shares
-
-
-def _scale_columns(matrix: Any, factors: Floats) -> Any:
-    scaled = matrix.copy()
-    scaled.data = matrix.data * factors[matrix.indices]
-    return scaled
-
-
-def standardise_columns(matrix: Any) -> Floats:
-    """Give every item mean 0 and variance 1 over the users; the result is dense.
-
-    Examples
-    --------
-    >>> standardise_columns(sparse.csr_array([[1.0], [0.0]])).ravel()
-    array([ 1., -1.])
-    """
-    dense: Floats = matrix.toarray()
-    dense -= dense.mean(axis=0)
-    spread = np.sqrt(np.einsum("ij,ij->j", dense, dense) / len(dense))
-    # An item everybody took has no variance: it stays zero, as nothing is left to predict.
-    dense /= np.where(spread > 0, spread, 1)
-    return dense
-
-
-def inverse_propensity(matrix: Any) -> Any:
-    """Weight the squared error of item i by 1/share_i: its column times share_i^-½.
-
-    With `X̃ = X W^½` the weighted problem `‖(X − X A Bᵀ) W^½‖² + α ‖W^-½ A Bᵀ W^½‖²` is Eq. 1 on X̃; the item vectors
-    differ by a factor each, which no cosine sees.
-    """
-    return _scale_columns(matrix, _shares(matrix) ** -0.5)
-
-
-def negative_sampling(matrix: Any) -> Any:
-    """Take the unconstrained optimum under negatives drawn by popularity^¾: `x / (x + c_i)`, then factorise it.
-
-    The weighted loss `Σ x_ui (1 − s_ui)² + c_i s_ui²` has weights that are no product of a user's and an item's, so
-    with a bounded rank it has no closed form. Without a bound its optimum is `x_ui / (x_ui + c_i)`, which for
-    binary data is the column times 1/(1 + c_i). c_i makes `NEGATIVES` expected negatives for each positive.
-    """
-    # word2vec's noise distribution; c_i is the expected number of negatives of item i for a user of average activity.
-    noise = _shares(matrix) ** 0.75
-    per_user = matrix.nnz / matrix.shape[0]
-    return _scale_columns(matrix, 1 / (1 + NEGATIVES * per_user * noise / noise.sum()))
-
-
-def normalise_rows(matrix: Any) -> Any:
-    """Give every user's row unit length, so that active users do not outweigh the others.
-
-    Examples
-    --------
-    >>> normalise_rows(sparse.csr_array([[1.0, 1.0, 1.0, 1.0]])).toarray()
-    array([[0.5, 0.5, 0.5, 0.5]])
-    """
-    # A binary row of m ones has length √m.
-    per_user = np.diff(matrix.indptr)
-    scaled = matrix.copy()
-    scaled.data = matrix.data / np.sqrt(np.repeat(per_user, per_user))
-    return scaled
-
-
-REMEDIES = (
-    DataChange(
-        "standardised columns", "every item: mean 0, variance 1", standardise_columns
-    ),
-    DataChange(
-        "inverse propensity",
-        "squared errors weighted by 1/popularity; closed form",
-        inverse_propensity,
-    ),
-    DataChange(
-        "negatives by popularity^3/4",
-        f"{NEGATIVES} negatives for each positive; no closed form at bounded rank: the free optimum, factorised",
-        negative_sampling,
-    ),
-    DataChange("normalised rows", "every user: length 1", normalise_rows),
-)
-
-
-def _record(
-    remedy: str, similarity: str, pinned_by: str, vectors: Any, solved: Solved
-) -> dict[str, Any]:
-    recovery = cluster_recovery(cosine_matrix(vectors), solved.clusters)
-    return {
-        "remedy": remedy,
-        "similarity": similarity,
-        "pinned_by": pinned_by,
-        **recovery,
-    }
-
-
-def _of_product_fit(
-    remedy: str, models: dict[str, FactorModel], solved: Solved
-) -> Iterator[dict[str, Any]]:
-    for name, model in models.items():
-        yield _record(remedy, f"cosine, {name}", NOTHING, model.right, solved)
-    # What the predictions fix is the same for all rescalings: one of them is enough.
-    vectors = identified_factors(models["identity"], "right")
-    yield _record(remedy, PREDICTION_COSINE, PREDICTIONS, vectors, solved)
-
-
-def remedy_records(solved: Solved, setting: NetflixSetting) -> list[dict[str, Any]]:
-    """Measure every remedy on one data set.
-
-    The weight of the penalty is scaled so that its ratio to the squared size of the data stays what it was.
-    """
-    # Without other data: the free cosines of Eq. 1, the pinned ones of Eq. 2, and those of the data themselves.
-    matrix = solved.matrix
-    product = {name: model for name, model in solved.models.items() if name != EQ2}
-    second = solved.models[EQ2]
-    records = list(_of_product_fit(NO_TRAINING_CHANGE, product, solved))
-    records.append(_record(EQ2_INSTEAD, "cosine", PENALTY, second.right, solved))
-    records.append(
-        _record(
-            EQ2_INSTEAD,
-            PREDICTION_COSINE,
-            PREDICTIONS,
-            identified_factors(second, "right"),
-            solved,
-        )
-    )
-    by_item = sparse.csr_array(matrix.T).toarray()
-    records.append(_record(NO_MODEL, "cosine of the data", DATA, by_item, solved))
-    for remedy in REMEDIES:
-        # α keeps its ratio to ‖X‖², or a remedy would be judged by the strength of its penalty.
-        changed = remedy.apply(matrix)
-        entries: Any = changed.data if hasattr(changed, "indptr") else changed.ravel()
-        alpha = setting.alpha_product * float(entries @ entries) / matrix.nnz
-        fit = ProductPenaltyMF(setting.rank, alpha=alpha, split="identity").fit(changed)
-        models = rescaled(fit.model(changed), fit.singular_values_, alpha)
-        records += _of_product_fit(remedy.name, models, solved)
-    return records
-
-
-def summarise(records: pd.DataFrame) -> pd.DataFrame:
-    """Gather records of several seeds: one row a remedy and kind of similarity, best recovery first.
-
-    A similarity that is not unique has a range of results, from the worst to the best rescaling (each averaged over
-    the seeds); one that is unique has one result.
-
-    Parameters
-    ----------
-    records : DataFrame
-        Of `remedy_records`, with a column `seed`.
-
-    Returns
-    -------
-    DataFrame
-        `remedy`, `similarity`, `unique`, `pinned_by` (what makes it so), and `_low`, `_high` of the AUC and of the
-        share of the top 10 that lies in the item's cluster; `auc_std` is the largest standard deviation over seeds
-        (of the population, not a sample: ddof = 0; NaN for one seed).
-    """
-    kinds = records.assign(kind=records["similarity"].str.split(",").str[0])
-    each = kinds.groupby(["remedy", "kind", "pinned_by", "similarity"], sort=False)
-    means = each[["auc", "top10_in_cluster"]].mean()
-    # First over the seeds, then over the rescalings of a fit: an end of the range is one model's mean, no lucky seed.
-    means["auc_std"] = each["auc"].std(ddof=0).where(each.size() > 1)
-    columns: Any = {
-        "auc_low": ("auc", "min"), "auc_high": ("auc", "max"), "auc_std": ("auc_std", "max"),
-        "top10_low": ("top10_in_cluster", "min"), "top10_high": ("top10_in_cluster", "max"),
-    }  # fmt: skip
-    similarities = means.groupby(["remedy", "kind", "pinned_by"], sort=False)
-    summary: pd.DataFrame = similarities.agg(**columns).reset_index()
-    summary.insert(2, "unique", summary["pinned_by"] != NOTHING)
-    # The worst a gauge can make of it decides.
-    summary = summary.rename(columns={"kind": "similarity"})
-    return summary.sort_values(
-        ["auc_low", "top10_low"], ascending=False, ignore_index=True
-    )
+    return frame.assign(holds=frame["deviation"] < STATEMENT_TOLERANCE)

@@ -16,7 +16,7 @@ from embaudit.simulate import (
 )
 
 MOST_ITEMS = 5_000
-"""The figure shows, and holds, a cosine of every two."""
+"""Largest number of items, because the figure holds the cosines of all pairs."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,8 @@ class NetflixSetting:
     Raises
     ------
     InputError
-        If a size or penalty is not above 0, or the rank above the number of users or items.
+        If a size or penalty is not above 0, or the rank is above the number of users or
+        items.
 
     Examples
     --------
@@ -47,31 +48,28 @@ class NetflixSetting:
     """Weight λ of `‖X A‖² + ‖B‖²` in Eq. 2."""
     rank: int = 50
     max_share: float = 0.4
-    """Nobody takes more than this share of the catalogue (not in the paper)."""
+    """Largest share of the catalogue that a user takes (not in the paper)."""
     concentration: float = 1.0
     """Concentration of the users' preferences (not in the paper)."""
     popularity_law: PopularityLaw = "zipf"
     """Meaning of a power law of popularities (not in the paper)."""
     cluster_weights: tuple[float, ...] | None = None
-    """Relative probability of each cluster to receive an item; equal by default (not in the paper)."""
+    """Relative probability of each cluster to receive an item; equal by default (not in
+    the paper)."""
 
     def __post_init__(self) -> None:
         """Check sizes, penalties and the rank."""
         as_count(self.n_users, "n_users", least=2)
         as_count(self.n_items, "n_items", least=2, most=MOST_ITEMS)
-        for name in ("alpha_product", "alpha_factors"):
-            value = getattr(self, name)
-            if not (is_number(value) and value > 0):
-                raise must_be(name, "a finite number > 0", value)
+        _require_positive("alpha_product", self.alpha_product)
+        _require_positive("alpha_factors", self.alpha_factors)
         if not (is_number(self.max_share) and 0 < self.max_share <= 1):
-            raise must_be(
-                "max_share", "a share above 0 and at most 1", repr(self.max_share)
-            )
+            allowed = "a share above 0 and at most 1"
+            raise must_be("max_share", allowed, repr(self.max_share))
         most = min(self.n_users, self.n_items)
         if not (is_integer(self.rank) and 1 <= self.rank <= most):
-            raise must_be(
-                "rank", f"from 1 to {most:,}, the fewer of users and items", self.rank
-            )
+            allowed = f"from 1 to {most:,}, the fewer of users and items"
+            raise must_be("rank", allowed, self.rank)
 
     def simulate(self, seed: int) -> SimulatedInteractions:
         """Draw the data of one seed."""
@@ -91,9 +89,15 @@ class NetflixSetting:
         return asdict(self)
 
 
+def _require_positive(name: str, value: float) -> None:
+    if not (is_number(value) and value > 0):
+        raise must_be(name, "a finite number > 0", value)
+
+
 PAPER = NetflixSetting()
 SMALL = NetflixSetting(
-    # The penalties keep α of Eq. 1 = (α of Eq. 2)², and α of Eq. 2 between the clusters' singular values and the noise.
+    # As in the paper, α of Eq. 1 is the square of α of Eq. 2, and α of Eq. 2 lies
+    # between the singular values of the clusters and those of the noise.
     n_users=4_000,
     n_items=300,
     alpha_product=1_600.0,
@@ -111,4 +115,5 @@ CHOICES: Mapping[str, Mapping[str, float | str]] = MappingProxyType(
         "power law as density": {"popularity_law": "density"},
     }
 )
-"""Variants of the choices that the paper leaves open, to see how much the figure depends on them."""
+"""Other answers to what the paper leaves open, which show how much the figure depends on
+them."""

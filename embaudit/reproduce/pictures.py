@@ -1,26 +1,25 @@
-"""Base of the papers' figures: one style, kept out of the global settings, and files that repeat byte by byte."""
+"""What the papers' figures have in common: style, pictures, tables and files."""
 
 from __future__ import annotations
 
 import io
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from contextlib import ExitStack
-from dataclasses import dataclass, field
-from functools import wraps
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, ParamSpec
+from typing import Any, ClassVar
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from embaudit._version import __version__
+from embaudit.core.plain import plain_dict
 from embaudit.errors import InputError
 from embaudit.io.outputs import written_whole
-from embaudit.report.display import UNDATED, settings_of
+from embaudit.report.display import settings_of
 
-P = ParamSpec("P")
-STYLE: Any = {
+STYLE: dict[Any, Any] = {
     "axes.labelsize": 8,
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -30,99 +29,128 @@ STYLE: Any = {
     "font.size": 8,
     "legend.fontsize": 7.5,
     "mathtext.fontset": "dejavusans",
+    # TrueType, because many journals reject PDF files with fonts of type 3.
     "pdf.fonttype": 42,
     "savefig.dpi": 200,
     "xtick.labelsize": 7.5,
     "ytick.labelsize": 7.5,
 }
-"""TrueType fonts keep the text of a PDF selectable; everything else is size."""
-# Okabe and Ito's colours, ordered so that neighbours also differ in lightness; each comes with a marker of its own.
+"""Settings of matplotlib for the papers' figures."""
+NOTEBOOK_DPI = 110
+"""Dots per inch of a picture in a notebook."""
+
+# Colours of Okabe and Ito, in an order in which neighbours also differ in lightness.
+# Each colour comes with a marker of its own.
 BLUE, ORANGE, RED, INK = "#0072b2", "#e69f00", "#d55e00", "#222222"
 COLOURS = (BLUE, ORANGE, "#000000", "#56b4e9", "#009e73", "#cc79a7", RED, "#f0e442")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
 DIGITS = 6
-"""Decimals kept in tables: far above what rounding of sums can change, so that files do not depend on it."""
+"""Decimals of the numbers in tables.
+
+Rounding errors of sums are far smaller, so files do not depend on the processor.
+"""
 
 
-@dataclass(frozen=True, eq=False)
-class Picture:
-    """A drawn figure that shows itself in a notebook, without pyplot."""
-
-    figure_: Any = field(repr=False)
-    """The matplotlib figure."""
+class Picture(Figure):
+    """A matplotlib figure that pyplot does not keep, and that a notebook shows."""
 
     def _repr_png_(self) -> bytes:
-        return rendered(self.figure_, "png", dpi=110)
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=NOTEBOOK_DPI)
+        return buffer.getvalue()
 
 
-def new_figure(width: float, height: float) -> Any:
-    """Make a figure that no window manager and no global state knows of; width and height in inches."""
-    from matplotlib.figure import Figure
+@contextmanager
+def new_picture(width: float, height: float) -> Iterator[Picture]:
+    """Make an empty picture, and keep the style of the papers' figures in the block.
 
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def styled(draw: Callable[P, Any]) -> Callable[P, Picture]:
-    """Decorate a function that draws a figure: it draws in the style of the papers' figures and returns a picture."""
-
-    @wraps(draw)
-    def drawn(*args: P.args, **kwargs: P.kwargs) -> Picture:
-        with settings_of(STYLE):
-            return Picture(draw(*args, **kwargs))
-
-    return drawn
-
-
-def rendered(figure: Any, kind: str, **options: Any) -> bytes:
-    """Render a figure as "png" or "pdf", without date and software version."""
-    buffer = io.BytesIO()
-    with settings_of(STYLE):
-        figure.savefig(buffer, format=kind, metadata=UNDATED[kind], **options)
-    return buffer.getvalue()
-
-
-def rounded(frame: pd.DataFrame) -> pd.DataFrame:
-    """Round the floating-point columns of a table to `DIGITS` decimals; tiny numbers keep two digits instead.
+    Parameters
+    ----------
+    width, height : float
+        In inches.
 
     Examples
     --------
-    >>> import pandas as pd
+    >>> with new_picture(3, 2) as picture:
+    ...     lines = picture.subplots().plot([1, 2])
+    >>> picture.axes[0].get_lines() == lines
+    True
+    """
+    with settings_of(STYLE):
+        picture = Picture(figsize=(width, height), layout="constrained")
+        yield picture
+        # Matplotlib makes ticks when they are first drawn, in the style of that time.
+        picture.draw_without_rendering()
+
+
+def rounded(frame: pd.DataFrame) -> pd.DataFrame:
+    """Round the floating-point columns of a table to `DIGITS` decimals.
+
+    Numbers below 1e-5, which would lose most digits, keep two significant digits.
+
+    Examples
+    --------
     >>> rounded(pd.DataFrame({"x": [0.123456789, 1.23456e-9, -0.0]})).x.tolist()
     [0.123457, 1.2e-09, 0.0]
     """
+    result = frame.copy()
+    for name, column in frame.items():
+        if column.dtype.kind == "f":
+            result[name] = column.map(_rounded_number)
+    return result
 
+
+def _rounded_number(value: float) -> float:
+    if 0 < abs(value) < 10.0 ** (1 - DIGITS):
+        return float(f"{value:.1e}")
     # Adding 0.0 turns −0.0 into 0.0, which prints without a sign.
-    def short(value: float) -> float:
-        return (
-            float(f"{value:.1e}")
-            if 0 < abs(value) < 10.0 ** (1 - DIGITS)
-            else round(float(value), DIGITS) + 0.0
-        )
-
-    floating = [name for name, kind in frame.dtypes.items() if kind.kind == "f"]
-    return frame.assign(**{str(name): frame[name].map(short) for name in floating})
+    return round(float(value), DIGITS) + 0.0
 
 
 class PaperFigure(ABC):
-    """A figure of a paper in numbers: tables to check, then pictures of them."""
+    """A figure of a paper in numbers: tables to check, and pictures of them."""
 
     NAME: ClassVar[str]
     """Name of the figure, and of its files."""
-    TABLES: ClassVar[tuple[str, ...]]
-    """Attributes that hold the tables written as CSV."""
-    embaudit_version = __version__
+
+    @property
+    @abstractmethod
+    def caption(self) -> str:
+        """Describe the figure in the numbers of its tables."""
+
+    @property
+    @abstractmethod
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Tables that are written as CSV and into the JSON, by name."""
 
     @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
-
-    @abstractmethod
-    def plot(self) -> Picture:
+    def plot(self) -> Figure:
         """Draw the figure."""
 
-    def _pictures(self) -> dict[str, Picture]:
+    @property
+    @abstractmethod
+    def _details(self) -> dict[str, Any]:
+        """Values that the JSON holds in addition to the caption and the tables."""
+
+    def _pictures(self) -> dict[str, Figure]:
         """Draw every picture that is saved, by the name of its file."""
         return {self.NAME: self.plot()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the caption, the tables and their setting as plain values.
+
+        Numbers that do not exist are None.
+        """
+        return plain_dict(
+            {
+                "figure": self.NAME,
+                "embaudit_version": __version__,
+                "caption": self.caption,
+                **self._details,
+                **self.tables,
+            }
+        )
 
     def save(self, out_dir: str | Path, *, force: bool = False) -> list[Path]:
         """Write pictures (PNG, PDF), tables (CSV) and everything together (JSON).
@@ -130,9 +158,9 @@ class PaperFigure(ABC):
         Parameters
         ----------
         out_dir : str or path
-            Made if it does not exist.
+            Folder, which is made if it does not exist.
         force : bool
-            Replace files of these names.
+            Replace existing files.
 
         Returns
         -------
@@ -142,34 +170,39 @@ class PaperFigure(ABC):
         Raises
         ------
         InputError
-            If the folder cannot be made, or a file exists and `force` is not given, or is no regular file; nothing is
+            If the folder cannot be made, a file exists and `force` is False, or
+            something other than a regular file has the name of a file. Nothing is
             written then.
         """
-        # Everything is drawn and written in memory first: a figure that fails leaves no file behind.
-        contents: dict[str, bytes] = {}
-        for name, picture in self._pictures().items():
-            contents |= {
-                f"{name}.{kind}": rendered(picture.figure_, kind)
-                for kind in ("png", "pdf")
-            }
-        for name in self.TABLES:
-            file = (
-                f"{self.NAME}.csv" if name == "numbers" else f"{self.NAME}_{name}.csv"
-            )
-            contents[file] = (
-                getattr(self, name).to_csv(index=False, lineterminator="\n").encode()
-            )
-        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
-        contents[f"{self.NAME}.json"] = (text + "\n").encode()
+        # All contents are in memory before a file is opened, so a picture that cannot
+        # be drawn leaves no file behind.
+        contents = self._file_contents()
         folder = Path(out_dir)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{folder} cannot be made: {error.strerror}.") from error
         with ExitStack() as stack:
-            # All are complete before the first takes its name.
+            # Leaving the stack renames the files, after all of them are complete.
             for name, content in contents.items():
-                file_ = stack.enter_context(written_whole(folder / name, force=force))
-                file_.write(content)
-                file_.flush()
+                file = stack.enter_context(written_whole(folder / name, force=force))
+                file.write(content)
+                file.flush()
         return [folder / name for name in contents]
+
+    def _file_contents(self) -> dict[str, bytes]:
+        """Return the content of each file by its name."""
+        contents: dict[str, bytes] = {}
+        for name, picture in self._pictures().items():
+            for suffix in ("png", "pdf"):
+                buffer = io.BytesIO()
+                with settings_of(STYLE):
+                    picture.savefig(buffer, format=suffix)
+                contents[f"{name}.{suffix}"] = buffer.getvalue()
+        for name, table in self.tables.items():
+            stem = self.NAME if name == "numbers" else f"{self.NAME}_{name}"
+            text = table.to_csv(index=False, lineterminator="\n")
+            contents[f"{stem}.csv"] = text.encode()
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        contents[f"{self.NAME}.json"] = f"{text}\n".encode()
+        return contents

@@ -1,16 +1,17 @@
-"""Local and global cosine, and Simpson's paradox: what every part shares, the whole need not."""
+"""Local and global cosine, and Simpson's paradox: the whole can deny what all parts say."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from embaudit.blocks import block_cosines
-from embaudit.core.checked import Floats, as_count
-from embaudit.core.plain import plain_dict
+from embaudit.blocks import BlockCosines, block_cosines
+from embaudit.core.checked import as_count
 from embaudit.core.words import two_decimals
 from embaudit.reproduce.pictures import (
     BLUE,
@@ -18,18 +19,22 @@ from embaudit.reproduce.pictures import (
     ORANGE,
     RED,
     PaperFigure,
-    new_figure,
+    new_picture,
     rounded,
-    styled,
 )
 from embaudit.simpson import simpson as compare_groups
 
-X, Y = (1.0, 1.0), (1.0, 2.0)
-"""The example of the source: local cosines 1, global 3/√10."""
-LOCAL = (1.0, 0.5, -0.5)
-"""The local cosines that the sweep holds fixed."""
-SLOPE, SPREAD, STEP = 0.8, 0.45, 2.0
-"""Inside a group y rises with x; from one group to the next it falls."""
+X = (1.0, 1.0)
+Y = (1.0, 2.0)
+"""The example of the source: local cosines 1, global cosine 3/√10."""
+LOCAL_COSINES = (1.0, 0.5, -0.5)
+"""Local cosines that the sweep holds fixed."""
+SLOPE_WITHIN = 0.8
+"""Rise of y per unit of x within a group."""
+NOISE = 0.45
+"""Standard deviation of y around the line of its group."""
+GROUP_SHIFT = (2.0, -4.0)
+"""The second group lies so far to the right of the first one, and so far below it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,167 +42,168 @@ class SimpsonFigure(PaperFigure):
     """The example, the sweep and the reversal in numbers."""
 
     NAME = "simpson"
-    TABLES = ("sweep", "groups", "points")
 
     seed: int
+    """Seed of the points."""
     example: pd.DataFrame
-    """One row a block of x = (1, 1), y = (1, 2): local cosine, weight, contribution."""
+    """One row per block of x = (1, 1), y = (1, 2): local cosine, weight, contribution."""
     global_cosine: float
+    """Cosine of x and y."""
     norm_cosine: float
-    """ρ of the example: the cosine of the two profiles of block norms."""
+    """Cosine ρ between the block norms of x and those of y."""
     sweep: pd.DataFrame
     """Global cosine against the ratio of block norms, for fixed local cosines."""
     points: pd.DataFrame
     """x, y and the group of every point of the reversal."""
     groups: pd.DataFrame
-    """One row a group, and one for all together: size, r, slope, and the two terms of the covariance."""
+    """Size, r, slope and both parts of the covariance: one row per group, and one for
+    all points together."""
 
-    x: ClassVar = X
-    y: ClassVar = Y
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The sweep, the groups and the points."""
+        return {"sweep": self.sweep, "groups": self.groups, "points": self.points}
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
-        return plain_dict(
-            {
-                "figure": self.NAME,
-                "embaudit_version": self.embaudit_version,
-                "caption": self.caption,
-                "seed": self.seed,
-                "example": {
-                    "x": self.x,
-                    "y": self.y,
-                    "global_cosine": self.global_cosine,
-                    "norm_cosine": self.norm_cosine,
-                    "blocks": self.example,
-                },
-                "sweep": self.sweep,
-                "groups": self.groups,
-                "points": self.points,
-            }
-        )
+    @property
+    def _details(self) -> dict[str, Any]:
+        example = {
+            "x": X,
+            "y": Y,
+            "global_cosine": self.global_cosine,
+            "norm_cosine": self.norm_cosine,
+            "blocks": self.example,
+        }
+        return {"seed": self.seed, "example": example}
 
     def __repr__(self) -> str:
-        return f"SimpsonFigure(global cosine {self.global_cosine:.4f}, {len(self.points)} points, seed {self.seed})"
+        return (
+            f"SimpsonFigure(global cosine {self.global_cosine:.4f}, "
+            f"{len(self.points)} points, seed {self.seed})"
+        )
 
     @property
     def caption(self) -> str:
-        """Describe the figure in the numbers of the tables."""
+        """Describe the figure in the numbers of its tables."""
         last = self.sweep[self.sweep["local_cosine"] == 1.0].iloc[-1]
-        whole = self.groups.iloc[-1]
-        inside = " and ".join(two_decimals(r) for r in self.groups["r"].iloc[:-1])
+        *within, pooled = [two_decimals(r) for r in self.groups["r"]]
         return (
-            f"x = (1, 1) and y = (1, 2) agree in every block (local cosines 1), yet their global cosine is "
-            f"{self.global_cosine:.4f}. With block norms in ratio {last['ratio']:,.0f} it is "
-            f"{last['global_cosine']:.4f}: fixed local cosines do not keep it from 0. In grouped data r is {inside} "
-            f"inside the groups and "
-            f"{two_decimals(whole['r'])} over all."
+            "x = (1, 1) and y = (1, 2) agree in every block (local cosines 1), yet their "
+            f"global cosine is {self.global_cosine:.4f}. With block norms in ratio "
+            f"{last['ratio']:,.0f} it is {last['global_cosine']:.4f}: fixed local cosines "
+            f"do not keep it from 0. In grouped data r is {' and '.join(within)} inside "
+            f"the groups and {pooled} over all."
         )
 
-    @styled
-    def plot(self) -> Any:
-        """Draw the two vectors, the global cosine against the ratio of norms, and the groups."""
-        figure = new_figure(10.5, 3.5)
-        first, second, third = figure.subplots(1, 3)
-        at, example = np.arange(len(self.example)), self.example
-        first.bar(at - 0.18, example["x"], 0.34, color=BLUE, label="x")
-        first.bar(
-            at + 0.18,
-            example["y"],
-            0.34,
+    def plot(self) -> Figure:
+        """Draw the two vectors, the global cosine against the ratio, and the groups."""
+        with new_picture(10.5, 3.5) as picture:
+            first, second, third = picture.subplots(1, 3)
+            self._draw_example(first)
+            self._draw_sweep(second)
+            self._draw_groups(third)
+        return picture
+
+    def _draw_example(self, ax: Axes) -> None:
+        """Draw the entries of x and y in each block as bars."""
+        block = np.arange(len(self.example))
+        width = 0.34
+        ax.bar(block - 0.18, self.example["x"], width, color=BLUE, label="x")
+        ax.bar(
+            block + 0.18,
+            self.example["y"],
+            width,
             color=ORANGE,
             hatch="//",
             edgecolor="white",
             linewidth=0,
             label="y",
         )
-        first.set_xticks(
-            at,
-            labels=[
-                f"block {i + 1}\nlocal cosine {c:g}"
-                for i, c in enumerate(example["cosine"])
-            ],
-        )
-        first.set(
-            ylabel="entry",
-            ylim=(0, 2.5),
-            title=f"every block agrees, global cosine {self.global_cosine:.4f}",
-        )
-        first.legend(loc="upper left", frameon=False, ncols=2)
+        names = [
+            f"block {i + 1}\nlocal cosine {cosine:g}"
+            for i, cosine in enumerate(self.example["cosine"])
+        ]
+        ax.set_xticks(block, labels=names)
+        ax.set_ylim(0, 2.5)
+        ax.set_ylabel("entry")
+        ax.set_title(f"every block agrees, global cosine {self.global_cosine:.4f}")
+        ax.legend(loc="upper left", frameon=False, ncols=2)
 
-        for (local, members), style in zip(
-            self.sweep.groupby("local_cosine", sort=False),
-            ("-", "--", ":"),
-            strict=True,
-        ):
-            line = {"color": INK, "linewidth": 1.5, "label": f"local cosines {local:g}"}
-            second.plot(members["ratio"], members["global_cosine"], style, **line)
-        second.axhline(0, color="#999999", linewidth=0.7)
-        second.set(
-            xscale="log",
-            xlabel="ratio of block norms, opposite in x and y",
-            ylabel="global cosine",
-        )
-        second.set_title("norms alone drive it to 0")
-        second.legend(loc="upper right", frameon=False)
-
-        points = self.points
-        groups: Any = self.groups.set_index("group")
-        for (name, members), colour, marker in zip(
-            points.groupby("group"), (BLUE, ORANGE), ("o", "s"), strict=True
-        ):
-            label = f"group {name}: r = {two_decimals(groups.loc[name, 'r'])}"
-            dots = {
-                "s": 13,
-                "color": colour,
-                "marker": marker,
-                "alpha": 0.75,
-                "linewidths": 0,
-                "label": label,
-            }
-            third.scatter(members["x"], members["y"], **dots)
-            third.plot(
-                *_fitted_line(members, groups.loc[name, "slope"]),
+    def _draw_sweep(self, ax: Axes) -> None:
+        """Draw the global cosine against the ratio of block norms."""
+        lines = self.sweep.groupby("local_cosine", sort=False)
+        for (local, line), style in zip(lines, ("-", "--", ":"), strict=True):
+            ax.plot(
+                line["ratio"],
+                line["global_cosine"],
+                style,
                 color=INK,
-                linewidth=1.2,
+                linewidth=1.5,
+                label=f"local cosines {local:g}",
             )
-        whole = groups.loc["all"]
-        dashed = {"color": RED, "linewidth": 1.8, "linestyle": "--"}
-        third.plot(
-            *_fitted_line(points, whole.slope),
-            **dashed,
-            label=f"all: r = {two_decimals(whole.r)}",
+        ax.axhline(0, color="#999999", linewidth=0.7)
+        ax.set_xscale("log")
+        ax.set_xlabel("ratio of block norms, opposite in x and y")
+        ax.set_ylabel("global cosine")
+        ax.set_title("norms alone drive it to 0")
+        ax.legend(loc="upper right", frameon=False)
+
+    def _draw_groups(self, ax: Axes) -> None:
+        """Draw the points with the line of each group and the line of all points."""
+        rows: Any = self.groups.set_index("group")
+        looks = [(BLUE, "o"), (ORANGE, "s")]
+        groups = self.points.groupby("group")
+        for (name, members), (colour, marker) in zip(groups, looks, strict=True):
+            row = rows.loc[name]
+            ax.scatter(
+                members["x"],
+                members["y"],
+                s=13,
+                color=colour,
+                marker=marker,
+                alpha=0.75,
+                linewidths=0,
+                label=f"group {name}: r = {two_decimals(row.r)}",
+            )
+            _draw_line(ax, members, row.slope, color=INK, linewidth=1.2)
+        pooled = rows.loc["all"]
+        _draw_line(
+            ax,
+            self.points,
+            pooled.slope,
+            color=RED,
+            linewidth=1.8,
+            linestyle="--",
+            label=f"all: r = {two_decimals(pooled.r)}",
         )
-        # Room for the legend above the points.
-        room = points["y"].max() + 0.3 * np.ptp(points["y"])
-        third.set(
-            xlabel="x",
-            ylabel="y",
-            title="up inside each group, down over all",
-            ylim=(None, room),
-        )
-        third.legend(loc="upper right", frameon=False)
-        return figure
+        # The legend stands above the points.
+        y = self.points["y"]
+        ax.set_ylim(top=y.max() + 0.3 * (y.max() - y.min()))
+        ax.set_xlabel("x")
+        ax.set_ylabel("y")
+        ax.set_title("up inside each group, down over all")
+        ax.legend(loc="upper right", frameon=False)
 
 
-def _fitted_line(points: pd.DataFrame, slope: Any) -> tuple[Floats, Floats]:
-    """Compute the ends of the least-squares line over the range of some points."""
-    # It passes through the two means.
-    ends = np.array([points["x"].min(), points["x"].max()])
-    return ends, points["y"].mean() + slope * (ends - points["x"].mean())
+def _draw_line(ax: Axes, points: pd.DataFrame, slope: float, **style: Any) -> None:
+    """Draw the least-squares line of this slope, which passes through the means."""
+    x = np.array([points["x"].min(), points["x"].max()])
+    y = points["y"].mean() + slope * (x - points["x"].mean())
+    ax.plot(x, y, **style)
 
 
 def simpson(*, n_points: int = 80, seed: int = 0) -> SimpsonFigure:
-    """Reproduce the local and global cosine, drive it to 0, and show a reversal between two groups.
+    """Show local cosines that a global one denies, and groups that the whole denies.
 
-    Global cosine = ρ × weighted mean of the local cosines, where ρ is the cosine of the two profiles of block norms.
-    With norms (1, s) against (s, 1) it is `2s/(1 + s²)` times the local cosine: as small as one likes.
+    The global cosine is ρ times the weighted mean of the local cosines, where ρ is the
+    cosine between the block norms of x and those of y. For norms (1, s) and (s, 1) ρ is
+    `2s / (1 + s²)`, so the global cosine tends to 0 for any local cosines.
 
     Parameters
     ----------
     n_points : int
-        Points of each group, at least 3.
+        Points of each of the two groups, at least 3.
     seed : int
-        Of the points.
+        Seed of the points.
 
     Returns
     -------
@@ -207,11 +213,12 @@ def simpson(*, n_points: int = 80, seed: int = 0) -> SimpsonFigure:
     Raises
     ------
     InputError
-        If `n_points` is below 3.
+        If `n_points` is below 3, or `seed` is below 0.
 
     References
     ----------
-    Su, kexue.fm 9931, for the example; see `embaudit.block_cosines` and `embaudit.simpson` for the tools.
+    Su, kexue.fm 9931, for the example; see `embaudit.block_cosines` and
+    `embaudit.simpson` for the tools.
 
     Examples
     --------
@@ -220,29 +227,56 @@ def simpson(*, n_points: int = 80, seed: int = 0) -> SimpsonFigure:
     (0.9487, [1.0, 1.0])
     """
     as_count(n_points, "n_points", least=3, most=1_000_000)
+    as_count(seed, "seed", least=0)
     compared = block_cosines(list(X), list(Y))
-    example = compared.to_frame()[["cosine", "weight", "contribution"]].reset_index()
-    # Norms (1, 1/s) and (1/s, 1): ρ is that of the two profiles; the local cosines are the same in both blocks.
+    points = _grouped_points(n_points, np.random.default_rng(seed))
+    return SimpsonFigure(
+        seed=seed,
+        example=rounded(_example_table(compared)),
+        global_cosine=round(compared.global_cosine, 6),
+        norm_cosine=round(compared.norm_cosine, 6),
+        sweep=rounded(_norm_sweep()),
+        points=rounded(points),
+        groups=rounded(_group_table(points)),
+    )
+
+
+def _example_table(compared: BlockCosines) -> pd.DataFrame:
+    """Tabulate the blocks of the example with their entries."""
+    columns = ["cosine", "weight", "contribution"]
+    table = compared.to_frame()[columns].reset_index()
+    return table.assign(x=X, y=Y)
+
+
+def _norm_sweep() -> pd.DataFrame:
+    """Compute the global cosine for block norms (1, s) and (s, 1) and equal local cosines."""
     s = np.logspace(0, 4, 41)
     rho = 2 * s / (1 + s**2)
-    sweep = [
+    parts = [
         pd.DataFrame({"local_cosine": local, "ratio": s, "global_cosine": local * rho})
-        for local in LOCAL
+        for local in LOCAL_COSINES
     ]
-    # Inside a group y = 0.8 x + noise rises; the second group lies further right and twice as far down.
-    rng, drawn = np.random.default_rng(as_count(seed, "seed", least=0)), []
+    return pd.concat(parts, ignore_index=True)
+
+
+def _grouped_points(n_points: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Draw two groups in which y rises with x, the second to the right and below."""
+    parts = []
     for i, name in enumerate("AB"):
         x = rng.standard_normal(n_points)
-        y = SLOPE * x + SPREAD * rng.standard_normal(n_points)
-        drawn.append(
-            pd.DataFrame({"x": x + i * STEP, "y": y - 2 * i * STEP, "group": name})
-        )
-    points = pd.concat(drawn, ignore_index=True)
+        y = SLOPE_WITHIN * x + NOISE * rng.standard_normal(n_points)
+        shift_x, shift_y = GROUP_SHIFT
+        part = {"x": x + i * shift_x, "y": y + i * shift_y, "group": name}
+        parts.append(pd.DataFrame(part))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _group_table(points: pd.DataFrame) -> pd.DataFrame:
+    """Tabulate the association in each group, and over all points in the last row."""
     report = compare_groups(points, x="x", y="y", groups="group", n_permutations=0)
     columns = ["n", "r", "slope", "covariance_within", "covariance_between"]
     groups = report.to_frame()[columns].reset_index()
-    # The last row is all points together, with both terms of their covariance.
-    whole = {
+    pooled = {
         "group": "all",
         "n": report.n_rows,
         "r": report.r_pooled,
@@ -250,13 +284,4 @@ def simpson(*, n_points: int = 80, seed: int = 0) -> SimpsonFigure:
         "covariance_within": report.covariance_within,
         "covariance_between": report.covariance_between,
     }
-    groups = pd.concat([groups, pd.DataFrame([whole])], ignore_index=True)
-    return SimpsonFigure(
-        seed=seed,
-        example=rounded(example.assign(x=X, y=Y)),
-        global_cosine=round(compared.global_cosine, 6),
-        norm_cosine=round(compared.norm_cosine, 6),
-        sweep=rounded(pd.concat(sweep, ignore_index=True)),
-        points=rounded(points),
-        groups=rounded(groups),
-    )
+    return pd.concat([groups, pd.DataFrame([pooled])], ignore_index=True)

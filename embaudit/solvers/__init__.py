@@ -1,4 +1,4 @@
-"""Closed-form matrix factorisations of the Netflix paper and the truncated SVD they rest on."""
+"""The closed-form factorisations of the Netflix paper, and their truncated SVD."""
 
 from embaudit.solvers.factor_penalty import FactorPenaltyMF, factor_objective
 from embaudit.solvers.product_penalty import (

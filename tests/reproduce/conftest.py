@@ -1,4 +1,4 @@
-"""The papers' figures, computed and drawn once for all tests that look at them."""
+"""The papers' figures, computed and drawn once for all tests of this folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from embaudit.reproduce import netflix, nielsen, simpson
 
 @pytest.fixture(scope="session")
 def makers():
-    """How each figure is made, the Netflix one of little data."""
+    """Functions that make each figure, the Netflix one from little data."""
     return {
         "netflix": partial(netflix, size=TINY, n_seeds=2),
         "nielsen": nielsen,
@@ -28,7 +28,7 @@ def figures(makers):
 
 @pytest.fixture(scope="session")
 def saved(figures, tmp_path_factory):
-    """The folder that each figure was saved to, and the files in it."""
+    """The files of each figure, saved to a folder of its own."""
     folder = tmp_path_factory.mktemp("figures")
     return {name: figure.save(folder / name) for name, figure in figures.items()}
 
@@ -36,5 +36,6 @@ def saved(figures, tmp_path_factory):
 @pytest.fixture(scope="session")
 def drawings(figures):
     """Every picture, drawn."""
-    drawn = {name: figure.plot().figure_ for name, figure in figures.items()}
-    return drawn | {"remedies": figures["netflix"].plot_remedies().figure_}
+    drawn = {name: figure.plot() for name, figure in figures.items()}
+    drawn["remedies"] = figures["netflix"].plot_remedies()
+    return drawn

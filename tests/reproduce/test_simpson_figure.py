@@ -10,7 +10,7 @@ import pytest
 
 from embaudit.errors import InputError
 from embaudit.reproduce import simpson
-from embaudit.reproduce.simpson import LOCAL
+from embaudit.reproduce.simpson import LOCAL_COSINES
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_bars_are_the_entries_of_both_vectors_side_by_side(drawings):
         assert left < left + width < block < right < right + other < left + 1
 
 
-@pytest.mark.parametrize("local", LOCAL)
+@pytest.mark.parametrize("local", LOCAL_COSINES)
 def test_the_sweep_follows_its_formula_down_to_zero(figure, local):
     part = figure.sweep[figure.sweep["local_cosine"] == local]
     s = part["ratio"].to_numpy()
