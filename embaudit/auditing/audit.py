@@ -22,7 +22,7 @@ from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.core.checked import RNG, as_list, as_seed, is_integer, keywords_besides
 from embaudit.core.plain import SCHEMA_VERSION, frame_of, plain, plain_dict
 from embaudit.core.results import Drawn, Picture
-from embaudit.errors import InputError, must_be, with_taker
+from embaudit.errors import InputError, Parameter, must_be, with_taker
 from embaudit.gauges import GaugeGroup
 from embaudit.heads.coordinates import require_softmax
 from embaudit.io import OPTIONS, Intake, as_reading, source_of, with_titles
@@ -667,7 +667,7 @@ def audit(
         normalised=normalised,
     )
     if hull is True:
-        require_softmax(audited, "hull")
+        require_softmax(audited, Parameter("hull"))
     sizes = {
         "n_gauges": n_gauges,
         "n_pairs": n_pairs,

@@ -16,7 +16,7 @@ import numpy as np
 
 from embaudit.core.checked import Flags, Floats, Indices, Matrix, Vector, frozen
 from embaudit.core.parallel import parallel_map, row_blocks
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, Parameter, Sentence, must_be
 from embaudit.linalg.moments import Moments, moments
 from embaudit.linalg.nearest import ROUNDOFF
 from embaudit.linalg.rows import float64_blocks, row_norms, unit_rows
@@ -31,14 +31,23 @@ LINEAR = 1e-9
 """A bias whose residual is this small beside its spread is linear in the rows: rounding is all that is left."""
 
 
-def require_softmax(model: FactorModel, what: str) -> None:
-    """Refuse a model that is no softmax head."""
+def require_softmax(model: FactorModel, purpose: str | Parameter) -> None:
+    """Raise InputError unless the model is a softmax head, which `purpose` needs.
+
+    Examples
+    --------
+    >>> require_softmax(FactorModel.from_vectors([[1.0]]), "probe inputs")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: the model must be a softmax head for probe inputs; got
+    one with identity link; make it with from_softmax.
+    """
     require_model(model)
     if not isinstance(model.link, Softmax):
         raise must_be(
-            what,
-            "asked of a softmax head",
-            f"a model with {model.link} link",
+            "the model",
+            Sentence("a softmax head for {}", purpose),
+            f"one with {model.link} link",
             "make it with from_softmax",
         )
 
@@ -208,7 +217,7 @@ def label_coordinates(
     >>> label_coordinates(FactorModel.from_softmax([[1.0, 5.0], [3.0, 5.0], [8.0, 5.0]]))
     LabelCoordinates(3 labels, affine rank 1)
     """
-    require_softmax(model, "what labels can do")
+    require_softmax(model, "the geometry of its labels")
     rows = model.right if summary is not None else of_ordinary_size(model.right)
     if "right" in model.link.unit_sides:  # what the head multiplies its inputs with
         # Moments at hand are those of the rows as stored, not of these.

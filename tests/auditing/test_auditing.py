@@ -140,7 +140,8 @@ def test_an_option_outside_its_set_is_refused_by_name(options, sentence):
 
 
 def test_the_hull_is_refused_of_a_model_without_a_head():
-    with pytest.raises(InputError, match="hull must be asked of a softmax head"):
+    sentence = "the model must be a softmax head for hull; got one with identity link"
+    with pytest.raises(InputError, match=sentence):
         audit(make(), hull=True)
 
 

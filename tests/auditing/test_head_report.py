@@ -161,7 +161,11 @@ def test_a_head_that_says_it_is_capped_is_audited_as_one_declared_so(inputs):
 @pytest.mark.parametrize(
     ("model", "options", "sentence"),
     [
-        (FactorModel.from_vectors(FIGURE_1), {}, "must be asked of a softmax head"),
+        (
+            FactorModel.from_vectors(FIGURE_1),
+            {},
+            "must be a softmax head for a head report",
+        ),
         (FactorModel.from_softmax(np.ones((20, 6))), {}, "all rows are equal"),
         (FactorModel.from_softmax(np.zeros((20, 6))), {}, "all rows are equal"),
         (FactorModel.from_softmax([[0.0, 0], [1, 2]]), {}, "got a row of zeros"),
@@ -183,5 +187,7 @@ def test_a_head_report_of_such_a_model_or_option_is_refused(model, options, sent
 
 
 def test_probe_inputs_need_a_softmax_head():
-    with pytest.raises(InputError, match="probe inputs must be asked of a softmax"):
+    with pytest.raises(
+        InputError, match="a softmax head for probe inputs; got one with"
+    ):
         probe_inputs(FactorModel.from_vectors(FIGURE_1))

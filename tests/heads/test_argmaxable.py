@@ -133,7 +133,7 @@ def test_long_rows_in_float32_lead_as_short_ones_in_float64(beyond):
         (
             FactorModel.from_vectors([[1.0], [2.0]]),
             {},
-            "must be asked of a softmax head",
+            "must be a softmax head for the geometry",
         ),
         (FactorModel.from_softmax([[1.0], [1.0]]), {}, "all rows are equal"),
         (random_head(0, 5, 2), {"rows": [5]}, "must be row numbers from 0 to 4; got 5"),

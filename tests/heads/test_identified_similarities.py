@@ -99,25 +99,33 @@ def test_projector_cosines_degenerate_where_labels_are_affinely_independent(n, r
     assert np.allclose(found.cosines, -1 / (n - 1))
 
 
-def test_typical_projector_cosine_is_the_root_mean_square_for_even_shares():
-    """The corners of a square and of its mirror: four rows in two dimensions.
+def test_the_corners_of_a_square_have_the_typical_projector_cosine():
+    """The rows are centred and W'W = 4 I, so `H = W W' / 4`.
 
-    `H = W (WᵀW)⁻¹ Wᵀ` has the diagonal ½, one cosine of -1 and two of 0 in each row: their
-    mean square is ⅓, as (V/r - 1)/(V - 1) = (4/2 - 1)/3 says.
+    Each diagonal entry of H is 1/2. Each label has cosine -1 with the opposite corner
+    and 0 with its two neighbours, so the mean square cosine is (1 + 0 + 0) / 3.
     """
-    head = FactorModel.from_softmax([[1, 1], [-1, 1], [-1, -1], [1, -1]])
-    found = projector_cosines(head, pairs=all_pairs(4))
-    assert sorted(found.cosines.round(9)) == [-1, -1, 0, 0, 0, 0]
-    assert (found.n_labels, found.rank, found.labels_per_dimension) == (4, 2, 2)
+    square = FactorModel.from_softmax([[1, 1], [-1, 1], [-1, -1], [1, -1]])
+    neighbours, opposites = [[0, 1], [1, 2], [2, 3], [3, 0]], [[0, 2], [1, 3]]
+    found = projector_cosines(square, pairs=neighbours + opposites)
+    np.testing.assert_allclose(found.cosines, [0, 0, 0, 0, -1, -1], atol=1e-12)
     assert found.typical == pytest.approx(np.sqrt(1 / 3))
-    assert (found.degenerate, found.thin, found.warning) == (False, False, "")
+
+
+def test_two_labels_per_dimension_are_neither_degenerate_nor_thin():
+    square = FactorModel.from_softmax([[1, 1], [-1, 1], [-1, -1], [1, -1]])
+    found = projector_cosines(square, pairs=[[0, 1]])
+    assert found.n_labels == 4
+    assert found.rank == 2
+    assert found.labels_per_dimension == 2
+    assert not found.degenerate
+    assert not found.thin
+    assert found.warning == ""
 
 
 def test_fewer_than_two_labels_per_dimension_are_thin():
     found = projector_cosines(random_head(0, 9, 5), pairs=[[0, 1]])
-    assert (found.labels_per_dimension, found.thin, found.degenerate) == (
-        1.8,
-        True,
-        False,
-    )
+    assert found.labels_per_dimension == 1.8
+    assert found.thin
+    assert not found.degenerate
     assert found.warning.startswith("With 1.8 labels a dimension")

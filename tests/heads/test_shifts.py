@@ -46,20 +46,30 @@ def test_removing_the_mean_row_moves_label_cosines_to_those_of_the_centred_rows(
     assert found.movement.mean_abs == pytest.approx(np.abs(after - before).mean())
 
 
-def test_two_labels_are_brought_to_cosines_of_minus_one_and_one():
-    """Shifts of length |a + b| / 2 and |a - (b - a) / 2|, in median row lengths."""
-    head = random_head(3, 9, 3)
-    panel = make_panel(head, 9, np.random.default_rng(0))
+def test_a_shift_makes_two_labels_opposite_and_another_makes_them_parallel():
+    """The rows are (4, 0) and (0, 4), and the median length of a row is 4.
+
+    The shift (-2, -2) leaves the rows (2, -2) and (-2, 2), which are opposite. The shift
+    (-6, 2) leaves (-2, 2) and (-6, 6), which are parallel.
+    """
+    head = FactorModel.from_softmax([[4.0, 0.0], [0.0, 4.0], [-4.0, 0.0], [0.0, -4.0]])
+    panel = make_panel(head, 4, np.random.default_rng(0))
+    probe = HeadProbe(panel, n_pairs=6, rng=np.random.default_rng(0))
+    opposite, parallel = probe.construct((0, 1))
+    assert opposite.before == pytest.approx(0, abs=1e-12)
+    assert opposite.target == -1
+    assert opposite.after == pytest.approx(-1)
+    assert opposite.shift == pytest.approx(np.sqrt(8) / 4)
+    assert parallel.target == 1
+    assert parallel.after == pytest.approx(1)
+    assert parallel.shift == pytest.approx(np.sqrt(40) / 4)
+
+
+def test_the_shifts_that_turn_a_pair_keep_the_probabilities():
+    panel = make_panel(random_head(3, 9, 3), 9, np.random.default_rng(0))
     probe = HeadProbe(panel, n_pairs=9, rng=np.random.default_rng(0))
-    opposite, equal = probe.construct((2, 5))
-    a, b = head.right[[2, 5]]
-    unit = np.median(np.linalg.norm(head.right, axis=1))
-    assert opposite.before == pytest.approx(head.cosines("right", [[2, 5]])[0])
-    assert (opposite.target, equal.target) == (-1, 1)
-    assert (opposite.after, equal.after) == pytest.approx((-1, 1))
-    assert opposite.shift == pytest.approx(np.linalg.norm(a + b) / 2 / unit)
-    assert equal.shift == pytest.approx(np.linalg.norm(a - (b - a) / 2) / unit)
-    assert max(opposite.change, equal.change) < 1e-9
+    for construction in probe.construct((2, 5)):
+        assert construction.change < 1e-9
 
 
 def shortest_shift(a, b, target):
@@ -102,12 +112,18 @@ def test_shortest_shifts_to_a_right_angle_are_those_of_an_optimiser():
     assert easiest.cosine == pytest.approx(head.cosines("right", [pair])[0])
 
 
-def test_equal_labels_need_no_shift_to_be_alike_and_no_shift_makes_them_differ():
+def test_equal_labels_keep_cosine_one_under_every_shift():
+    """Labels 0 and 1 are equal; label 2 differs from both."""
     head = FactorModel.from_softmax([[1.0, 2.0], [1.0, 2.0], [3.0, -1.0]])
     panel = make_panel(head, 3, np.random.default_rng(0))
-    to_zero, _, to_one = shift_summaries(panel, np.array([[0, 1], [0, 2]]), exact=True)
-    assert (to_zero.n_pairs, to_zero.n_fixed) == (1, 1)
-    assert (to_one.n_pairs, to_one.n_fixed) == (2, 0)
+    pairs = np.array([[0, 1], [0, 2]])
+    to_zero, to_minus_one, to_one = shift_summaries(panel, pairs, exact=True)
+    for summary in (to_zero, to_minus_one):
+        assert summary.n_pairs == 1
+        assert summary.n_fixed == 1
+    # The equal labels have cosine 1 already, so their shift has length 0.
+    assert to_one.n_pairs == 2
+    assert to_one.n_fixed == 0
     assert to_one.easiest[0].shift == 0
 
 
