@@ -90,12 +90,9 @@ class Gating(Group):
             help="Pass although predictions cannot be compared with the baseline's.",
         ),
     ] = False
-    sarif: Annotated[File, Option(help="Write the findings as SARIF, for forges.")] = (
-        None
-    )
-    junit: Annotated[File, Option(help="Write them as JUnit, a test case a code.")] = (
-        None
-    )
+    junit: Annotated[
+        File, Option(help="Write the findings as JUnit, a test case for each code.")
+    ] = None
 
     def gate(self, ignore: Sequence[str], json: Path | None, *, quiet: bool) -> Gate:
         """Put the gate together, and read the baseline; codes that are typed go before settings, which are said.
@@ -291,8 +288,8 @@ def audit(
     options: dict[str, Any] = {**vars(effort), "show": show}
     options |= {"objective": reading.objective, "compared": reading.compared}
     drawn = (picture.heatmap, lambda audited, *_: picture.drawn(audited, show))
-    forges = ((gating.sarif, _forge("sarif")), (gating.junit, _forge("junit")))
-    with output.promised(inputs, drawn, *forges, comment=_forge("markdown")) as write:
+    junit = (gating.junit, _forge("junit"))
+    with output.promised(inputs, drawn, junit, comment=_forge("markdown")) as write:
         with workers.at_work(quiet=quiet):
             model = read_for_audit(
                 path,

@@ -63,7 +63,7 @@ REFUSED = {
         ("model.npz --heatmap heat.gif", "ends in .png, .svg or .pdf"),
         ("model.npz --heatmap heat", "ends in .png, .svg or .pdf"),
         ("model.npz --heatmap-groups kind", "must stand beside --heatmap"),
-        ("model.npz --sarif films.csv", "overwrite it with --force"),
+        ("model.npz --junit films.csv", "overwrite it with --force"),
     ],
     "blocks": [
         ("x.npz longer.npz", "only y has 'late'"),

@@ -1,4 +1,4 @@
-"""What `--json`, `--out`, `--markdown`, `--sarif` and `--junit` write."""
+"""What `--json`, `--out`, `--markdown` and `--junit` write."""
 
 from __future__ import annotations
 
@@ -69,16 +69,12 @@ def test_markdown_begins_with_a_title_that_names_the_inputs(embaudit, command):
 
 
 def test_forges_get_the_finding_and_the_decision_of_the_gate(embaudit):
-    files = "--sarif a.sarif --junit a.xml --markdown a.md"
+    files = "--junit a.xml --markdown a.md"
     result = embaudit(*split(f"{COMMANDS['audit']} --fail-on issue {files}"))
     last = result.out.splitlines()[-1]
-    (run,) = json.loads(Path("a.sarif").read_text())["runs"]
     suite = ET.parse("a.xml").getroot()
     failed = [case.get("name") for case in suite if case.find("failure") is not None]
     assert result.code == 1
-    assert [one["ruleId"] for one in run["results"]] == ["EMB101"]
-    assert run["invocations"][0]["exitCode"] == 1
-    assert run["invocations"][0]["exitCodeDescription"] == last
     assert suite.get("failures") == "1"
     assert failed == ["EMB101 training does not fix the cosines"]
     assert suite.findtext("system-out") == last

@@ -1,111 +1,29 @@
-"""Formats of forges and chats: SARIF, JUnit and Markdown, of an audit and what a gate makes of it.
+"""An audit and the outcome of its gate as JUnit and Markdown, for forges and chats.
 
-SARIF is version 2.1.0 of OASIS; JUnit has the elements that Jenkins, GitLab and GitHub actions agree on.
+JUnit has the elements that Jenkins, GitLab and GitHub actions agree on.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
-from urllib.parse import quote
 
 from embaudit._version import __version__
 from embaudit.auditing import Audit
 from embaudit.auditing.catalogue import CODES
 from embaudit.auditing.entry import Entry
-from embaudit.auditing.finding import Severity
 from embaudit.core.results import Result
 from embaudit.core.words import cut
 from embaudit.errors import escaped
 from embaudit.report.document import ROWS, Origin
 from embaudit.report.documents import document
-from embaudit.report.gate.gate import MOVED, Judged, Outcome
+from embaudit.report.gate.gate import MOVED, Outcome
 
-SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-LEVELS = {Severity.ISSUE: "error", Severity.TIP: "warning"}
-STATES = {"new": "new", "worse": "updated", "known": "unchanged"}
 WORDS = 300
 """Characters of a title or a path at most."""
 MARKS = re.compile(r"([\\`*_{}\[\]<>|~&])")
 ACTS = {"@": "&#64;", "#": "&#35;", "://": "&#58;//"}
 """Replacements of what becomes a mention, a reference or a link although a backslash stands before it."""
-
-
-def sarif(audit: Audit, outcome: Outcome) -> str:
-    """Write findings as SARIF: issues are errors, tips warnings, ignored ones suppressed."""
-    codes = dict.fromkeys(each.finding.code for each in outcome.judged)
-    driver = {
-        "name": "embaudit",
-        "version": __version__,
-        "rules": [_rule(code) for code in codes],
-    }
-    run = {
-        "tool": {"driver": driver},
-        "results": [_result(audit, each) for each in outcome.judged],
-        "invocations": [
-            {
-                "executionSuccessful": outcome.predictions_hold,
-                "exitCode": int(not outcome.passes),
-                "exitCodeDescription": _line(str(outcome), 10 * WORDS),
-            }
-        ],
-        "columnKind": "unicodeCodePoints",
-    }
-    return (
-        json.dumps(
-            {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]},
-            indent=1,
-            ensure_ascii=False,
-        )
-        + "\n"
-    )
-
-
-def _rule(name: str) -> dict[str, Any]:
-    """Describe a code as a rule of SARIF."""
-    code = CODES[name]
-    return {
-        "id": name,
-        "shortDescription": {"text": code.title},
-        "fullDescription": {"text": f"{code.meaning} {code.why}"},
-        "help": {
-            "text": "\n".join(f"{heading}: {text}" for heading, text in code.sections),
-            "markdown": _told(code),
-        },
-        "defaultConfiguration": {"level": LEVELS[max(code.severities)]},
-    }
-
-
-def _result(audit: Audit, judged: Judged) -> dict[str, Any]:
-    """Write a finding as a result of SARIF."""
-    finding = judged.finding
-    result: dict[str, Any] = {
-        "ruleId": finding.code,
-        "level": LEVELS[judged.finding.severity],
-        "message": {
-            "text": _line(
-                f"{finding.title}. {finding.text} {finding.remedy}", 10 * WORDS
-            )
-        },
-        # By this a forge knows a finding again in another run, so no number and no wording is part of it.
-        "partialFingerprints": {"finding/v1": f"{finding.code}:{finding.role or ''}"},
-    }
-    if audit.source is not None:
-        place = {
-            "artifactLocation": {
-                "uri": quote(audit.source, safe="/", errors="backslashreplace")
-            }
-        }
-        result["locations"] = [{"physicalLocation": place}]
-    # What is ignored was not compared with a baseline, and has no state there.
-    if judged.status == "ignored":
-        result["suppressions"] = [
-            {"kind": "external", "justification": "ignored by the settings of the gate"}
-        ]
-    else:
-        result["baselineState"] = STATES[judged.status]
-    return result
 
 
 def junit(audit: Audit, outcome: Outcome) -> str:
