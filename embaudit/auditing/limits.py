@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from embaudit.attacks import Attack, worst_gauge
 from embaudit.attacks.worst import Objective as AttackObjective
 from embaudit.core.checked import Indices
+from embaudit.core.plain import plain_dict
 from embaudit.core.progress import reporting, track
 from embaudit.gauges import Affine, GaugeGroup, GeneralLinear
 from embaudit.linalg.nearest import list_length
@@ -82,6 +83,22 @@ class Certificate:
     """Share of entries that tie with the first excluded row, so that nothing is certain about them."""
     certified: CertifiedNeighbours = field(repr=False)
     """The lists themselves."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; None stands for an undefined number."""
+        return plain_dict(
+            {
+                "role": self.role,
+                "group": self.group,
+                "max_shift": self.max_shift,
+                "top_n": self.top_n,
+                "n_rows": self.n_rows,
+                "exact": self.exact,
+                "entries": self.entries,
+                "lists": self.lists,
+                "tied_share": self.tied_share,
+            }
+        )
 
 
 @dataclass(frozen=True)

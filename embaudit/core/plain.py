@@ -18,10 +18,10 @@ removed, or changes its type or meaning, not when a field is added."""
 
 
 def plain(value: Any) -> Any:
-    """Turn results, tables, arrays, tuples and numbers into plain values; a number that does not exist becomes null.
+    """Turn results, tables, arrays, tuples and numbers into values that JSON can hold.
 
-    A result is written by its `to_dict`. Any other dataclass is written as the fields
-    that its repr shows.
+    An object with `to_dict` is written by this method, and any other dataclass as all
+    of its fields. NaN and infinity become None.
 
     Examples
     --------
@@ -34,7 +34,9 @@ def plain(value: Any) -> Any:
     if hasattr(value, "to_dict"):
         return plain(value.to_dict())
     if is_dataclass(value) and not isinstance(value, type):
-        return plain(shown_fields(value))
+        return {
+            field.name: plain(getattr(value, field.name)) for field in fields(value)
+        }
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     if isinstance(value, Mapping):
@@ -58,24 +60,8 @@ def plain_dict(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: plain(value) for key, value in values.items()}
 
 
-def shown_fields(value: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass that its repr shows.
-
-    Examples
-    --------
-    >>> from dataclasses import dataclass, field
-    >>> @dataclass
-    ... class Point:
-    ...     x: float
-    ...     cache: dict = field(default_factory=dict, repr=False)
-    >>> shown_fields(Point(0.5))
-    {'x': 0.5}
-    """
-    return {each.name: getattr(value, each.name) for each in fields(value) if each.repr}
-
-
 def frame_of(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Make a table of plain records, in which a number that does not exist is NaN again.
+    """Make a table of plain records, in which None becomes NaN.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Base of all results: plain values, a table, words, a page, and a picture where one helps."""
+"""Base of all results: plain values, a table, words, a page, and a picture of some."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
-from embaudit.core.plain import frame_of, plain_dict, shown_fields
+from embaudit.core.plain import frame_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +33,7 @@ class Picture(Protocol):
 
 
 class Renderer(Protocol):
-    """Functions that show a result. Each chooses what to do by the type of the result."""
+    """Functions that show a result, whose type decides how."""
 
     def page(self, result: Any) -> str:
         """Write a whole HTML page."""
@@ -68,7 +68,7 @@ def _renderer() -> Renderer:
 
 @runtime_checkable
 class Result(Protocol):
-    """A result. Subclasses only need to say what they are, in words and as plain values.
+    """A result. Subclasses describe themselves in words and as plain values.
 
     Examples
     --------
@@ -79,9 +79,9 @@ class Result(Protocol):
     (True, False)
     """
 
+    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
-        return plain_dict(shown_fields(self))
+        """Return plain values for JSON; None stands for an undefined number."""
 
     @abstractmethod
     def explain(self) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from embaudit.core.checked import Floats, Indices, Vector
 from embaudit.core.parallel import parallel_map, row_blocks
+from embaudit.core.plain import plain_dict
 from embaudit.core.ties import TIE, largest_first
 from embaudit.heads.label_sample import LabelSample
 from embaudit.linalg.nearest import list_length, neighbours
@@ -157,6 +159,21 @@ class NeighbourChange:
     """A few labels with their neighbours before and after, those that changed most first; twins come last."""
     compared: tuple[int, ...] = field(default=(), repr=False)
     """The labels whose neighbours were compared."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; None stands for an undefined number."""
+        return plain_dict(
+            {
+                "n_rows": self.n_rows,
+                "exact": self.exact,
+                "top1_changed": self.top1_changed,
+                "ci_low": self.ci_low,
+                "ci_high": self.ci_high,
+                "top_n": self.top_n,
+                "top_n_changed": self.top_n_changed,
+                "examples": self.examples,
+            }
+        )
 
 
 def neighbour_change(

@@ -31,6 +31,7 @@ from embaudit.core.checked import (
     as_generator,
 )
 from embaudit.core.parallel import row_blocks
+from embaudit.core.plain import plain_dict
 from embaudit.core.results import Drawn
 from embaudit.core.words import counted, drawn_of, percent
 from embaudit.errors import must_be
@@ -113,6 +114,34 @@ class Movement(Drawn):
     """The pairs, where they are sampled."""
     lists: NeighbourLists | None = field(default=None, repr=False)
     """The lists before."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; None stands for an undefined number."""
+        return plain_dict(
+            {
+                "role": self.role,
+                "mean_abs": self.mean_abs,
+                "max_abs": self.max_abs,
+                "rms": self.rms,
+                "mean": self.mean,
+                "pearson": self.pearson,
+                "spearman": self.spearman,
+                "sign_flips": self.sign_flips,
+                "top_n": self.top_n,
+                "top_n_overlap": self.top_n_overlap,
+                "n_lists": self.n_lists,
+                "tied_lists": self.tied_lists,
+                "n_pairs": self.n_pairs,
+                "n_all_pairs": self.n_all_pairs,
+                "exact": self.exact,
+                "ci_low": self.ci_low,
+                "ci_high": self.ci_high,
+                "n_zero": self.n_zero,
+                "quantiles": self.quantiles,
+                "margins": self.margins,
+                "intervals": self.intervals,
+            }
+        )
 
     def explain(self) -> str:
         """Describe how far the cosines moved, and how many neighbours stayed."""

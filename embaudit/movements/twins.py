@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,6 +18,7 @@ from embaudit.core.checked import (
     is_number,
 )
 from embaudit.core.parallel import row_blocks
+from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.words import counted, percent, visible
 from embaudit.errors import must_be
@@ -85,6 +87,25 @@ class Twins(Result):
     """(n,) which rows were found to have no twin."""
     on_a_line: bool = False
     """True if all cosines are 1 or −1: then no rows are called twins."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; None stands for an undefined number."""
+        return plain_dict(
+            {
+                "role": self.role,
+                "tolerance": self.tolerance,
+                "n_rows": self.n_rows,
+                "exact": self.exact,
+                "n_pairs": self.n_pairs,
+                "n_groups": self.n_groups,
+                "largest": self.largest,
+                "names": self.names,
+                "share": self.share,
+                "ci_low": self.ci_low,
+                "ci_high": self.ci_high,
+                "on_a_line": self.on_a_line,
+            }
+        )
 
     def __repr__(self) -> str:
         return f"Twins({counted(self.n_pairs, 'pair')} of {counted(self.n_rows, self.title)})"

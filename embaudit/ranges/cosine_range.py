@@ -447,6 +447,25 @@ class RangeSummary(Result):
     ranges: CosineRange = field(repr=False, compare=False)
     """The ranges themselves."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; None stands for an undefined number."""
+        return plain_dict(
+            {
+                "role": self.role,
+                "group": self.group,
+                "max_condition": self.max_condition,
+                "max_shift": self.max_shift,
+                "n_pairs": self.n_pairs,
+                "n_all_pairs": self.n_all_pairs,
+                "n_undefined": self.n_undefined,
+                "width_mean": self.width_mean,
+                "width_quantiles": self.width_quantiles,
+                "vacuous_share": self.vacuous_share,
+                "sign_definite_share": self.sign_definite_share,
+                "attained_share": self.attained_share,
+            }
+        )
+
     def explain(self) -> str:
         """Describe how wide the ranges are, and how many signs are certain."""
         if not self.n_pairs:
