@@ -7,7 +7,7 @@ values of `Option`, so Python writes `kind='head'` and the command line `--kind 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from shlex import quote
 from unicodedata import category
@@ -209,6 +209,19 @@ class Sentence:
             else:
                 parts.append(part)
         return Sentence("{}" * len(parts), *parts)
+
+
+def joined(sentences: Iterable[str | Sentence]) -> Sentence:
+    """Join sentences by spaces.
+
+    Examples
+    --------
+    >>> str(joined(["Done.", Sentence("Say {}.", Option("kind", "head"))]))
+    "Done. Say kind='head'."
+    """
+    sentences = list(sentences)
+    template = " ".join(["{}"] * len(sentences))
+    return Sentence(template, *sentences)
 
 
 def _flag(name: str) -> str:

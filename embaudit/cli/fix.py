@@ -88,9 +88,10 @@ def fix(
         # Rows of large models are read while they are written.
         written.append(remedy.write(out, force=force))
     console = make_console(quiet=quiet)
-    console.print(remedy.explain(), markup=False)
-    if note := remedy.lost_fields(out):
-        console.print(note, markup=False)
+    console.print(remedy.explanation().for_cli(), markup=False)
+    losses = remedy.losses(out).for_cli()
+    if losses:
+        console.print(losses, markup=False)
     console.print(
         f"{remedy!r} → {out}, read back and verified", markup=False, soft_wrap=True
     )

@@ -166,12 +166,9 @@ class Given(Group):
         # A single row is refused wherever rows are compared, in a sentence that asks the same; who said how the file
         # lies is not asked.
         oriented = result.intake.format not in ARRAYS or "transpose" in self.options
-        if (
-            result.model.n_right > 1
-            and not oriented
-            and (question := shape_question(result.model))
-        ):
-            sys.stderr.write(f"{question}\n")
+        question = shape_question(result.model)
+        if question is not None and result.model.n_right > 1 and not oriented:
+            sys.stderr.write(f"{question.for_cli()}\n")
         return result
 
 

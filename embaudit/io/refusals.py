@@ -127,9 +127,8 @@ numpy.save('vectors.npy', [index.get_item_vector(i) for i in range(index.get_n_i
             remedy,
         )
     suggestion = Sentence(
-        "write the vectors as .npy or .parquet, or name its format with {} if it is one "
-        "of these",
-        Option("format"),
+        "write the vectors as .npy or .parquet, or say {} if it is one of these",
+        Option("format", placeholder="NAME"),
     )
     return must_be(
         "the input",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from embaudit.core.words import counted
-from embaudit.errors import must_be
+from embaudit.errors import Option, Sentence, must_be
 from embaudit.model.factor_model import FactorModel
 
 SIZES = {"float32": (1e-12, 1e12), "float64": (1e-100, 1e100)}
@@ -71,16 +71,18 @@ def require_ordinary_size(model: FactorModel) -> None:
             )
 
 
-def shape_question(model: FactorModel) -> str | None:
-    """Ask whether columns are entities, where a side alone has fewer rows than columns; None where it has not.
+def shape_question(model: FactorModel) -> Sentence | None:
+    """Ask whether the columns are the entities, if one side has more columns than rows.
 
-    A head may well have fewer labels than dimensions, and rows of length 1 show by their lengths what the rows are.
+    None is returned for other models, for heads, which can have fewer labels than
+    dimensions, and for rows of length 1, which show by it that they are the entities.
 
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> shape_question(FactorModel.from_vectors([[1.0, 2.0]]))
-    'This is read as 1 item of 2 numbers each. Did you mean 2 items? Then read it with --transpose right.'
+    >>> print(shape_question(FactorModel.from_vectors([[1.0, 2.0]])).for_cli())
+    This is read as 1 item of 2 numbers each. Did you mean 2 items? Then read it with
+    --transpose right.
     >>> shape_question(FactorModel.from_vectors([[1.0], [2.0]]))
     >>> shape_question(FactorModel.from_vectors([[0.6, 0.8]]))
     """
@@ -89,7 +91,10 @@ def shape_question(model: FactorModel) -> str | None:
     if model.right_side.is_unit:
         return None
     title, k = model.title("right"), model.rank
-    return (
-        f"This is read as {counted(model.n_right, title)} of {k:,} numbers each. Did you mean {counted(k, title)}? "
-        "Then read it with --transpose right."
+    return Sentence(
+        "This is read as {} of {} numbers each. Did you mean {}? Then read it with {}.",
+        counted(model.n_right, title),
+        f"{k:,}",
+        counted(k, title),
+        Option("transpose", "right"),
     )

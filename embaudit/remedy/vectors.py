@@ -16,7 +16,7 @@ from embaudit.core.parallel import row_blocks
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.words import counted, drawn_of, percent
-from embaudit.errors import InputError, Option, Sentence, must_be
+from embaudit.errors import InputError, Option, Sentence, joined, must_be
 from embaudit.io.catalogue import writer_of
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.files import AnyPath, as_path, plain_suffix
@@ -172,36 +172,48 @@ class Remedy(Result):
         >>> print(fix(FactorModel.from_user_item([[2.0]], [[1.0], [3.0]])).explain())
         item vectors of 1 dimension, whose plain cosine is the cosine of the items' scores over the one user. Every ...
         """
-        sides, cost = " and ".join(map(self.model.title, self.roles)), self.reduction
-        texts = [
-            f"{sides} vectors of {counted(self.columns, 'dimension')}, {_kind(self)}"
+        return str(self.explanation())
+
+    def explanation(self) -> Sentence:
+        """Return the sentences of `explain`, with the options in them as data."""
+        sides = " and ".join(self.model.title(role) for role in self.roles)
+        texts: list[str | Sentence] = [
+            Sentence(
+                "{} vectors of {}, {}",
+                sides,
+                counted(self.columns, "dimension"),
+                _kind(self),
+            )
         ]
+        cost = self.reduction
         if cost is not None:
             pairs = drawn_of(cost.n_pairs, cost.n_all_pairs, "pair")
             texts.append(
-                f"Keeping {cost.dimensions} of {cost.rank} directions drops {percent(cost.energy_lost)} of the "
-                f"scores' sum of squares. Over {pairs}, cosines move by {cost.mean_cosine_error:.3f} on average and by "
-                f"at most {cost.max_cosine_error:.3f}."
+                f"Keeping {cost.dimensions} of {cost.rank} directions drops "
+                f"{percent(cost.energy_lost)} of the scores' sum of squares. Over "
+                f"{pairs}, cosines move by {cost.mean_cosine_error:.3f} on average and "
+                f"by at most {cost.max_cosine_error:.3f}."
             )
         if len(self.roles) == 1:
-            measure = (
-                "dot product or cosine, which are the same for them"
-                if self.unit
-                else "cosine"
-            )
-            texts.append(f"Index them by {measure}.")
+            if self.unit:
+                texts.append(
+                    "Index them by dot product or cosine, which are the same for them."
+                )
+            else:
+                texts.append("Index them by cosine.")
             if self.unit and self.kind != "prediction":
                 texts.append(
-                    "Without their lengths they are vectors to compare, and predict nothing."
+                    "Without their lengths they are vectors to compare, and predict "
+                    "nothing."
                 )
         # Centred and folded rows can stand in the network in place of the head.
         are_heads = self.kind == "centred" or self.kind.startswith("folded")
         tying = self.model.tying
         if are_heads and tying is not None and tying.warning:
             texts.append(tying.warning)
-        return " ".join([*texts, *self._empty_rows()])
+        return joined([*texts, *self._empty_rows()])
 
-    def _empty_rows(self) -> Iterator[str]:
+    def _empty_rows(self) -> Iterator[str | Sentence]:
         """Yield a sentence about the rows without direction of each side that has some."""
         for role, rows in self.empty.items():
             if not len(rows):
@@ -211,7 +223,13 @@ class Remedy(Result):
             have = "has" if len(rows) == 1 else "have"
             text = f"{counted(len(rows), self.model.title(role))} {have} no direction ({shown})"
             if self._kept(role) is not None:
-                yield f"{text} and {'is' if len(rows) == 1 else 'are'} left out; --keep-empty keeps such rows."
+                verb = "is" if len(rows) == 1 else "are"
+                yield Sentence(
+                    "{} and {} left out; {} keeps such rows.",
+                    text,
+                    verb,
+                    Option("keep_empty", True),
+                )
             elif self.is_model:
                 yield f"{text}, kept because a model needs all of its rows."
             else:
@@ -364,16 +382,25 @@ class Remedy(Result):
         self.verify(target)
         return target
 
-    def _in_file(self, path: AnyPath) -> tuple[Draft, str]:
-        """Return what a file of a format gets of the vectors, and what it loses; titles can be joined again by ids."""
+    def _in_file(self, path: AnyPath) -> tuple[Draft, Sentence]:
+        """Return the fields that a file of a format gets, and sentences on the others.
+
+        Titles can be joined again by ids.
+        """
         fields, suffix = self._fields(), plain_suffix(as_path(path, "the output"))
         draft = Draft(
             {name: self.stream(role) for name, role in self._places().items()}, fields
         )
-        room, lost = room_in(writer_of(path), draft), []
+        room = room_in(writer_of(path), draft)
+        lost: list[str | Sentence] = []
         if self.objective == "prediction" and "objective" not in room:
             lost.append(
-                "cannot say that these are prediction vectors: audit it with --objective prediction."
+                Sentence(
+                    "A {} file cannot say that these are prediction vectors: audit it "
+                    "with {}.",
+                    suffix,
+                    Option("objective", "prediction"),
+                )
             )
         has_both = (
             fields.get("right_ids") is not None
@@ -381,11 +408,24 @@ class Remedy(Result):
         )
         if has_both and "right_ids" in room and "right_names" not in room:
             fields["right_names"] = None
-            lost.append("has ids and no titles: join them by id, as --items does.")
-        return draft, " ".join(f"A {suffix} file {text}" for text in lost)
+            lost.append(
+                Sentence(
+                    "A {} file has ids and no titles: join them by id with {}.",
+                    suffix,
+                    Option("items", placeholder="TABLE"),
+                )
+            )
+        return draft, joined(lost)
 
     def lost_fields(self, path: AnyPath) -> str:
-        """Name the fields of the vectors that a file of them loses, and the options that restore them; else nothing."""
+        """Name the fields that a file of the vectors loses, and options that help.
+
+        The text is empty if the file holds all fields.
+        """
+        return str(self.losses(path))
+
+    def losses(self, path: AnyPath) -> Sentence:
+        """Return the sentences of `lost_fields`, with the options in them as data."""
         return self._in_file(path)[1]
 
     def verify(self, path: Path) -> None:
@@ -424,7 +464,7 @@ def _require_same(
         )
 
 
-def _kind(remedy: Remedy) -> str:
+def _kind(remedy: Remedy) -> str | Sentence:
     """Describe the convention of the vectors in a clause."""
     if remedy.description:
         return remedy.description
@@ -439,15 +479,19 @@ def _kind(remedy: Remedy) -> str:
         cosine = _prediction_cosine(remedy.model, *remedy.roles)
         return f"whose plain cosine {is_} {cosine}. Every model that {same} gives the same."
     if remedy.kind == "centred":
-        before, model = (
-            " before each was divided by its length" * remedy.unit,
-            remedy.model,
+        before = " before each was divided by its length" if remedy.unit else ""
+        text = (
+            f"with a mean of 0{before}. What a shift of all rows can do to their "
+            "cosines is gone; what stretching the directions can do is not."
         )
-        factors = " If these are factors of a dot product, which a shift changes, give the other side with --left."
-        return (
-            f"with a mean of 0{before}. What a shift of all rows can do to their cosines is gone; what stretching the "
-            f"directions can do is not.{factors * (model.left is None and model.link == 'identity')}"
-        )
+        if remedy.model.left is None and remedy.model.link == "identity":
+            return Sentence(
+                "{} If these are factors of a dot product, which a shift changes, give "
+                "the other side with {}.",
+                text,
+                Option("left"),
+            )
+        return text
     convention = _CONVENTIONS[remedy.kind].format(
         left=remedy.model.title("left"), right=remedy.model.title("right")
     )

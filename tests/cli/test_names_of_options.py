@@ -146,10 +146,6 @@ def sources():
             yield path.name, ast.parse(path.read_text(encoding="utf-8"))
 
 
-NOTES = ("sizes.py", "vectors.py")
-"""Modules with notes beside errors. The notes name options as they are typed."""
-
-
 def texts(tree):
     """Yield the texts of one line in a syntax tree, with N for each inserted value.
 
@@ -205,13 +201,10 @@ def test_every_option_that_an_error_names_is_one_of_a_command():
     assert {Option(name).for_cli() for name in named} <= options()
 
 
-def test_errors_leave_dashes_to_the_command_line():
+def test_sentences_leave_dashes_to_the_command_line():
     n_texts = 0
     for file, tree in sources():
-        parts = [tree]
-        if file in NOTES:
-            parts = [node for node in ast.walk(tree) if isinstance(node, ast.Raise)]
-        for text in (text for part in parts for text in texts(part)):
+        for text in texts(tree):
             # Backticks enclose a command, which Python writes as the shell does.
             outside = re.sub("`[^`]*`", "", text)
             assert not re.search(r"(?<![\w-])--[a-zN]", outside), (file, text)

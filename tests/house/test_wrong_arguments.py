@@ -139,6 +139,7 @@ CALLS = {
     ea.fix: {"model": MODEL},
     REMEDY.stream: {"role": "right"},
     REMEDY.lost_fields: {"path": "w.npz"},
+    REMEDY.losses: {"path": "w.npz"},
     REMEDY.vectors: {},
     REMEDY.write: {"path": "w.npz", "force": True},
     ea.head_report: {

@@ -35,7 +35,7 @@ PACKED = (".npz", ".npy", ".h5", ".parquet", ".feather", ".safetensors", ".gguf"
         ("a.tar", "an archive; unpack it"),
         *((f"a{suffix}.gz",
          "a packed file; unpack it with: gunzip") for suffix in PACKED),
-        ("a.xyz", "write the vectors as .npy or .parquet, or name its format with"),
+        ("a.xyz", "write the vectors as .npy or .parquet, or say format=NAME if it is"),
     ],
 )  # fmt: skip
 def test_the_name_of_a_file_tells_what_would_help(

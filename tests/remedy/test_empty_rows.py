@@ -38,7 +38,7 @@ def test_cold_items_of_bpr_get_no_vector() -> None:
         remedy.vectors() @ remedy.vectors().T, columns.T @ columns, atol=1e-9
     )
     assert (
-        "2 items have no direction (102, 106) and are left out; --keep-empty keeps such"
+        "2 items have no direction (102, 106) and are left out; keep_empty=True keeps such"
     ) in remedy.explain()
     assert remedy.to_frame()["id"].tolist() == OTHERS
 

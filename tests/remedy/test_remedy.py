@@ -256,7 +256,7 @@ def test_a_file_of_vectors_and_ids_leaves_titles_out_and_the_remedy_says_so(tmp_
     path = remedy.write(tmp_path / "v.faiss")
     assert load(path).right_ids.tolist() == IDS["integers"].tolist()
     assert remedy.lost_fields(path).endswith(
-        "A .faiss file has ids and no titles: join them by id, as --items does."
+        "A .faiss file has ids and no titles: join them by id with items=TABLE."
     )
     assert remedy.lost_fields("v.parquet") == ""
 

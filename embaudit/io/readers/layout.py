@@ -557,7 +557,8 @@ def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -
     )
     remaining = [name for name in matrices if name != layout.right]
     if is_tied(layout.right):
-        # Tied embeddings are the head unless a matrix of the same shape is there that may be an untied one.
+        # Tied embeddings are the head, unless another matrix of their shape can be a
+        # head of its own.
         rival = next(
             (
                 x
