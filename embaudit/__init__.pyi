@@ -40,7 +40,7 @@ from .model import FactorModel as FactorModel
 from .model import Link as Link
 from .model import Pairs as Pairs
 from .model import Side as Side
-from .model import Softmax as Softmax
+from .model import softmax_link as softmax_link
 from .model.drift import Drift as Drift
 from .model.drift import drift as drift
 from .movements import Levels as Levels

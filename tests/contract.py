@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from strategies import LINKS, factor_models, gauge_groups, seeds
+from strategies import ALL_LINKS, factor_models, gauge_groups, seeds
 
 from embaudit.core.checked import EPS as EPS
 from embaudit.core.checked import Floats, Matrix
@@ -262,7 +262,7 @@ class GaugeGroupContract:
         group, seed = data.draw(self.groups), data.draw(seeds())
         gauge = group.sample(rng=seed)
         assert gauge.preserves >= group.preserves
-        for link in LINKS:
+        for link in ALL_LINKS:
             model = _generic_model(group.rank).replace(link=link)
             try:
                 gauge.act(model)

@@ -16,12 +16,16 @@ from embaudit.gauges import (
     Orthogonal,
     Translation,
 )
-from embaudit.model import FactorModel, Link, Softmax
+from embaudit.model import LINK_NAMES, LINKS, FactorModel, Link, softmax_link
 
 _ENTRIES = st.floats(-4, 4, width=16, allow_subnormal=False)
 _SCALES = {np.float16: (0, -4, 4), np.float32: (0, -40, 40), np.float64: (0, -300, 300)}
 """Powers of two that keep every product of two factors within the range of the numbers."""
-LINKS: tuple[Link, ...] = (*Link, Softmax(soft_cap=3.0), Softmax(unit_rows=True))
+ALL_LINKS: tuple[Link, ...] = (
+    *(LINKS[name] for name in LINK_NAMES),
+    softmax_link(soft_cap=3.0),
+    softmax_link(unit_rows=True),
+)
 """Links, each with and without parameters."""
 
 
@@ -57,7 +61,7 @@ def factor_models(
     draw: st.DrawFn,
     rank: int | None = None,
     *,
-    links: st.SearchStrategy[Link] = st.sampled_from(LINKS),  # noqa: B008  (strategies are values)
+    links: st.SearchStrategy[Link] = st.sampled_from(ALL_LINKS),  # noqa: B008  (strategies are values)
     biased: st.SearchStrategy[bool] = st.booleans(),  # noqa: B008
 ) -> FactorModel:
     """Draw a model with both sides: every link, precision and combination of biases.

@@ -33,7 +33,6 @@ from embaudit.model import (
     FactorModel,
     Pairs,
     Role,
-    Softmax,
     comparing,
     with_objective,
 )
@@ -425,7 +424,7 @@ class Audit(Drawn):
             "n_left": model.n_left,
             "n_right": model.n_right,
             "rank": model.rank,
-            "link": str(model.link),
+            "link": model.link.name,
             "predicts": model.predicts.title,
             "dtype": str(model.right.dtype),
             "left_bias": model.left_bias is not None,
@@ -461,7 +460,7 @@ def _parts_of(
     The parts are named by the caller, or else they are the files that the table was
     read from.
     """
-    is_one_table = model.left_side is None and not isinstance(model.link, Softmax)
+    is_one_table = model.left_side is None and model.link.name != "softmax"
     if by is None:
         if intake is None or not is_one_table:
             return None

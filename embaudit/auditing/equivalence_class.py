@@ -142,10 +142,14 @@ def equivalence_class_of(
     """
     if uncut is None:
         uncut = model
-    if model.link == "unknown":
+    if model.link.name == "unknown":
         return _either(model, roles, rng)
     law = known_objective(model.objective, alone=model.left is None)
-    if law is not None and law.status is Status.TEMPERATURE and model.link == "cosine":
+    if (
+        law is not None
+        and law.status is Status.TEMPERATURE
+        and model.link.name == "cosine"
+    ):
         return _up_to_a_temperature(model, roles, rng, uncut)
     if model.predicts is Equivalence.COSINES:
         # Rotations move no cosine. A linear test decides whether another metric gives
@@ -292,7 +296,7 @@ def _outside(model: FactorModel) -> dict[SideName, float]:
 
 def _scope(model: FactorModel) -> Scope:
     """Name the known equivalent models, and state whether they are all that exist."""
-    if model.left is None and model.link == "identity":
+    if model.left is None and model.link.name == "identity":
         return Scope(_argument(model, "scope_of_vectors"))
     if model.predicts is Equivalence.RANKINGS or model.link.soft_cap is not None:
         words = ["linear maps"] + [

@@ -48,7 +48,7 @@ from embaudit.heads.conventions import NormEvidence, norm_evidence
 from embaudit.heads.label_sample import only_labels
 from embaudit.linalg.nearest import list_length, require_length
 from embaudit.linalg.rows import sample_rows
-from embaudit.model import Equivalence, FactorModel, Pairs, Role, SideName, Softmax
+from embaudit.model import Equivalence, FactorModel, Pairs, Role, SideName
 from embaudit.model.drift import Drift, DriftSample
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.sizes import require_ordinary_size, shape_question
@@ -340,7 +340,7 @@ def gather(
     labels = sample_rows(
         model.right_side.eligible_rows, n_labels, np.random.default_rng(rng)
     )
-    if isinstance(model.link, Softmax):
+    if model.link.name == "softmax":
         # The head has a generator of its own, so that the sizes of its samples do not
         # change later draws.
         head = head_report(
@@ -569,7 +569,7 @@ def _as_it_is(
     # The lists of the visit are used again if they are of the same rows. Labels of a
     # head need lists of all labels.
     lists = {}
-    if sampled is whole and not isinstance(whole.link, Softmax):
+    if sampled is whole and whole.link.name != "softmax":
         lists = {
             record.role: record.lists for record in records if record.lists is not None
         }

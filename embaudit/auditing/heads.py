@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -54,8 +54,7 @@ from embaudit.heads.shifts import (
 )
 from embaudit.linalg.nearest import require_length
 from embaudit.linalg.rows import sample_rows
-from embaudit.model import FactorModel
-from embaudit.model.links import Softmax
+from embaudit.model import FactorModel, Link, softmax_link
 from embaudit.model.sizes import require_model
 from embaudit.movements.movement import QUERIES, share_of
 
@@ -158,7 +157,7 @@ class HeadReport(Result):
                 "projector": self.projector,
                 "declared": {
                     "soft_cap": self.link.soft_cap,
-                    "normalised": self.link.unit_rows,
+                    "normalised": bool(self.link.unit_sides),
                 },
             }
         )
@@ -189,9 +188,8 @@ class HeadReport(Result):
         return self.model.left is not None
 
     @property
-    def link(self) -> Softmax:
-        """The softmax, with what is declared of the head."""
-        assert isinstance(self.model.link, Softmax)
+    def link(self) -> Link:
+        """The softmax, with its cap and whether its label rows have length 1."""
         return self.model.link
 
     @property
@@ -275,19 +273,21 @@ def declare(
     --------
     >>> from embaudit.model import FactorModel
     >>> declare(FactorModel.from_softmax([[1.0], [2.0]]), 30.0, normalised=False).link
-    Softmax(soft_cap=30.0, unit_rows=False)
+    Link(name='softmax', unit_sides=(), soft_cap=30.0)
     """
-    declared: dict[str, Any] = {"soft_cap": soft_cap} if soft_cap is not None else {}
-    declared |= {"unit_rows": True} if normalised else {}
-    if not declared:
+    if soft_cap is None and not normalised:
         return model
-    if not isinstance(model.link, Softmax):
+    if model.link.name != "softmax":
         raise must_be(
             "a soft-cap or normalisation",
             "declared of a softmax head",
-            f"a model with {model.link} link",
+            f"a model with {model.link.name} link",
         )
-    return model.replace(link=replace(model.link, **declared))
+    link = softmax_link(
+        soft_cap=model.link.soft_cap if soft_cap is None else soft_cap,
+        unit_rows=normalised or bool(model.link.unit_sides),
+    )
+    return model.replace(link=link)
 
 
 def head_report(

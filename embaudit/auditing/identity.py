@@ -52,7 +52,9 @@ def fingerprint(model: FactorModel) -> str:
     >>> fingerprint(first) == fingerprint(second)
     True
     """
-    digest = hashlib.blake2b(f"{model.link} {model.offset!r}".encode(), digest_size=16)
+    digest = hashlib.blake2b(
+        f"{model.link.name} {model.offset!r}".encode(), digest_size=16
+    )
     for array in (model.left, model.right, model.left_bias, model.right_bias):
         if array is None:
             digest.update(b"None")

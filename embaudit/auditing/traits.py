@@ -17,7 +17,7 @@ from embaudit.linalg.dimensions import Dimensions, dimensions_of
 from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours
 from embaudit.linalg.rows import each_chunk, in_order, row_norms, sample_rows, unit_rows
 from embaudit.linalg.transformed_rows import with_shift
-from embaudit.model import FactorModel, SideName, Softmax
+from embaudit.model import FactorModel, SideName
 from embaudit.model.side import UNIT, Side
 from embaudit.movements import Levels, Twins, levels, twins
 from embaudit.movements.movement import QUERIES, SEARCHED
@@ -162,7 +162,7 @@ def traits_of(
     alive = len(side.directed)
     off_unit = float(np.abs(side.norms[side.directed] - 1).max())
     copies, usual = twins(model, role=role), levels(model, role=role)
-    is_one_table = model.left_side is None and not isinstance(model.link, Softmax)
+    is_one_table = model.left_side is None and model.link.name != "softmax"
     spaces = None
     if is_one_table:
         # A generator of its own, so that other draws do not depend on the number of rows drawn here.
@@ -334,7 +334,7 @@ def counts_bias(model: FactorModel) -> bool:
     told = model.right_bias is not None and np.ptp(model.right_bias) > 0
     return bool(
         told
-        and model.link != "softmax"
+        and model.link.name != "softmax"
         and model.link.sees_biases
         and model.n_right <= MAX_ROWS
     )

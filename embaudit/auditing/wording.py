@@ -8,15 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import asdict, dataclass
 
-from embaudit.model import (
-    OPPOSITE,
-    Equivalence,
-    FactorModel,
-    Pairs,
-    Role,
-    SideName,
-    Softmax,
-)
+from embaudit.model import OPPOSITE, Equivalence, FactorModel, Pairs, Role, SideName
 
 NOUNS = {Equivalence.PROBABILITIES: "probability", Equivalence.RANKINGS: "ranking"}
 
@@ -31,9 +23,7 @@ def is_alone(model: FactorModel) -> bool:
     (True, False)
     """
     return (
-        model.left is None
-        and model.compared is None
-        and not isinstance(model.link, Softmax)
+        model.left is None and model.compared is None and model.link.name != "softmax"
     )
 
 
@@ -85,7 +75,7 @@ def is_head(model: FactorModel) -> bool:
     >>> is_head(FactorModel.from_softmax([[1.0]])), is_head(towers)
     (True, False)
     """
-    return isinstance(model.link, Softmax) and (
+    return model.link.name == "softmax" and (
         model.left is None or model.title("left") == "input"
     )
 
@@ -123,7 +113,7 @@ def leaves_out_biases(model: FactorModel) -> bool:
     The logits of a head are centred instead, so that no bias enters them.
     """
     has_biases = model.left_bias is not None or model.right_bias is not None
-    sees_biases = model.link.sees_biases and not isinstance(model.link, Softmax)
+    sees_biases = model.link.sees_biases and model.link.name != "softmax"
     return model.left is not None and has_biases and sees_biases
 
 
@@ -142,7 +132,7 @@ def seen_of(model: FactorModel) -> str:
     if leaves_out_biases(model):
         return "their scores without biases"
     # Prediction cosines are taken of scores, which a ranking or a sigmoid turns into something else.
-    if model.predicts is Equivalence.RANKINGS or model.link == "sigmoid":
+    if model.predicts is Equivalence.RANKINGS or model.link.name == "sigmoid":
         return "their scores"
     return "what is predicted"
 

@@ -70,7 +70,7 @@ class CanonicalForm:
     """The singular value decomposition of a model's scores, kept as k×k matrices that act on its factors.
 
     The scores are those of `P Qᵀ` without biases; a side whose mean says nothing (see
-    `Link.centred`) is centred first. Equivalent models have the same form, up to signs.
+    `FactorModel.centred_sides`) is centred first. Equivalent models have the same form, up to signs.
     """
 
     singular_values: Vector
@@ -267,7 +267,7 @@ def canonical_form(
         1e-90 < np.abs(side.root).max() < 1e90 for side in (left, right)
     ):
         require_ordinary_size(model)
-    centred: tuple[SideName, ...] = model.link.centred(model)
+    centred: tuple[SideName, ...] = model.centred_sides
     if keep_left_mean:
         centred = tuple(side for side in centred if side in model.free_shifts)
     left_root, right_root = (
@@ -357,7 +357,7 @@ def require_form_of(
         )
     else:
         centred, other = (
-            model.link.centred(model),
+            model.centred_sides,
             "that of one with other biases or another link",
         )
         for side, whole, centre in (

@@ -258,12 +258,12 @@ def pinned_test(
     --------
     Three axes and their opposites, as labels: 6 constraints on 9 numbers.
 
-    >>> from embaudit.model import FactorModel, Softmax
+    >>> from embaudit.model import FactorModel, softmax_link
     >>> axes = np.vstack([np.eye(3), -np.eye(3)])
-    >>> found = pinned_test(FactorModel(None, axes, link=Softmax(unit_rows=True)))
+    >>> found = pinned_test(FactorModel(None, axes, link=softmax_link(unit_rows=True)))
     >>> found, round(found.largest, 9)
     (Pinning(free, 6 of 9 constraints), 0.8)
-    >>> pinned_test(FactorModel(None, axes[:1], link=Softmax(unit_rows=True))).because
+    >>> pinned_test(FactorModel(None, axes[:1], link=softmax_link(unit_rows=True))).because
     'one item makes no pair'
     >>> corner = FactorModel(np.eye(2), np.eye(2), link="cosine")
     >>> pinned_test(corner)
@@ -280,7 +280,7 @@ def pinned_test(
         raise must_be(
             "the link",
             "one that divides rows by their length",
-            str(model.link),
+            model.link.name,
             "read `audit` instead",
         )
     if not is_number(max_condition) or max_condition <= 1:

@@ -67,8 +67,8 @@ def other_temperature(
     >>> np.allclose(twin.model.scores() / twin.temperature, towers.scores())
     True
     """
-    if model.link != "cosine":
-        raise must_be("the link", "cosine", str(model.link))
+    if model.link.name != "cosine":
+        raise must_be("the link", "cosine", model.link.name)
     if not is_number(share) or not 0 < share < 1:
         raise must_be("share", "a number between 0 and 1", repr(share))
     draw = as_generator(rng)

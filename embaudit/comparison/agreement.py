@@ -15,7 +15,7 @@ from embaudit.core.plain import plain_dict
 from embaudit.core.ties import TIE
 from embaudit.linalg.nearest import TopK
 from embaudit.linalg.rows import sample_rows
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import FactorModel
 from embaudit.model.equivalence import (
     Equivalence,
     largest_gap,
@@ -149,7 +149,7 @@ def agreement(
     new = _scores(after, left.after[rows], right.after[columns])
     divergence = (
         _divergence(old, new)
-        if all(isinstance(model.link, Softmax) for model in (before, after))
+        if all(model.link.name == "softmax" for model in (before, after))
         else None
     )
     # Divergence needs the logits as they are; all that follows has a scale that counts for nothing.

@@ -468,7 +468,7 @@ class Gauge:
             why = Sentence(
                 "one map acts on both rows that are compared, so it must be orthogonal"
             )
-        elif model.link == "unknown":
+        elif model.link.name == "unknown":
             why = Sentence(
                 "it changes the lengths of unit rows; read the model with {} if their "
                 "dot products were trained",

@@ -21,7 +21,7 @@ from embaudit.linalg.moments import Moments, moments
 from embaudit.linalg.nearest import ROUNDOFF
 from embaudit.linalg.rows import float64_blocks, row_norms, unit_rows
 from embaudit.linalg.structured import WIDE
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import FactorModel
 from embaudit.model.sizes import require_model
 
 EQUAL = "{} must differ from each other; all rows are equal; check the input."
@@ -43,11 +43,11 @@ def require_softmax(model: FactorModel, purpose: str | Parameter) -> None:
     one with identity link; make it with from_softmax.
     """
     require_model(model)
-    if not isinstance(model.link, Softmax):
+    if model.link.name != "softmax":
         raise must_be(
             "the model",
             Sentence("a softmax head for {}", purpose),
-            f"one with {model.link} link",
+            f"one with {model.link.name} link",
             "make it with from_softmax",
         )
 

@@ -37,7 +37,7 @@ def excludes_minimum(model: FactorModel) -> bool:
     if model.left is None or model.n_left <= model.rank:
         # Planes separate any labels of so few inputs, which cannot be all that a head was trained on.
         return False
-    is_softmax = model.link == "softmax"
+    is_softmax = model.link.name == "softmax"
     n_problems = 1 if is_softmax else model.n_right
     shortfall, least_lead = np.zeros(n_problems), np.full(n_problems, np.inf)
     for rows in row_blocks(model.n_left, model.n_right):

@@ -12,7 +12,7 @@ import numpy as np
 from embaudit.core.plain import plain_dict
 from embaudit.core.words import counted, listed
 from embaudit.errors import InputError, Parameter
-from embaudit.model import FactorModel, Link
+from embaudit.model import FactorModel, Link, as_link
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.tying import Tying
 
@@ -130,10 +130,14 @@ class Intake:
             else mapping
             for mapping in self.parts
         )
-        is_told = model.link == "unknown" or (
+        is_told = model.link.name == "unknown" or (
             (fields | declared) & {"link", "objective"} and not model.link.is_assumed
         )
-        link = () if is_told or model.left_side is None else (f"the {model.link} link",)
+        link = (
+            ()
+            if is_told or model.left_side is None
+            else (f"the {model.link.name} link",)
+        )
         intake = replace(
             self,
             parts=parts,
@@ -339,7 +343,9 @@ class Contents:
         # Vectors alone are scored by nothing.
         unlisted = {"offset"} if not model.offset else set()
         unlisted |= (
-            {"link"} if model.left_side is None and model.link == "identity" else set()
+            {"link"}
+            if model.left_side is None and model.link.name == "identity"
+            else set()
         )
         values = {field: getattr(model, field) for field in WORDS}
         fields = {
@@ -366,7 +372,7 @@ class Contents:
                 '{} must be "vectors" here: the file holds one side only; got "factors".',
                 Parameter("kind"),
             )
-        if kind == "head" and link != "softmax":
+        if kind == "head" and (link is None or link.name != "softmax"):
             raise InputError(
                 '{} must be "factors" or "vectors" here: the file holds no softmax head; '
                 'got "head".',
@@ -387,7 +393,7 @@ class Contents:
     def link(self) -> Link | None:
         """How scores become predictions; None where nothing says it."""
         link = self.fields["link"].read() if "link" in self.fields else None
-        return None if link is None else Link.of(link)
+        return None if link is None else as_link(link)
 
     def model(self) -> FactorModel:
         """Read all values and make a model of them."""

@@ -21,7 +21,7 @@ from embaudit.io.intake import GIVEN, Contents, Intake, Part, Reading, StoredNor
 from embaudit.io.readers.layout import tokens_beside
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.request import Request
-from embaudit.model import FactorModel, Link, comparing, with_objective
+from embaudit.model import FactorModel, as_link, comparing, with_objective
 from embaudit.model.trainings import find_training, require_agreement
 
 ALWAYS = ("left_name", "right_name", "ids", "left_ids", "labels", "link", "compared", "objective", "left_counts",
@@ -301,7 +301,9 @@ def reading_of(
     temperature = _temperature_of(contents, where)
     declared = (request.objective, request.link, request.compared)
     is_declared = any(value is not None for value in declared)
-    is_open = model.link == "identity" and model.objective is None and not is_declared
+    is_open = (
+        model.link.name == "identity" and model.objective is None and not is_declared
+    )
     if encoder is not None and encoder[0] and is_declared:
         overridden = Part(
             f"{encoder[1]} ({encoder[0]}), which your options override", ""
@@ -314,7 +316,7 @@ def reading_of(
             with_objective(model, encoder[0]),
             intake.beside(Part(encoder[1], "objective")),
         )
-    elif model.link == "unknown" and not is_declared and temperature is not None:
+    elif model.link.name == "unknown" and not is_declared and temperature is not None:
         model = with_objective(model, temperature[0])
         intake = intake.beside(Part(temperature[1], "objective"))
     intake = intake.of(model, declared=request.given)
@@ -429,7 +431,7 @@ def _finished(
     if request.link is not None:
         sides = 1 if model.left_side is None and request.inputs is None else 2
         require_agreement(
-            request.objective, Link.of(request.link), sides=sides, is_declared=True
+            request.objective, as_link(request.link), sides=sides, is_declared=True
         )
     model = comparing(model, request.compared)
     model = model.replace(**changes) if changes else model

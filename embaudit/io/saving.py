@@ -20,7 +20,7 @@ from embaudit.io.json_text import parsed
 from embaudit.io.outputs import writable, written_whole
 from embaudit.io.registry import load
 from embaudit.io.request import Kind
-from embaudit.model import FactorModel, Link
+from embaudit.model import FactorModel, Link, as_link, softmax_link
 
 LABELS = (
     "left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names", "left_counts", "right_counts",
@@ -39,12 +39,18 @@ def text_of(link: Link) -> str:
 
     Examples
     --------
-    >>> from embaudit.model import Softmax
-    >>> text_of(Link("cosine")), text_of(Softmax(soft_cap=30.0))
+    >>> from embaudit.model import LINKS
+    >>> text_of(LINKS["cosine"]), text_of(softmax_link(soft_cap=30.0))
     ('cosine', 'softmax {"soft_cap": 30.0}')
     """
-    parameters = {name: value for name, value in vars(link).items() if value}
-    return f"{link} {json.dumps(parameters)}" if parameters else str(link)
+    parameters: dict[str, Any] = {}
+    if link.name == "identity" and link.is_assumed:
+        parameters["is_assumed"] = True
+    if link.soft_cap is not None:
+        parameters["soft_cap"] = link.soft_cap
+    if link.name == "softmax" and link.unit_sides:
+        parameters["unit_rows"] = True
+    return f"{link.name} {json.dumps(parameters)}" if parameters else link.name
 
 
 def link_of(text: str) -> Link:
@@ -57,13 +63,20 @@ def link_of(text: str) -> Link:
     """
     name, _, parameters = text.partition(" ")
     try:
-        return replace(Link.of(name), **parsed(parameters or "{}"))
+        options = parsed(parameters or "{}")
+        if name == "softmax":
+            return softmax_link(**options)
+        if options == {"is_assumed": True}:
+            return replace(as_link(name), is_assumed=True)
+        if not options:
+            return as_link(name)
     except InputError:
         raise
-    except (TypeError, ValueError) as error:
-        raise must_be(
-            "the stored link", "one that embaudit wrote", repr(text), "save it again"
-        ) from error
+    except (TypeError, ValueError):
+        pass
+    raise must_be(
+        "the stored link", "one that embaudit wrote", repr(text), "save it again"
+    )
 
 
 def fields_in(metadata: Mapping[str, str], kind: Kind) -> dict[str, Any]:
@@ -71,8 +84,8 @@ def fields_in(metadata: Mapping[str, str], kind: Kind) -> dict[str, Any]:
 
     Examples
     --------
-    >>> {name: str(value) for name, value in fields_in({LINK: "cosine", "format": "pt"}, "auto").items()}
-    {'link': 'cosine'}
+    >>> fields_in({LINK: "cosine", "format": "pt"}, "auto")["link"].name
+    'cosine'
     """
     link = link_of(metadata[LINK]) if LINK in metadata else None
     # Vectors are multiplied by nothing: a link between two sides says nothing of them.
@@ -115,13 +128,13 @@ class Draft:
     @property
     def link(self) -> Link:
         """How scores become predictions."""
-        return Link.of(self.fields.get("link", "identity"))
+        return as_link(self.fields.get("link", "identity"))
 
     @property
     def metadata(self) -> dict[str, str]:
         """Metadata of a file, by key."""
         objective = self.fields.get("objective")
-        link = {} if self.link == "identity" else {LINK: text_of(self.link)}
+        link = {} if self.link.name == "identity" else {LINK: text_of(self.link)}
         return link if objective is None else {**link, OBJECTIVE: objective}
 
     @property
@@ -163,7 +176,7 @@ class Draft:
             "right_counts": "counts",
             "link": f"the comparison of rows by {comparison}"
             if comparison
-            else f"the {self.link} link",
+            else f"the {self.link.name} link",
             "final_norm": "the final norm",
         }
         if LINK in self.metadata:

@@ -3,34 +3,34 @@
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.factor_model import FactorModel
 from embaudit.model.links import (
+    LINK_NAMES,
+    LINKS,
     Comparison,
-    Cosine,
-    Identity,
     Link,
-    Ranking,
-    Sigmoid,
-    Softmax,
+    as_link,
+    comparison_link,
+    softmax_link,
 )
 from embaudit.model.one_table import comparing, require_two_sides, with_objective
 from embaudit.model.pairs import Pairs, Role
 from embaudit.model.side import OPPOSITE, Side, SideName
 
 __all__ = [
+    "LINKS",
+    "LINK_NAMES",
     "OPPOSITE",
     "Comparison",
-    "Cosine",
     "Equivalence",
     "FactorModel",
-    "Identity",
     "Link",
     "Pairs",
-    "Ranking",
     "Role",
     "Side",
     "SideName",
-    "Sigmoid",
-    "Softmax",
+    "as_link",
     "comparing",
+    "comparison_link",
     "require_two_sides",
+    "softmax_link",
     "with_objective",
 ]

@@ -6,7 +6,7 @@ labels), left bias a, right bias b and offset c.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +27,7 @@ from embaudit.linalg.moments import Moments
 from embaudit.linalg.rows import unit_rows
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.final_norm import FinalNorm, require_fit
-from embaudit.model.links import Comparison, Identity, Link, Softmax
+from embaudit.model.links import LINKS, Comparison, Link, as_link, comparison_link
 from embaudit.model.pairs import Pairs, Role
 from embaudit.model.side import OPTIONAL, Labels, OfSide, Side, SideName, as_titles
 from embaudit.model.trainings import known_training, link_of_training, require_agreement
@@ -218,12 +218,14 @@ class FactorModel:
             and right.is_unit
         ):
             # Dot products are cosines here: nothing tells which of them training used.
-            link = Link.of("unknown")
+            link = LINKS["unknown"]
         elif link is None:
             link = link_of_training(
-                objective, Identity(is_assumed=True), alone=left is None
+                objective,
+                replace(LINKS["identity"], is_assumed=True),
+                alone=left is None,
             )
-        link = Link.of(link)
+        link = as_link(link)
         # Rows compared with each other have nothing beside them.
         if left is not None:
             _require_one_length(left, right)
@@ -346,7 +348,7 @@ class FactorModel:
         >>> FactorModel.from_vectors([[1.0, 0.0], [3.0, 4.0]], compared="cosine").scores([0])
         array([[1. , 0.6]])
         """
-        link = None if compared is None else Link.comparing(compared)
+        link = None if compared is None else comparison_link(compared)
         return cls(left=None, right=vectors, right_ids=ids, link=link)
 
     def __repr__(self) -> str:
@@ -360,7 +362,7 @@ class FactorModel:
             if side is not None and "bias" in side.given
         ]
         link = (
-            f"{self.link} link"
+            f"{self.link.name} link"
             if self.compared is None
             else f"compared by {self.link.comparison_words}"
         )
@@ -405,7 +407,29 @@ class FactorModel:
     @property
     def free_shifts(self) -> tuple[SideName, ...]:
         """The sides whose rows may all be shifted by one vector while every prediction stays."""
-        return self.link.free_shifts(self)
+        # A shift of the left rows is a number per column: (p + u)·q + b = p·q + (b + q·u).
+        # A free right bias b absorbs it. A shift of the right rows is a number per row,
+        # which a free left bias absorbs, and which probabilities and orders do not show.
+        # A shift changes lengths, so that rows divided by their length are not shifted.
+        if self.link.compares == "distance":
+            return ("right",)
+        if self.link.fixes_origin:
+            return ()
+        free: list[SideName] = []
+        if self.left_side is not None and self.right_side.bias is not None:
+            free.append("left")
+        is_absorbed = self.left_side is not None and self.left_side.bias is not None
+        if is_absorbed or self.predicts <= Equivalence.PROBABILITIES:
+            free.append("right")
+        return tuple(side for side in free if side not in self.link.unit_sides)
+
+    @property
+    def centred_sides(self) -> tuple[SideName, ...]:
+        """The sides that are centred before the scores are decomposed: those whose mean says nothing."""
+        if self.link.name == "softmax" and self.link.soft_cap is None:
+            # Logits are judged relative to those of the mean input.
+            return ("left", "right")
+        return self.free_shifts
 
     @property
     def sides(self) -> tuple[SideName, ...]:
@@ -609,13 +633,13 @@ class FactorModel:
         if (
             norm is self.final_norm
             and norm is not None
-            and not norm.fits(Link.of(link), self.rank)
+            and not norm.fits(as_link(link), self.rank)
         ):
             norm = None
         if (
             tying is self.tying
             and tying is not None
-            and not isinstance(Link.of(link), Softmax)
+            and as_link(link).name != "softmax"
         ):
             tying = None
         sides = (

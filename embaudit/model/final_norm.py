@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from embaudit.core.checked import Floats, Vector, as_vector, is_number
 from embaudit.errors import must_be
 from embaudit.linalg.rows import row_norms
-from embaudit.model.links import Link, Softmax
+from embaudit.model.links import Link
 
 NormKind: TypeAlias = Literal["rms", "layer"]
 TITLES: dict[str, str] = {"rms": "RMSNorm", "layer": "LayerNorm"}
@@ -107,7 +107,8 @@ class FinalNorm:
     def fits(self, link: Link, width: int) -> bool:
         """Check that the norm can precede a head: not a projection, nor rows that lose their lengths."""
         # Rows of length 1 would lose the gain again: γ could not be folded into them.
-        return isinstance(link, Softmax) and not link.unit_rows and width == self.width
+        has_lengths = link.name == "softmax" and not link.unit_sides
+        return has_lengths and width == self.width
 
     def normalised(self, states: ArrayLike) -> Floats:
         """Return x̂ for each state."""
@@ -139,5 +140,5 @@ def require_fit(norm: FinalNorm, link: Link, width: int) -> None:
     if not norm.fits(link, width):
         head = f"a softmax head of {norm.width} dimensions that keeps the lengths of its rows"
         raise must_be(
-            "final_norm", f"that of {head}", f"{link} link and {width} dimensions"
+            "final_norm", f"that of {head}", f"{link.name} link and {width} dimensions"
         )

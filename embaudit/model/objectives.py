@@ -344,16 +344,17 @@ OBJECTIVES: Mapping[str, Objective] = {law.name: law for law in _LAWS}
 """All laws by their names."""
 
 
-def usual_objectives(link: str | Link) -> tuple[Objective, ...]:
+def usual_objectives(link: Link) -> tuple[Objective, ...]:
     """List the objectives that models of a link are usually trained with.
 
     Examples
     --------
-    >>> [objective.name for objective in usual_objectives("identity")]
+    >>> from embaudit.model import LINKS
+    >>> [objective.name for objective in usual_objectives(LINKS["identity"])]
     ['product', 'factors', 'factors-counted', 'decoupled-decay', 'non-negative', 'none']
     """
-    links = {str(link)}
-    if links == {"unknown"}:
+    links = {link.name}
+    if link.name == "unknown":
         # Training compared unit rows by their dot product or by their cosine.
         links = {"identity", "cosine"}
     return tuple(

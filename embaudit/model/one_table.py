@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from embaudit.errors import Option, Sentence, must_be
 from embaudit.model.factor_model import FactorModel
-from embaudit.model.links import Comparison, Link
+from embaudit.model.links import Comparison, comparison_link
 from embaudit.model.sizes import require_model
 from embaudit.model.trainings import find_training, link_of_training
 
@@ -36,14 +36,14 @@ def comparing(model: FactorModel, compared: Comparison | None) -> FactorModel:
     """
     if compared is None:
         return model
-    link = Link.comparing(compared)
+    link = comparison_link(compared)
     # The head of a classifier is one table, too, but its rows are multiplied with inputs.
     if (
         model.left_side is None
         and model.compared is None
-        and model.link not in ("identity", "cosine")
+        and model.link.name not in ("identity", "cosine")
     ):
-        got = f"a model with {model.link} link"
+        got = f"a model with {model.link.name} link"
         remedy = Sentence("read it with {}", Option("kind", "vectors"))
         raise must_be(
             "rows to compare with each other",
@@ -79,7 +79,7 @@ def with_objective(model: FactorModel, name: str | None = None) -> FactorModel:
     Examples
     --------
     >>> pair = FactorModel.from_user_item([[0.6, 0.8]], [[1.0, 0.0]])
-    >>> [str(with_objective(pair, name).link) for name in (None, "clip", "als-wr")]
+    >>> [with_objective(pair, name).link.name for name in (None, "clip", "als-wr")]
     ['unknown', 'cosine', 'identity']
     >>> with_objective(FactorModel.from_vectors([[0.6, 0.8]]), "bge").compared
     'cosine'

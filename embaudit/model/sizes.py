@@ -86,7 +86,11 @@ def shape_question(model: FactorModel) -> Sentence | None:
     >>> shape_question(FactorModel.from_vectors([[1.0], [2.0]]))
     >>> shape_question(FactorModel.from_vectors([[0.6, 0.8]]))
     """
-    if model.left is not None or model.link == "softmax" or model.n_right >= model.rank:
+    if (
+        model.left is not None
+        or model.link.name == "softmax"
+        or model.n_right >= model.rank
+    ):
         return None
     if model.right_side.is_unit:
         return None

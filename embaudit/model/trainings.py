@@ -13,11 +13,11 @@ about cosines, because the other laws fit several links.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from embaudit.errors import InputError, Option, Sentence, must_be
-from embaudit.model.links import Comparison, Identity, Link
+from embaudit.model.links import LINKS, Comparison, Link, comparison_link
 from embaudit.model.objectives import (
     OBJECTIVES,
     Linear,
@@ -83,7 +83,7 @@ class Training:
         """Return True if models of this link can come from such training."""
         if link.compares is not None:
             return link.compares == self.compared
-        return not self.links or str(link) in self.links
+        return not self.links or link.name in self.links
 
 
 TRAININGS = (
@@ -422,10 +422,10 @@ def _link_of_law(law: Objective) -> Link:
     Laws that are not about cosines fit several links, so the identity is only assumed.
     """
     if law.status in (Status.TRAINED, Status.TEMPERATURE):
-        return Link.COSINE
+        return LINKS["cosine"]
     if law.status is Status.PREDICTED:
-        return Link.comparing("cosine")
-    return Identity(is_assumed=True)
+        return comparison_link("cosine")
+    return replace(LINKS["identity"], is_assumed=True)
 
 
 def link_of_training(name: str | None, link: Link, *, alone: bool) -> Link:
@@ -437,20 +437,21 @@ def link_of_training(name: str | None, link: Link, *, alone: bool) -> Link:
     Examples
     --------
     >>> words = ("clip", "bge", "factors", "bpr")
-    >>> [str(link_of_training(word, Identity(), alone=True)) for word in words]
+    >>> identity = LINKS["identity"]
+    >>> [link_of_training(word, identity, alone=True).name for word in words]
     ['cosine', 'compared-cosine', 'identity', 'identity']
     """
     training = known_training(name)
-    is_declared = not (link.is_assumed or (alone and link == "identity"))
+    is_declared = not (link.is_assumed or (alone and link.name == "identity"))
     if training is None or is_declared:
         return link
     if name in OBJECTIVES:
         return _link_of_law(OBJECTIVES[training.law])
     if alone and training.compared is not None:
-        return Link.comparing(training.compared)
+        return comparison_link(training.compared)
     if training.link is None or (alone and training.link == "ranking"):
         return link
-    return Link.of(training.link)
+    return LINKS[training.link]
 
 
 def require_agreement(
@@ -464,8 +465,8 @@ def require_agreement(
 
     Examples
     --------
-    >>> require_agreement("cosine", Identity(), sides=1)
-    >>> require_agreement("clip", Identity(), sides=2)
+    >>> require_agreement("cosine", LINKS["identity"], sides=1)
+    >>> require_agreement("clip", LINKS["identity"], sides=2)
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: link must be cosine for the objective clip (cosine of
@@ -477,7 +478,7 @@ def require_agreement(
     if not isinstance(name, str):
         raise _unknown(name)
     training = known_training(name)
-    is_open = sides == 1 and str(link) == "identity" and not is_declared
+    is_open = sides == 1 and link.name == "identity" and not is_declared
     if training is None or is_open:
         return
     if training.compared in ("distance", "hyperbolic") and sides > 1:
@@ -508,7 +509,7 @@ def _other_link(word: str, training: Training, link: Link) -> InputError:
     return must_be(
         "link",
         f"{' or '.join(training.links)} {declared}",
-        repr(str(link)),
+        repr(link.name),
         Sentence(
             "add {}, or leave the objective out", Option("link", training.links[0])
         ),
@@ -533,7 +534,7 @@ def _other_objective(law: Objective, link: Link) -> InputError:
         remedy = "it is for vectors of one side"
     return must_be(
         "objective",
-        f"one of {usual} for a model with {link} link",
+        f"one of {usual} for a model with {link.name} link",
         repr(law.name),
         remedy,
     )

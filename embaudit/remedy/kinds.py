@@ -37,7 +37,6 @@ from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName, require_two_sides
 from embaudit.model.final_norm import FinalNorm
-from embaudit.model.links import Softmax
 from embaudit.model.objectives import Linear
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.model.trainings import kept_objective
@@ -180,9 +179,9 @@ def _folded(
 ) -> Remedy:
     """Fold the gains of the final norm into the label rows, centred as the form names it."""
     if norm is None:
-        is_head = isinstance(model.link, Softmax)
+        is_head = model.link.name == "softmax"
         can_centre = "right" in model.free_shifts or (
-            model.left is None and model.link == "identity"
+            model.left is None and model.link.name == "identity"
         )
         remedy = Sentence(
             "use {}", Option("as_", "centred" if can_centre else "prediction")
@@ -232,7 +231,7 @@ def _centred(
             dimensions,
         )
     # Vectors alone predict nothing that a shift could change; a head does.
-    alone = model.left is None and model.link == "identity"
+    alone = model.left is None and model.link.name == "identity"
     # Elsewhere a shift must be absorbed by a bias or the softmax (docs/theory.md, "A shift is free where something
     # absorbs it").
     free: tuple[SideName, ...] = ("right",) if alone else model.free_shifts
@@ -242,7 +241,7 @@ def _centred(
             "centring must keep the predictions; got a model with {} link whose "
             "predictions change when {} are shifted, since no free bias absorbs it; use "
             "{}.",
-            model.link,
+            model.link.name,
             sides,
             Option("as_", "prediction"),
         )
@@ -313,7 +312,7 @@ def _less(centre: Vector, precision: float) -> RowMap:
 
 
 def _require_scores(model: FactorModel, kind: str) -> None:
-    if model.link == "unknown" and kind != "prediction":
+    if model.link.name == "unknown" and kind != "prediction":
         raise EquivalenceError(
             "a model of rows of length 1 must say whether dot products or cosines were "
             "trained; got neither; read it with {} or {}.",

@@ -109,7 +109,7 @@ class Remedy(Result):
         """True if the vectors make a model or a head, which needs all of its rows; else they are a table."""
         if len(self.roles) == 2:
             return True
-        is_head = self.model.left is None and self.model.link != "identity"
+        is_head = self.model.left is None and self.model.link.name != "identity"
         is_folded = self.kind.startswith("folded")
         return (is_head or is_folded) and self.model.compared is None and not self.unit
 
@@ -484,7 +484,7 @@ def _kind(remedy: Remedy) -> str | Sentence:
             f"with a mean of 0{before}. What a shift of all rows can do to their "
             "cosines is gone; what stretching the directions can do is not."
         )
-        if remedy.model.left is None and remedy.model.link == "identity":
+        if remedy.model.left is None and remedy.model.link.name == "identity":
             return Sentence(
                 "{} If these are factors of a dot product, which a shift changes, give "
                 "the other side with {}.",
@@ -520,7 +520,7 @@ def _prediction_cosine(model: FactorModel, role: SideName) -> str:
     count = len(model.factors(OPPOSITE[role]))
     numbers, sees_biases = model.link.noun, model.link.sees_biases
     over = f"all {count:,} {other}s" if count > 1 else f"the one {other}"
-    sides = model.link.centred(model)
+    sides = model.centred_sides
     centred = [f"each {items}'s centred over the {users}s"] if "left" in sides else []
     centred += [f"each {users}'s centred over the {items}s"] if "right" in sides else []
     how = f", {' and '.join(centred)}" if centred else ""

@@ -30,7 +30,7 @@ from embaudit.core.plain import plain_dict
 from embaudit.core.ties import first_best, largest_first
 from embaudit.core.words import counted, cut, drawn_of
 from embaudit.linalg.nearest import neighbours
-from embaudit.model import OPPOSITE, Equivalence, FactorModel, SideName, Softmax
+from embaudit.model import OPPOSITE, Equivalence, FactorModel, SideName
 from embaudit.movements.twins import twins
 from embaudit.report.document import NAME, names_of
 from embaudit.report.figures import shown_side
@@ -440,7 +440,7 @@ def explorer(audit: Audit) -> Explorer | None:
     other, drawn = OPPOSITE[side], model.left is None
     # Probabilities and orders are those of right rows within a left one.
     able = model.compared is None and (
-        side == "right" or model.link in ("identity", "sigmoid", "cosine")
+        side == "right" or model.link.name in ("identity", "sigmoid", "cosine")
     )
     if (
         not able
@@ -465,7 +465,7 @@ def explorer(audit: Audit) -> Explorer | None:
         return None
     pad = Pad.of(model, some, side) if side in model.free_shifts else None
     families = families_of(audit, some, side, None if pad is None else pad.centred)
-    title = "state" if drawn and isinstance(model.link, Softmax) else model.title(other)
+    title = "state" if drawn and model.link.name == "softmax" else model.title(other)
     random = tuple(f"random {title} {i + 1}" for i in range(n_other))
     return Explorer(
         title=cut(model.title(side), NAME),

@@ -25,7 +25,7 @@ from embaudit.core.words import counted, cut, visible
 from embaudit.errors import must_be
 from embaudit.linalg.pairs import draw_pairs
 from embaudit.linalg.pairs import n_pairs as n_all_pairs
-from embaudit.model import FactorModel, Pairs, Role, SideName, Softmax
+from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.movements import Movement
 from embaudit.ranges import CertifiedNeighbours
@@ -584,7 +584,7 @@ def predicted_word(model: FactorModel, role: Role) -> str:
     """
     return (
         "logit cosine"
-        if role == "right" and isinstance(model.link, Softmax)
+        if role == "right" and model.link.name == "softmax"
         else "prediction cosine"
     )
 

@@ -137,7 +137,7 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
             )
             yield from [deciding] * (word is Readability.UNSAID)
             yield _by_predictions(audit, invocation)
-        if model.link == "unknown":
+        if model.link.name == "unknown":
             yield (
                 "if training divided cosines by a learned temperature",
                 invocation.audit("--objective", "clip"),

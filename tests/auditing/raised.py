@@ -51,7 +51,7 @@ from embaudit.canonical import Moved, Pinning
 from embaudit.gauges import Affine, Gauge, GeneralLinear
 from embaudit.heads.conventions import norm_evidence
 from embaudit.linalg.dimensions import Dimensions
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import FactorModel, softmax_link
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.objectives import OBJECTIVES
 from embaudit.model.tying import Tying
@@ -67,7 +67,7 @@ ALONE = MODEL.replace(left=None)
 WITH_INPUTS = HEAD.replace(left=np.eye(3))
 TOWERS = FactorModel.from_user_item(np.eye(3), HEAD.right, link="softmax")
 CAPPED, UNIT = (
-    HEAD.replace(link=Softmax(**guard))
+    HEAD.replace(link=softmax_link(**guard))
     for guard in ({"soft_cap": 3.0}, {"unit_rows": True})
 )
 COSINE, TABLE = (
@@ -176,7 +176,7 @@ def copied(model: FactorModel, *roles: str) -> Evidence:
     )
     return (
         found
-        if not isinstance(model.link, Softmax)
+        if model.link.name != "softmax"
         else changed(found, head=quiet(model=model))
     )
 

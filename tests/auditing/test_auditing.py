@@ -97,7 +97,9 @@ def test_large_and_small_factors_within_the_range_of_their_type_are_audited(
     assert result.predictions_hold
 
 
-@pytest.mark.parametrize("link", list(ea.Link))
+@pytest.mark.parametrize(
+    "link", ["identity", "softmax", "sigmoid", "cosine", "ranking"]
+)
 def test_models_of_every_link_are_audited(link):
     result = audit(make().replace(link=link), n_gauges=1)
     assert result.predictions_hold

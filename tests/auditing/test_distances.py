@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import embaudit as ea
-from embaudit.model import FactorModel, Link, with_objective
+from embaudit.model import FactorModel, comparison_link, with_objective
 
 DRAW = np.random.default_rng(0)
 ROWS = DRAW.normal(size=(30, 3))
@@ -165,8 +165,8 @@ def test_training_by_distance_is_refused(model, objective, sentence):
 @pytest.mark.parametrize(
     ("model", "link"),
     [
-        (BY_DISTANCE, Link.comparing("distance")),
-        (HYPERBOLIC, Link.comparing("hyperbolic")),
+        (BY_DISTANCE, comparison_link("distance")),
+        (HYPERBOLIC, comparison_link("hyperbolic")),
     ],
     ids=["distance", "hyperbolic"],
 )

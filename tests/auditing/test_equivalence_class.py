@@ -9,12 +9,12 @@ from models import random_model
 from embaudit.auditing.equivalence_class import Freedom, equivalence_class_of
 from embaudit.auditing.finding import Kind
 from embaudit.gauges import Gauge
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import FactorModel, softmax_link
 
 BOTH = ("right", "left")
 PLANE = random_model(n=7, p=6, k=2)
 LINE = random_model(n=7, p=6, k=1)
-CAPPED, UNIT = Softmax(soft_cap=3.0), Softmax(unit_rows=True)
+CAPPED, UNIT = softmax_link(soft_cap=3.0), softmax_link(unit_rows=True)
 SHIFTED = (
     "One vector added to every {0} row changes no {1}, and can make two {0}s opposite."
 )

@@ -13,7 +13,7 @@ from embaudit.auditing.findings.heads import origin_matters
 from embaudit.auditing.heads import head_report
 from embaudit.errors import InputError
 from embaudit.heads.label_sample import probe_inputs
-from embaudit.model import Equivalence, FactorModel, Softmax
+from embaudit.model import Equivalence, FactorModel, softmax_link
 
 FIGURE_1 = np.array([[1, 0.5], [0.5, 1], [-1, 0.4], [-0.8, -0.8], [0.9, -1.2]])
 HEAD = FactorModel.from_softmax(FIGURE_1)
@@ -137,9 +137,12 @@ def test_a_head_that_says_it_is_capped_is_audited_as_one_declared_so(inputs):
         centred_rows(4) + 1.0, np.arange(40.0) / 9, embeddings=inputs
     )
     for link, options in (
-        (Softmax(soft_cap=3.0), {"soft_cap": 3.0}),
-        (Softmax(unit_rows=True), {"normalised": True}),
-        (Softmax(soft_cap=3.0, unit_rows=True), {"soft_cap": 3.0, "normalised": True}),
+        (softmax_link(soft_cap=3.0), {"soft_cap": 3.0}),
+        (softmax_link(unit_rows=True), {"normalised": True}),
+        (
+            softmax_link(soft_cap=3.0, unit_rows=True),
+            {"soft_cap": 3.0, "normalised": True},
+        ),
     ):
         stored, declared = (
             audit(head.replace(link=link), n_gauges=1),
@@ -154,8 +157,10 @@ def test_a_head_that_says_it_is_capped_is_audited_as_one_declared_so(inputs):
         assert {record.level for record in declared.evidence.drift} == {
             Equivalence.PROBABILITIES
         }
-    kept = audit(head.replace(link=Softmax(soft_cap=3.0)), n_gauges=1, normalised=True)
-    assert kept.model.link == Softmax(soft_cap=3.0, unit_rows=True)
+    kept = audit(
+        head.replace(link=softmax_link(soft_cap=3.0)), n_gauges=1, normalised=True
+    )
+    assert kept.model.link == softmax_link(soft_cap=3.0, unit_rows=True)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from embaudit.auditing.limits import holds_shifts
 from embaudit.gauges import Affine, Diagonal, Gauge, GeneralLinear
 from embaudit.linalg.nearest import neighbours
 from embaudit.linalg.pairs import pair_cosines
-from embaudit.model import FactorModel, Pairs, Softmax
+from embaudit.model import LINKS, FactorModel, Pairs
 from embaudit.movements.movement import movement
 
 MODELS = int(os.environ.get("EMBAUDIT_ADVERSARY_MODELS", "60"))
@@ -116,7 +116,7 @@ def drawn_model(seed):
     model = model.replace(left=model.left @ turn, right=model.right @ turn)
     match seed % 4:
         case 0:
-            return model.replace(link=Softmax())
+            return model.replace(link=LINKS["softmax"])
         case 1:
             return FactorModel.from_softmax(model.right)
         case 2:

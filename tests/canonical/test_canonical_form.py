@@ -35,7 +35,7 @@ def make(
 def centred_scores(model: FactorModel) -> np.ndarray:
     """The scores whose columns and rows the identified cosines compare, densely."""
     scores = model.left.astype(np.float64) @ model.right.astype(np.float64).T
-    left, right = (side in model.link.centred(model) for side in ("left", "right"))
+    left, right = (side in model.centred_sides for side in ("left", "right"))
     if left:
         scores = scores - scores.mean(axis=0)
     if right:

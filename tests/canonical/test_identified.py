@@ -13,7 +13,7 @@ from models import random_model
 from embaudit.canonical import identified_cosines
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear
 from embaudit.linalg.pairs import all_pairs, pair_cosines
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import FactorModel, softmax_link
 
 SIDES = ["left", "right"]
 LINKS = ["identity", "softmax", "ranking", "cosine"]
@@ -33,10 +33,10 @@ make = partial(
 
 def dense(model):
     """The matrix whose columns and rows are compared, spelt out."""
-    if model.link == "cosine":
+    if model.link.name == "cosine":
         return model.scores()
     scores = model.left @ model.right.T
-    left, right = (side in model.link.centred(model) for side in ("left", "right"))
+    left, right = (side in model.centred_sides for side in ("left", "right"))
     scores = scores - scores.mean(axis=0) if left else scores
     return scores - scores.mean(axis=1, keepdims=True) if right else scores
 
@@ -121,7 +121,7 @@ def test_normalised_heads_with_equal_probabilities_have_equal_prediction_cosines
     inputs = np.random.default_rng(0).normal(size=(7, 2))
     centred_first, centred_second = first - first.mean(0), second - second.mean(0)
     turn = np.linalg.pinv(centred_first) @ centred_second
-    link = Softmax(unit_rows=True)
+    link = softmax_link(unit_rows=True)
     one = FactorModel(inputs, first, link=link)
     other = FactorModel(inputs @ np.linalg.inv(turn).T, second, link=link)
     np.testing.assert_allclose(other.predictions(), one.predictions(), atol=1e-12)

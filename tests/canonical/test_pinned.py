@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from embaudit.canonical import pinned_test
 from embaudit.core.progress import reporting
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import FactorModel, softmax_link
 
-UNIT = Softmax(unit_rows=True)
-CAPPED = Softmax(unit_rows=True, soft_cap=3.0)
+UNIT = softmax_link(unit_rows=True)
+CAPPED = softmax_link(unit_rows=True, soft_cap=3.0)
 
 
 def rows(n, k, seed=0):
@@ -496,7 +496,7 @@ def test_rows_that_are_clearly_off_a_cone_are_pinned(gap, dtype, near_cone_model
 @pytest.mark.parametrize(("gap", "dtype"), [*UNDECIDED_GAPS, *PINNED_GAPS])
 def test_a_cap_pins_nothing_because_equal_probabilities_do_not_fix_logits(gap, dtype):
     items = nearly_on_a_cone(gap).astype(dtype)
-    capped = Softmax(unit_rows=True, soft_cap=5.0)
+    capped = softmax_link(unit_rows=True, soft_cap=5.0)
     found = pinned_test(FactorModel(np.eye(3), items, link=capped))
     assert found.status == "undecided"
 

@@ -66,4 +66,4 @@ def test_fix_takes_the_objective(rows, embaudit):
         ).code
         == 0
     )
-    assert ea.load("b.npz").link == "identity"
+    assert ea.load("b.npz").link.name == "identity"

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import matrix as mp_matrix
 from mpmath import mp
-from strategies import LINKS, factor_models, gauges, ranks, seeds
+from strategies import ALL_LINKS, factor_models, gauges, ranks, seeds
 
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import Gauge, GeneralLinear
-from embaudit.model import FactorModel, Link, Softmax
+from embaudit.model import LINKS, FactorModel, Link, softmax_link
 from embaudit.model.equivalence import Equivalence, largest_gap
 
 RNG = np.random.default_rng(0)
@@ -39,27 +39,27 @@ KINDS = {
 LINEAR = {"rotation", "one scale", "diagonal", "linear"}
 ABSORBED_BY = {
     # link: {kind: the biases that must be free}; a kind that is not listed is refused whatever the biases
-    Link.IDENTITY: dict.fromkeys(LINEAR, "")
+    LINKS["identity"]: dict.fromkeys(LINEAR, "")
     | {
         "right shift": "left",
         "affine": "left",
         "left shift": "right",
         "both shifts": "left right",
     },
-    Link.SOFTMAX: dict.fromkeys(LINEAR | {"right shift", "affine"}, "")
+    LINKS["softmax"]: dict.fromkeys(LINEAR | {"right shift", "affine"}, "")
     | {"left shift": "right", "both shifts": "right"},
-    Link.RANKING: dict.fromkeys(LINEAR | {"right shift", "affine"}, "")
+    LINKS["ranking"]: dict.fromkeys(LINEAR | {"right shift", "affine"}, "")
     | {"left shift": "right", "both shifts": "right"},
-    Link.COSINE: dict.fromkeys(["rotation", "one scale"], ""),
-    Softmax(unit_rows=True): {"rotation": "", "left shift": "right"},
+    LINKS["cosine"]: dict.fromkeys(["rotation", "one scale"], ""),
+    softmax_link(unit_rows=True): {"rotation": "", "left shift": "right"},
 }
 ABSORBED_BY |= dict.fromkeys(
-    (Link.SIGMOID, Softmax(soft_cap=3.0)), ABSORBED_BY[Link.IDENTITY]
+    (LINKS["sigmoid"], softmax_link(soft_cap=3.0)), ABSORBED_BY[LINKS["identity"]]
 )
-CASES = list(product(LINKS, KINDS, ["", "left", "right", "left right"]))
+CASES = list(product(ALL_LINKS, KINDS, ["", "left", "right", "left right"]))
 
 
-def model(link: Link = Link.IDENTITY, biases: str = "") -> FactorModel:
+def model(link: Link = LINKS["identity"], biases: str = "") -> FactorModel:
     return FactorModel(
         left=LEFT,
         right=RIGHT,
@@ -135,7 +135,7 @@ def test_no_gauge_moves_a_prediction(data: st.DataObject) -> None:
 @given(st.data())
 def test_free_biases_absorb_every_affine_gauge(data: st.DataObject) -> None:
     before = data.draw(
-        factor_models(links=st.just(Link.IDENTITY), biased=st.just(True))
+        factor_models(links=st.just(LINKS["identity"]), biased=st.just(True))
     )
     gauge = data.draw(gauges(before.rank)) @ data.draw(gauges(before.rank))
     assert gauge.preserves_in(before) >= Equivalence.SCORES

@@ -17,7 +17,7 @@ from embaudit.heads.conventions import (
     norm_evidence,
 )
 from embaudit.io.codecs.safetensors import Safetensors
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import FactorModel, softmax_link
 from embaudit.model.final_norm import FinalNorm
 
 DRAW = np.random.default_rng(0)
@@ -75,7 +75,7 @@ def test_every_convention_predicts_what_the_stored_head_predicts(norm, bias):
 
 
 def test_a_head_that_divides_its_rows_by_their_lengths_takes_no_gain():
-    unit = FactorModel.from_softmax(ROWS).replace(link=Softmax(unit_rows=True))
+    unit = FactorModel.from_softmax(ROWS).replace(link=softmax_link(unit_rows=True))
     for call in (conventions, evidence):
         with pytest.raises(
             InputError,
@@ -100,7 +100,7 @@ def test_behind_an_rmsnorm_the_ones_vector_is_seen():
 
 
 def test_a_soft_cap_keeps_the_mean_row():
-    capped = FactorModel.from_softmax(ROWS, link=Softmax(soft_cap=5.0))
+    capped = FactorModel.from_softmax(ROWS, link=softmax_link(soft_cap=5.0))
     assert [form.name for form in conventions(capped, LAYER)] == [
         "as stored",
         "folded",
@@ -110,7 +110,7 @@ def test_a_soft_cap_keeps_the_mean_row():
     assert found.verified
     assert {record.level.title for record in found.drift} == {"probabilities"}
     shifted = FactorModel.from_softmax(
-        ROWS, link=Softmax(soft_cap=5.0), embeddings=LAYER.applied(ROWS)
+        ROWS, link=softmax_link(soft_cap=5.0), embeddings=LAYER.applied(ROWS)
     )
     assert (
         np.abs(

@@ -48,7 +48,7 @@ def test_an_audit_takes_the_names_of_arrays_that_it_asks_for() -> None:
     pair = ea.audit(STATE, left="w1", weight="w2", **FEW).model
     assert (pair.n_left, pair.n_right) == (20, 15)
     head = ea.audit(STATE, weight="w2", kind="head", **FEW).model
-    assert (head.link, head.n_right) == ("softmax", 15)
+    assert (head.link.name, head.n_right) == ("softmax", 15)
     table = ea.audit(STATE, weight="w1", kind="vectors", **FEW).model
     assert (table.left, table.n_right) == (None, 20)
 
@@ -62,7 +62,7 @@ def test_an_audit_takes_every_option_of_load_from_a_file(folder: Path) -> None:
         left_ids=np.arange(20),
         **FEW,
     ).model
-    assert model.link == "softmax"
+    assert model.link.name == "softmax"
     assert model.left_ids is not None
     said = refusal(lambda: ea.audit("state.npz", wieght="w2"))
     assert said.endswith("got 'wieght'; the nearest one is weight.")

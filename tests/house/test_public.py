@@ -88,7 +88,7 @@ RANDOM = {
     "head_report": lambda rng: ea.head_report(HEAD, n_gauges=1, rng=rng).to_dict(),
     "levels": lambda rng: ea.levels(MODEL, rng=rng).to_dict(),
     "movement": lambda rng: ea.movement(MODEL, MODEL, rng=rng).to_dict(),
-    "pinned_test": lambda rng: ea.pinned_test(HEAD.replace(link=ea.Softmax(unit_rows=True)), rng=rng).moved,
+    "pinned_test": lambda rng: ea.pinned_test(HEAD.replace(link=ea.softmax_link(unit_rows=True)), rng=rng).moved,
     "plot_heatmap": lambda rng: ea.plot_heatmap(MODEL, axes(), n_rows=9, rng=rng).frame().to_numpy(),
     "plot_prediction_cosines": lambda rng: ea.plot_prediction_cosines(MODEL, axes(), n_pairs=9, rng=rng).frame().values,
     "probe_inputs": lambda rng: ea.probe_inputs(HEAD, 4, rng=rng).tolist(),

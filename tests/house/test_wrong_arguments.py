@@ -83,6 +83,7 @@ CALLS = {
     MODEL.title: {"role": "right"},
     MODEL.zero_rows: {"role": "right"},
     MODEL.row_title: {"role": "right"},
+    ea.softmax_link: {"soft_cap": 30.0, "unit_rows": True},
     ea.Side: {"rows": RIGHT, "title": "item"},
     MODEL.right_side.take: {"rows": [0]},
     ea.Gauge: {"left": np.eye(3), "right": np.eye(3)},
@@ -408,7 +409,6 @@ def test_a_number_near_a_limit_is_accepted_or_refused_in_one_sentence(call):
 
 SEE_CHECKED_VALUES = {
     "Link",
-    "Softmax",
     "Pairs",
     "Equivalence",
     "InputError",

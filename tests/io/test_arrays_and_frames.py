@@ -43,7 +43,7 @@ FRAME = pd.DataFrame({"id": IDS, "v": ROWS.tolist(), "title": ["x", "y", "z"]})
 def test_vectors_and_their_ids(given: Any, options: Any, ids: Any) -> None:
     model, _ = as_reading(given, **options)
     assert model.right.tolist() == ROWS.tolist()
-    assert (model.left, model.link) == (None, "identity")
+    assert (model.left, model.link.name) == (None, "identity")
     assert (model.right_ids is None) if ids is None else model.right_ids.tolist() == ids
 
 
@@ -70,7 +70,7 @@ def test_both_sides_with_their_biases() -> None:
     )
     # The products are 3, 7.5 and 1.
     assert model.scores().tolist() == [[3 + 1 + 10, 7.5 + 2 + 10, 1 + 3 + 10]]
-    assert model.link == "sigmoid"
+    assert model.link.name == "sigmoid"
 
 
 def test_both_sides_with_one_column_an_entity() -> None:
@@ -87,7 +87,7 @@ def test_the_other_side_from_a_frame_or_a_file(tmp_path: Any) -> None:
 
 def test_a_bias_without_a_second_side_makes_a_softmax_head() -> None:
     model, intake = as_reading(ROWS, bias=[1, 2, 3], labels=IDS, inputs=ROWS[:1])
-    assert (model.link, model.roles) == ("softmax", ("input", "label"))
+    assert (model.link.name, model.roles) == ("softmax", ("input", "label"))
     assert model.right_bias.tolist() == [1, 2, 3]
     assert model.names("right").tolist() == IDS
     assert (model.n_left, intake.training_source) == (1, "array")

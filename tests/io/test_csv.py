@@ -49,7 +49,7 @@ def test_vectors_and_ids_are_found_among_columns(
     model = load(write_all(tmp_path, {"v.csv": text}), **options)
     assert model.right.tolist() == ROWS
     assert (model.right_ids is None) if ids is None else model.right_ids.tolist() == ids
-    assert (model.left, model.link, model.right.dtype) == (None, "identity", float)
+    assert (model.left, model.link.name, model.right.dtype) == (None, "identity", float)
 
 
 def test_a_column_called_vector_goes_before_other_lists(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_counts_with_an_empty_cell_are_no_counts(tmp_path: Path) -> None:
 def test_ids_of_a_head_name_its_labels(tmp_path: Path) -> None:
     path = write_all(tmp_path, {"v.csv": "id,e0,e1\na,1,2\nb,3,4.5\n"})
     head = load(path, kind="head")
-    assert (head.link, head.roles) == ("softmax", ("input", "label"))
+    assert (head.link.name, head.roles) == ("softmax", ("input", "label"))
     assert head.names("right").tolist() == ["a", "b"]
     names = write_all(tmp_path, {"l.txt": "A\nB\n"})
     labelled = load(path, kind="head", labels=names)
@@ -103,7 +103,7 @@ def test_the_other_side_from_a_second_file(tmp_path: Path) -> None:
     assert pair.left_ids.tolist() == ["x"]
     names = {"left_name": "text", "right_name": "image", "link": "cosine"}
     towers = load(path, left=tmp_path / "u.npy", **names)
-    assert (towers.roles, towers.link) == (("text", "image"), "cosine")
+    assert (towers.roles, towers.link.name) == (("text", "image"), "cosine")
     assert towers.left_ids is None
 
 

@@ -13,7 +13,7 @@ from safetensors.numpy import save_file
 
 from embaudit.errors import InputError
 from embaudit.io import from_object, load, read, read_interactions, read_titles
-from embaudit.model import Softmax
+from embaudit.model import softmax_link
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,7 +104,7 @@ def test_a_weight_and_its_bias_are_a_head(weight: str, bias: str) -> None:
                 continue
             head = from_object({before + weight: ITEMS, "other": OTHER, **added})
             np.testing.assert_array_equal(head.right, ITEMS)
-            assert (head.link, head.roles, head.right_bias is None) == (
+            assert (head.link.name, head.roles, head.right_bias is None) == (
                 "softmax",
                 ("input", "label"),
                 not added,
@@ -219,7 +219,7 @@ def test_the_epsilon_of_a_norm_is_in_the_configuration(
         assert found.norm is not None
         assert (found.norm.norm.epsilon, found.model.link) == (
             0.125,
-            Softmax(soft_cap=5.0),
+            softmax_link(soft_cap=5.0),
         )
         assert found.norm.norm.kind == (
             "layer" if key.startswith("layer_norm") else "rms"
@@ -247,8 +247,8 @@ def test_architectures_of_llama_cpp(tmp_path: Path) -> None:
     np.testing.assert_allclose(
         norm_of("grok").norm.norm.gain, GAIN / np.sqrt(3), rtol=1e-12
     )
-    assert norm_of("gemma2").model.link == Softmax(soft_cap=30.0)
-    assert norm_of("gemma2", final_logit_softcapping=5.0).model.link == Softmax(
+    assert norm_of("gemma2").model.link == softmax_link(soft_cap=30.0)
+    assert norm_of("gemma2", final_logit_softcapping=5.0).model.link == softmax_link(
         soft_cap=5.0
     )
     for said, kind in ((RMS, "rms"), (LAYER, "layer")):

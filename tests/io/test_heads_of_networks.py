@@ -11,9 +11,9 @@ import pytest
 from imitations import Tensor, imitation
 from safetensors.numpy import save_file
 
-from embaudit import Link
 from embaudit.errors import InputError
 from embaudit.io import from_object, load, look, read, read_object
+from embaudit.model import LINKS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -209,7 +209,7 @@ def test_a_head_that_a_name_alone_chose_is_asked_for(
         assert f"the head of {path} must be" in str(refused.value)
         assert got in str(refused.value)
     name = next(iter(tensors))
-    assert load(path, weight=name, kind="head").link is Link.SOFTMAX
+    assert load(path, weight=name, kind="head").link == LINKS["softmax"]
 
 
 def test_a_dense_layer_of_sentence_transformers_is_no_head(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_a_dense_layer_of_sentence_transformers_is_no_head(tmp_path: Path) -> No
             match=r"got a Dense layer of sentence-transformers with torch\..*\.Tanh;",
         ):
             read_it(path)
-    assert load(path, kind="head").link is Link.SOFTMAX
+    assert load(path, kind="head").link == LINKS["softmax"]
 
 
 OTHER_TASKS = (
@@ -274,7 +274,7 @@ def test_a_last_layer_without_a_softmax_is_refused(
             InputError, match=f"must be a softmax over labels; got {got}"
         ):
             reading(given)
-        assert reading(given, kind="head").link is Link.SOFTMAX
+        assert reading(given, kind="head").link == LINKS["softmax"]
 
 
 def test_a_live_head_with_adapters_is_refused() -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from embaudit import Link
 from embaudit.errors import InputError
 from embaudit.io import load
+from embaudit.model import LINKS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,7 @@ def test_implicit_als(tmp_path: Path) -> None:
     np.testing.assert_array_equal(model.left, USERS)
     np.testing.assert_array_equal(model.right, ITEMS)
     assert (model.link, model.right_bias, model.objective) == (
-        Link.IDENTITY,
+        LINKS["identity"],
         None,
         "factors",
     )
@@ -63,7 +63,7 @@ def test_implicit_bpr_keeps_scores_without_the_bias_in_the_factors(
         rtol=1e-12,
         atol=1e-12,
     )
-    assert (model.link, model.objective) == (Link.RANKING, "none")
+    assert (model.link, model.objective) == (LINKS["ranking"], "none")
 
 
 def test_implicit_logistic_has_a_bias_on_both_sides(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_chosen_arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         load(path, left="a", weight="b", ignore="c").right, ITEMS
     )
     head = load(path, left="a", weight="b", bias="c", kind="head")
-    assert head.link is Link.SOFTMAX
+    assert head.link == LINKS["softmax"]
     np.testing.assert_allclose(head.scores(), USERS.astype(float) @ ITEMS.T + B)
 
 
@@ -166,5 +166,5 @@ def test_npy_stays_on_disk(tmp_path: Path) -> None:
     np.save(tmp_path / "v.npy", ITEMS)
     model = load(tmp_path / "v.npy")
     assert isinstance(base_of(model.right), np.memmap)
-    assert (model.left, model.link) == (None, Link.IDENTITY)
+    assert (model.left, model.link) == (None, LINKS["identity"])
     np.testing.assert_array_equal(model.right, ITEMS)

@@ -11,10 +11,9 @@ import pytest
 from pyarrow import parquet
 from safetensors.numpy import save_file
 
-from embaudit import Link
 from embaudit.errors import InputError
 from embaudit.io import load, look
-from embaudit.model import Softmax
+from embaudit.model import LINKS, softmax_link
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,7 +102,7 @@ def test_only_settings_that_no_score_depends_on_may_be_infinite(
     save_file({"lm_head.weight": X}, tmp_path / "model.safetensors")
     config = tmp_path / "config.json"
     config.write_text(f'{{"final_logit_softcapping": 30.0, "init_range": {number}}}')
-    assert load(tmp_path).link == Softmax(soft_cap=30.0)
+    assert load(tmp_path).link == softmax_link(soft_cap=30.0)
     for key in ("final_logit_softcapping", "rms_norm_eps", "logit_scale"):
         for text in (f'"{key}": {number}', f'"text_config": {{"{key}": {number}}}'):
             config.write_text(f"{{{text}}}")
@@ -121,16 +120,16 @@ def test_a_cap_in_the_configuration_caps_the_softmax(
         (tmp_path / "config.json").write_text(
             json.dumps({"text_config": said} if nested else said)
         )
-        assert load(tmp_path).link == Softmax(soft_cap=cap)
-        assert load(tmp_path, kind="vectors").link == Link.IDENTITY
-    model = load(tmp_path).replace(left=X, link=Softmax(soft_cap=0.5))
+        assert load(tmp_path).link == softmax_link(soft_cap=cap)
+        assert load(tmp_path, kind="vectors").link == LINKS["identity"]
+    model = load(tmp_path).replace(left=X, link=softmax_link(soft_cap=0.5))
     capped = 0.5 * np.tanh(2.0 * X.astype(float) @ X.T)
     expected = np.exp(capped) / np.exp(capped).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.predictions(), expected, rtol=1e-6)
     for wrong in ("text_config", "final_logit_softcapping"):
         (tmp_path / "config.json").write_text(json.dumps({wrong: "30"}))
         if wrong == "text_config":
-            assert load(tmp_path).link == Link.SOFTMAX
+            assert load(tmp_path).link == LINKS["softmax"]
         else:
             with pytest.raises(InputError, match="soft_cap must be a positive number"):
                 load(tmp_path)

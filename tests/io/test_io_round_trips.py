@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as hnp
 
 from embaudit import FactorModel
 from embaudit.io import load, save
-from embaudit.model import Softmax
+from embaudit.model import softmax_link
 from embaudit.model.final_norm import FinalNorm
 
 FIELDS = (
@@ -197,7 +197,7 @@ ALONE = FactorModel.from_vectors(ROWS)
 MODELS = {
     "two sides": FactorModel.from_user_item(ROWS[:2], ROWS),
     "a bias": ALONE.replace(right_bias=[1.0, 2.0, 3.0]),
-    "a link": ALONE.replace(link=Softmax(soft_cap=2.0)),
+    "a link": ALONE.replace(link=softmax_link(soft_cap=2.0)),
     "a final norm": FactorModel.from_softmax(ROWS).replace(
         final_norm=FinalNorm("rms", [1.0, 2.0, 3.0])
     ),

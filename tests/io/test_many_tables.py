@@ -194,7 +194,7 @@ def test_arrays(tmp_path: Path) -> None:
     assert intake is not None
     assert intake.assumed == ("the identity link",)
     head = as_reading(ROWS, bias=np.arange(12.0), labels=list("abcdefghijkl"))[0]
-    assert (head.link, head.names("right")[1]) == ("softmax", "b")
+    assert (head.link.name, head.names("right")[1]) == ("softmax", "b")
     assert as_reading(ROWS, inputs=ROWS[:3])[0].roles[0] == "input"
     np.save(tmp_path / "b.npy", np.arange(12.0))
     assert as_reading(ROWS, bias=tmp_path / "b.npy")[0].right_bias.tolist() == list(
@@ -237,7 +237,7 @@ def test_a_left_side_of_any_kind_beside_vectors_of_any_kind(tmp_path: Path) -> N
         in look(tmp_path / "i.npy", left=str(tmp_path / "u.parquet")).explain()
     )
     assert (
-        as_reading(ROWS, left=left.T, bias=ROWS[:, 0], transpose="left")[0].link
+        as_reading(ROWS, left=left.T, bias=ROWS[:, 0], transpose="left")[0].link.name
         == "identity"
     )
     ea.save(as_reading(ROWS, left=users)[0], pair)

@@ -12,7 +12,7 @@ from safetensors.numpy import save_file
 import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.io import load, read
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import FactorModel, softmax_link
 
 DRAW = np.random.default_rng(0)
 HEAD = DRAW.standard_normal((9, 4)).astype(np.float32)
@@ -132,7 +132,7 @@ def test_a_norm_stays_with_its_rows_and_its_head(tmp_path):
     )
     assert head.replace(right=2 * HEAD).final_norm is None
     assert head.replace(link="identity").final_norm is None
-    assert head.replace(link=Softmax(unit_rows=True)).final_norm is None
+    assert head.replace(link=softmax_link(unit_rows=True)).final_norm is None
     assert ea.gauges.Orthogonal(4).sample(rng=0).act(head).final_norm is None
     assert load(tmp_path, kind="vectors").final_norm is None
     assert (

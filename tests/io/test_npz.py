@@ -49,7 +49,7 @@ def test_a_pair_with_everything_beside_it(tmp_path: Path) -> None:
     model = found.model
     expected = np.array(SCORES) + user_bias[:, None] + BIAS + 100
     assert model.predictions().tolist() == expected.tolist()
-    assert model.link == "identity"
+    assert model.link.name == "identity"
     assert model.left_ids.tolist() == [7, 8]
     assert model.right_ids.tolist() == [4, 3, 2, 1]
     assert model.right_names.tolist() == ["Heat", "Ran", "M", "Kes"]
@@ -100,7 +100,7 @@ def test_chosen_names_of_biases_and_ids(tmp_path: Path) -> None:
 def test_the_objective_sets_the_link(tmp_path: Path) -> None:
     arrays = {"a": USERS, "b": ITEMS}
     model = loaded(tmp_path, arrays, left="a", weight="b", objective="bpr")
-    assert (model.link, model.objective) == ("ranking", "bpr")
+    assert (model.link.name, model.objective) == ("ranking", "bpr")
 
 
 def test_singular_values_are_left_out_only_by_name(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_head_with_its_bias_and_classes(tmp_path: Path, weight: Any) -> None:
     assert head.right.tolist() == ITEMS.tolist()
     assert head.right_bias.tolist() == BIAS.tolist()
     assert head.right_names.tolist() == ["a", "b", "c", "d"]
-    assert (head.link, head.roles) == ("softmax", ("input", "label"))
+    assert (head.link.name, head.roles) == ("softmax", ("input", "label"))
 
 
 def test_a_head_of_one_row_without_bias_is_two_labels(tmp_path: Path) -> None:
@@ -136,9 +136,9 @@ def test_a_head_of_one_row_without_bias_is_two_labels(tmp_path: Path) -> None:
 
 
 def test_one_array_is_vectors_unless_a_bias_is_named(tmp_path: Path) -> None:
-    assert loaded(tmp_path, {"x": ITEMS}).link == "identity"
+    assert loaded(tmp_path, {"x": ITEMS}).link.name == "identity"
     head = loaded(tmp_path, {"x": ITEMS, "y": BIAS}, bias="y")
-    assert (head.link, head.right_bias.tolist()) == ("softmax", BIAS.tolist())
+    assert (head.link.name, head.right_bias.tolist()) == ("softmax", BIAS.tolist())
 
 
 PAIR = {"users": USERS, "items": ITEMS}

@@ -10,10 +10,9 @@ import pytest
 from example_files import refusal
 from imitations import Tensor, imitation
 
-from embaudit import Link
 from embaudit.errors import InputError
 from embaudit.io import from_object
-from embaudit.model import Softmax
+from embaudit.model import LINKS, Link, softmax_link
 
 DRAW = np.random.default_rng(7)
 USERS, ITEMS, A, B = (
@@ -51,7 +50,7 @@ def test_what_a_network_makes_of_a_user_and_an_item_is_held_against_its_factors(
     net = module({"user_emb.weight": USERS, "item_emb.weight": ITEMS}, forward)
     options = {} if link is None else {"link": link}
     if fits:
-        assert from_object(net, **options).link is Link.SIGMOID
+        assert from_object(net, **options).link == LINKS["sigmoid"]
     else:
         with pytest.raises(
             InputError,
@@ -161,7 +160,7 @@ def test_example_inputs_reach_a_head(last: str) -> None:
         return
     with pytest.raises(InputError, match="scores read from Net must be its own"):
         from_object(net, inputs=USERS)
-    assert from_object(net, inputs=USERS, link="sigmoid").link is Link.SIGMOID
+    assert from_object(net, inputs=USERS, link="sigmoid").link == LINKS["sigmoid"]
     other = Batched({"classifier.weight": ITEMS}, layers, lambda states: states)
     with pytest.raises(
         InputError,
@@ -191,7 +190,7 @@ def test_input_embeddings_are_no_head() -> None:
     ):
         from_object(bare)
     vectors = from_object(bare, kind="vectors")
-    assert (vectors.link, vectors.n_right) == (Link.IDENTITY, 8)
+    assert (vectors.link, vectors.n_right) == (LINKS["identity"], 8)
 
 
 @pytest.mark.parametrize(
@@ -200,10 +199,14 @@ def test_input_embeddings_are_no_head() -> None:
 )
 @pytest.mark.parametrize(
     ("cap", "link"),
-    [(-1.0, Softmax()), (None, Softmax()), (15.0, Softmax(soft_cap=15.0))],
+    [
+        (-1.0, LINKS["softmax"]),
+        (None, LINKS["softmax"]),
+        (15.0, softmax_link(soft_cap=15.0)),
+    ],
 )
 def test_transformer_lens_holds_a_column_a_token(
-    cap: float | None, link: Softmax, name: str
+    cap: float | None, link: Link, name: str
 ) -> None:
     unembed = SimpleNamespace(W_U=Tensor(ITEMS.T), b_U=Tensor(B))
     model = imitation(
@@ -230,7 +233,7 @@ def dense(activation: str, kernel: Any = ITEMS.T, bias: Any = B) -> Any:
 def test_dense_of_keras_holds_a_column_a_label(activation: str, link: str) -> None:
     model = from_object(dense(activation), inputs=USERS)
     np.testing.assert_allclose(model.scores(), SCORES + B, atol=1e-12)
-    assert (model.link, model.roles) == (link, ("input", "label"))
+    assert (model.link.name, model.roles) == (link, ("input", "label"))
     assert from_object(dense(activation, bias=None)).right_bias is None
 
 
@@ -267,7 +270,7 @@ def test_a_linear_layer_is_a_head_with_its_bias() -> None:
     head = from_object(linear(ROWS, np.arange(4.0)), labels=list("abcd"))
     assert head.right.tolist() == ROWS.tolist()
     assert head.right_bias.tolist() == [0, 1, 2, 3]
-    assert (head.link, head.names("right").tolist()) == ("softmax", list("abcd"))
+    assert (head.link.name, head.names("right").tolist()) == ("softmax", list("abcd"))
     given = from_object(linear(ROWS), inputs=np.array([[1.0, 1.0]]))
     # Logits are the sums of the rows: 1, 5, 9, 13.
     assert given.scores().tolist() == [[1, 5, 9, 13]]
@@ -291,9 +294,9 @@ def test_a_linear_layer_of_one_output_is_one_vector_if_vectors_are_asked_for() -
 @pytest.mark.parametrize("name", ["sparse.Embedding", "sparse.EmbeddingBag"])
 def test_an_embedding_is_vectors_unless_it_is_called_a_head(name: str) -> None:
     layer = layer_of_torch(name, weight=Tensor(ROWS))
-    assert from_object(layer).link == "identity"
+    assert from_object(layer).link.name == "identity"
     assert from_object(layer).right.tolist() == ROWS.tolist()
-    assert from_object(layer, kind="head").link == "softmax"
+    assert from_object(layer, kind="head").link.name == "softmax"
 
 
 def test_wrappers_of_a_model_are_opened() -> None:
@@ -317,7 +320,7 @@ def test_a_language_model_has_a_head_a_cap_and_a_final_norm() -> None:
     model = from_object(language_model(state, config, head))
     assert model.right.tolist() == ROWS.tolist()
     assert model.right_bias.tolist() == [0, 1, 2, 3]
-    assert model.link == Softmax(soft_cap=30.0)
+    assert model.link == softmax_link(soft_cap=30.0)
     assert model.final_norm.gain.tolist() == [0.5, 2.0]
 
 

@@ -23,9 +23,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from embaudit import FactorModel, Link
+from embaudit import FactorModel
 from embaudit.errors import InputError
 from embaudit.io import from_object
+from embaudit.model import LINKS
 
 DRAW = np.random.default_rng(7)
 X = DRAW.normal(size=(60, 4))
@@ -57,7 +58,7 @@ def test_softmax_classifiers_keep_their_probabilities(
     inputs = X
     if hasattr(classifier, "coefs_"):
         inputs = np.maximum(X @ classifier.coefs_[0] + classifier.intercepts_[0], 0)
-    assert model.link is Link.SOFTMAX
+    assert model.link == LINKS["softmax"]
     np.testing.assert_allclose(
         model.replace(left=inputs).predictions(), classifier.predict_proba(X), atol=1e-9
     )
@@ -70,7 +71,7 @@ def test_softmax_classifiers_keep_their_probabilities(
 def test_one_sigmoid_a_label_is_no_softmax() -> None:
     sgd = SGDClassifier(loss="log_loss", random_state=0).fit(X, THREE)
     model = from_object(sgd)
-    assert model.link is Link.SIGMOID
+    assert model.link == LINKS["sigmoid"]
     np.testing.assert_allclose(
         model.replace(left=X).scores(), sgd.decision_function(X), atol=1e-10
     )

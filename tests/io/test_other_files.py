@@ -143,14 +143,14 @@ def test_one_array_with_arrays_of_other_files_beside_it(tmp_path: Path) -> None:
     bias, users = np.array([1.0, 2.0, 3.0, 4.0]), np.eye(2, 3)
     files = {"v.npy": npy(ROWS), "b.npy": npy(bias), "u.npy": npy(users)}
     path = write_all(tmp_path, {**files, "c.npy": npy(np.array([10.0, 20.0]))})
-    assert load(path).link == "identity"
+    assert load(path).link.name == "identity"
     head = load(path, bias=tmp_path / "b.npy")
-    assert (head.link, head.right_bias.tolist()) == ("softmax", bias.tolist())
+    assert (head.link.name, head.right_bias.tolist()) == ("softmax", bias.tolist())
     others = {"bias": "b.npy", "left": "u.npy", "left_bias": "c.npy"}
     pair = load(path, **{name: tmp_path / file for name, file in others.items()})
     # The rows of the left side pick columns 0 and 1 of each item.
     expected = np.array([[10.0], [20.0]]) + ROWS[:, :2].T + bias
-    assert pair.link == "identity"
+    assert pair.link.name == "identity"
     assert pair.predictions().tolist() == expected.tolist()
 
 

@@ -63,16 +63,16 @@ def test_counts_that_are_text_are_left_over(tmp_path: Path) -> None:
 def test_the_link_and_the_objective_are_kept_in_the_metadata(tmp_path: Path) -> None:
     said = {"embaudit_link": "cosine", "embaudit_objective": "clip"}
     found = read(write_all(tmp_path, {"v.parquet": table({**IDS, "v": ROWS}, **said)}))
-    assert (found.model.link, found.model.objective) == ("cosine", "clip")
+    assert (found.model.link.name, found.model.objective) == ("cosine", "clip")
     assert found.intake.training_source.startswith("the metadata in ")
 
 
 def test_vectors_of_a_stored_head_are_read_alone_if_asked(tmp_path: Path) -> None:
     content = table({**IDS, "v": ROWS}, embaudit_link="softmax")
     path = write_all(tmp_path, {"v.parquet": content})
-    assert load(path).link == "softmax"
+    assert load(path).link.name == "softmax"
     assert load(path).names("right").tolist() == ["a", "b"]
-    assert load(path, kind="vectors").link == "identity"
+    assert load(path, kind="vectors").link.name == "identity"
 
 
 @pytest.mark.parametrize(

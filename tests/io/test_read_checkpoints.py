@@ -69,7 +69,7 @@ def test_states_become_inputs_behind_the_final_norm(tmp_path: Path) -> None:
 def test_classes_of_a_classifier_are_named_by_its_configuration(tmp_path: Path) -> None:
     said = {"architectures": CLASSIFIER, "id2label": {"0": "bad", "1": "good"}}
     head = load(checkpoint(tmp_path, {"score.weight": HEAD[:2]}, config=said))
-    assert (head.link, head.right_names.tolist()) == ("softmax", ["bad", "good"])
+    assert (head.link.name, head.right_names.tolist()) == ("softmax", ["bad", "good"])
 
 
 def test_a_head_in_one_of_two_shards(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_names_and_the_link_are_kept_in_the_metadata(tmp_path: Path) -> None:
     metadata = {"embaudit_names": '["a", "b", "c", "d"]', "embaudit_link": "cosine"}
     content = safetensors({"x": HEAD}, **metadata)
     model = load(write_all(tmp_path, {"v.safetensors": content}))
-    assert (model.link, model.right_names.tolist()) == ("cosine", list("abcd"))
+    assert (model.link.name, model.right_names.tolist()) == ("cosine", list("abcd"))
 
 
 @pytest.mark.parametrize("names", ['["a"]', "["])

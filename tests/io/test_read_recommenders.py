@@ -17,6 +17,7 @@ from scipy.sparse import csr_matrix
 from embaudit import FactorModel, Link
 from embaudit.errors import InputError
 from embaudit.io import from_object
+from embaudit.model import LINKS
 
 DRAW = np.random.default_rng(7)
 USERS, ITEMS, A, B = (
@@ -67,7 +68,11 @@ def predict_lightfm(
 
 @pytest.mark.parametrize(
     ("loss", "link"),
-    [("warp", Link.RANKING), ("bpr", Link.RANKING), ("logistic", Link.IDENTITY)],
+    [
+        ("warp", LINKS["ranking"]),
+        ("bpr", LINKS["ranking"]),
+        ("logistic", LINKS["identity"]),
+    ],
 )
 def test_lightfm_rows_are_features(loss: str, link: Link) -> None:
     model = imitation(
@@ -79,7 +84,7 @@ def test_lightfm_rows_are_features(loss: str, link: Link) -> None:
     made = from_object(model, user_features=features, item_features="none")
     dense = features.toarray()
     check(made, (dense @ USERS) @ ITEMS.T + (dense @ A)[:, None] + B)
-    assert made.link is link
+    assert made.link == link
     wrong = lambda *x, **sides: (  # noqa: E731
         predict_lightfm(model, *x, **sides) + (x[0] == 5) * (x[1] == 7) * 0.5
     )
@@ -281,7 +286,7 @@ def test_recbole_leaves_the_padding_row_out_and_its_own_row_numbers() -> None:
     )
     model = from_object(bpr)
     check(model, scores(False)[1:, 1:])
-    assert model.link is Link.RANKING
+    assert model.link == LINKS["ranking"]
     assert model.right_ids is None
     assert from_object(bpr, ids=list("bcdefgh")).names("right")[0] == "b"
     with pytest.raises(InputError, match="item ids must be a list of 7, one a row"):
@@ -290,7 +295,7 @@ def test_recbole_leaves_the_padding_row_out_and_its_own_row_numbers() -> None:
     other = recbole(
         "dmf.X", input_type=pointwise, full_sort_predict=full_sort(USERS, ITEMS)
     )
-    assert from_object(other).link is Link.IDENTITY
+    assert from_object(other).link == LINKS["identity"]
 
 
 # One example of each library, with vectors whose products are worked out by hand
@@ -392,19 +397,19 @@ CORNAC = "cornac.models.recommender.Recommender"
 @pytest.mark.parametrize(
     ("name", "link"),
     [
-        ("BPR", Link.RANKING),
-        ("WBPR", Link.RANKING),
-        ("MMMF", Link.RANKING),
-        ("IBPR", Link.RANKING),
-        ("MF", Link.IDENTITY),
-        ("NMF", Link.IDENTITY),
+        ("BPR", LINKS["ranking"]),
+        ("WBPR", LINKS["ranking"]),
+        ("MMMF", LINKS["ranking"]),
+        ("IBPR", LINKS["ranking"]),
+        ("MF", LINKS["identity"]),
+        ("NMF", LINKS["identity"]),
     ],
 )
 def test_models_of_cornac_that_rank_have_the_ranking_link(
     name: str, link: Link
 ) -> None:
     model = imitation(f"cornac.models.x.{name}", CORNAC, U=TWO_USERS, V=THREE_ITEMS)
-    assert from_object(model).link is link
+    assert from_object(model).link == link
 
 
 def cornac_graph(measure: str) -> Any:
@@ -430,10 +435,10 @@ def test_graph_models_of_cornac_are_read_by_the_vectors_they_multiply() -> None:
 @pytest.mark.parametrize(
     ("loss", "link"),
     [
-        ("logistic", Link.SIGMOID),
-        ("pairwise", Link.RANKING),
-        ("warp", Link.RANKING),
-        ("squared", Link.IDENTITY),
+        ("logistic", LINKS["sigmoid"]),
+        ("pairwise", LINKS["ranking"]),
+        ("warp", LINKS["ranking"]),
+        ("squared", LINKS["identity"]),
     ],
 )
 @pytest.mark.parametrize(
@@ -493,7 +498,7 @@ def test_bpr_of_lenskit_has_a_column_of_ones_beside_the_bias() -> None:
     )
     assert model.right.tolist() == THREE_ITEMS.tolist()
     assert model.right_bias.tolist() == ITEM_BIAS.tolist()
-    assert (model.link, model.left_ids.tolist()) == (Link.RANKING, [5, 6])
+    assert (model.link, model.left_ids.tolist()) == (LINKS["ranking"], [5, 6])
 
 
 KEYS = ["a", "b", "c"]
@@ -510,7 +515,7 @@ def word2vec(contexts: Any) -> Any:
 def test_word2vec_of_gensim_predicts_by_words_and_their_contexts() -> None:
     """Negative sampling trains the sigmoid of context · word."""
     model = from_object(word2vec(2 * THREE_ITEMS))
-    assert (model.link, model.roles) == (Link.SIGMOID, ("context", "word"))
+    assert (model.link, model.roles) == (LINKS["sigmoid"], ("context", "word"))
     check(model, 2 * THREE_ITEMS @ THREE_ITEMS.T)
     assert model.left_ids.tolist() == model.right_ids.tolist() == KEYS
 

@@ -93,11 +93,11 @@ def test_a_bias_among_columns_stops_the_read_until_it_is_settled(
     biased = load(path, bias=name)
     np.testing.assert_array_equal(biased.right_bias, BIAS)
     np.testing.assert_allclose(biased.right, X, rtol=1e-6)
-    assert biased.link == "identity"
+    assert biased.link.name == "identity"
     assert load(path, ignore=name).right_bias is None
     assert load(path, ignore=name).right.shape == (9, 4)
     head = load(path, bias=name, kind="head")
-    assert (head.link, head.roles) == ("softmax", ("input", "label"))
+    assert (head.link.name, head.roles) == ("softmax", ("input", "label"))
     np.testing.assert_array_equal(head.right_bias, BIAS)
     assert [
         part.became for part in look(path, bias=name).parts if part.name == name

@@ -195,7 +195,7 @@ def test_a_number_beside_two_unit_towers_says_that_there_was_a_temperature(
     path = tmp_path / "towers.npz"
     write_towers(path, **{name: np.float32(2.66)})
     found = ea.audit(path, n_gauges=1, n_pairs=50)
-    assert (found.model.link, found.model.objective) == ("cosine", "temperature")
+    assert (found.model.link.name, found.model.objective) == ("cosine", "temperature")
     assert found.answer.word == "AS A CONVENTION"
     assert f"as {name} in towers.npz says" in found.answer.because
     # Options override it.
@@ -211,16 +211,16 @@ def test_no_temperature_is_read_where_rows_are_longer_or_the_number_is_a_vector(
     write_towers(path, scale=2.0, logit_scale=np.float32(2.66))
     assert ea.load(path).objective is None
     write_towers(path, logit_scale=np.ones(3))
-    assert (ea.load(path).objective, ea.load(path).link) == (None, "unknown")
+    assert (ea.load(path).objective, ea.load(path).link.name) == (None, "unknown")
 
 
 def test_the_configuration_of_clip_speaks_of_two_towers_in_its_folder(tmp_path):
     path = tmp_path / "towers.npz"
     write_towers(path)
-    assert ea.load(path).link == "unknown"
+    assert ea.load(path).link.name == "unknown"
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "clip"}))
     found = ea.audit(path, n_gauges=1, n_pairs=50)
-    assert (found.model.link, found.answer.word) == ("cosine", "AS A CONVENTION")
+    assert (found.model.link.name, found.answer.word) == ("cosine", "AS A CONVENTION")
     assert "(clip, as config.json says)" in found.answer.because
 
 
@@ -230,7 +230,7 @@ def test_the_folder_is_named_as_the_source(tmp_path, name, content, word, link):
     (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
     found = ea.audit(tmp_path / "v.npy", n_gauges=1, n_pairs=50)
     answer = "AS A CONVENTION" if word == "siglip" else "YES"
-    assert (found.model.objective, found.model.link, found.answer.word) == (
+    assert (found.model.objective, found.model.link.name, found.answer.word) == (
         word,
         link,
         answer,

@@ -15,7 +15,7 @@ from mpmath import mp, mpf
 from strategies import factor_models, one_sided_models
 
 from embaudit.errors import InputError
-from embaudit.model import FactorModel, Link
+from embaudit.model import LINK_NAMES, LINKS, FactorModel
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.final_norm import FinalNorm
 
@@ -52,7 +52,9 @@ def score_size(model: FactorModel) -> np.ndarray:
 
 
 @given(
-    factor_models(links=st.sampled_from([Link.IDENTITY, Link.SOFTMAX, Link.RANKING]))
+    factor_models(
+        links=st.sampled_from([LINKS["identity"], LINKS["softmax"], LINKS["ranking"]])
+    )
 )
 def test_scores_are_their_definition(model: FactorModel) -> None:
     error = np.abs(model.scores() - slow_scores(model)).astype(float)
@@ -85,7 +87,7 @@ def test_predictions_of_each_link() -> None:
         [0]
     ).tolist() == [[0, 1]]
     assert base.replace(link="cosine").predictions().max() <= 1 + EPS
-    assert [FactorModel(None, RIGHT, link=link).predicts for link in Link] == [
+    assert [FactorModel(None, RIGHT, link=link).predicts for link in LINK_NAMES] == [
         Equivalence.SCORES,
         Equivalence.PROBABILITIES,
         Equivalence.SCORES,

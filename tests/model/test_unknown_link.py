@@ -40,17 +40,20 @@ def test_a_link_is_unknown_exactly_where_all_rows_with_a_direction_have_length_o
     users, items, unknown
 ):
     model = FactorModel.from_user_item(users, items)
-    assert (model.link == "unknown") == unknown
+    assert (model.link.name == "unknown") == unknown
     assert (model.predicts is Equivalence.COSINES) == unknown
-    assert FactorModel.from_user_item(users, items, link="identity").link == "identity"
-    assert FactorModel(users, items).link == "identity"
+    assert (
+        FactorModel.from_user_item(users, items, link="identity").link.name
+        == "identity"
+    )
+    assert FactorModel(users, items).link.name == "identity"
 
 
 def test_only_what_keeps_dot_products_and_lengths_acts_on_an_unknown_link():
     np.testing.assert_allclose(OPEN.scores(), USERS @ ITEMS.T)
     after = Orthogonal(3).sample(rng=1).act(OPEN)
     np.testing.assert_allclose(after.scores(), OPEN.scores(), atol=1e-14)
-    assert after.link == "unknown"
+    assert after.link.name == "unknown"
     for gauge in (
         Gauge.diagonal([1.0, 2.0, 3.0]),
         Gauge.translation(3, right=[1.0, 0.0, 0.0]),
@@ -61,7 +64,7 @@ def test_only_what_keeps_dot_products_and_lengths_acts_on_an_unknown_link():
         ):
             gauge.act(OPEN)
     assert (
-        Gauge.diagonal([1.0, 2.0, 3.0]).act(OPEN.replace(link="identity")).link
+        Gauge.diagonal([1.0, 2.0, 3.0]).act(OPEN.replace(link="identity")).link.name
         == "identity"
     )
 

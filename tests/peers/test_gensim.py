@@ -54,7 +54,7 @@ def of(model: str, column: str) -> Any:
 def test_contexts_are_the_other_side(name: str, trained: Any) -> None:
     made = trained(name)
     model = from_object(made)
-    assert (model.link, model.roles) == ("sigmoid", ("context", "word"))
+    assert (model.link.name, model.roles) == ("sigmoid", ("context", "word"))
     for word in made.wv.index_to_key[:5]:
         # A softmax over contexts tells their scores up to a constant.
         theirs = {

@@ -159,7 +159,7 @@ def test_models_of_two_tables(
             ):
                 reading(given)
         model = reading(given, **({} if last is None else {"link": last}))
-        assert (model.link, model.n_left, model.n_right) == (link, 6, 8)
+        assert (model.link.name, model.n_left, model.n_right) == (link, 6, 8)
 
 
 class _Towers:
@@ -208,7 +208,7 @@ def test_linear_layers_and_embeddings() -> None:
     np.testing.assert_allclose(
         from_object(layer, inputs=X).predictions(), theirs, rtol=0, atol=1e-5
     )
-    assert from_object(torch.nn.Embedding(7, 3)).link == "identity"
+    assert from_object(torch.nn.Embedding(7, 3)).link.name == "identity"
     with pytest.raises(InputError, match='pass kind="head"'):
         from_object(torch.nn.Linear(8, 1))
 

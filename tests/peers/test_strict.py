@@ -160,7 +160,7 @@ def test_a_head_is_compared_by_what_reaches_it(last: Any) -> None:
     head = from_object(network, inputs=X)
     states = torch.relu(network.body(torch.tensor(X, dtype=torch.float32)))
     np.testing.assert_allclose(head.left, states.detach(), atol=1e-6)
-    assert head.link == "softmax"
+    assert head.link.name == "softmax"
     with pytest.raises(InputError, match='kind="head" if a softmax follows'):
         from_object(network)
     assert from_object(network, kind="head").n_right == 3
@@ -195,14 +195,14 @@ def test_what_is_called_as_a_head_and_is_none(network: Any) -> None:
         from_object(network.eval(), inputs=X)
     if isinstance(network, Cosines):
         # Weights alone are vectors.
-        assert from_object(network).link == "identity"
+        assert from_object(network).link.name == "identity"
     else:
         with pytest.raises(InputError):
             from_object(network)
 
 
 def test_layers_that_are_no_heads() -> None:
-    assert from_object(torch.nn.EmbeddingBag(5, 3)).link == "identity"
+    assert from_object(torch.nn.EmbeddingBag(5, 3)).link.name == "identity"
     with pytest.raises(
         InputError, match="a head with one softmax; got AdaptiveLogSoftmaxWithLoss"
     ):

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from peers.trained import installed
 
-from embaudit import FactorModel, Softmax
+from embaudit import FactorModel
 from embaudit.io import from_object, load, read_object
+from embaudit.model import softmax_link
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -139,7 +140,7 @@ def test_states_give_its_own_logits(name: str, tmp_path: Path) -> None:
     require_logits(read.model, logits)
     assert read.model.n_right == TOKENS
     assert {part.name for part in read.intake.parts} >= {"unembed.W_U", "unembed.b_U"}
-    assert (read.model.link == Softmax(soft_cap=0.5)) == (name == "Gemma-2")
+    assert (read.model.link == softmax_link(soft_cap=0.5)) == (name == "Gemma-2")
 
 
 @pytest.mark.holds("file", library="transformer-lens", model="native")

@@ -41,7 +41,7 @@ def test_a_folded_head_read_from_a_file_predicts_as_the_head_behind_its_norm(
     )
     found = back.replace(left=norm.normalised(STATES))
     np.testing.assert_allclose(found.predictions(), wanted, rtol=1e-11)
-    assert back.link == "softmax"
+    assert back.link.name == "softmax"
     assert back.right_names.tolist() == NAMES
     assert (back.right_bias is None) == (bias is None and norm is RMS)
 

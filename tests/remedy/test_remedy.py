@@ -15,7 +15,7 @@ from embaudit.canonical import EXPONENTS, at_exponent, identified_cosines
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import GeneralLinear
 from embaudit.io import load, save
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import LINKS, FactorModel, softmax_link
 from embaudit.model.final_norm import FinalNorm
 from embaudit.remedy import fix
 
@@ -217,7 +217,7 @@ def head_with(part):
 def test_a_file_holds_the_whole_head(tmp_path, suffix, part):
     head = head_with(part)
     back = load(fix(head, "centred").write(tmp_path / f"h{suffix}"))
-    assert back.link == "softmax"
+    assert back.link.name == "softmax"
     np.testing.assert_allclose(back.right, WEIGHTS - WEIGHTS.mean(axis=0), atol=1e-14)
     for field in HEAD_PARTS[part]:
         np.testing.assert_array_equal(getattr(back, field), getattr(head, field))
@@ -245,7 +245,7 @@ def test_a_format_that_cannot_hold_the_whole_head_is_refused_and_nothing_is_writ
 def test_label_rows_of_length_1_are_vectors_and_no_head():
     """Without the lengths of its rows a head predicts other probabilities."""
     fixed = fix(head_with("nothing else"), "centred", unit=True).to_model()
-    assert fixed.link == "identity"
+    assert fixed.link.name == "identity"
 
 
 TITLED = make(1, right_ids=IDS["integers"], right_names=IDS["text"])
@@ -275,7 +275,13 @@ def test_a_model_that_is_saved_loses_no_titles(tmp_path):
 @pytest.mark.parametrize("suffix", [".npz", ".safetensors", ".parquet"])
 @pytest.mark.parametrize(
     "link",
-    [Softmax(soft_cap=3.0), Softmax(unit_rows=True), Softmax(), "cosine", "sigmoid"],
+    [
+        softmax_link(soft_cap=3.0),
+        softmax_link(unit_rows=True),
+        LINKS["softmax"],
+        "cosine",
+        "sigmoid",
+    ],
 )
 def test_a_link_in_a_file_keeps_its_parameters(tmp_path, suffix, link):
     model = FactorModel(left=None, right=np.eye(3), link=link)
@@ -288,7 +294,7 @@ def test_a_link_in_a_file_keeps_its_parameters(tmp_path, suffix, link):
 # A shift of the labels adds one number to all logits of an input. tanh, each sigmoid and
 # the lengths of unit rows notice this number; a plain softmax does not.
 SEES_SHIFTS = pytest.mark.parametrize(
-    "link", [Softmax(soft_cap=3.0), "sigmoid", Softmax(unit_rows=True)]
+    "link", [softmax_link(soft_cap=3.0), "sigmoid", softmax_link(unit_rows=True)]
 )
 
 

@@ -11,7 +11,7 @@ from models import random_model
 import embaudit as ea
 from embaudit.canonical import at_exponent
 from embaudit.gauges import Affine, Gauge, GeneralLinear
-from embaudit.model import Softmax
+from embaudit.model import softmax_link
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.explorer import explorer
 
@@ -43,9 +43,9 @@ MODELS = {
         p=40, k=4, means=(0.3, 1.0), link="softmax", biases=["right_bias"]
     ),
     "ranking": lambda: random_model(p=40, k=4, link="ranking"),
-    "capped": lambda: random_model(p=40, k=4, link=Softmax(soft_cap=3.0)),
+    "capped": lambda: random_model(p=40, k=4, link=softmax_link(soft_cap=3.0)),
     "cosine": lambda: random_model(p=40, k=4, link="cosine"),
-    "unit": lambda: random_model(p=40, k=4, link=Softmax(unit_rows=True)),
+    "unit": lambda: random_model(p=40, k=4, link=softmax_link(unit_rows=True)),
     "head": lambda: random_model(n=None, p=40, k=4, means=(0, 1.0), link="softmax"),
     "vectors": lambda: random_model(n=None, p=40, k=4),
     "predicted": lambda: at_exponent(
@@ -123,7 +123,7 @@ def equal_model(audit, found, kind, place):
 def shown_predictions(model, found, left):
     """What the explorer shows of each left row."""
     scores = left.scores()
-    if found.link == "ranking":
+    if found.link.name == "ranking":
         return scores - scores.max(axis=1, keepdims=True)
     return model.link.predict(scores)
 

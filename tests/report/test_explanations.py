@@ -423,7 +423,7 @@ FIVE_ROWS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0], [2.0, 1.0
             ["Whether the predictions pin the cosines within each side is undecided."],
         ),
         (
-            head(FIVE_ROWS).replace(link=ea.Softmax(unit_rows=True)),
+            head(FIVE_ROWS).replace(link=ea.softmax_link(unit_rows=True)),
             ["The label rows alone fix every number", "whose inputs are learned"],
         ),
         (

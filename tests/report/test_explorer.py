@@ -230,7 +230,7 @@ def test_the_final_norm_of_a_head_is_folded_in_step_by_step(head):
     [
         (random_model(k=3, link="cosine"), ["rotation"]),
         (
-            random_model(n=None, k=3, link=ea.Softmax(unit_rows=True)),
+            random_model(n=None, k=3, link=ea.softmax_link(unit_rows=True)),
             ["rotation"],
         ),
         (random_model(n=None, k=3, link="softmax"), ["worst"]),

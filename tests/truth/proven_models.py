@@ -12,13 +12,13 @@ import numpy as np
 from random_models import random_model
 
 from embaudit.linalg.rows import unit_rows
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import LINKS, FactorModel, softmax_link
 
 HEAD_LINKS = (
-    Softmax(),
-    Softmax(soft_cap=3.0),
-    Softmax(unit_rows=True),
-    Softmax(soft_cap=3.0, unit_rows=True),
+    LINKS["softmax"],
+    softmax_link(soft_cap=3.0),
+    softmax_link(unit_rows=True),
+    softmax_link(soft_cap=3.0, unit_rows=True),
 )
 
 

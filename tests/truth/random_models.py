@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import FactorModel, softmax_link
 
 LINKS = (
     "identity",
     "sigmoid",
     "softmax",
-    Softmax(soft_cap=3.0),
-    Softmax(unit_rows=True),
-    Softmax(soft_cap=3.0, unit_rows=True),
+    softmax_link(soft_cap=3.0),
+    softmax_link(unit_rows=True),
+    softmax_link(soft_cap=3.0, unit_rows=True),
     "cosine",
     "ranking",
 )

@@ -117,7 +117,7 @@ def save_and_load_sides(model, folder: Path, suffix):
         options["compared"] = model.compared
     elif model.left is None and model.link.name == "softmax":
         options["kind"] = "head"
-    elif model.link != "unknown":
+    elif model.link.name != "unknown":
         options["link"] = model.link.name
     # "prediction" says that the rows are compared with each other, as `compared` does.
     if model.objective not in (None, "prediction"):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.model import FactorModel, Softmax, with_objective
+from embaudit.model import FactorModel, as_link, softmax_link, with_objective
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.tying import Tying
 
@@ -91,9 +91,9 @@ LINKS = {
     "identity": "identity",
     "sigmoid": "sigmoid",
     "softmax": "softmax",
-    "capped": Softmax(soft_cap=3.0),
-    "unit labels": Softmax(unit_rows=True),
-    "unit labels, capped": Softmax(soft_cap=3.0, unit_rows=True),
+    "capped": softmax_link(soft_cap=3.0),
+    "unit labels": softmax_link(unit_rows=True),
+    "unit labels, capped": softmax_link(soft_cap=3.0, unit_rows=True),
     "cosine": "cosine",
     "ranking": "ranking",
 }
@@ -157,7 +157,7 @@ def grid() -> Iterator[Row]:
                     name: np.linspace(-1, 1, 7 if name == "left_bias" else 6)
                     for name in biases
                 }
-                head = isinstance(LINKS[link], Softmax) or link == "softmax"
+                head = as_link(LINKS[link]).name == "softmax"
                 right = centred(6, k, 1) if head else drawn(6, k, 1)
                 found = dict(FINDING[truth[0]])
                 if "right" in pattern or "both" in pattern:
@@ -1368,7 +1368,7 @@ def answered() -> Iterator[Row]:
         answer=CONVENTION,
     )
     capped = FactorModel.from_softmax(centred(40, 4)).replace(
-        link=Softmax(soft_cap=30.0)
+        link=softmax_link(soft_cap=30.0)
     )
     says, opened = (
         ("does not hold, would decide between AS A CONVENTION and NO",),

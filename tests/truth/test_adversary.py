@@ -7,9 +7,9 @@ import pytest
 from adversary import break_claim
 
 from embaudit.errors import InputError
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import FactorModel, softmax_link
 
-UNIT = Softmax(unit_rows=True)
+UNIT = softmax_link(unit_rows=True)
 
 
 def rows(n, k, seed=0):
@@ -30,7 +30,7 @@ FREE = {
     "scores, left": (model(), "left"),
     "sigmoid": (model(link="sigmoid"), "right"),
     "softmax": (model(link="softmax"), "right"),
-    "capped": (model(link=Softmax(soft_cap=3.0)), "right"),
+    "capped": (model(link=softmax_link(soft_cap=3.0)), "right"),
     "ranking": (model(link="ranking"), "right"),
     "ranking, left": (model(link="ranking"), "left"),
     "rank 1 with a user bias": (model(1, left_bias=True), "right"),
@@ -61,7 +61,9 @@ FREE = {
         "right",
     ),
     "as many labels as inputs can meet, capped": (
-        FactorModel(rows(7, 2), rows(3, 2), link=Softmax(unit_rows=True, soft_cap=3.0)),
+        FactorModel(
+            rows(7, 2), rows(3, 2), link=softmax_link(unit_rows=True, soft_cap=3.0)
+        ),
         "right",
     ),
     "four labels on a circle": (FactorModel(None, rows(4, 2), link=UNIT), "right"),
@@ -70,7 +72,7 @@ PINNED = {
     "rank 1": (model(1), "right"),
     "rank 1, a bias of its own side": (model(1, right_bias=True), "right"),
     "rank 1 softmax, inputs": (model(1, "softmax"), "left"),
-    "rank 1 capped": (model(1, Softmax(soft_cap=3.0)), "right"),
+    "rank 1 capped": (model(1, softmax_link(soft_cap=3.0)), "right"),
     "rank 1 cosine": (model(1, "cosine"), "right"),
     "many unit rows": (model(2, "cosine"), "right"),
     "many unit rows, left": (model(2, "cosine"), "left"),

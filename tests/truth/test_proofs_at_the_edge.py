@@ -13,13 +13,13 @@ from embaudit.auditing.finding import Kind
 from embaudit.heads.argmaxable import argmaxable
 from embaudit.heads.coordinates import label_coordinates
 from embaudit.linalg.pair_changes import CosineSums
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import FactorModel, softmax_link
 
 EFFORT = {"n_gauges": 1, "n_starts": 1, "n_steps": 2}
 
 
 def normalised(rows):
-    return FactorModel.from_softmax(rows).replace(link=Softmax(unit_rows=True))
+    return FactorModel.from_softmax(rows).replace(link=softmax_link(unit_rows=True))
 
 
 def codes(model, **options):
@@ -56,7 +56,7 @@ def test_no_shift_is_said_to_part_rows_that_are_equal(side):
         model = FactorModel(
             alike,
             other,
-            link=Softmax(unit_rows=True),
+            link=softmax_link(unit_rows=True),
             right_bias=draw.standard_normal(6),
         )
     free = equivalence_class_of(model, [side]).freedom[side]

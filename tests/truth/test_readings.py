@@ -12,6 +12,7 @@ from readings import NEVER, READINGS, REFUSED
 from embaudit import audit
 from embaudit.errors import InputError
 from embaudit.io import Reading, look, read, read_object
+from embaudit.model import as_link
 
 FIELDS = (
     "left", "right", "left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names", "left_counts",
@@ -45,7 +46,7 @@ def test_a_model_holds_the_arrays_of_its_file_and_nothing_else(
             np.testing.assert_array_equal(
                 held, np.asarray(true, dtype=held.dtype), field
             )
-    assert model.link == row.fields.get("link", "identity")
+    assert model.link == as_link(row.fields.get("link", "identity"))
     assert model.offset == row.fields.get("offset", 0.0)
     assert model.objective == row.fields.get("objective")
 

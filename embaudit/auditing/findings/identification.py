@@ -71,7 +71,7 @@ def undecided(evidence: Evidence) -> Iterator[Finding]:
 
     This is either how training compared unit rows, or a number of further rows.
     """
-    if evidence.model.link == "unknown":
+    if evidence.model.link.name == "unknown":
         yield finding("unit_sides", evidence)
     pinning = evidence.equivalence.pinning
     if pinning is None or pinning.status != "undecided":
@@ -143,7 +143,7 @@ def identification(evidence: Evidence) -> Iterator[Finding]:
     # Training cannot change cosines that the predictions fix.
     if argued.moves is False or model.link.measures_distances:
         return
-    if status is Status.TEMPERATURE and model.link == "cosine":
+    if status is Status.TEMPERATURE and model.link.name == "cosine":
         yield from _up_to_a_temperature(evidence, argued)
     elif argued.moves is None:
         yield finding("EMB105", evidence, kind=argued.kind, **_common(evidence))

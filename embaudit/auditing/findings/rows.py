@@ -16,7 +16,7 @@ from embaudit.auditing.wording import is_alone, names_of
 from embaudit.canonical.position import MEANINGS
 from embaudit.core.ties import exceeds, reaches
 from embaudit.core.words import counted, drawn_of, percent, row_called, visible
-from embaudit.model import Equivalence, FactorModel, SideName, Softmax
+from embaudit.model import Equivalence, FactorModel, SideName
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
@@ -70,7 +70,7 @@ def near_duplicates(evidence: Evidence) -> Iterator[Finding]:
         title, names = model.title(traits.role), model.names(traits.role)
         row_title = model.row_title(traits.role)
         named = ", ".join(row_called(row_title, str(names[row])) for row in near.names)
-        is_label = isinstance(model.link, Softmax) and traits.role == "right"
+        is_label = model.link.name == "softmax" and traits.role == "right"
         at_least = "" if near.exact else "at least "
         yield finding(
             "EMB414",
@@ -88,7 +88,7 @@ def near_duplicates(evidence: Evidence) -> Iterator[Finding]:
 
 def _origin_of_copies(model: FactorModel, role: SideName) -> str:
     """Return the variant of the text that names the origin of copies in such a model."""
-    if isinstance(model.link, Softmax):
+    if model.link.name == "softmax":
         return "inputs" if role == "left" else "labels"
     return "alone" if model.left is None else ""
 

@@ -17,7 +17,7 @@ from embaudit.io.codecs.arrays import Arrays
 from embaudit.io.codecs.gguf import Gguf
 from embaudit.io.intake import SHIFTS, Contents, Intake, StoredNorm
 from embaudit.io.request import Request
-from embaudit.model import FactorModel, Link, Softmax
+from embaudit.model import FactorModel, as_link
 from embaudit.model.final_norm import FinalNorm, NormKind
 
 NONE = "none"
@@ -38,9 +38,10 @@ def with_norm(
     InputError
         If what is named is not there or is no vector, or the kind is unknown.
     """
-    link = contents.link if request.link is None else Link.of(request.link)
+    link = contents.link if request.link is None else as_link(request.link)
     is_asked = request.norm is not None or request.norm_kind is not None
-    if request.norm == NONE or not (isinstance(link, Softmax) or is_asked):
+    is_softmax = link is not None and link.name == "softmax"
+    if request.norm == NONE or not (is_softmax or is_asked):
         return contents
     return replace(
         contents,

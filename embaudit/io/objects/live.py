@@ -139,7 +139,8 @@ def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Reading:
     require_options(own, used, library)
     live = reader(model, own)
     if beside is not None:
-        if live.contents.link == "softmax":
+        link = live.contents.link
+        if link is not None and link.name == "softmax":
             require_options(request, used, library)
         contents, request = with_left(
             live.contents, replace(request, left=_rows(beside))

@@ -111,10 +111,10 @@ def _ways(model: FactorModel, left: Indices, right: Indices) -> list[Floats]:
     """Return what a library may give for pairs: scores, what its link makes of them, logarithms of probabilities."""
     rows, place = np.unique(left, return_inverse=True)
     scores = model.scores(rows)[place, right]
-    if model.link == "ranking":
+    if model.link.name == "ranking":
         return [scores]
     predictions = np.asarray(model.predictions(rows))[place, right]
-    if model.link != "softmax":
+    if model.link.name != "softmax":
         return [scores, predictions]
     with np.errstate(divide="ignore"):
         return [predictions, scores, np.log(predictions)]

@@ -26,7 +26,7 @@ from embaudit.io.objects.live_model import (
 from embaudit.io.readers.hdf5 import of_keras
 from embaudit.io.readers.layout import TIED, contents_of, named_by, require_told
 from embaudit.io.request import Request
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import FactorModel, softmax_link
 from embaudit.model.tying import Tying
 
 TAKEN = {"right": "weight", "right_bias": "bias"}
@@ -136,7 +136,8 @@ def module(network: Any, request: Request) -> LiveModel:
     """
     live = mapping(network.state_dict(), request)
     paired, link = "left" in live.contents.fields, live.contents.link
-    if not paired and link != "softmax" and request.inputs is None:
+    is_softmax = link is not None and link.name == "softmax"
+    if not paired and not is_softmax and request.inputs is None:
         return live
     takes = needed(network.forward) if has(network, "forward") else []
     swapped = _swapped(takes)
@@ -153,7 +154,7 @@ def module(network: Any, request: Request) -> LiveModel:
     if request.link is None and request.kind != "head":
         says = (
             'kind="head" if a softmax follows'
-            if link == "softmax"
+            if is_softmax
             else 'link="identity" if it gives'
         )
         remedy = f"pass example inputs of forward as inputs=, or say {says} the product of what was read"
@@ -304,7 +305,7 @@ def transformer_lens(model: Any, request: Request) -> LiveModel:  # noqa: ARG001
     places = {"right": "unembed.W_U", "right_bias": "unembed.b_U", "link": "its class"}
     return LiveModel.of(
         FactorModel.from_softmax(
-            weight, bias, link=Softmax(soft_cap=cap if cap > 0 else None)
+            weight, bias, link=softmax_link(soft_cap=cap if cap > 0 else None)
         ),
         places,
     )
@@ -429,7 +430,7 @@ def _language_model(
     added = [as_array(bias).reshape(-1) for bias in biases if bias is not None]
     bias = sum(added[1:], added[0]) if added else None
     made = FactorModel.from_softmax(
-        _weights(head), bias, link=Softmax(soft_cap=config.soft_cap)
+        _weights(head), bias, link=softmax_link(soft_cap=config.soft_cap)
     )
     # What multiplies all logits belongs to the states, as with a final norm.
     factor = (

@@ -87,7 +87,7 @@ def _classifier(model: Any, inputs: Any) -> LiveModel:
     made, sources = (
         (_network(model), NETWORK) if has(model, "coefs_") else (_linear(model), LINEAR)
     )
-    method = "predict_proba" if made.link == "softmax" else "decision_function"
+    method = "predict_proba" if made.link.name == "softmax" else "decision_function"
     if inputs is not None:
         _quiet(
             model.predict, inputs

@@ -26,7 +26,7 @@ from embaudit.io.codecs.arrays import UNNAMED, Arrays, Tensor, as_stored
 from embaudit.io.intake import OF_VECTORS, Contents, Part, Source
 from embaudit.io.remote import with_urls
 from embaudit.io.request import Kind, Request
-from embaudit.model import Softmax
+from embaudit.model import softmax_link
 from embaudit.model.lazy_array import LazyArray
 from embaudit.model.tying import Tying
 
@@ -814,7 +814,7 @@ def contents_of_layout(
     if layout.head:
         cap = None if config is None else config.soft_cap
         fields["link"] = Source.of(
-            "its name", Softmax(soft_cap=cap) if cap else "softmax"
+            "its name", softmax_link(soft_cap=cap) if cap else "softmax"
         )
         stored = Config() if config is None else config
         fields["tying"] = Source("", partial(_tying, arrays, layout.right, stored))

@@ -103,7 +103,7 @@ def keeps(draft: Draft) -> frozenset[str]:
         if ids is not None and ids.dtype.kind in "iu" and ids.max() < 2**63
         else set()
     )
-    bias = {"right_bias"} if draft.link == "softmax" else set()
+    bias = {"right_bias"} if draft.link.name == "softmax" else set()
     return frozenset(
         {"link", "objective", "right_counts", "right_names", *integers, *bias}
     )
@@ -111,7 +111,7 @@ def keeps(draft: Draft) -> frozenset[str]:
 
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write a head as weight and bias, other vectors as one table, under names that the reader knows."""
-    name = "lm_head" if draft.link == "softmax" else "item_factors"
+    name = "lm_head" if draft.link.name == "softmax" else "item_factors"
     tensors = {f"{name}.weight": draft.right}
     beside = (
         ("right_bias", f"{name}.bias"),

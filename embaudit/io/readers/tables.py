@@ -512,7 +512,9 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
     stored = fields_in(texts_beside, request.kind)
     roles = Contents.roles
     # Rows of a head are labels: what would be ids names them, unless embaudit wrote ids beside titles.
-    if request.kind == "head" or stored.get("link") == "softmax":
+    stored_link = stored.get("link")
+    is_head = stored_link is not None and stored_link.name == "softmax"
+    if request.kind == "head" or is_head:
         keep = bool(stored) or not {"right_names", "right_counts"}.isdisjoint(
             layout.beside
         )
