@@ -1,6 +1,6 @@
-"""Validation of what callers give: numbers, row numbers, vectors and factor matrices, and the types they become.
+"""Validation of arguments: numbers, row numbers, vectors and factor matrices.
 
-Factors keep the precision they are stored in (float32 or float64) and may lie on disk.
+Factors keep the precision they are stored in (float32 or float64) and can lie on disk.
 """
 
 from __future__ import annotations
@@ -21,60 +21,65 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Matrix: TypeAlias = NDArray[np.floating[Any]]
-"""Two-dimensional, rows are entities, columns are latent dimensions."""
+"""Two-dimensional: rows are entities, columns are latent dimensions."""
 Vector: TypeAlias = NDArray[np.floating[Any]]
-"""One-dimensional, one number an entity or a latent dimension."""
+"""One-dimensional: one number per entity or per latent dimension."""
 Floats: TypeAlias = NDArray[np.float64]
 Flags: TypeAlias = NDArray[np.bool_]
 Indices: TypeAlias = NDArray[np.integer[Any]]
 RNG: TypeAlias = np.random.Generator | int | None
-"""Source of random numbers: a generator that moves on, a seed, or None for other numbers each time."""
+"""Source of random numbers: a generator, a seed, or None for new numbers each time."""
 
 EPS = float(np.finfo(np.float64).eps)
 LARGEST = float(np.finfo(np.float64).max)
-MOST_LETTERS, PADDING = 2**26, 32
-"""Texts take as much room as they need up to the first, of 4 bytes each, and so many times as much beyond."""
+MOST_CHARACTERS = 2**26
+"""Size of an array of texts, at 4 bytes per character, that is always accepted."""
+MOST_PADDING = 32
+"""Largest ratio of the size of a larger array to the length of its texts."""
 MOST_COUNT = 100_000_000
-"""Whoever asks for more draws, pairs or entities than this has mistyped."""
+"""Largest number of draws, pairs or entities; a larger number is a typing error."""
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a read-only view: the caller's own array stays writeable, ours cannot be changed by mistake."""
+    """Return a read-only view; the array of the caller stays writeable."""
     view = array.view(np.ndarray)
     view.flags.writeable = False
     return view
 
 
 def is_number(value: object) -> bool:
-    """Check for one real number that float64 can hold; a truth value is none.
+    """Return True for a finite real number of float64. Booleans are rejected.
 
     Examples
     --------
-    >>> is_number(2.5), is_number(np.float32(1)), is_number("2"), is_number(float("nan"))
+    >>> is_number(2.5), is_number(np.float32(1)), is_number("2"), is_number(np.nan)
     (True, True, False, False)
     """
-    if isinstance(value, bool) or not isinstance(
-        value, (int, float, np.integer, np.floating)
-    ):
+    if isinstance(value, bool):
         return False
-    # Integers beyond 64 bits are objects to numpy.
-    return abs(value) <= LARGEST if isinstance(value, int) else bool(np.isfinite(value))
+    if isinstance(value, int):
+        # NumPy treats integers beyond 64 bits as objects.
+        return abs(value) <= LARGEST
+    if isinstance(value, float | np.integer | np.floating):
+        return bool(np.isfinite(value))
+    return False
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """Check for an integer; a truth value is none."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    """Return True for an integer. Booleans are rejected."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def named_keywords(function: Callable[P, T]) -> Callable[P, T]:
-    """Refuse a keyword that a function does not have in one sentence, with the nearest that it has.
+    """Decorate a function so that an unknown keyword raises an error in one sentence.
 
     Examples
     --------
     >>> named_keywords(lambda *, top=1: top)(to=2)
     Traceback (most recent call last):
         ...
-    embaudit.errors.KeywordError: a keyword of <lambda> must be one of top; got 'to'; the nearest one is top.
+    embaudit.errors.KeywordError: a keyword of <lambda> must be one of top; got 'to';
+    the nearest one is top.
     """
     return keywords_besides(())(function)
 
@@ -82,7 +87,7 @@ def named_keywords(function: Callable[P, T]) -> Callable[P, T]:
 def keywords_besides(
     further: Iterable[str],
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Return a decorator like `named_keywords` for a function that passes some keywords on.
+    """Return a decorator like `named_keywords` for a function that passes keywords on.
 
     Parameters
     ----------
@@ -130,7 +135,7 @@ def unknown_keyword(function: str, name: str, keywords: Iterable[str]) -> Keywor
 def as_count(
     value: object, name: str, *, least: int = 1, most: int | None = None
 ) -> int:
-    """Check a number of things; neither a truth value nor a float is one.
+    """Return a count as an int. Booleans and floats are rejected.
 
     Examples
     --------
@@ -141,12 +146,11 @@ def as_count(
         ...
     embaudit.errors.InputError: n_pairs must be an integer >= 1; got 2.0.
     """
+    if most is None:
+        allowed = f"an integer >= {least}"
+    else:
+        allowed = f"an integer from {least} to {most}"
     if not is_integer(value) or value < least or (most is not None and value > most):
-        allowed = (
-            f"an integer >= {least}"
-            if most is None
-            else f"an integer from {least} to {most}"
-        )
         raise must_be(name, allowed, repr(value))
     return int(value)
 
@@ -154,7 +158,7 @@ def as_count(
 def require_one_of(
     value: object, name: str, choices: Collection[str], remedy: str = ""
 ) -> None:
-    """Refuse what is none of some texts; an array is none, though it may equal one.
+    """Raise InputError unless `value` is one of `choices`. Arrays are rejected.
 
     Examples
     --------
@@ -168,7 +172,7 @@ def require_one_of(
 
 
 def as_list(value: object, name: str, example: str) -> list[Any]:
-    """Check several things; one text is not several.
+    """Return the items of a collection as a list. A text and a mapping are rejected.
 
     Examples
     --------
@@ -179,17 +183,20 @@ def as_list(value: object, name: str, example: str) -> list[Any]:
         ...
     embaudit.errors.InputError: roles must be a list, such as ["left"]; got 'left'.
     """
+    is_scalar_array = getattr(value, "ndim", 1) == 0
     if (
-        isinstance(value, (str, bytes, Mapping))
-        or not isinstance(value, Iterable)
-        or getattr(value, "ndim", 1) == 0
+        not isinstance(value, Iterable)
+        or isinstance(value, str | bytes | Mapping)
+        or is_scalar_array
     ):
         raise must_be(name, f"a list, such as {example}", repr(value))
     return list(value)
 
 
 def detached(tensor: Any) -> NDArray[Any]:
-    """Return the numbers of a tensor, wherever it lies and whether or not it is still trained; copy no others.
+    """Return a tensor of torch as a NumPy array. Other arrays are not copied.
+
+    The tensor can lie on any device and require gradients.
 
     Examples
     --------
@@ -199,7 +206,8 @@ def detached(tensor: Any) -> NDArray[Any]:
     >>> detached(SimpleNamespace(detach=None, is_meta=True))
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: a tensor must be in memory; got one on the meta device, without numbers; load its ...
+    embaudit.errors.InputError: a tensor must be in memory; got one on the meta device,
+    without numbers; load its weights first.
     """
     if not hasattr(tensor, "detach"):
         return np.asanyarray(tensor)
@@ -210,14 +218,14 @@ def detached(tensor: Any) -> NDArray[Any]:
             "one on the meta device, without numbers",
             "load its weights first",
         )
-    there = tensor.detach().cpu()
-    return np.asarray(
-        (there.float() if "bfloat16" in str(there.dtype) else there).numpy()
-    )
+    on_cpu = tensor.detach().cpu()
+    if "bfloat16" in str(on_cpu.dtype):
+        on_cpu = on_cpu.float()  # NumPy has no bfloat16
+    return np.asarray(on_cpu.numpy())
 
 
 def as_whole_array(array: ArrayLike, name: str) -> NDArray[Any]:
-    """Make an array without copying one; refuse rows of different lengths and hidden entries."""
+    """Make an array. Rows of different lengths and masked entries are rejected."""
     try:
         values = detached(array)
     except InputError:
@@ -232,22 +240,23 @@ def as_whole_array(array: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def as_rows(rows: ArrayLike, n_rows: int, name: str = "rows") -> NDArray[np.intp]:
-    """Check a vector of row numbers from 0 to `n_rows - 1`; a mask or a fraction is refused, not cast.
+    """Check a vector of row numbers from 0 to `n_rows - 1`.
+
+    Masks and floats are rejected rather than cast.
 
     Examples
     --------
     >>> as_rows([True, False], 2)
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: rows must be a vector of integers; got bool of shape (2,); np.flatnonzero turns ...
+    embaudit.errors.InputError: rows must be a vector of integers; got bool of shape
+    (2,); np.flatnonzero turns a mask into row numbers.
     """
     numbers = as_whole_array(rows, name)
     if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
-        remedy = (
-            "np.flatnonzero turns a mask into row numbers"
-            if numbers.dtype == bool
-            else ""
-        )
+        remedy = ""
+        if numbers.dtype == bool:
+            remedy = "np.flatnonzero turns a mask into row numbers"
         raise must_be(
             name,
             "a vector of integers",
@@ -261,7 +270,9 @@ def as_rows(rows: ArrayLike, n_rows: int, name: str = "rows") -> NDArray[np.intp
 
 
 def storage_of(kind: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type that numbers are held in: float32 and float64 as they are, what is narrower widened.
+    """Return the type in which numbers of a type are stored.
+
+    float32 and float64 stay, float16 becomes float32, and integers become float64.
 
     Examples
     --------
@@ -274,7 +285,7 @@ def storage_of(kind: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _storage(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """Hold numbers as `storage_of` says; refuse what is none."""
+    """Convert numbers to the type of `storage_of`. Other types are rejected."""
     if array.dtype.kind not in "fiu":
         raise must_be(
             name,
@@ -296,31 +307,35 @@ def _require_finite(array: Matrix, name: str) -> None:
 
 
 def as_numbers(values: ArrayLike, name: str) -> Floats:
-    """Make a float64 array; refuse words, holes and rows of different lengths.
+    """Make a float64 array.
+
+    Texts, masked entries and rows of different lengths are rejected.
 
     Examples
     --------
     >>> as_numbers([[1.0, 2.0], [3.0]], "a")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: a must be a rectangular array; got rows that differ in length.
+    embaudit.errors.InputError: a must be a rectangular array; got rows that differ in
+    length.
     >>> as_numbers(np.ma.array([1.0, 2.0], mask=[False, True]), "a")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: a must be finite; got masked entries; fill them or drop their rows.
+    embaudit.errors.InputError: a must be finite; got masked entries; fill them or drop
+    their rows.
     """
     numbers = as_whole_array(values, name)
     if numbers.size and numbers.dtype.kind not in "fiu":
-        raise must_be(
-            name,
-            "an array of real numbers",
-            repr(values) if numbers.ndim == 0 else f"dtype {numbers.dtype}",
-        )
+        got = repr(values) if numbers.ndim == 0 else f"dtype {numbers.dtype}"
+        raise must_be(name, "an array of real numbers", got)
     return numbers.astype(np.float64)
 
 
 def as_texts(texts: Sequence[str], name: str) -> NDArray[np.str_]:
-    r"""Make an array of texts, which gives each the room of the longest; refuse one that is far longer than others.
+    r"""Make an array of texts.
+
+    NumPy stores each text with the length of the longest one, so a list of which one
+    text is far longer than the others is rejected.
 
     Examples
     --------
@@ -329,26 +344,28 @@ def as_texts(texts: Sequence[str], name: str) -> NDArray[np.str_]:
     >>> as_texts(["a" * 1_000_000, *["b"] * 1000], "titles")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: titles must be of like length; got one of 1,000,000 letters among 1,001; cut it.
+    embaudit.errors.InputError: titles must be of like length; got one of 1,000,000
+    letters among 1,001; cut it.
     """
-    longest = max(map(len, texts), default=0)
-    room = longest * len(texts)
-    if room > MOST_LETTERS and room > PADDING * sum(map(len, texts)):
+    lengths = [len(text) for text in texts]
+    longest = max(lengths, default=0)
+    n_characters = longest * len(texts)
+    if n_characters > MOST_CHARACTERS and n_characters > MOST_PADDING * sum(lengths):
         raise must_be(
             name,
             "of like length",
             f"one of {longest:,} letters among {len(texts):,}",
             "cut it",
         )
-    # NumPy drops zeros at the end of a text, and Arrow cuts an array of texts at any
-    # zero, which would make one of two.
+    # NumPy drops zeros at the end of a text, and Arrow cuts the texts of an array at
+    # any zero, which would make two titles equal.
     return np.array([text.replace("\0", "\\x00") for text in texts], dtype=np.str_)
 
 
 def with_seen_zeros(labels: Any) -> Any:
     r"""Write zeros in the texts of a list or of an array of objects as escapes.
 
-    NumPy drops zeros at the end of a text, which would make one label of two.
+    NumPy drops zeros at the end of a text, which would make two labels equal.
 
     Examples
     --------
@@ -370,20 +387,24 @@ def with_seen_zeros(labels: Any) -> Any:
 
 
 def require_each(labels: Any, name: str) -> None:
-    """Refuse labels one of which is missing: None and NaN as text would be names.
+    """Raise InputError if a label is missing: as texts, None and NaN would be names.
 
     Examples
     --------
     >>> require_each(["a", None], "ids")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: ids must be there in every row; got None in row 1; drop that row.
+    embaudit.errors.InputError: ids must be there in every row; got None in row 1; drop
+    that row.
     """
-    # NumPy makes a text of NaN in a list of texts.
-    values = np.asarray(
-        labels, dtype=object if isinstance(labels, (list, tuple)) else None
-    )
-    for row, label in enumerate(values if values.dtype.kind in ("f", "O") else ()):
+    if isinstance(labels, list | tuple):
+        # Without the type, NumPy would make a text of a NaN among texts.
+        values = np.asarray(labels, dtype=object)
+    else:
+        values = np.asarray(labels)
+    if values.dtype.kind not in "fO":
+        return
+    for row, label in enumerate(values):
         if not isinstance(label, str) and str(label) in ("None", "nan", "NaT", "<NA>"):
             raise must_be(
                 name, "there in every row", f"{label} in row {row}", "drop that row"
@@ -391,25 +412,26 @@ def require_each(labels: Any, name: str) -> None:
 
 
 def as_factors(array: ArrayLike, name: str) -> Matrix:
-    """Check a factor matrix and return it read-only, in the precision it was stored in.
+    """Check a factor matrix and return it read-only, in the precision of its storage.
 
     Parameters
     ----------
     array : array_like of shape (n, k)
-        Rows are entities. float32 and float64 are kept (a memory map stays on disk), float16 becomes
-        float32, integers become float64.
+        Rows are entities. float32 and float64 are kept (a memory map stays on disk),
+        float16 becomes float32, integers become float64.
     name : str
-        What to call it in an error.
+        Name of the matrix in an error.
 
     Returns
     -------
     Matrix
-        A read-only view or a converted copy; zero rows are allowed, they only have no cosine.
+        A read-only view or a converted copy. Zero rows are allowed and have no cosine.
 
     Raises
     ------
     InputError
-        If it is not two-dimensional, is empty, holds no real numbers or a non-finite entry.
+        If the array is not two-dimensional, is empty, does not hold real numbers, or
+        has an entry that is not finite.
 
     Examples
     --------
@@ -418,11 +440,14 @@ def as_factors(array: ArrayLike, name: str) -> Matrix:
     >>> as_factors([[1.0, float("nan")]], "item_factors")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: item_factors must be finite; got nan at row 0, column 1; repair or drop that row.
+    embaudit.errors.InputError: item_factors must be finite; got nan at row 0, column 1;
+    repair or drop that row.
     """
     matrix = as_whole_array(array, name)
     if matrix.ndim != 2 or 0 in matrix.shape:
-        got = f"shape {matrix.shape}" if matrix.ndim else f"one {type(array).__name__}"
+        got = f"shape {matrix.shape}"
+        if matrix.ndim == 0:
+            got = f"one {type(array).__name__}"
         raise must_be(name, "a matrix with at least one row and one column", got)
     stored = _storage(matrix, name)
     _require_finite(stored, name)
@@ -448,30 +473,33 @@ def as_vector(array: ArrayLike, name: str, length: int) -> Vector:
 
 
 def as_generator(rng: RNG, name: str = "rng") -> np.random.Generator:
-    """Make a generator of a seed, or pass one on, which then goes on from where it is.
+    """Make a generator of a seed. A generator is returned as it is.
 
     Examples
     --------
     >>> as_generator(-1)
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: rng must be a numpy Generator, an integer >= 0 or None; got -1.
+    embaudit.errors.InputError: rng must be a numpy Generator, an integer >= 0 or None;
+    got -1.
     """
-    whole = (
-        isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0
-    )
-    if not whole and rng is not None and not isinstance(rng, np.random.Generator):
+    is_seed = is_integer(rng) and rng >= 0
+    if not is_seed and rng is not None and not isinstance(rng, np.random.Generator):
         raise must_be(name, "a numpy Generator, an integer >= 0 or None", repr(rng))
     return np.random.default_rng(rng)
 
 
 def as_seed(rng: RNG) -> int:
-    """Return a seed as it is, or draw one from a generator, so that it can be noted and given again.
+    """Return a seed as it is, or draw one from a generator, so that it can be recorded.
 
     Examples
     --------
-    >>> as_seed(7), as_seed(np.random.default_rng(0)) == as_seed(np.random.default_rng(0))
-    (7, True)
+    >>> as_seed(7)
+    7
+    >>> as_seed(np.random.default_rng(0)) == as_seed(np.random.default_rng(0))
+    True
     """
-    draw = as_generator(rng)
-    return int(draw.integers(2**31)) if rng is None or rng is draw else int(rng)  # type: ignore[arg-type]
+    generator = as_generator(rng)
+    if is_integer(rng):
+        return int(rng)
+    return int(generator.integers(2**31))

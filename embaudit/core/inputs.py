@@ -1,4 +1,8 @@
-"""Files that a command has read: a note that lasts as long as the command, so that nothing writes over them."""
+"""Files that a command has read, so that it does not overwrite them.
+
+The command line opens a note, the readers add their files to it, and the writers look
+them up. Outside of a command nothing is noted.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,12 @@ from contextvars import ContextVar
 from pathlib import Path
 
 _READ: ContextVar[frozenset[Path] | None] = ContextVar("files read", default=None)
+"""Files read by the command that runs. None outside of a command."""
 
 
 @contextmanager
 def inputs_noted() -> Iterator[None]:
-    """Note every file that is read until the block ends.
+    """Note each file that is read inside the block.
 
     Examples
     --------
@@ -31,12 +36,12 @@ def inputs_noted() -> Iterator[None]:
 
 
 def note_input(path: Path) -> None:
-    """Note a file that is read, if a command notes them."""
+    """Note a file that is read. Outside of a block, do nothing."""
     noted = _READ.get()
     if noted is not None:
         _READ.set(noted | {path})
 
 
 def noted_inputs() -> frozenset[Path]:
-    """Return the files noted in the block that is open; none outside."""
+    """Return the files that were read in the block. Outside of one, return no files."""
     return _READ.get() or frozenset()

@@ -1,9 +1,11 @@
 """Choices and comparisons that do not depend on floating-point rounding.
 
-The last bits of a dot product depend on the processor, the BLAS library and the order of the sum. So numbers that are
-equal in exact arithmetic, such as the cosines of duplicate rows, come out with tiny differences. A plain `argmax`,
-`argsort` or `>=` would turn such a difference into another row, list or sentence. The functions of this module treat
-numbers that differ by less than a tolerance as equal, and choose the smallest index among equal numbers.
+The last bits of a dot product depend on the processor, the BLAS library and the order
+of the sum. So numbers that are equal in exact arithmetic, such as the cosines of
+duplicate rows, come out with tiny differences. A plain `argmax`, `argsort` or `>=`
+would turn such a difference into another row, list or sentence. The functions of this
+module treat numbers that differ by less than a tolerance as equal, and choose the
+smallest index among equal numbers.
 """
 
 from __future__ import annotations
@@ -14,20 +16,23 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.core.checked import Floats, Indices
+from embaudit.core.checked import EPS, Floats, Indices
 
 T = TypeVar("T")
 
 TIE = 1e-9
-"""Cosines, shares and other numbers of size 1 count as equal if they differ by at most this.
+"""Largest difference of equal cosines, shares and other numbers of size 1.
 
-Rounding moves a computed cosine by about 1e-15 to 1e-12, depending on the number of columns and on the condition number
-of a gauge. The numerical contract of the package is 1e-9, so a smaller difference says nothing.
+Rounding moves a computed cosine by about 1e-15 to 1e-12, depending on the number of
+columns and on the condition number of a gauge. The numerical contract of the package is
+1e-9, so a smaller difference says nothing.
 """
 
 
 def tie_tolerance(values: ArrayLike) -> float:
-    """Return the difference up to which numbers of any size count as equal: TIE times the largest finite magnitude.
+    """Return the largest difference of equal numbers: TIE times the largest magnitude.
+
+    Infinite values are ignored.
 
     Examples
     --------
@@ -39,14 +44,15 @@ def tie_tolerance(values: ArrayLike) -> float:
 
 
 def first_largest(values: ArrayLike, tolerance: float | None = None) -> int:
-    """Return the index of the first value that equals the largest one within a tolerance.
+    """Return the index of the first value equal to the largest one in a tolerance.
 
     Parameters
     ----------
     values : array of shape (n,)
         Real numbers. NaN counts as smaller than any number.
     tolerance : float, optional
-        Absolute difference up to which two values count as equal; by default `tie_tolerance(values)`.
+        Largest absolute difference of values that count as equal; by default
+        `tie_tolerance(values)`.
 
     Examples
     --------
@@ -60,7 +66,7 @@ def first_largest(values: ArrayLike, tolerance: float | None = None) -> int:
 
 
 def first_smallest(values: ArrayLike, tolerance: float | None = None) -> int:
-    """Return the index of the first value that equals the smallest one within a tolerance.
+    """Return the index of the first value equal to the smallest one in a tolerance.
 
     Examples
     --------
@@ -73,7 +79,7 @@ def first_smallest(values: ArrayLike, tolerance: float | None = None) -> int:
 def first_best(
     items: Sequence[T], key: Callable[[T], float], tolerance: float | None = None
 ) -> T:
-    """Return the first item whose key equals the largest key, as `first_largest` compares them.
+    """Return the first item whose key equals the largest key, as in `first_largest`.
 
     Examples
     --------
@@ -86,18 +92,20 @@ def first_best(
 def largest_first(
     values: ArrayLike, tolerance: float | None = None
 ) -> NDArray[np.intp]:
-    """Return the indices that sort values in descending order; equal values keep the order of their indices.
+    """Return the indices that sort values in descending order.
 
-    The sorted values are cut into groups: a group begins with the largest value that is in no group yet, and holds all
-    values that differ from it by at most the tolerance. So a value comes before a larger one only if the two differ by
-    at most the tolerance.
+    Equal values keep the order of their indices. For this, the sorted values are cut
+    into groups: a group begins with the largest value that is in no group yet, and
+    holds all values that differ from it by at most the tolerance. So a value comes
+    before a larger one only if the two differ by at most the tolerance.
 
     Parameters
     ----------
     values : array of shape (n,)
         Real numbers. NaN counts as smaller than any number.
     tolerance : float, optional
-        Absolute difference up to which two values count as equal; by default `tie_tolerance(values)`.
+        Largest absolute difference of values that count as equal; by default
+        `tie_tolerance(values)`.
 
     Examples
     --------
@@ -109,17 +117,18 @@ def largest_first(
         tolerance = tie_tolerance(values)
     order = np.argsort(-values, kind="stable")
     groups = np.zeros(len(order), dtype=np.intp)
-    group, largest = -1, np.inf
+    group = 0
+    largest = values[order[0]] if len(order) else np.nan
     for place, value in enumerate(values[order].tolist()):
-        # The second condition starts the first group and ends a group of infinite values.
-        if value < largest - tolerance or group < 0:
-            group, largest = group + 1, value
+        if value < largest - tolerance:
+            group += 1
+            largest = value
         groups[place] = group
     return np.asarray(order[np.lexsort((order, groups))], dtype=np.intp)
 
 
 def order_lists(indices: Indices, values: Floats, tolerance: float) -> Indices:
-    """Sort the entries of many lists as `largest_first` does, with ties in order of their indices.
+    """Sort the entries of many lists as `largest_first` does, ties by their indices.
 
     Parameters
     ----------
@@ -128,7 +137,7 @@ def order_lists(indices: Indices, values: Floats, tolerance: float) -> Indices:
     values : array of shape (m, n)
         Their values, in descending order in each list, without NaN.
     tolerance : float
-        Absolute difference up to which two values count as equal.
+        Largest absolute difference of values that count as equal.
 
     Returns
     -------
@@ -137,7 +146,8 @@ def order_lists(indices: Indices, values: Floats, tolerance: float) -> Indices:
 
     Examples
     --------
-    >>> order_lists(np.array([[7, 4, 9]]), np.array([[0.5, 0.5 - 1e-15, 0.2]]), 1e-9).tolist()
+    >>> indices, values = np.array([[7, 4, 9]]), np.array([[0.5, 0.5 - 1e-15, 0.2]])
+    >>> order_lists(indices, values, tolerance=1e-9).tolist()
     [[4, 7, 9]]
     """
     groups = np.zeros(indices.shape, dtype=np.intp)
@@ -153,8 +163,9 @@ def order_lists(indices: Indices, values: Floats, tolerance: float) -> Indices:
 def level_ties(values: Floats) -> Floats:
     """Make values of each row that equal each other within a tolerance exactly equal.
 
-    Sorted values are cut where two neighbours differ by more than TIE times the largest finite magnitude of the row.
-    Each value is replaced by the smallest one between the same two cuts.
+    Sorted values are cut where two neighbours differ by more than TIE times the largest
+    finite magnitude of the row. Each value is replaced by the smallest one between the
+    same two cuts.
 
     Parameters
     ----------
@@ -183,35 +194,37 @@ def level_ties(values: Floats) -> Floats:
 def cosine_rounding(n_columns: int) -> float:
     """Bound the difference between two computed values of the same cosine.
 
-    If only the order of the sums or the processor changes, a cosine of rows of k columns moves by at most 2 (k + 3) eps.
-    The returned value is twice that bound and at least 1e-13, so that it also covers rows that were rotated. Neighbour
-    lists use it instead of TIE, because the cosines of near-copies that differ by 1e-11 do have an order.
+    If only the order of the sums or the processor changes, a cosine of rows of k
+    columns moves by at most 2 (k + 3) eps. The returned value is twice that bound and
+    at least 1e-13, so that it also covers rows that were rotated. Neighbour lists use
+    it instead of TIE, because cosines of near-copies that differ by 1e-11 do have an
+    order.
 
     Examples
     --------
     >>> f"{cosine_rounding(2):.1e}", f"{cosine_rounding(4096):.1e}"
     ('1.0e-13', '3.6e-12')
     """
-    return max(1e-13, 4 * (n_columns + 3) * float(np.finfo(np.float64).eps))
+    return max(1e-13, 4 * (n_columns + 3) * EPS)
 
 
 def reaches(value: float, limit: float) -> bool:
-    """Return whether a share, a cosine or another number of size 1 is at least as large as a limit, up to TIE.
+    """Return True if a number of size 1 is at least a limit, up to TIE.
 
     Examples
     --------
-    >>> reaches(0.1 + 0.2 - 0.25, 0.05), reaches(0.04, 0.05), reaches(float("nan"), 0.05)
+    >>> reaches(0.1 + 0.2 - 0.25, 0.05), reaches(0.04, 0.05), reaches(np.nan, 0.05)
     (True, False, False)
     """
     return bool(value >= limit - TIE)
 
 
 def exceeds(value: float, limit: float) -> bool:
-    """Return whether a share, a cosine or another number of size 1 is larger than a limit by more than TIE.
+    """Return True if a number of size 1 is larger than a limit by more than TIE.
 
     Examples
     --------
-    >>> exceeds(0.1 + 0.2, 0.3), exceeds(0.31, 0.3), exceeds(float("nan"), 0.3)
+    >>> exceeds(0.1 + 0.2, 0.3), exceeds(0.31, 0.3), exceeds(np.nan, 0.3)
     (False, True, False)
     """
     return bool(value > limit + TIE)

@@ -1,4 +1,4 @@
-"""Numbers and names as people write them."""
+"""Numbers and names as texts for people."""
 
 from __future__ import annotations
 
@@ -8,12 +8,19 @@ from difflib import SequenceMatcher, get_close_matches
 
 from embaudit.errors import escaped
 
+MOST_DECIMALS = 6
+"""Largest number of decimals of a percentage; one pair in a hundred million shows."""
+FEW = 20
+"""A share of fewer rows is written as a number of rows, each of which is above 5 %."""
+BOUND_ROUNDING = 1e-6
+"""Rounding of a bound, in units of the last decimal that is printed."""
+
 
 def snapped(value: float) -> float:
     """Round a number to 9 decimals, before it is rounded to the few that are printed.
 
-    A number half way between two printed ones is then printed alike whatever its last
-    bits are.
+    A number half way between two printed ones is then printed in one way, whatever its
+    last bits are.
 
     Examples
     --------
@@ -38,7 +45,7 @@ def change_size(change: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share, never rounding to all or nothing; a dash where there is none.
+    """Write a share, which is never rounded to 0 % or 100 %. NaN becomes a dash.
 
     Examples
     --------
@@ -59,7 +66,7 @@ def percent(share: float) -> str:
 
 
 def percents_apart(shares: Sequence[float]) -> list[str]:
-    """Write shares with as many decimals as it takes to tell different shares apart.
+    """Write shares with enough decimals to tell different shares apart.
 
     Examples
     --------
@@ -72,18 +79,15 @@ def percents_apart(shares: Sequence[float]) -> list[str]:
     for decimals in range(1, MOST_DECIMALS + 1):
         for text in set(texts):
             places = [i for i, other in enumerate(texts) if other == text]
-            if len({shares[i] for i in places if not math.isnan(shares[i])}) > 1:
+            different = {shares[i] for i in places if not math.isnan(shares[i])}
+            if len(different) > 1:
                 for i in places:
                     texts[i] = _with_decimals(shares[i], decimals)
     return texts
 
 
-MOST_DECIMALS = 6
-"""Decimals of a percentage after which shares count as equal: one pair in a hundred million."""
-
-
 def _with_decimals(share: float, decimals: int) -> str:
-    """Write a share with some decimals, never rounding to all or nothing."""
+    """Write a share with some decimals, which is never rounded to 0 % or 100 %."""
     smallest = 10.0**-decimals
     if 0 < 100 * share < smallest:
         return f"<{smallest:.{decimals}f} %"
@@ -93,47 +97,39 @@ def _with_decimals(share: float, decimals: int) -> str:
     return f"{snapped(hundredths):.{decimals}f} %"
 
 
-FEW = 20
-"""Number of rows below which a share is told by their number: one of them is worth more than 5 %."""
-ROUNDING = 1e-6
-"""Part of a hundredth that rounding of a bound may make."""
-
-
 def share_of(share: float, count: int) -> str:
-    """Write a share of some rows; of fewer than 20, where one is worth more than 5 %, their number.
+    """Write a share of some rows, or of fewer than 20 rows their number.
 
     Examples
     --------
     >>> share_of(0.1, 10), share_of(0.1, 1000)
     ('1 of 10', '10 % of')
     """
-    return (
-        f"{round(snapped(share * count))} of {count}"
-        if count < FEW
-        else f"{percent(share)} of"
-    )
+    if count < FEW:
+        return f"{round(snapped(share * count))} of {count}"
+    return f"{percent(share)} of"
 
 
 def up(bound: float, digits: int = 2) -> float:
-    """Round an upper bound to some decimals such that it still is one.
+    """Round an upper bound up.
 
     Examples
     --------
     >>> up(0.301), up(0.3 + 1e-12), up(0.49051, 4)
     (0.31, 0.3, 0.4906)
     """
-    return math.ceil(10.0**digits * bound - ROUNDING) / 10.0**digits
+    return math.ceil(10.0**digits * bound - BOUND_ROUNDING) / 10.0**digits
 
 
 def down(bound: float, digits: int = 2) -> float:
-    """Round a lower bound to some decimals such that it still is one.
+    """Round a lower bound down.
 
     Examples
     --------
     >>> down(0.309), down(0.3 - 1e-12), down(0.49059, 4), down(-0.92331, 4)
     (0.3, 0.3, 0.4905, -0.9234)
     """
-    return math.floor(10.0**digits * bound + ROUNDING) / 10.0**digits
+    return math.floor(10.0**digits * bound + BOUND_ROUNDING) / 10.0**digits
 
 
 def at_least(share: float) -> str:
@@ -141,16 +137,16 @@ def at_least(share: float) -> str:
 
     Examples
     --------
-    >>> at_least(0.499), at_least(0.996), at_least(1.0), at_least(0.004), at_least(0.0), at_least(float("nan"))
-    ('49 %', '99 %', '100 %', '<1 %', '0 %', '–')
+    >>> at_least(0.499), at_least(0.996), at_least(1.0)
+    ('49 %', '99 %', '100 %')
+    >>> at_least(0.004), at_least(0.0), at_least(float("nan"))
+    ('<1 %', '0 %', '–')
     """
-    return (
-        percent(down(share))
-        if share >= 0.01
-        else "<1 %"
-        if share > 0
-        else percent(share)
-    )
+    if share >= 0.01:
+        return percent(down(share))
+    if share > 0:
+        return "<1 %"
+    return percent(share)
 
 
 def apportioned(parts: Sequence[float], whole: float, step: float) -> list[float]:
@@ -165,7 +161,7 @@ def apportioned(parts: Sequence[float], whole: float, step: float) -> list[float
     >>> apportioned([0.044, 0.134], 0.18, 0.01), apportioned([0.144, 0.144], 0.29, 0.01)
     ([0.05, 0.13], [0.15, 0.14])
     """
-    counts = [math.floor(part / step + ROUNDING) for part in parts]
+    counts = [math.floor(part / step + BOUND_ROUNDING) for part in parts]
     remainders = [
         snapped(part / step - count) for part, count in zip(parts, counts, strict=True)
     ]
@@ -182,24 +178,30 @@ def percents(parts: Sequence[float]) -> list[str]:
 
     Examples
     --------
-    >>> percent(0.154 + 0.005), percents([0.154, 0.005]), percents([0.107, 0.376]), percents([0.0])
-    ('16 %', ['15 %', '1 %'], ['11 %', '37 %'], ['0 %'])
+    >>> percent(0.154 + 0.005), percents([0.154, 0.005])
+    ('16 %', ['15 %', '1 %'])
+    >>> percents([0.107, 0.376]), percents([0.0])
+    (['11 %', '37 %'], ['0 %'])
     >>> percents([0.158, 0.004]), percents([0.002, 0.003])
     (['16 %', '<1 %'], ['0.2 %', '0.3 %'])
     """
     whole = percent(math.fsum(parts)).removesuffix(" %")
     if whole.startswith("<"):
         return [percent(share) for share in parts]
-    step, digits = (0.1, 1) if "." in whole else (1, 0)
-    shown = apportioned([100 * share for share in parts], float(whole), step)
-    return [
-        f"{x:.{digits}f} %" if x or not share else f"<{step} %"
-        for x, share in zip(shown, parts, strict=True)
-    ]
+    decimals = 1 if "." in whole else 0
+    step = 10.0**-decimals
+    hundredths = apportioned([100 * share for share in parts], float(whole), step)
+    texts = []
+    for share, rounded in zip(parts, hundredths, strict=True):
+        if share and not rounded:
+            texts.append(f"<{step:.{decimals}f} %")
+        else:
+            texts.append(f"{rounded:.{decimals}f} %")
+    return texts
 
 
 def three_decimals(value: float) -> str:
-    """Write a number with three decimals, alike whatever its last bits are.
+    """Write a number with three decimals, whatever its last bits are.
 
     Examples
     --------
@@ -239,11 +241,12 @@ def copied(count: int) -> str:
     >>> copied(1), copied(2000)
     ('1 copy', '2,000 copies')
     """
-    return f"{count:,} {'copy' if count == 1 else 'copies'}"
+    noun = "copy" if count == 1 else "copies"
+    return f"{count:,} {noun}"
 
 
 def visible(name: str) -> str:
-    r"""Quote a name that would not be seen as it is.
+    r"""Quote a name that would not be seen, such as a space.
 
     Examples
     --------
@@ -251,50 +254,59 @@ def visible(name: str) -> str:
     ('Heat (1995)', "' '", "'a\\n'")
     """
     shown = escaped(name)
-    return name if name and name == name.strip() == shown else f"'{shown}'"
+    if name and name == name.strip() == shown:
+        return name
+    return f"'{shown}'"
 
 
 def cut(text: str, most: int) -> str:
-    """Shorten a text that is longer than so many characters.
+    """Shorten a text to at most so many characters.
 
     Examples
     --------
     >>> cut("Heat (1995)", 11), cut("Heat (1995)", 6)
     ('Heat (1995)', 'Heat …')
     """
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    if len(text) <= most:
+        return text
+    return f"{text[: most - 1]}…"
 
 
 def row_called(title: str, name: str) -> str:
-    """Call a row by its name; a bare number by what the row is, or in quotes where rows have names, and no title.
+    """Call a row by its name.
+
+    A number gets the title of the row before it, such as "item". It is quoted if the
+    title is empty, because the rows have names.
 
     Examples
     --------
-    >>> row_called("item", "7"), row_called("item", "Heat (1995)"), row_called("", "300")
-    ('item 7', 'Heat (1995)', "'300'")
+    >>> row_called("item", "7"), row_called("item", "Heat (1995)")
+    ('item 7', 'Heat (1995)')
+    >>> row_called("", "300")
+    "'300'"
     """
-    return (
-        visible(name)
-        if not name.isdecimal()
-        else f"{title} {name}"
-        if title
-        else f"'{name}'"
-    )
+    if not name.isdecimal():
+        return visible(name)
+    if title:
+        return f"{title} {name}"
+    return f"'{name}'"
 
 
 def row_quoted(title: str, name: str) -> str:
-    """Quote the name of a row in a sentence, or call it by what it is as `row_called` does.
+    """Quote the name of a row in a sentence. A number gets the title before it.
 
     Examples
     --------
     >>> row_quoted("label", "183"), row_quoted("label", "cat"), row_quoted("", "3")
     ('label 183', "'cat'", "'3'")
     """
-    return f"{title} {name}" if title and name.isdecimal() else repr(name)
+    if title and name.isdecimal():
+        return f"{title} {name}"
+    return repr(name)
 
 
 def nearest_to(name: str, names: Iterable[str]) -> str:
-    """Write which allowed name is most like one that is not.
+    """Write which of the allowed names is most like another name.
 
     Examples
     --------
@@ -308,63 +320,72 @@ def nearest_to(name: str, names: Iterable[str]) -> str:
     def n_equal_letters(other: str) -> int:
         return sum(one == two for one, two in zip(name, other, strict=False))
 
-    # Of names that are equally close, the one with most letters in the same places.
+    # Of equally close names, take the one with most letters in the same places.
     ratios = [SequenceMatcher(None, name, other).ratio() for other in close]
-    tied = [
-        other for other, ratio in zip(close, ratios, strict=True) if ratio == ratios[0]
-    ]
-    return f"the nearest one is {max(tied, key=n_equal_letters)}"
+    n_tied = ratios.count(ratios[0])  # the closest names come first
+    return f"the nearest one is {max(close[:n_tied], key=n_equal_letters)}"
 
 
 def listed(names: Sequence[str], most: int) -> str:
-    """Write names one after the other, the first of them where there are more.
+    """Write the first names of a list, and how many more there are.
 
     Examples
     --------
     >>> listed(["a", "b", "c"], 3), listed(["a", "b", "c", "d"], 3), listed([], 3)
     ('a, b, c', 'a, b, c and 1 more', '')
     """
-    return ", ".join(names[:most]) + (
-        f" and {len(names) - most} more" if len(names) > most else ""
-    )
+    text = ", ".join(names[:most])
+    if len(names) > most:
+        text += f" and {len(names) - most} more"
+    return text
 
 
 def in_typical_rows(length: float) -> str:
-    """Write a length that is told in typical (median) rows.
+    """Write a length in units of the typical (median) row.
 
     Examples
     --------
     >>> in_typical_rows(1.0), in_typical_rows(0.1), in_typical_rows(2.66)
     ('1 typical row', '0.1 typical rows', '2.66 typical rows')
     """
-    return f"{length:.3g} typical row{'' if f'{length:.3g}' == '1' else 's'}"
+    number = f"{length:.3g}"
+    if number == "1":
+        return "1 typical row"
+    return f"{number} typical rows"
 
 
 def in_millions(count: int) -> str:
-    """Write a count in full below a million, else in three digits.
+    """Write a count in full below a million, and with three digits above.
 
     Examples
     --------
     >>> in_millions(999_999), in_millions(19_800_123), in_millions(999_999_999)
     ('999,999', '19.8 million', '1 billion')
     """
-    for unit, word in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
-        if count >= unit or float(f"{count:.3g}") >= unit > 10**6:
-            return f"{count / unit:.3g} {word}"
-    return f"{count:,}"
+    if count < 10**6:
+        return f"{count:,}"
+    rounded = float(f"{count:.3g}")  # 999,999,999 is a billion
+    for unit, word in ((10**12, "trillion"), (10**9, "billion")):
+        if rounded >= unit:
+            return f"{rounded / unit:.3g} {word}"
+    return f"{rounded / 10**6:.3g} million"
 
 
 def drawn_of(count: int, total: int, noun: str) -> str:
-    """Write how many of a total were looked at.
+    """Write how many of a total were drawn.
 
     Examples
     --------
-    >>> drawn_of(21, 21, "pair"), drawn_of(100_000, 19_800_123, "item-item pair"), drawn_of(1, 1, "pair")
-    ('all 21 pairs', '100,000 of 19.8 million item-item pairs', '1 pair')
+    >>> drawn_of(21, 21, "pair"), drawn_of(1, 1, "pair")
+    ('all 21 pairs', '1 pair')
+    >>> drawn_of(100_000, 19_800_123, "item-item pair")
+    '100,000 of 19.8 million item-item pairs'
     """
     if count < total:
         return f"{count:,} of {in_millions(total)} {noun}s"
-    return f"all {counted(count, noun)}" if count > 1 else counted(count, noun)
+    if count > 1:
+        return f"all {counted(count, noun)}"
+    return counted(count, noun)
 
 
 def counted(count: int, noun: str) -> str:
@@ -375,4 +396,5 @@ def counted(count: int, noun: str) -> str:
     >>> counted(1, "model"), counted(2000, "model")
     ('1 model', '2,000 models')
     """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    plural = "" if count == 1 else "s"
+    return f"{count:,} {noun}{plural}"
