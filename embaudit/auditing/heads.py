@@ -79,8 +79,6 @@ N_GAUGES = 2
 """Random heads of each kind."""
 ARGMAX_LABELS = 128
 """Labels asked whether they can be the argmax; all of them in a head with no more."""
-ARGMAX_CELLS = 2**18
-"""Entries of the largest linear program within a report: about a second each."""
 MIN_SIZES = {"n_labels": 2, "n_gauges": 0}
 """Smallest values of the counts one may ask for, where that is not 1."""
 
@@ -466,7 +464,7 @@ def _argmax(
 ) -> Argmaxable:
     some = share_of(ARGMAX_LABELS, n_lists)
     pool = sample_rows(model.n_right, model.n_right if space.is_simplex else some, rng)
-    return argmaxable_in(space, model, pool, max_cells=ARGMAX_CELLS)
+    return argmaxable_in(space, model, pool)
 
 
 def _agreement(model: FactorModel, panel: LabelSample, pairs: Indices) -> float | None:

@@ -9,18 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Self
 
 import numpy as np
 
-from embaudit.core.checked import Flags, Floats, Indices, Matrix, Vector, frozen
+from embaudit.core.checked import Floats, Indices, Matrix, Vector, frozen
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.errors import InputError, Parameter, Sentence, must_be
 from embaudit.linalg.moments import Moments, moments
-from embaudit.linalg.nearest import ROUNDOFF
 from embaudit.linalg.rows import float64_blocks, row_norms, unit_rows
-from embaudit.linalg.structured import WIDE
 from embaudit.model import FactorModel
 from embaudit.model.sizes import require_model
 
@@ -92,10 +89,6 @@ class LabelCoordinates:
     """(k, r) T."""
     residual: Vector
     """(V,) β; zero without a bias, or where the rows explain it."""
-    twins: Flags | None = None
-    """(V,) labels that do not compete, because one of equal row and bias does; None where all do."""
-    lengths: Vector | None = None
-    """(V,) lengths of the rows, where they are known."""
 
     def __repr__(self) -> str:
         return f"LabelCoordinates({self.n_labels:,} labels, affine rank {self.rank})"
@@ -123,73 +116,30 @@ class LabelCoordinates:
         """
         return self.n_labels <= self.rank + 1
 
-    @property
-    def is_long(self) -> bool:
-        """True for very long rows in float32."""
-        return self.rows.dtype == np.float32 and self.rows.shape[1] > WIDE
-
-    @cached_property
-    def longest(self) -> float:
-        """Length of the longest row as stored."""
-        return float(
-            (row_norms(self.rows) if self.lengths is None else self.lengths).max()
-        )
-
-    def weights(self, inputs: Floats) -> Floats:
-        """Return `T x` of inputs, (k, m): what label rows are multiplied with."""
-        return np.asarray(self.whitening @ inputs[:, :-1].T)
-
-    def slack(self, weights: Floats) -> Vector:
-        """Bound how far quick logits of inputs may be off: `(k + 2) u ‖w‖ ‖T x‖`, with u the roundoff of float32."""
-        return np.asarray(
-            (self.rows.shape[1] + 2)
-            * ROUNDOFF
-            * self.longest
-            * np.linalg.norm(weights, axis=0)
-        )
-
-    @property
-    def competitors(self) -> Indices:
-        """Labels that compete."""
-        return (
-            np.arange(self.n_labels)
-            if self.twins is None
-            else np.flatnonzero(~self.twins)
-        )
-
     def without_bias(self) -> Self:
         """Return the coordinates far out, where the bias no longer counts."""
         return replace(self, residual=np.zeros(self.n_labels))
 
-    def of(self, labels: Indices) -> Floats:
-        """Coordinates `(z, β)` of some labels, (m, r + 1)."""
-        z = (
-            np.asarray(self.rows[labels], dtype=np.float64) - self.mean
-        ) @ self.whitening
+    def take(self, labels: Indices) -> Floats:
+        """Return the coordinates `(z, β)` of some labels, (m, r + 1)."""
+        rows = np.asarray(self.rows[labels], dtype=np.float64)
+        z = (rows - self.mean) @ self.whitening
         return np.column_stack([z, self.residual[labels]])
 
-    def logit_blocks(
-        self, inputs: Floats, *, weights: Floats | None = None, quick: bool = False
-    ) -> Iterator[tuple[slice, Floats]]:
-        """Yield `(labels, logits)` of inputs `(x, τ)`, (m, r + 1), against every label, a block of labels at a time.
+    def logit_blocks(self, inputs: Floats) -> Iterator[tuple[slice, Floats]]:
+        """Yield `(labels, logits)` of inputs `(x, τ)`, (m, r + 1), block by block.
 
-        Their `weights` may be at hand. Products with very long rows in float32 may be `quick`: then they are those of
-        float32, off by `slack` at most.
+        Each block has the logits of some labels, one row per label.
         """
-        weights = self.weights(inputs) if weights is None else weights
-        middle, kind = (
-            self.mean @ weights,
-            np.float32 if quick and self.is_long else np.float64,
-        )
+        x, bias_scale = inputs[:, :-1], inputs[:, -1]
+        weights = self.whitening @ x.T
+        mean_logits = self.mean @ weights
 
         def logits(labels: slice) -> tuple[slice, Floats]:
-            values = np.asarray(
-                np.asarray(self.rows[labels], dtype=kind) @ weights.astype(kind),
-                dtype=np.float64,
-            )
-            # (w − w̄) T x as w T x less w̄ T x: rows are multiplied as they are stored.
-            values -= middle
-            values += np.multiply.outer(self.residual[labels], inputs[:, -1])
+            rows = np.asarray(self.rows[labels], dtype=np.float64)
+            # (w − w̄) T x is w T x less w̄ T x, so no block of rows is centred.
+            values: Floats = rows @ weights - mean_logits
+            values += np.outer(self.residual[labels], bias_scale)
             return labels, values
 
         yield from parallel_map(logits, row_blocks(*self.rows.shape), in_threads=True)
@@ -222,11 +172,10 @@ def label_coordinates(
     if "right" in model.link.unit_sides:  # what the head multiplies its inputs with
         # Moments at hand are those of the rows as stored, not of these.
         rows, summary = unit_rows(model.right, none=0), None
-    lengths = model.right_side.norms if rows is model.right else None
     summary = moments(rows) if summary is None else summary
     whitening = np.sqrt(model.n_right) * _inverse_root(summary)
     plain = LabelCoordinates(
-        rows, summary.mean, frozen(whitening), np.zeros(model.n_right), lengths=lengths
+        rows, summary.mean, frozen(whitening), np.zeros(model.n_right)
     )
     if model.right_bias is None:
         return plain
@@ -300,15 +249,16 @@ def first_twins(space: LabelCoordinates, bias: Vector | None) -> Indices:
         keys[labels] += logits[:, 0]
     order = np.argsort(keys, kind="stable")
     # Equal rows differ by this at most once they are centred and whitened, by a map of orthogonal columns.
+    longest = float(row_norms(space.rows).max())
     tolerance = float(
-        EQUAL_WITHIN * space.longest * np.linalg.norm(space.whitening, axis=0).max()
+        EQUAL_WITHIN * longest * np.linalg.norm(space.whitening, axis=0).max()
     )
     near = np.diff(keys[order]) <= np.sqrt(space.rank) * tolerance + 2 * EQUAL_WITHIN
     near &= np.abs(np.diff(biases[order])) <= EQUAL_WITHIN * level
     candidates = np.flatnonzero(near)
     for block in row_blocks(len(candidates), 2 * space.rank):
         pair = candidates[block]
-        gap = space.of(order[pair])[:, :-1] - space.of(order[pair + 1])[:, :-1]
+        gap = space.take(order[pair])[:, :-1] - space.take(order[pair + 1])[:, :-1]
         near[pair] = np.linalg.norm(gap, axis=1) <= tolerance
     # Each run of labels that are near one another is called by its smallest number.
     begins = np.concatenate([[0], np.flatnonzero(~near) + 1])

@@ -169,7 +169,7 @@ def projector_cosines_in(space: LabelCoordinates, pairs: Indices) -> ProjectorCo
         return ProjectorCosines(pairs, np.zeros(0), space.n_labels, space.rank)
     wanted, where = np.unique(pairs, return_inverse=True)
     # Whitened rows: H = Z Zᵀ / V, so that cosines of rows of H are those of rows of Z.
-    z = space.of(wanted)[:, :-1]
+    z = space.take(wanted)[:, :-1]
     # A label at the mean row has no direction but that of rounding.
     size = float(np.linalg.norm(space.mean) + np.abs(space.rows[wanted]).max())
     size *= float(np.linalg.norm(space.whitening, axis=0).max())

@@ -14,7 +14,7 @@ from embaudit.core.progress import track
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.errors import must_be
-from embaudit.heads.feasibility import MARGIN, best_lead
+from embaudit.heads.feasibility import MARGIN, nearest_point
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel
 from embaudit.model.sizes import require_model
@@ -91,7 +91,8 @@ def label_combinations(
     model : FactorModel
         The label rows and biases of the head, whatever its link.
     margin : float
-        Least distance from every boundary, over the largest.
+        Smallest distance from every boundary that counts, for an input `(x, 1)` divided
+        by its length.
     max_combinations : int
         Refuse heads with more.
 
@@ -157,16 +158,17 @@ def _cut(
 ) -> list[tuple[Floats, Floats]]:
     """Split a region by the last row's hyperplane; return the sides that exist, each with an input."""
     children = []
+    axis_of_bias = np.eye(rows.shape[1])[-1]
     for sign in (1.0, -1.0):
-        signed = np.append(signs, sign)
-        differences = signed[:, None] * rows
-        distances = differences @ x
-        # The input of the region lies in one of the sides, which needs no program.
-        lead, inside = (
-            (1.0, x)
-            if distances.min() > margin * distances.max()
-            else best_lead(differences)
-        )
-        if lead > margin:
-            children.append((signed, inside))
+        child = np.append(signs, sign)
+        distances = child[:, None] * rows
+        # The input of the region lies on one of the two sides already.
+        if (distances @ x).min() > margin * np.linalg.norm(x):
+            children.append((child, x))
+            continue
+        # The nearest point p of the hull of the signed rows is the input that keeps the
+        # largest distance from all hyperplanes: ‖p‖ for each unit of its length.
+        point, _ = nearest_point(distances, axis_of_bias)
+        if np.linalg.norm(point) > margin:
+            children.append((child, point))
     return children

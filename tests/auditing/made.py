@@ -123,9 +123,14 @@ def opposite(median: float = 0.7, target: float = -1.0) -> ShiftSummary:
 def argmax(*answers: bool, n_labels: int | None = None) -> Argmaxable:
     """Whether each label asked about can lead."""
     can = np.array(answers or [True] * 5)
-    n, none = len(can), np.zeros(len(can), dtype=bool)
-    names = np.array([f"label {i}" for i in range(n)])
-    return Argmaxable(np.arange(n), names, can, ~none, np.zeros(n), n_labels or n, none)
+    n = len(can)
+    return Argmaxable(
+        answer=np.where(can, "yes", "no"),
+        lead=np.zeros(n),
+        labels=np.arange(n),
+        names=np.array([f"label {i}" for i in range(n)]),
+        n_labels=n_labels or n,
+    )
 
 
 def projector(n_labels: int = 20, rank: int = 3) -> ProjectorCosines:

@@ -138,7 +138,7 @@ def test_long_rows_in_float32_lead_as_short_ones_in_float64(beyond):
         (FactorModel.from_softmax([[1.0], [1.0]]), {}, "all rows are equal"),
         (random_head(0, 5, 2), {"rows": [5]}, "must be row numbers from 0 to 4; got 5"),
         (random_head(0, 5, 2), {"rows": [0.5]}, "rows must be a vector of integers"),
-        (random_head(0, 5, 2), {"margin": 1.0}, "must be a share between 0 and 1"),
+        (random_head(0, 5, 2), {"margin": 0.0}, "margin must be a positive number"),
     ],
 )
 def test_argmaxable_refuses(head, options, sentence):
