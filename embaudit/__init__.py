@@ -1,4 +1,7 @@
-"""Audit embedding similarity: how far can cosines move while every prediction stays the same?"""
+"""Audit embedding similarity.
+
+How far can cosines move while every prediction stays the same?
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,7 @@
-"""Clustered user-item data with known clusters: the recipe of Steck, Ekanadham and Kallus (2024), Section 4."""
+"""Simulated user-item data with known clusters.
+
+The recipe is that of Steck, Ekanadham and Kallus (2024), Section 4.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +35,17 @@ if TYPE_CHECKING:
 
 PopularityLaw = Literal["zipf", "density"]
 _ROUNDS = 3
-"""Rounds of drawing with replacement before the items still missing are found by a race over all items."""
-_DENSE_SHARE = 8
-"""A user who takes more than one item in this many goes straight to the race: most draws would repeat."""
+"""Rounds of draws with replacement. A race over all items finds the missing ones."""
+_DENSE_SHARE = 1 / 8
+"""Share of all items above which a user's items are found by the race alone.
+
+Most of the draws with replacement would repeat.
+"""
 
 
 @dataclass(frozen=True)
 class SimulationParameters:
-    """Every choice behind a simulated data set, checked when built; see `simulate_interactions`."""
+    """The choices behind a simulated data set; see `simulate_interactions`."""
 
     n_users: int
     n_items: int
@@ -57,11 +63,10 @@ class SimulationParameters:
         self._check_activity()
 
     def _check_clusters(self) -> None:
-        """Refuse weights, exponents and laws out of range."""
+        """Raise InputError if a weight, an exponent or a law is out of range."""
         weights = as_numbers(self.cluster_weights, "cluster_weights")
-        if weights.shape != (self.n_clusters,) or not (
-            np.isfinite(weights).all() and (weights > 0).all()
-        ):
+        are_positive = np.isfinite(weights).all() and (weights > 0).all()
+        if weights.shape != (self.n_clusters,) or not are_positive:
             allowed = f"{self.n_clusters} positive numbers, one for each cluster"
             raise must_be("cluster_weights", allowed, self.cluster_weights)
         ends = as_numbers(self.exponent_range, "exponent_range")
@@ -95,8 +100,12 @@ class SimulationParameters:
             not is_integer(self.max_items)
             or not self.min_items <= self.max_items <= self.n_items
         ):
-            allowed = f"a whole number in {self.min_items}..{self.n_items} (min_items to n_items)"
-            raise must_be("max_items", allowed, self.max_items)
+            raise must_be(
+                "max_items",
+                f"a whole number in {self.min_items}..{self.n_items} (min_items to "
+                "n_items)",
+                self.max_items,
+            )
 
 
 @dataclass(frozen=True)
@@ -104,23 +113,26 @@ class SimulatedInteractions:
     """A simulated data set together with the truth it was drawn from."""
 
     matrix: csr_array[Any]
-    """(n, p) binary float64, sorted indices; every user has at least `min_items` items."""
+    """(n, p) binary float64 with sorted indices; `min_items` or more items per user."""
     clusters: NDArray[np.int64]
-    """(p,) the cluster of every item."""
+    """(p,) cluster of each item."""
     popularity: Floats
-    """(p,) baseline popularity of every item, a distribution over each cluster: its items sum to one."""
+    """(p,) baseline popularity of each item; the items of a cluster sum to 1."""
     exponents: Floats
-    """(C,) power-law exponent of the popularities in every cluster."""
+    """(C,) power-law exponent of the popularities in each cluster."""
     preferences: Floats
-    """(n, C) how much every user likes every cluster; rows sum to one."""
+    """(n, C) how much each user likes each cluster; rows sum to 1."""
     parameters: SimulationParameters
-    """The choices it was drawn with."""
+    """The choices behind the data."""
     seed: int | None
-    """The seed, where one was given; None when a generator was."""
+    """The seed, or None if a generator was given."""
 
     def __repr__(self) -> str:
-        n, p = self.matrix.shape
-        return f"SimulatedInteractions({n} users, {p} items, {len(self.exponents)} clusters, {self.matrix.nnz} pairs)"
+        n_users, n_items = self.matrix.shape
+        return (
+            f"SimulatedInteractions({n_users} users, {n_items} items, "
+            f"{len(self.exponents)} clusters, {self.matrix.nnz} pairs)"
+        )
 
 
 def simulate_interactions(
@@ -137,41 +149,47 @@ def simulate_interactions(
     max_items: int | None = None,
     rng: RNG = 0,
 ) -> SimulatedInteractions:
-    """Draw a binary user-item matrix whose items form known clusters of power-law popularity.
+    """Draw a binary user-item matrix with known clusters of power-law popularity.
 
-    Item i falls into cluster c_i at random, and has the baseline popularity p_i ~ PowerLaw(β_c) with one
-    exponent β_c ~ Uniform(0.25, 1.5) for each cluster; over a cluster they sum to one. User u prefers the
-    clusters by a random distribution p_uc, takes k_u ~ PowerLaw(0.5) items, and draws them one after the
-    other without replacement with probabilities proportional to `p_{u,c_i} · p_i`.
+    Item i falls into cluster c_i at random, and has the baseline popularity
+    p_i ~ PowerLaw(β_c) with one exponent β_c ~ Uniform(0.25, 1.5) per cluster; the
+    popularities of a cluster sum to 1. User u prefers the clusters by a random
+    distribution p_uc, takes k_u ~ PowerLaw(0.5) items, and draws them one after the
+    other without replacement, with probabilities proportional to `p_{u,c_i} · p_i`.
 
-    The sizes, the two ranges of exponents and the sampling scheme are the paper's. It leaves open what the
-    other parameters decide; their defaults are choices of this library, not of the paper.
+    The sizes, the two ranges of exponents and the sampling scheme are those of the
+    paper. It does not specify the other parameters, whose defaults are choices of this
+    library.
 
     Parameters
     ----------
     n_users, n_items, n_clusters : int
-        Size of the data; the defaults are the paper's.
+        Size of the data; the defaults are those of the paper.
     cluster_weights : sequence of n_clusters floats, optional
-        Relative probability of each cluster to receive an item (not in the paper; equal by default).
+        Relative probability that an item falls into each cluster (not in the paper;
+        equal by default).
     exponent_range : (float, float)
-        β_c is uniform in this interval (the paper's by default).
+        β_c is uniform in this interval (by default that of the paper).
     popularity_law : {"zipf", "density"}
-        What PowerLaw(β) means for popularities (not in the paper): ``"zipf"`` gives the item of rank r within
-        its cluster r^-β; ``"density"`` draws from the density ∝ x^-β on [1/n_items, 1].
+        Meaning of PowerLaw(β) for popularities (not in the paper): ``"zipf"`` gives the
+        item of rank r within its cluster r^-β; ``"density"`` draws from the density
+        ∝ x^-β on [1/n_items, 1].
     concentration : float
-        p_uc is Dirichlet with this concentration for every cluster (not in the paper). Below 1 users
-        specialise, above 1 they become alike.
+        p_uc is Dirichlet with this concentration for each cluster (not in the paper).
+        Below 1 users specialise, above 1 they become alike.
     activity_exponent : float
         P(k_u = k) ∝ k^-activity_exponent (0.5 in the paper) ...
     min_items, max_items : int
-        ... for k in `min_items`..`max_items` (not in the paper; 1 to min(1000, n_items) by default).
+        ... for k in `min_items`..`max_items` (not in the paper; by default 1 to
+        min(1000, n_items)).
     rng : numpy.random.Generator, int or None
         Source of randomness; the same integer gives the same data.
 
     Returns
     -------
     SimulatedInteractions
-        The CSR matrix and the clusters, popularities, exponents and preferences it was drawn from.
+        The CSR matrix, and the clusters, popularities, exponents and preferences from
+        which it was drawn.
 
     Raises
     ------
@@ -180,17 +198,19 @@ def simulate_interactions(
 
     Notes
     -----
-    Drawing with replacement and skipping repeats is the same as drawing without replacement, and so is
-    keeping the k_u first of independent exponential clocks with rates p_ui (Gumbel-top-k, in logarithms).
-    Users who take few items are served the first way, the others the second; whoever is still short after a
-    few rounds continues with the second among the items left, which changes nothing because the next new
-    item depends on the past only through what was already taken. Beyond the result, memory is a few blocks
-    of 32 MiB whatever the sizes.
+    There are two ways to draw without replacement: drawing with replacement and
+    skipping repeats, or a race, in which independent exponential clocks with rates p_ui
+    run and the k_u items whose clocks ring first are kept (Gumbel-top-k, in
+    logarithms). Users who take few items use the first way, the others the second. A
+    user who lacks items after a few rounds of the first way continues with a race among
+    the remaining items. This is correct because the next new item depends on the past
+    only through the set of items already taken. In addition to the result, memory is a
+    few blocks of 32 MiB whatever the sizes.
 
     References
     ----------
-    Steck, Ekanadham, Kallus, "Is Cosine-Similarity of Embeddings Really About Similarity?", WWW'24
-    Companion, arXiv 2403.05440, Section 4.
+    Steck, Ekanadham, Kallus, "Is Cosine-Similarity of Embeddings Really About
+    Similarity?", WWW'24 Companion, arXiv 2403.05440, Section 4.
 
     Examples
     --------
@@ -198,28 +218,24 @@ def simulate_interactions(
     >>> data.matrix.shape, data.clusters.shape, data.exponents.round(2)
     ((300, 40), (40,), array([0.89, 1.44, 0.43]))
     """
-    for name, count in (
-        ("n_users", n_users),
-        ("n_items", n_items),
-        ("n_clusters", n_clusters),
-    ):
-        as_count(count, name, most=MOST_COUNT)
-    chances = (
-        (1.0,) * n_clusters
-        if cluster_weights is None
-        else as_list(cluster_weights, "cluster_weights", "[1, 2]")
-    )
+    as_count(n_users, "n_users", most=MOST_COUNT)
+    as_count(n_items, "n_items", most=MOST_COUNT)
+    as_count(n_clusters, "n_clusters", most=MOST_COUNT)
+    if cluster_weights is None:
+        cluster_weights = [1.0] * n_clusters
+    if max_items is None:
+        max_items = min(1000, n_items)
     parameters = SimulationParameters(
         n_users,
         n_items,
         n_clusters,
-        tuple(chances),
+        tuple(as_list(cluster_weights, "cluster_weights", "[1, 2]")),
         exponent_range,
         popularity_law,
         concentration,
         activity_exponent,
         min_items,
-        min(1000, n_items) if max_items is None else max_items,
+        max_items,
     )
     generator = as_generator(rng)
     exponents = generator.uniform(*exponent_range, n_clusters)
@@ -236,7 +252,7 @@ def simulate_interactions(
         exponents=frozen(exponents),
         preferences=frozen(np.exp(log_preferences)),
         parameters=parameters,
-        seed=int(rng) if isinstance(rng, int | np.integer) else None,
+        seed=int(rng) if is_integer(rng) else None,
     )
 
 
@@ -246,35 +262,40 @@ def _popularities(
     exponents: Floats,
     law: PopularityLaw,
 ) -> Floats:
-    """Draw the popularity of each item by the law of its cluster, with sum 1 in each."""
-    # "zipf": ranks 1 … n within the cluster, in random order. "density": independent draws. Either way they sum to 1.
+    """Draw the popularities of all items; those of a cluster sum to 1."""
     popularity = np.empty(len(clusters))
     for cluster, exponent in enumerate(exponents):
         items = np.flatnonzero(clusters == cluster)
         if law == "zipf":
-            popularity[items] = (1.0 + rng.permutation(len(items))) ** -exponent
+            ranks = 1.0 + rng.permutation(len(items))
+            drawn = ranks**-exponent
         else:
-            popularity[items] = _power_density(
-                rng.random(len(items)), exponent, 1 / len(clusters)
-            )
-        popularity[items] /= popularity[items].sum()
+            drawn = _power_density(rng.random(len(items)), exponent, 1 / len(clusters))
+        popularity[items] = drawn / drawn.sum()
     return popularity
 
 
 def _power_density(uniform: Floats, exponent: float, lowest: float) -> Floats:
-    """Turn uniform numbers into draws of the density ∝ x^-exponent on [lowest, 1] by the inverse distribution."""
+    """Turn uniform numbers into draws of the density ∝ x^-exponent on [lowest, 1].
+
+    They are `F⁻¹(uniform)` for the distribution `F(x) = (x^(1−β) − a)/(1 − a)` with
+    `a = lowest^(1−β)`; at β = 1, F is logarithmic.
+    """
     if abs(exponent - 1) < 1e-9:
         return np.asarray(lowest ** (1 - uniform))
-    # The inverse of F(x) = (x^(1−β) − ends)/(1 − ends); at β = 1 F is logarithmic.
-    ends = lowest ** (1 - exponent)
-    return np.asarray((ends + uniform * (1 - ends)) ** (1 / (1 - exponent)))
+    a = lowest ** (1 - exponent)
+    return np.asarray((a + uniform * (1 - a)) ** (1 / (1 - exponent)))
 
 
 def _log_dirichlet(
     rng: np.random.Generator, n: int, n_clusters: int, concentration: float
 ) -> Floats:
-    """Draw symmetric Dirichlet rows as logarithms, where small concentrations do not underflow to zero."""
-    # Gamma(a) = Gamma(a + 1) · U^(1/a); rows of such variates, divided by their sums, all in logarithms.
+    """Draw the logarithms of symmetric Dirichlet rows.
+
+    A row is a row of Gamma(a) variates divided by its sum. The variates come from
+    Gamma(a) = Gamma(a + 1) · U^(1/a) in logarithms, because they would underflow for a
+    small concentration a.
+    """
     logs = np.log(rng.gamma(concentration + 1, size=(n, n_clusters)))
     logs -= rng.standard_exponential(size=(n, n_clusters)) / concentration
     logs -= logs.max(axis=1, keepdims=True)
@@ -285,13 +306,14 @@ def _log_dirichlet(
 def _activity(
     rng: np.random.Generator, parameters: SimulationParameters
 ) -> NDArray[np.int64]:
-    support = np.arange(parameters.min_items, parameters.max_items + 1)
-    mass = support ** -float(parameters.activity_exponent)
-    return rng.choice(support, size=parameters.n_users, p=mass / mass.sum())
+    """Draw the number of items of each user."""
+    numbers = np.arange(parameters.min_items, parameters.max_items + 1)
+    weights = numbers ** -float(parameters.activity_exponent)
+    return rng.choice(numbers, size=parameters.n_users, p=weights / weights.sum())
 
 
 class _Sampler:
-    """The weights p_{u,c}·p_i, ready for a race over all items and for draws cluster by cluster."""
+    """Draws items with the rates `p_{u,c_i} · p_i`, by a race or with replacement."""
 
     def __init__(
         self, clusters: NDArray[np.int64], popularity: Floats, n_clusters: int
@@ -308,18 +330,20 @@ class _Sampler:
         self.table = np.empty(self.n_items)
         for cluster in range(n_clusters):
             members = slice(self.bounds[cluster], self.bounds[cluster + 1])
-            # Cluster c owns the interval [c, c + 1), so that one search serves all clusters.
-            self.table[members] = cluster + np.cumsum(sorted_popularity[members]) / max(
-                self.mass[cluster], 1e-300
-            )
+            # Cluster c has the interval [c, c + 1), so one search serves all clusters.
+            # A cluster without items has no members.
+            cumulated = np.cumsum(sorted_popularity[members])
+            self.table[members] = cluster + cumulated / max(self.mass[cluster], 1e-300)
 
     def race(self, rng: np.random.Generator, log_preferences: Floats) -> Floats:
-        """Arrival times, in logarithms, of every item for every user: independent clocks with rates p_ui."""
-        # The k first of independent exponential clocks are a draw of k without replacement by their rates.
+        """Draw when the clock of each item rings for each user, in logarithms.
+
+        The first k of independent exponential clocks are a draw of k items without
+        replacement, with probabilities proportional to their rates.
+        """
+        clocks = rng.standard_exponential((len(log_preferences), self.n_items))
         with np.errstate(divide="ignore"):
-            times: Floats = np.log(
-                rng.standard_exponential((len(log_preferences), self.n_items))
-            )
+            times: Floats = np.log(clocks)
         times -= log_preferences[:, self.clusters]
         times -= self.log_popularity
         return times
@@ -330,8 +354,11 @@ class _Sampler:
         log_preferences: Floats,
         users: NDArray[np.int64],
     ) -> NDArray[np.int64]:
-        """One item, with replacement, for every entry of `users`."""
-        # First the cluster, by what the user prefers times what its items weigh, then an item by its popularity.
+        """Draw an item with replacement for each entry of `users`.
+
+        The cluster is drawn first, with the user's preference times the popularity of
+        all its items as weight, and then one of its items by popularity.
+        """
         with np.errstate(divide="ignore"):
             weights = log_preferences + np.log(self.mass)
         weights = np.exp(weights - weights.max(axis=1, keepdims=True))
@@ -344,10 +371,9 @@ class _Sampler:
         position = np.searchsorted(
             self.table, cluster + rng.random(len(users)), side="right"
         )
-        # Rounding of the last cumulative sum may point one past the cluster.
-        return self.by_cluster[
-            np.clip(position, self.bounds[cluster], self.bounds[cluster + 1] - 1)
-        ]
+        # If the last cumulative sum is rounded down, a position can be one too far.
+        first, last = self.bounds[cluster], self.bounds[cluster + 1] - 1
+        return self.by_cluster[np.clip(position, first, last)]
 
 
 def _draw_rows(
@@ -356,13 +382,13 @@ def _draw_rows(
     log_preferences: Floats,
     counts: NDArray[np.int64],
 ) -> csr_array[Any]:
-    """Draw the items of every user, a block of users at a time."""
+    """Draw the items of all users, one block of users at a time."""
     from scipy.sparse import csr_array
 
-    # The number of items of each user is known, so that rows are written where they belong; in 32 bits where they fit.
+    # The number of items of each user is known, so rows are written where they belong.
     indptr = np.concatenate([[0], np.cumsum(counts)])
-    wide = indptr[-1] > np.iinfo(np.int32).max
-    indices = np.empty(indptr[-1], dtype=np.int64 if wide else np.int32)
+    fits_32_bits = indptr[-1] <= np.iinfo(np.int32).max
+    indices = np.empty(indptr[-1], dtype=np.int32 if fits_32_bits else np.int64)
     blocks = list(row_blocks(len(counts), 4 * int(counts.max())))
     for rows in track(blocks, "simulating users", len(blocks)):
         indices[indptr[rows.start] : indptr[rows.stop]] = _block(
@@ -382,59 +408,64 @@ def _block(
     log_preferences: Floats,
     counts: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Items of every user of a block, one user after the other, sorted within each."""
-    # Users who take a large share go straight to the race; so do those whom a few rounds leave short.
-    keys = _few(
-        rng,
-        sampler,
-        log_preferences,
-        np.where(counts * _DENSE_SHARE > sampler.n_items, 0, counts),
+    """Draw the items of a block of users, sorted by user and by item."""
+    takes_large_share = counts > _DENSE_SHARE * sampler.n_items
+    keys = _draw_with_replacement(
+        rng, sampler, log_preferences, np.where(takes_large_share, 0, counts)
     )
-    users = keys // sampler.n_items
-    short = np.flatnonzero(counts > np.bincount(users, minlength=len(counts)))
+    owners = keys // sampler.n_items
+    lacking = np.flatnonzero(counts > np.bincount(owners, minlength=len(counts)))
     drawn = [keys]
-    for block in row_blocks(len(short), sampler.n_items):
-        who = short[block]
-        times = sampler.race(rng, log_preferences[who])
-        at = np.searchsorted(who, users)
-        mine = (at < len(who)) & (who[np.minimum(at, len(who) - 1)] == users)
-        # Items drawn already are out of the race.
-        times[at[mine], keys[mine] % sampler.n_items] = np.inf
-        missing = counts[who] - np.bincount(at[mine], minlength=len(who))
-        drawn += [
-            user * sampler.n_items + np.argpartition(row, count - 1)[:count]
-            for user, row, count in zip(who, times, missing, strict=True)
-        ]
+    for block in row_blocks(len(lacking), sampler.n_items):
+        users = lacking[block]
+        times = sampler.race(rng, log_preferences[users])
+        # Items drawn before do not take part in the race.
+        places = np.searchsorted(users, owners)
+        in_block = users[np.minimum(places, len(users) - 1)] == owners
+        places = places[in_block]
+        times[places, keys[in_block] % sampler.n_items] = np.inf
+        n_missing = counts[users] - np.bincount(places, minlength=len(users))
+        for user, user_times, n in zip(users, times, n_missing, strict=True):
+            first_items = np.argpartition(user_times, n - 1)[:n]
+            drawn.append(user * sampler.n_items + first_items)
     return np.sort(np.concatenate(drawn)) % sampler.n_items
 
 
-def _few(
+def _draw_with_replacement(
     rng: np.random.Generator,
     sampler: _Sampler,
     log_preferences: Floats,
     counts: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Draw with replacement, skip repeats, keep the first `counts`: keys `user · n_items + item`, some users short."""
+    """Draw items with replacement, skip repeats, and keep the first `counts` per user.
+
+    Returns
+    -------
+    array of int
+        A key `user · n_items + item` for each item. Some users can lack items.
+    """
     keys = np.empty(0, dtype=np.int64)
-    missing = counts
+    n_missing = counts
     for _ in range(_ROUNDS):
-        # Half as many again as are missing: some will repeat.
-        users = np.repeat(np.arange(len(counts)), missing + missing // 2)
-        if not len(users):
+        # Draw half as many again as are missing, because some will repeat.
+        users = np.repeat(np.arange(len(counts)), n_missing + n_missing // 2)
+        if len(users) == 0:
             break
         drawn = users * sampler.n_items + sampler.draw(rng, log_preferences, users)
         keys = _first_distinct(np.concatenate([keys, drawn]), sampler.n_items, counts)
-        missing = counts - np.bincount(keys // sampler.n_items, minlength=len(counts))
+        owners = keys // sampler.n_items
+        n_missing = counts - np.bincount(owners, minlength=len(counts))
     return keys
 
 
 def _first_distinct(
     keys: NDArray[np.int64], n_items: int, counts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Keep the first `counts[user]` distinct keys of every user, in the order in which they were drawn."""
-    # Keys sort by user; `first` is the draw in which each item came first, and its rank decides whether it is kept.
+    """Keep the first `counts[user]` distinct keys of each user, in order of drawing."""
+    # Distinct keys are sorted by user. `first` is the draw in which a key came first.
     distinct, first = np.unique(keys, return_index=True)
     users = distinct // n_items
     by_draw = np.lexsort((first, users))
-    rank = np.arange(len(users)) - np.searchsorted(users, np.arange(len(counts)))[users]
-    return distinct[by_draw][rank < counts[users]]
+    starts = np.searchsorted(users, np.arange(len(counts)))
+    ranks = np.arange(len(users)) - starts[users]
+    return distinct[by_draw][ranks < counts[users]]
