@@ -87,6 +87,9 @@ class SimpsonReport(Drawn):
     sizes changes the correlation as much. NaN without permutations."""
     n_permutations: int
     """Number of random groupings behind the p-value."""
+    seed: int | None
+    """Seed of these groupings: `simpson` with `rng=seed` gives the same p-value. None for
+    `similarity_reversal`, which draws nothing."""
     alpha: float
     """Largest p-value that counts as significant."""
     min_size: int
@@ -151,6 +154,7 @@ class SimpsonReport(Drawn):
                 "share_reversed": self.share_reversed,
                 "p_value": self.p_value,
                 "n_permutations": self.n_permutations,
+                "seed": self.seed,
                 "alpha": self.alpha,
                 "is_significant": self.is_significant,
                 "min_size": self.min_size,
@@ -235,6 +239,7 @@ def report_from_sums(
     n_missing: int = 0,
     p_value: float = np.nan,
     n_permutations: int = 0,
+    seed: int | None = None,
     alpha: float = 0.05,
     min_size: int = 1,
     notes: tuple[str, ...] = (),
@@ -286,6 +291,7 @@ def report_from_sums(
         share_reversed=share_reversed,
         p_value=p_value,
         n_permutations=n_permutations,
+        seed=seed,
         alpha=alpha,
         min_size=min_size,
         by_group=by_group.rename_axis(" × ".join(groups)),

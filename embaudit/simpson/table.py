@@ -13,7 +13,7 @@ from embaudit.core.checked import (
     RNG,
     Floats,
     as_count,
-    as_generator,
+    as_seed,
     is_number,
 )
 from embaudit.core.words import counted, listed
@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_PERMUTATIONS = 1_000_000
+"""Largest number of permutations, which takes hours for a million rows."""
 MOST_ROWS = 10_000_000
 """Largest number of rows to which a column of counts can expand."""
 MAGNITUDES = (1e-100, 1e100)
 """Range of the largest number of a column; its square fits into float64."""
 PLOTTED_ROWS = 2_000
+"""Largest number of rows in the picture of a report, drawn at random."""
 
 
 def simpson(
@@ -69,8 +71,9 @@ def simpson(
         Largest p-value that counts as significant.
     n_permutations : int
         Number of permutations of the group labels for the p-value; 0 for no p-value.
-    rng : numpy Generator or int
-        Source of randomness.
+    rng : numpy Generator, int or None
+        Source of randomness. The report and its JSON hold the seed: the given one, or
+        one that is drawn from a generator.
 
     Returns
     -------
@@ -112,7 +115,7 @@ def simpson(
     """
     import pandas as pd
 
-    rng = as_generator(rng)
+    seed = as_seed(rng)
     as_count(min_size, "min_size", least=2, most=MOST_COUNT)
     as_count(n_permutations, "n_permutations", least=0, most=MOST_PERMUTATIONS)
     if not (is_number(alpha) and 0 < alpha <= 1):
@@ -124,7 +127,7 @@ def simpson(
         got = "a header only" if len(table.columns) else "nothing"
         raise must_be("the table", "one with rows", got)
     if counts is not None:
-        table = _expanded(table, counts)
+        table = _repeat_rows(table, counts)
 
     x_values, x_name, x_notes = _as_numbers(table, x, "x")
     y_values, y_name, y_notes = _as_numbers(table, y, "y")
@@ -147,8 +150,9 @@ def simpson(
     if n_missing:
         skipped = f"{n_missing} of {counted(len(table), 'row')} skipped"
         notes = [f"{skipped}: {x}, {y} or the group is missing", *notes]
-    p_value = permutation_p_value(x_values, y_values, codes, n_permutations, rng)
-    plotted = rng.permutation(len(codes))[:PLOTTED_ROWS]
+    draw = np.random.default_rng(seed)
+    p_value = permutation_p_value(x_values, y_values, codes, n_permutations, draw)
+    plotted = draw.permutation(len(codes))[:PLOTTED_ROWS]
     rows = pd.DataFrame({"x": x_values, "y": y_values, "code": codes})
     sums = group_sums(x_values, y_values, codes)
     return report_from_sums(
@@ -159,6 +163,7 @@ def simpson(
         n_missing=n_missing,
         p_value=p_value,
         n_permutations=n_permutations,
+        seed=seed,
         alpha=alpha,
         min_size=min_size,
         notes=tuple(notes),
@@ -180,8 +185,11 @@ def _require_different_columns(
     x: str, y: str, counts: str | None, groups: tuple[str, ...]
 ) -> None:
     """Raise InputError unless x, y, counts and groups name different columns."""
-    for role, name in (("x", x), ("y", y), ("counts", counts)):
-        if not (isinstance(name, str) or (role == "counts" and name is None)):
+    names = {"x": x, "y": y}
+    if counts is not None:
+        names["counts"] = counts
+    for role, name in names.items():
+        if not isinstance(name, str):
             raise must_be(role, "the name of a column, as text", repr(name))
     if x == y:
         raise must_be("x and y", "two different columns", repr(x))
@@ -204,7 +212,7 @@ def _column(table: pd.DataFrame, column: str, role: str) -> pd.Series[Any]:
     return table[column]
 
 
-def _expanded(table: pd.DataFrame, counts: str) -> pd.DataFrame:
+def _repeat_rows(table: pd.DataFrame, counts: str) -> pd.DataFrame:
     """Repeat each row as often as a column of counts says."""
     import pandas as pd
 
@@ -236,7 +244,7 @@ def _as_numbers(
         values = series.to_numpy(dtype=np.float64, na_value=np.nan)
         name, notes = column, []
     else:
-        codes, categories = _factorized(series, label)
+        codes, categories = _category_codes(series, label)
         if len(categories) != 2:
             got = f"{len(categories)} categories"
             raise must_be(label, "numeric or of two categories", got)
@@ -258,7 +266,7 @@ def _as_numbers(
     return values, name, notes
 
 
-def _factorized(
+def _category_codes(
     series: pd.Series[Any], label: str
 ) -> tuple[NDArray[np.intp], list[str]]:
     """Code the distinct values of a column in sorted order, missing ones by −1."""
@@ -267,7 +275,7 @@ def _factorized(
     try:
         codes, values = pd.factorize(series, sort=True)
     except TypeError as error:
-        raise _not_plain(series, label) from error
+        raise _cells_error(series, label) from error
     return codes, [str(value) for value in values]
 
 
@@ -279,12 +287,13 @@ def _group_codes(keys: pd.DataFrame) -> tuple[NDArray[np.intp], list[str]]:
         levels = grouped.size().index
     except TypeError as error:
         label = f"the grouping {keys.columns[0]!r}"
-        raise _not_plain(keys.iloc[:, 0], label) from error
+        raise _cells_error(keys.iloc[:, 0], label) from error
     if len(keys.columns) == 1:
         return codes, [str(level) for level in levels]
     return codes, [", ".join(str(part) for part in level) for level in levels]
 
 
-def _not_plain(series: pd.Series[Any], label: str) -> InputError:
+def _cells_error(series: pd.Series[Any], label: str) -> InputError:
+    """Return the error for a column of lists or other objects."""
     got = f"cells such as {series.iloc[0]!r}"
     return must_be(label, "of plain values", got, "tables hold one value per cell")

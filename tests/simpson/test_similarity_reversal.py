@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -11,31 +13,38 @@ from embaudit.simpson import ReversalKind, similarity_reversal
 BETWEEN = "between clusters"
 
 
-def structures(
-    rng: np.random.Generator, sign: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return two structures whose clusters lie far apart, and the clusters.
+def structures_in_clusters() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return two sets of vectors in three clusters that lie far apart, and the clusters.
 
-    Inside the clusters the second structure follows or opposes the first.
+    Within a cluster, items lie on a line. The second set folds this line in the middle.
     """
-    clusters = np.repeat(["a", "b", "c"], [12, 9, 15])
-    centre = {"a": [6.0, 0, 0], "b": [0, 6.0, 0], "c": [0, 0, 6.0]}
-    spread = rng.uniform(-1, 1, 36)
-    before = np.array([centre[c] for c in clusters]) + np.outer(spread, [1, -1, 0.5])
-    after = np.array([centre[c] for c in clusters]) + np.outer(
-        sign * np.abs(spread), [1, -1, 0.5]
-    )
-    return before, after + 0.05 * rng.standard_normal(after.shape), clusters
+    rng = np.random.default_rng(0)
+    sizes = [12, 9, 15]
+    clusters = np.repeat(["a", "b", "c"], sizes)
+    centres = np.repeat(6.0 * np.eye(3), sizes, axis=0)
+    direction = np.array([1.0, -1.0, 0.5])
+    position = rng.uniform(-1, 1, (36, 1))
+    before = centres + position * direction
+    folded = centres + np.abs(position) * direction
+    after = folded + 0.05 * rng.standard_normal((36, 3))
+    return before, after, clusters
+
+
+def cosines_of_pairs(vectors: np.ndarray) -> np.ndarray:
+    """Return the cosines of all pairs of rows, one by one."""
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    pairs = itertools.combinations(unit, 2)
+    return np.array([x @ y for x, y in pairs])
 
 
 def test_correlations_of_cosines_are_those_of_all_pairs() -> None:
-    before, after, clusters = structures(np.random.default_rng(0), 1.0)
+    before, after, clusters = structures_in_clusters()
     report = similarity_reversal(before, after, clusters)
-    u, v = (m / np.linalg.norm(m, axis=1, keepdims=True) for m in (before, after))
-    i, j = np.triu_indices(len(u), 1)
-    s, t = np.einsum("ij,ij->i", u[i], u[j]), np.einsum("ij,ij->i", v[i], v[j])
-    group = np.where(clusters[i] == clusters[j], clusters[i], BETWEEN)
-    assert report.n_rows == len(i)
+    s = cosines_of_pairs(before)
+    t = cosines_of_pairs(after)
+    pairs = itertools.combinations(clusters, 2)
+    group = np.array([x if x == y else BETWEEN for x, y in pairs])
+    assert report.n_rows == len(s)
     assert report.r_pooled == pytest.approx(np.corrcoef(s, t)[0, 1], abs=1e-10)
     groups = report.to_frame()
     assert list(groups.index) == ["a", "b", "c", BETWEEN]
@@ -55,7 +64,8 @@ def test_structures_that_agree_only_on_clusters_do_not_correlate_within_them() -
     rng = np.random.default_rng(2)
     clusters = np.repeat(np.arange(8), 25)
     centre = 4 * rng.standard_normal((8, 10))[clusters]
-    a, b = (centre + 2 * rng.standard_normal((200, 10)) for _ in range(2))
+    a = centre + 2 * rng.standard_normal((200, 10))
+    b = centre + 2 * rng.standard_normal((200, 10))
     report = similarity_reversal(a, b, clusters)
     inside = report.to_frame()["r"].drop(BETWEEN)
     assert report.r_pooled > 0.6

@@ -364,6 +364,18 @@ def test_counts_stand_for_rows():
     assert counted.to_dict() == ea.simpson(rows, *columns, n_permutations=9).to_dict()
 
 
+@pytest.mark.parametrize("rng", [7, None, np.random.default_rng(7)])
+def test_the_seed_in_the_record_gives_the_same_p_value(rng):
+    frame = clouds(0.5, 0.3, n=10)
+    record = ea.simpson(frame, "x", "y", "noise", n_permutations=99, rng=rng).to_dict()
+    again = ea.simpson(frame, "x", "y", "noise", n_permutations=99, rng=record["seed"])
+    assert again.to_dict() == record
+    other = ea.simpson(
+        frame, "x", "y", "noise", n_permutations=99, rng=record["seed"] + 1
+    )
+    assert other.p_value != record["p_value"]
+
+
 def test_the_record_is_valid_json_without_numbers_that_do_not_exist():
     frame = lines(("a", 3, -1, 0, 0), ("b", 3, 0, 4, 4))
     report = ea.simpson(frame, "x", "y", "g", min_size=2, n_permutations=0)
