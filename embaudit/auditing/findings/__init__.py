@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING, Protocol
 
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.findings import (
+    collapsed_rows,
+    common_direction,
+    duplicate_rows,
     heads,
+    hub_rows,
     identification,
     movement,
+    near_duplicate_rows,
+    orthogonal_rows,
+    orthonormal_columns,
     predictions,
-    rows,
     rows_without_direction,
+    separate_spaces,
     short_rows,
+    unit_rows,
 )
 
 if TYPE_CHECKING:
@@ -33,7 +41,19 @@ if TYPE_CHECKING:
             ...
 
 
-MODULES: tuple[FindingModule, ...] = (rows_without_direction, short_rows)
+MODULES: tuple[FindingModule, ...] = (
+    rows_without_direction,
+    short_rows,
+    duplicate_rows,
+    common_direction,
+    hub_rows,
+    unit_rows,
+    orthonormal_columns,
+    separate_spaces,
+    orthogonal_rows,
+    collapsed_rows,
+    near_duplicate_rows,
+)
 """The modules of findings, each with one code."""
 CHECKS: tuple[Check, ...] = (
     predictions.predictions_stay,
@@ -48,11 +68,11 @@ CHECKS: tuple[Check, ...] = (
     heads.final_norm,
     heads.ones,
     heads.tied,
-    rows.orthogonal_rows,
-    rows.orthonormal_columns,
+    orthogonal_rows.check,
+    orthonormal_columns.check,
     rows_without_direction.check,
     short_rows.check,
-    rows.collapsed,
+    collapsed_rows.check,
     identification.freedom,
     identification.undecided,
     identification.identification,
@@ -71,12 +91,12 @@ CHECKS: tuple[Check, ...] = (
     movement.ranges,
     movement.certificates,
     movement.attacks,
-    rows.copies,
-    rows.near_duplicates,
-    rows.common_direction,
-    rows.hubs,
-    rows.unit_rows,
-    rows.separate_spaces,
+    duplicate_rows.check,
+    near_duplicate_rows.check,
+    common_direction.check,
+    hub_rows.check,
+    unit_rows.check,
+    separate_spaces.check,
 )
 """The checks of an audit whose own check, that predictions stay, held."""
 

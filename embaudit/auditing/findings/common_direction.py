@@ -1,0 +1,101 @@
+"""EMB403: rows that all share one direction, so that any two have a high cosine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.entry import Entry
+from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.findings.heads import origin_matters
+from embaudit.auditing.wording import prediction_noun
+from embaudit.core.ties import reaches
+from embaudit.core.words import counted, percent
+from embaudit.model import OPPOSITE, FactorModel, SideName
+
+if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
+
+ENTRY = Entry(
+    "EMB403",
+    also=("common direction",),
+    title="all rows share one direction",
+    severities=(Severity.TIP,),
+    meaning=(
+        "Two rows picked at random have a high cosine, because every row has the same "
+        "large part."
+    ),
+    why=(
+        "A cosine of 0.8 says little where any two rows have 0.7. The common part is no "
+        "similarity of two rows."
+    ),
+    remedy=(
+        "Read a cosine against those of random pairs. Where centring is a gauge, centred "
+        "rows are as good."
+    ),
+    computed=(
+        "The mean cosine of all pairs is exact: it is read from the sum of the unit "
+        "rows. Reported from 0.5 on. The nearest rows of 400 rows at most are sought "
+        "before and after centring. Checked where 30 rows or more have a direction. Left "
+        "out where EMB301 says it."
+    ),
+    reference="Mu, Viswanath: All-but-the-Top (ICLR 2018).",
+)
+
+ALIKE = 0.5
+"""Smallest mean cosine of two rows that is reported."""
+
+
+def check(evidence: Evidence) -> Iterator[Finding]:
+    """Report sides whose rows have a high mean cosine."""
+    for traits in evidence.traits:
+        shared = traits.direction
+        if shared is None or not reaches(shared.mean_cosine, ALIKE):
+            continue
+        if traits.role == "right" and _is_reported_as_mean_row(evidence):
+            continue
+        item = evidence.model.title(traits.role)
+        n_rows = counted(shared.centring.n_rows, item)
+        yield Finding(
+            code=ENTRY.name,
+            severity=Severity.TIP,
+            kind=Kind.MEASURED,
+            scope=AT_HAND,
+            rows=f"{item} rows",
+            role=traits.role,
+            value=shared.mean_cosine,
+            title=(
+                f"any two {item}s have cosine {shared.mean_cosine:.2f} on average, so a "
+                "high one says less"
+            ),
+            text=(
+                f"The mean row is {shared.offset:.2g} of a typical row (median) long. "
+                f"Without it, {percent(shared.centring.share)} of {n_rows} have another "
+                f"nearest one. {_effect_of_centring(evidence.model, traits.role)}"
+            ),
+            remedy=(f"Read a cosine against those of random {item}s, not against 0."),
+        )
+
+
+def _is_reported_as_mean_row(evidence: Evidence) -> bool:
+    """Return True if the finding on the mean row of a head (EMB301) says the same."""
+    return evidence.head is not None and origin_matters(evidence.head)
+
+
+def _effect_of_centring(model: FactorModel, role: SideName) -> str:
+    """Write if removing the mean row makes an equivalent model or another one."""
+    if role in model.free_shifts:
+        noun = prediction_noun(model)
+        return f"Removing it changes no {noun}, so either list is as good."
+    if model.left is None:
+        return (
+            "Removing it makes other vectors: then cosines compare what is left of two "
+            f"{model.title(role)}s."
+        )
+    if role in model.link.unit_sides:
+        return f"Removing it changes the {model.link.noun}, so it would make another model."
+    other = model.title(OPPOSITE[role])
+    return (
+        f"Removing it adds a number to all scores of each {other}, so it would make "
+        "another model."
+    )

@@ -1,0 +1,77 @@
+"""EMB404: hubs, which are rows that stand in the lists of very many others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.entry import Entry
+from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.core.ties import reaches
+from embaudit.core.words import counted, percent, row_called
+
+if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
+
+ENTRY = Entry(
+    "EMB404",
+    also=("hub",),
+    title="a few rows fill the lists of all others",
+    severities=(Severity.TIP,),
+    meaning="Some rows, called hubs, are among the nearest of very many others.",
+    why=(
+        "Readers of the lists see the same few names again and again. Being near to a "
+        "hub says little."
+    ),
+    remedy="Discount hubs, or centre the rows first.",
+    computed=(
+        "In the lists of 400 rows at most, occurrences are counted. Reported where one "
+        "row in a hundred, ten at most, fills 10 % of all places. Chance alone leaves a "
+        "skewness of one over the root of the mean count. Checked where 100 rows or more "
+        "have a direction."
+    ),
+    reference="Radovanović, Nanopoulos, Ivanović: Hubs in Space (JMLR 11, 2010).",
+)
+
+FILLED = 0.1
+"""Smallest share of all places in lists that is reported, if 1 % of the rows fill it."""
+SHOWN = 3
+"""Hubs that are named."""
+
+
+def check(evidence: Evidence) -> Iterator[Finding]:
+    """Name the rows of each side that fill much of the lists."""
+    model = evidence.model if evidence.head is None else evidence.head.model
+    for traits in evidence.traits:
+        hubs = traits.hubs
+        if hubs is None or not reaches(hubs.filled, FILLED):
+            continue
+        item, names = model.title(traits.role), model.names(traits.role)
+        row_title = model.row_title(traits.role)
+        named = [
+            f"{row_called(row_title, str(names[row]))} in {percent(share)}"
+            for row, share in zip(hubs.few[:SHOWN], hubs.lists_with, strict=False)
+        ]
+        few = counted(len(hubs.few), item)
+        verb = "fills" if len(hubs.few) == 1 else "fill"
+        yield Finding(
+            code=ENTRY.name,
+            severity=Severity.TIP,
+            kind=Kind.MEASURED,
+            scope=AT_HAND,
+            rows=f"{item} lists",
+            role=traits.role,
+            value=hubs.filled,
+            title=(
+                f"{few} of {traits.n_rows:,} {verb} {percent(hubs.filled)} of the lists"
+            ),
+            text=(
+                f"Of the lists of {counted(hubs.n_lists, item)}, the {hubs.top_n} "
+                f"nearest each, {', '.join(named)}. How often each {item} occurs has a "
+                f"skewness of {hubs.skewness:.1f}."
+            ),
+            remedy=(
+                "Discount them: what is near to everything says little by being near. "
+                "Centring often weakens hubs."
+            ),
+        )

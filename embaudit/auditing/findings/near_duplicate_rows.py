@@ -1,0 +1,102 @@
+"""EMB414: rows that are far closer to their nearest row than usual, but not equal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.entry import Entry
+from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.findings.effect import HANDFUL
+from embaudit.auditing.near_duplicates import NEAR
+from embaudit.core.ties import exceeds, reaches
+from embaudit.core.words import counted, row_called
+
+if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
+
+ENTRY = Entry(
+    "EMB414",
+    also=("near-duplicate",),
+    title="near-duplicates: rows far closer to their nearest row than usual",
+    severities=(Severity.TIP,),
+    meaning=(
+        "The angle between each of these rows and its nearest row is at most 1 % of the "
+        "typical (median) angle between nearest rows. Unlike duplicates (EMB401), the "
+        "rows are not equal."
+    ),
+    why=(
+        "Such rows are often tokens that training never updated, or copies with noise. "
+        "They are listed as nearest neighbours of each other, and they count in every "
+        "share of changed lists."
+    ),
+    remedy=(
+        "Look at some of them. Leave them out of lists of neighbours, or show one of "
+        "each group."
+    ),
+    computed=(
+        "The median of the angles between rows and their nearest rows is taken over 400 "
+        "rows at most, duplicates counted once. Tables of up to 200,000 rows are "
+        "searched for all near-duplicates; in a larger table they are counted in a "
+        "sample. They are reported if they are at least 2 % of the rows and more than "
+        "five. In m dimensions, chance alone makes a share of about 0.7 · 0.01^m of the "
+        "rows near-duplicates if their density is smooth. Checked if at least 30 rows "
+        "have different directions."
+    ),
+    reference=(
+        "Land, Bartolo: Fishing for Magikarp (EMNLP 2024), on tokens that training never "
+        "updated."
+    ),
+)
+
+FEW = 0.02
+"""Smallest share of near-duplicates that is reported; chance alone makes 0.7 % on a
+circle."""
+
+
+def check(evidence: Evidence) -> Iterator[Finding]:
+    """Report sides with many rows that are near-duplicates of another one."""
+    model = evidence.model if evidence.head is None else evidence.head.model
+    for traits in evidence.traits:
+        near = traits.near_duplicates
+        if near is None:
+            continue
+        if not (reaches(near.ci_low, FEW) and exceeds(near.count, HANDFUL)):
+            continue
+        item, names = model.title(traits.role), model.names(traits.role)
+        row_title = model.row_title(traits.role)
+        count = f"{near.count:,}" if near.exact else f"at least {near.count:,}"
+        text = (
+            f"The angle to the nearest {item} is at most {NEAR * near.typical:.1g} "
+            f"radians, 1 % of the typical (median) angle of {near.typical:.2g}. They "
+            "fill each other's lists."
+        )
+        if near.names:
+            named = [row_called(row_title, str(names[row])) for row in near.names]
+            text = f"Examples are {', '.join(named)}. {text}"
+        if model.link.name == "softmax" and traits.role == "right":
+            remedy = (
+                f"Look at some of them: {item}s that training hardly touched, such as "
+                "unused tokens, stay near each other. Leave them out of lists and of "
+                "shares of changed lists."
+            )
+        else:
+            remedy = (
+                "Look at some of them: copies with noise list each other. Leave them out "
+                "of lists, or show one of each group."
+            )
+        yield Finding(
+            code=ENTRY.name,
+            severity=Severity.TIP,
+            kind=Kind.MEASURED,
+            scope=AT_HAND,
+            rows=f"{item}s",
+            role=traits.role,
+            value=near.share,
+            title=(
+                f"{count} of {counted(near.n_rows, item)} are near-duplicates of another "
+                f"{item}"
+            ),
+            text=text,
+            remedy=remedy,
+        )

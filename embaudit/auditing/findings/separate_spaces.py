@@ -1,0 +1,118 @@
+"""EMB411: two parts of one table that do not share one coordinate system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.entry import Entry
+from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.core.words import percent, visible
+
+if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
+    from embaudit.auditing.spaces import TwoSpaces
+
+ENTRY = Entry(
+    "EMB411",
+    title="two parts of the rows do not share one coordinate system",
+    severities=(Severity.TIP, Severity.ISSUE),
+    meaning=(
+        "Two parts of a table have directions that agree no better than those of two "
+        "unrelated models would. Each part on its own agrees with itself."
+    ),
+    why=(
+        "A table can hold rows of two models, for example if a re-embedding stopped half "
+        "way, or if a revision, a prompt or a prefix changed. Cosines between the two "
+        "parts then mean nothing, and lists of neighbours mix the parts by chance."
+    ),
+    remedy=(
+        "Embed all rows with one model, revision and prefix. If a column says where each "
+        "row comes from, name it with `--by` to compare these parts "
+        "(`--items FILE --by COLUMN`)."
+    ),
+    computed=(
+        "Equal rows count once, and all rows have length 1. The alignment of the second "
+        "moments of two parts is 1 on average if their coordinate systems are unrelated, "
+        "with a known standard deviation, and larger within one system. The table is cut "
+        "into 20 blocks in the order of its rows, and every contiguous segment of blocks "
+        "is compared with the rest. Files that were read as one table, and parts named "
+        "by `--by`, are compared as they are. Reported if centred and uncentred moments "
+        "both lie within 4 standard deviations of 1, although the halves of each part "
+        "align by more than 8, and each block of a segment or of the rest aligns with "
+        "its own part by 4 or more. An issue if the mean of the unit rows, of all and of "
+        "each part, is 0.5 or longer, or if the blocks of each part have at least half "
+        "of their variance in common. Otherwise the parts can also be topics with "
+        "directions of their own in one space. Checked for 200 or more rows of one "
+        "table, and for named parts of 30 or more rows. At most 20,000 rows are "
+        "compared, and fewer of more than 500 columns, down to 2,048. This is evidence, "
+        "not proof."
+    ),
+    reference=(
+        "The formula and its proof are in docs/theory.md, Two spaces in one table."
+    ),
+)
+
+
+def check(evidence: Evidence) -> Iterator[Finding]:
+    """Report the two parts of each table that has such parts."""
+    for traits in evidence.traits:
+        spaces = traits.spaces
+        if spaces is None:
+            continue
+        parts = f"{spaces.first} and {spaces.second}{_boundary(spaces)}"
+        if spaces.is_clear:
+            severity = Severity.ISSUE
+            title = f"{parts} do not share one coordinate system"
+            remedy = (
+                "Check if all rows come from one model, revision and prefix, and embed "
+                "them anew if they do not. This is evidence, not proof."
+            )
+        else:
+            severity = Severity.TIP
+            title = f"{parts} may not share one coordinate system"
+            remedy = (
+                "Check if all rows come from one model, revision and prefix. Topics that "
+                "have no direction in common look the same, so this says nothing certain."
+            )
+        yield Finding(
+            code=ENTRY.name,
+            severity=severity,
+            kind=Kind.MEASURED,
+            scope=AT_HAND,
+            rows=f"{evidence.model.title(traits.role)} rows",
+            role=traits.role,
+            value=spaces.across,
+            title=title,
+            text=_text(spaces),
+            remedy=remedy,
+        )
+
+
+def _boundary(spaces: TwoSpaces) -> str:
+    """Write the ids of the rows on either side of each boundary, if rows have ids."""
+    if not spaces.ids:
+        return ""
+    pairs = [f"{visible(last)} and {visible(first)}" for last, first in spaces.ids]
+    return f" (between the ids {', and '.join(pairs)})"
+
+
+def _text(spaces: TwoSpaces) -> str:
+    """Write how well the parts agree with each other, and each with itself."""
+    text = (
+        "The directions of the two parts agree no better than those of two unrelated "
+        f"models: the alignment of their second moments is {spaces.z_centred:.1f} "
+        "standard deviations from that of unrelated systems with centred rows, and "
+        f"{spaces.z_uncentred:.1f} with rows as they are. Within each part, rows agree "
+        f"with the others by {spaces.z_own:.0f} standard deviations or more. If the "
+        "parts come from different models, cosines between them, "
+        f"{percent(spaces.across)} of all pairs, mean nothing."
+    )
+    if spaces.boundaries:
+        text += " The boundary can be off by a few rows."
+    if spaces.n_compared < spaces.n_distinct:
+        text += (
+            f" Compared were {spaces.n_compared:,} of {spaces.n_distinct:,} distinct "
+            "rows."
+        )
+    return text

@@ -1,0 +1,81 @@
+"""EMB409: vectors of length 1 whose training is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.entry import Entry
+from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.wording import is_alone
+from embaudit.core.words import counted
+from embaudit.model import Equivalence
+
+if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
+
+ENTRY = Entry(
+    "EMB409",
+    also=("unit rows",),
+    title="vectors alone all have length 1",
+    severities=(Severity.TIP,),
+    meaning=(
+        "The dot product of two rows is their cosine. Nothing is left of the lengths "
+        "that they may have had."
+    ),
+    why=(
+        "Training on cosines leaves such rows, and so does dividing by the lengths "
+        "afterwards. Only rows trained at length 1 are fixed, and only if they span "
+        "enough directions: then each change of axes except rotations changes the length "
+        "of a row."
+    ),
+    remedy=(
+        "Declare what was compared. `--compared cosine`: one encoder, rows compared with "
+        "each other. `--objective cosine`: rows compared with those of another table. "
+        "With the other side, its lengths count too."
+    ),
+    computed=(
+        "No row with a direction is longer or shorter than 1 by more than 0.001. Checked "
+        "for vectors of one side whose training is not known."
+    ),
+    reference=(
+        "Steck, Ekanadham, Kallus: Is Cosine-Similarity of Embeddings Really About "
+        "Similarity? (WWW Companion 2024)."
+    ),
+)
+
+
+def check(evidence: Evidence) -> Iterator[Finding]:
+    """Report vectors of length 1 of which nobody said how they were trained."""
+    model = evidence.model
+    is_known = model.objective is not None or model.predicts is Equivalence.COSINES
+    if is_known or not is_alone(model):
+        return
+    for traits in evidence.traits:
+        if not traits.is_unit:
+            continue
+        item = model.title(traits.role)
+        yield Finding(
+            code=ENTRY.name,
+            severity=Severity.TIP,
+            kind=Kind.MEASURED,
+            scope=AT_HAND,
+            rows=f"{item} rows",
+            role=traits.role,
+            value=traits.off_unit,
+            title=(
+                f"all {item} rows have length 1: trained so, or normalised afterwards"
+            ),
+            text=(
+                "Either training compared cosines, or the rows were divided by their "
+                "lengths afterwards. The file cannot say which. Only rows trained at "
+                "length 1 are fixed, and only if they span enough directions: then each "
+                "change of axes except rotations changes the length of a row."
+            ),
+            remedy=(
+                "Declare what was compared. `--compared cosine`: one encoder, rows "
+                "compared with each other. `--objective cosine`: rows compared with "
+                "those of another table. The latter tests whether "
+                f"{counted(traits.n_rows, item)} of that length fix their cosines."
+            ),
+        )
