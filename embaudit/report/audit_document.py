@@ -14,8 +14,8 @@ from embaudit.auditing.answer import Readability
 from embaudit.auditing.equivalents import WORST
 from embaudit.auditing.evidence import Evidence
 from embaudit.auditing.finding import Severity
-from embaudit.auditing.findings.heads import origin_matters
 from embaudit.auditing.findings.identification import cases
+from embaudit.auditing.findings.mean_row import origin_matters
 from embaudit.auditing.findings.movement import of_drawn, unseen_too
 from embaudit.auditing.findings.predictions import ALIKE
 from embaudit.auditing.heads import HeadReport

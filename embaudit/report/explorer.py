@@ -19,7 +19,7 @@ import numpy as np
 from embaudit.attacks import Attack
 from embaudit.auditing import Audit
 from embaudit.auditing.evidence import Evidence, with_probes
-from embaudit.auditing.findings.heads import origin_matters
+from embaudit.auditing.findings.mean_row import origin_matters
 from embaudit.auditing.texts import WORDS
 from embaudit.auditing.wording import in_titles, is_alone, worded_for
 from embaudit.canonical.equivalents import CANONICAL

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from embaudit.auditing import audit
-from embaudit.auditing.findings.heads import origin_matters
+from embaudit.auditing.findings.mean_row import origin_matters
 from embaudit.auditing.heads import head_report
 from embaudit.errors import InputError
 from embaudit.heads.label_sample import probe_inputs

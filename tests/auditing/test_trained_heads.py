@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from embaudit.auditing.findings.heads import origin_matters
+from embaudit.auditing.findings.mean_row import origin_matters
 from embaudit.auditing.heads import head_report
 from embaudit.model import FactorModel
 

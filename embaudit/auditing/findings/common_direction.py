@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
-from embaudit.auditing.findings.heads import origin_matters
+from embaudit.auditing.findings.mean_row import origin_matters
 from embaudit.auditing.wording import prediction_noun
 from embaudit.core.ties import reaches
 from embaudit.core.words import counted, percent

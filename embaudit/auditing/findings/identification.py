@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from embaudit.auditing.finding import Finding, Kind, Severity
+from embaudit.auditing.findings import contradicted_decay
 from embaudit.auditing.findings.effect import CHANGED, MOVES, is_effect
-from embaudit.auditing.findings.heads import undeclared_mean
 from embaudit.auditing.findings.writing import finding, template
 from embaudit.auditing.wording import is_alone, worded_for
 from embaudit.canonical.quadratic_forms import LARGEST_SHOWN
@@ -253,7 +253,7 @@ def _chosen(evidence: Evidence, objective: Objective) -> Finding:
 
 def _contradicts_the_penalty(evidence: Evidence) -> bool:
     """Return True if the rows are not at a minimum of the declared penalty."""
-    contradictions = [*penalty(evidence), *undeclared_mean(evidence)]
+    contradictions = [*penalty(evidence), *contradicted_decay.check(evidence)]
     return any(found.role == evidence.role for found in contradictions)
 
 

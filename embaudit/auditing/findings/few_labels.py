@@ -1,0 +1,100 @@
+"""EMB302: too few labels for the dimensions, so that the rows do not group them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.entry import Entry
+from embaudit.auditing.finding import Finding, Kind, Scope, Severity
+from embaudit.auditing.wording import is_head
+from embaudit.core.words import counted
+
+if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
+    from embaudit.auditing.heads import HeadReport
+
+ENTRY = Entry(
+    "EMB302",
+    title="too few labels for the dimensions: rows do not say which go together",
+    severities=(Severity.TIP,),
+    meaning=(
+        "There are at most as many labels as dimensions plus one, and none is a mixture "
+        "of the others."
+    ),
+    why=(
+        "If inputs may be any vectors, some input produces any differences of logits. A "
+        "soft cap or a final norm bounds them. Without inputs no label is nearer to "
+        "another."
+    ),
+    remedy="Bring inputs, and use logit cosines over them.",
+    computed=(
+        "The dimensions that differences of labels span are counted. Reported where they "
+        "are one fewer than the labels."
+    ),
+    reference=(
+        "Nielsen: Why not to use Cosine Similarity between Label Representations (arXiv "
+        "2603.29488)."
+    ),
+    grows=False,
+)
+
+
+def check(evidence: Evidence) -> Iterator[Finding]:
+    """Report a head whose labels are affinely independent."""
+    head = evidence.head
+    if head is None or not head.projector.degenerate:
+        return
+    label = evidence.model.title("right")
+    dimensions = counted(head.model.rank, "dimension")
+    yield Finding(
+        code=ENTRY.name,
+        severity=Severity.TIP,
+        kind=Kind.PROVEN,
+        scope=Scope("all inputs"),
+        rows=f"{label} cosines",
+        role="right",
+        value=head.projector.labels_per_dimension,
+        title=f"too few {label}s for {dimensions}: rows do not say which go together",
+        text=_text(evidence, head, dimensions),
+        remedy=_remedy(evidence, head, label),
+    )
+
+
+def _text(evidence: Evidence, head: HeadReport, dimensions: str) -> str:
+    """Write which differences of logits such a head can have, and what bounds them."""
+    labels = counted(head.n_labels, head.model.title("right"))
+    spanned = counted(head.affine_rank, "dimension")
+    text = (
+        f"{labels} span {spanned}, and none is a mixture of the others. If inputs may be "
+        "any vectors, some input produces any differences of logits"
+    )
+    if head.link.soft_cap is not None:
+        text += " before the soft cap, which keeps their order and bounds them"
+    text += "."
+    if evidence.norm is not None:
+        text += (
+            f" But the final {evidence.norm.norm.title} keeps inputs on an ellipsoid, "
+            "which bounds these differences."
+        )
+    if not head.link.guard:
+        text += (
+            f" Affine gauges come near to any cosines that {labels} can have in "
+            f"{dimensions}."
+        )
+    return f"{text} All projector cosines are equal."
+
+
+def _remedy(evidence: Evidence, head: HeadReport, label: str) -> str:
+    """Write what tells which labels go together."""
+    if not head.has_inputs:
+        return (
+            "Bring inputs and use logit cosines over them: the rows alone do not tell "
+            f"which {label}s go together."
+        )
+    if is_head(evidence.model):
+        return (
+            "Use the logit cosines over your inputs: they tell which "
+            f"{label}s go together."
+        )
+    return f"Use cosines of the predictions: they tell which {label}s go together."

@@ -1,0 +1,81 @@
+"""EMB304: labels that no input makes the most probable one by a margin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.entry import Entry
+from embaudit.auditing.finding import Finding, Kind, Scope, Severity
+from embaudit.auditing.wording import is_head
+from embaudit.core.words import counted, row_quoted
+from embaudit.heads.feasibility import MARGIN
+
+if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
+
+ENTRY = Entry(
+    "EMB304",
+    title=(
+        "some labels can hardly be the most probable one: no input puts them ahead by a "
+        "stated margin"
+    ),
+    severities=(Severity.TIP,),
+    meaning=(
+        "The rows of these labels lie inside the hull of the others, or at its edge."
+    ),
+    why="Greedy decoding hardly ever emits them, whatever the input is.",
+    remedy="Lengthen those rows, or give the head more dimensions or a bias.",
+    computed=(
+        "With `--hull`, the audit seeks for each label an input that puts it ahead, or a "
+        "proof that none does. The point of a convex hull nearest to the origin is both. "
+        "Without that option the finding is not checked."
+    ),
+    reference="Demeter, Kimmel, Downey: Stolen Probability (ACL 2020).",
+)
+
+SHOWN = 3
+"""Labels that are named."""
+
+
+def check(evidence: Evidence) -> Iterator[Finding]:
+    """Count the labels that no input makes lead by a margin."""
+    argmax = None if evidence.head is None else evidence.head.argmax
+    if argmax is None or not argmax.n_cannot:
+        return
+    label, row_title = evidence.model.title("right"), evidence.model.row_title("right")
+    labels = counted(len(argmax.labels), label)
+    if argmax.is_sample:
+        labels = f"{labels} asked"
+    hidden = argmax.to_dict()["cannot"]
+    names = ", ".join(row_quoted(row_title, str(name)) for name in hidden[:SHOWN])
+    if argmax.n_cannot > SHOWN:
+        names = f"{names}…"
+    if is_head(evidence.model):
+        remedy = (
+            "Greedy decoding hardly ever emits them; lengthen those rows, or give the "
+            "head more dimensions or a bias."
+        )
+    else:
+        remedy = (
+            "They are hardly ever ranked first; lengthen those rows, or give the model "
+            "more dimensions or a bias."
+        )
+    yield Finding(
+        code=ENTRY.name,
+        severity=Severity.TIP,
+        kind=Kind.PROVEN,
+        scope=Scope(
+            f"all inputs, and leads above {MARGIN:g} of the spread of the logits"
+        ),
+        rows=labels,
+        role="right",
+        value=float(argmax.n_cannot),
+        title=f"{argmax.n_cannot:,} of {labels} can hardly be the most probable",
+        text=(
+            f"No input puts them ({names}) ahead of every other {label} by more than "
+            f"{MARGIN:g} of the spread of its logits. Their rows lie inside the hull of "
+            "the others, or at its edge within that margin."
+        ),
+        remedy=remedy,
+    )

@@ -1,0 +1,70 @@
+"""EMB305: a declared soft-cap or normalisation ties the origin of the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.entry import Entry
+from embaudit.auditing.finding import Finding, Kind, Scope, Severity
+from embaudit.auditing.wording import is_head
+
+if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
+
+ENTRY = Entry(
+    "EMB305",
+    title="a declared soft-cap or normalisation ties the origin of the labels",
+    severities=(Severity.TIP,),
+    meaning=(
+        "With it, shifting all labels changes probabilities, so fewer heads are equal to "
+        "this one."
+    ),
+    why=(
+        "If the declaration is wrong, the audit has looked at too few equivalent heads."
+    ),
+    remedy="If it is wrong, audit again without it.",
+    computed=(
+        "The mean row is removed, and the change of the probabilities is measured."
+    ),
+    reference=(
+        "Nielsen: Why not to use Cosine Similarity between Label Representations (arXiv "
+        "2603.29488)."
+    ),
+)
+
+
+def check(evidence: Evidence) -> Iterator[Finding]:
+    """Report what a declared soft-cap or normalisation of a head rules out."""
+    head = evidence.head
+    if head is None or head.origin_is_free or not head.link.guard:
+        return
+    label = evidence.model.title("right")
+    noun = "head" if is_head(evidence.model) else "model"
+    pinning, change = evidence.equivalence.pinning, head.centred.change
+    rest = "Linear gauges still keep every probability."
+    if pinning is not None:
+        rest = pinning.explain()
+    if head.centred.ok:
+        text = (
+            f"The {label}s lie at their mean row, whose removal changes no probability; "
+            f"other shifts would. {rest}"
+        )
+    else:
+        size = f"a relative {change:.2g}" if change < 1 else f"a factor e^{change:.1f}"
+        text = (
+            f"With it, removing the mean row changes a probability by {size}: that is "
+            f"another {noun}. {rest}"
+        )
+    yield Finding(
+        code=ENTRY.name,
+        severity=Severity.TIP,
+        kind=Kind.SHOWN,
+        scope=Scope(f"the {noun} less its mean row"),
+        rows=f"{label} cosines",
+        role="right",
+        value=change,
+        title=f"the origin of the {label}s is tied by {head.link.guard}",
+        text=text,
+        remedy="If the declaration is wrong, audit again without it.",
+    )
