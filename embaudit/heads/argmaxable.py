@@ -1,4 +1,4 @@
-"""Labels that can be the most probable one, and pairs that can share the probability ½/½."""
+"""Labels that can be the most probable one, and pairs that can share ½/½."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class _Answers(Result):
 
 @dataclass(frozen=True, eq=False)
 class Argmaxable(_Answers):
-    """Labels, each with an answer: is there an input that makes it the most probable one?"""
+    """Labels, each with an answer: does some input make it the most probable one?"""
 
     labels: Indices
     """(m,) row numbers of the labels examined."""
@@ -83,7 +83,7 @@ class Argmaxable(_Answers):
     """Labels of the head; all of them compete, examined or not."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return plain values for JSON; None stands for an undefined number."""
         return plain_dict(
             {
                 "n_labels": self.n_labels,
@@ -115,9 +115,9 @@ class Argmaxable(_Answers):
 
     @property
     def tied(self) -> Flags:
-        """Flags of the labels that lead only together with labels of equal row and bias.
+        """Flags of the labels that lead only together with equal labels.
 
-        Greedy decoding then emits one of them.
+        Equal labels have the same row and bias. Greedy decoding then emits one of them.
         """
         return np.asarray(self.answer == TIED)
 
@@ -150,7 +150,7 @@ class Argmaxable(_Answers):
         )
 
     def explain(self, noun: str = "label") -> str:
-        """Describe how many labels can be the most probable one, by the margin at least.
+        """Describe how many labels can be the most probable one by the margin.
 
         Parameters
         ----------
@@ -164,7 +164,8 @@ class Argmaxable(_Answers):
         >>> argmaxable(head).to_frame()["argmaxable"].tolist()
         ['tied', 'yes', 'tied', 'no', 'yes']
         >>> print(argmaxable(head).explain())
-        Of 5 labels, 2 can be the most probable one, 1 hardly can, 2 only together with an equal one.
+        Of 5 labels, 2 can be the most probable one, 1 hardly can, 2 only together with
+        an equal one.
         >>> print(argmaxable(head, rows=[1]).explain())
         Of 1 label asked, 1 can be the most probable one, 0 hardly can.
         """
@@ -192,15 +193,15 @@ def argmaxable(
     margin: float = MARGIN,
     max_cells: int = MAX_CELLS,
 ) -> Argmaxable:
-    """Find which labels are strictly more probable than every other label for some input.
+    """Find which labels are more probable than every other label for some input.
 
     Label j is *argmaxable* if some x in Rᵏ gives `(w_j − w_l)·x + b_j − b_l > 0` for
     every l ≠ j. Without a bias this holds if and only if its row is a vertex of the
     convex hull of the rows. With a bias, the rows are `(w_j, b_j)` and the inputs
-    `(x, τ)` with τ >= 0: a label that wins strictly at τ = 0, far out, also wins at some
-    finite input. Inputs may be any vector, also one that no network in front of the head
-    produces. The answer is the same for every equivalent head: no translation, linear
-    gauge, or shift of the inputs absorbed by the bias can change it.
+    `(x, τ)` with τ >= 0: a label that wins strictly at τ = 0, far out, also wins at
+    some finite input. Inputs may be any vector, also one that no network in front of
+    the head produces. The answer is the same for every equivalent head: no translation,
+    linear gauge, or shift of the inputs absorbed by the bias can change it.
 
     Labels of equal row and bias never lead alone; if together they lead all other
     labels, they are *tied*.
@@ -226,7 +227,8 @@ def argmaxable(
 
     Examples
     --------
-    >>> head = FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.1, 0.1]])
+    >>> rows = [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.1, 0.1]]
+    >>> head = FactorModel.from_softmax(rows)
     >>> argmaxable(head).to_frame()["argmaxable"].tolist()
     ['yes', 'yes', 'yes', 'no']
     >>> argmaxable(head.replace(right_bias=[0.0, 0.0, 0.0, 1.0]))
@@ -281,7 +283,7 @@ def argmaxable_in(
 
 @dataclass(frozen=True, eq=False)
 class SharedHalves(_Answers):
-    """Pairs of labels, each with an answer: do inputs bring both as near to ½ as desired?"""
+    """Pairs of labels, each with an answer: can inputs bring both near to ½?"""
 
     pairs: Indices
     """(m, 2) row numbers of the pairs."""
@@ -289,7 +291,7 @@ class SharedHalves(_Answers):
     """(m, 2) names of their labels."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return plain values for JSON; None stands for an undefined number."""
         return plain_dict(
             {
                 "n_pairs": len(self.pairs),
@@ -343,14 +345,14 @@ def shared_halves(
     margin: float = MARGIN,
     max_cells: int = MAX_CELLS,
 ) -> SharedHalves:
-    """Find which pairs of labels can share the probability ½/½, in the limit of large inputs.
+    """Find which pairs of labels can share ½/½ in the limit of large inputs.
 
     Labels a and b can if and only if some direction x has `w_a·x = w_b·x > w_l·x` for
     every other l: their segment is an edge of the convex hull of the rows, and no third
     row lies on it. A bias shifts where the two are equal but not whether they leave the
     others behind, so it counts only between two equal rows, which share ½/½ if and only
-    if their biases are equal too. No gauge changes the answer, and the cosine of the two
-    labels does not give it.
+    if their biases are equal too. No gauge changes the answer, and the cosine of the
+    two labels does not give it.
 
     Parameters
     ----------

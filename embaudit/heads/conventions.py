@@ -1,7 +1,8 @@
-"""Conventions in which people read one head behind a final norm: as stored, folded, centred; all the same model.
+"""Conventions for reading one head behind a final norm: as stored, folded or centred.
 
-With `logits = W(γ ⊙ x̂ + β) + b` the head `W diag(γ)` with bias `b + Wβ` gives the same logits on x̂ itself. Behind a
-LayerNorm x̂ sums to 0, so that any number may be added along the ones vector to each row of it, another one to each.
+All of them are the same model. With `logits = W(γ ⊙ x̂ + β) + b`, the head `W diag(γ)`
+with the bias `b + Wβ` gives the same logits on x̂ itself. Behind a LayerNorm x̂ sums to
+0, so any multiple of the ones vector may be added to each row of W.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from embaudit.canonical import identified_factors
 from embaudit.core.checked import Floats, Indices, Matrix, Vector
-from embaudit.core.plain import plain, plain_dict
+from embaudit.core.plain import plain_dict
 from embaudit.core.ties import first_best
 from embaudit.errors import InputError, must_be
 from embaudit.gauges import Gauge
@@ -24,8 +25,7 @@ from embaudit.heads.label_sample import only_labels
 from embaudit.linalg.mapped import Mapped
 from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours, tie_of
 from embaudit.linalg.rows import sample_rows, unit_rows
-from embaudit.linalg.structured import StructuredLinearMap
-from embaudit.linalg.transformed_rows import Rows, TransformedRows
+from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import FactorModel
 from embaudit.model.drift import Drift, drift
 from embaudit.model.final_norm import FinalNorm
@@ -36,99 +36,118 @@ from embaudit.movements.neighbourhoods import (
     Neighbourhood,
     by_name,
 )
-from embaudit.movements.twins import copy_tolerance, twins
+from embaudit.movements.twins import twins
+
+N_STATES = 1_000
+"""Random states, normalised as the model does, on which logits are compared."""
+SEARCHED = 20_000_000
+"""Cosines computed for each convention at most, from 50 labels on."""
+CELLS = 2**35
+"""Products computed for these at most, from 150 labels on."""
+STORED, FOLDED = "as stored", "folded"
+EXAMPLES = 3
+"""Labels whose neighbours are shown."""
+LOGITS = "logit cosines"
+"""Name of the convention that the inputs of the model make."""
 
 
 @dataclass(frozen=True, eq=False)
 class Convention:
-    """One form of a head: `(W − centre) diag(γ)`, less its part along the ones vector where no state sees that.
+    """One form of a head: `(W − centre) diag(γ)`, with or without its part along ones.
+
+    Every state behind a LayerNorm sums to 0, so the part along the ones vector adds
+    nothing to a logit there.
 
     Examples
     --------
     >>> Convention("folded", gain=np.array([2.0, 1.0])).rows(np.array([[1.0, 3.0]]))
     array([[2., 3.]])
-    >>> Convention("level", gain=np.array([2.0, 1.0]), level=True).rows(np.array([[1.0, 3.0]]))
+    >>> level = Convention("level", gain=np.array([2.0, 1.0]), level=True)
+    >>> level.rows(np.array([[1.0, 3.0]]))
     array([[-0.5,  0.5]])
     """
 
     name: str
     """Name of the form, such as "folded"."""
     gain: Vector | None = None
-    """γ, where it is folded in."""
+    """(k,) γ if it is folded in."""
     level: bool = False
     """True if the part along the ones vector is removed."""
     centre: Vector | None = None
-    """The mean row of W, where it is removed."""
+    """(k,) the mean row of W if it is removed."""
 
     def rows(self, block: Floats) -> Floats:
-        """Bring rows of W, in float64, to this form."""
-        x = block if self.centre is None else block - self.centre
-        x = x if self.gain is None else x * self.gain
-        return x - x.mean(axis=1, keepdims=True) if self.level else x
+        """Bring some rows of W, in float64, to this form."""
+        x = block
+        if self.centre is not None:
+            x = x - self.centre
+        if self.gain is not None:
+            x = x * self.gain
+        if self.level:
+            x = x - x.mean(axis=1, keepdims=True)
+        return x
 
-    def of(self, rows: Matrix) -> Matrix:
-        """Bring all rows to this form, in the precision they are stored in; rows as stored are not copied."""
-        if self.gain is None and not self.level and self.centre is None:
-            return rows
-        return Mapped(rows, self.rows, rows.shape[1]).stored()
+    @property
+    def is_stored(self) -> bool:
+        """True if this form leaves all rows as they are stored."""
+        return self.gain is None and not self.level and self.centre is None
 
-    def seen(self, rows: Matrix) -> Rows:
-        """Bring rows to this form where they are asked for, so that no changed copy is kept.
+    def view(self, rows: Matrix) -> Rows:
+        """Bring rows to this form when they are read, so that no copy of W is kept.
 
         Examples
         --------
-        >>> Convention("folded", gain=np.array([2.0, 1.0])).seen(np.array([[1.0, 3.0], [0.0, 1.0]]))[1:]
+        >>> folded = Convention("folded", gain=np.array([2.0, 1.0]))
+        >>> folded.view(np.array([[1.0, 3.0], [0.0, 1.0]]))[1:]
         array([[0., 1.]])
         """
-        if self.gain is None and not self.level and self.centre is None:
-            return rows
-        if self.level:
-            return Mapped(rows, self.rows, rows.shape[1])
-        gain = (
-            np.ones(rows.shape[1])
-            if self.gain is None
-            else np.asarray(self.gain, dtype=np.float64)
-        )
-        return TransformedRows(
-            rows,
-            StructuredLinearMap(gain),
-            0 * gain if self.centre is None else -self.centre * gain,
-        )
+        return rows if self.is_stored else Mapped(rows, self.rows, rows.shape[1])
+
+    def of(self, rows: Matrix) -> Matrix:
+        """Bring all rows to this form, in the precision in which they are stored."""
+        view = self.view(rows)
+        return view.stored() if isinstance(view, Mapped) else rows
 
     def bias(self, head: FactorModel, norm: FinalNorm) -> Vector | None:
-        """Return what the head of this form adds to its logits: `b + (W − centre)β` where γ is folded in."""
+        """Return the bias of the head in this form.
+
+        It is `b + (W − centre)β` if γ is folded in, because
+        `(W − centre)(γ ⊙ x̂ + β) = (W − centre) diag(γ) x̂ + (W − centre)β`.
+        """
         if self.gain is None or norm.shift is None:
             return head.right_bias
         centre = 0.0 if self.centre is None else self.centre @ norm.shift
-        # `(W − c)(γ ⊙ x̂ + β) = (W − c) diag(γ) x̂ + (W − c) β`: the last term does not depend on the input.
-        moved: Floats = np.asarray(head.right @ norm.shift, dtype=np.float64) - centre
-        return moved if head.right_bias is None else head.right_bias + moved
+        added: Floats = np.asarray(head.right @ norm.shift, dtype=np.float64) - centre
+        return added if head.right_bias is None else head.right_bias + added
 
     def model(
         self, head: FactorModel, norm: FinalNorm, normalised: Floats
     ) -> FactorModel:
-        """Return the head of this form with the inputs that it has for normalised states x̂."""
+        """Return the head of this form with inputs for (n, k) normalised states x̂."""
         inputs = norm.scaled(normalised) if self.gain is None else normalised
-        without = head.replace(left=None, objective=None)
-        return without.replace(
+        without_inputs = head.replace(left=None, objective=None)
+        return without_inputs.replace(
             left=inputs, right=self.of(head.right), right_bias=self.bias(head, norm)
         )
 
 
 def require_norm(head: FactorModel, norm: FinalNorm) -> None:
-    """Refuse a norm before anything but a head of its width.
+    """Raise InputError unless the model is a softmax head that a norm can precede.
 
     Raises
     ------
     InputError
-        If the model is no softmax head, or has another number of dimensions, or rows that are brought to length 1.
+        If the model is not a softmax head, has another number of dimensions than the
+        norm, or divides its rows by their lengths.
 
     Examples
     --------
-    >>> require_norm(FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0]]), FinalNorm("rms", [1.0, 1.0, 1.0]))
+    >>> head = FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0]])
+    >>> require_norm(head, FinalNorm("rms", [1.0, 1.0, 1.0]))
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: a final norm must be as wide as the head, 2 dimensions; got 3.
+    embaudit.errors.InputError: a final norm must be as wide as the head, 2 dimensions;
+    got 3.
     """
     require_softmax(head, "a final norm")
     if norm.width != head.rank:
@@ -144,7 +163,9 @@ def require_norm(head: FactorModel, norm: FinalNorm) -> None:
 
 
 def folding(norm: FinalNorm) -> Gauge | None:
-    """Make the gauge `M = diag(1/γ)` that folds a norm into its head; None where a gain is 0.
+    """Make the gauge `M = diag(1/γ)` that folds a norm into its head.
+
+    None if a gain is 0.
 
     Examples
     --------
@@ -155,9 +176,10 @@ def folding(norm: FinalNorm) -> Gauge | None:
 
 
 def conventions(head: FactorModel, norm: FinalNorm) -> tuple[Convention, ...]:
-    """List the forms in use that give this head's predictions: as stored first, the one that is most reduced last.
+    """List the forms in use that give this head's predictions.
 
-    The mean row stays under a soft cap, which would show a shift of all logits.
+    The stored form is the first, the form with most parts removed the last. Under a
+    soft cap the mean row stays, because predictions would show a shift of all logits.
 
     Examples
     --------
@@ -166,40 +188,25 @@ def conventions(head: FactorModel, norm: FinalNorm) -> tuple[Convention, ...]:
     ['as stored', 'folded', 'folded, less ones', 'folded and centred']
     """
     require_norm(head, norm)
-    level = Convention("folded, less ones", norm.gain, level=True)
-    forms = [
-        Convention("as stored"),
-        Convention("folded", norm.gain),
-        *([level] if norm.sums_to_zero else []),
-    ]
-    last = centred_form(head, norm)
-    return (*forms, last) if last.centre is not None else tuple(forms)
+    forms = [Convention(STORED), Convention(FOLDED, norm.gain)]
+    if norm.sums_to_zero:
+        forms.append(Convention("folded, less ones", norm.gain, level=True))
+    centred = centred_form(head, norm)
+    if centred.centre is not None:
+        forms.append(centred)
+    return tuple(forms)
 
 
 def centred_form(head: FactorModel, norm: FinalNorm) -> Convention:
-    """Return the head folded, without what no state sees, and without the mean row where no probability shows it."""
+    """Return the folded form without all parts that no prediction shows.
+
+    These are the part along the ones vector behind a LayerNorm, and the mean row unless
+    something such as a soft cap makes predictions depend on it.
+    """
     centre = head.right_side.outline.mean if "right" in head.free_shifts else None
     return Convention(
         "folded and centred", norm.gain, level=norm.sums_to_zero, centre=centre
     )
-
-
-N_STATES = 1_000
-"""Random states, normalised as the model does, on which logits are compared."""
-SEARCHED = 20_000_000
-"""Cosines computed for each convention at most, from 50 labels on; all labels are asked where there are fewer."""
-CELLS = 2**35
-"""Products computed for these at most, from 150 labels on."""
-STORED, FOLDED, LEVEL, CENTRED = (
-    "as stored",
-    "folded",
-    "folded, less ones",
-    "folded and centred",
-)
-EXAMPLES = 3
-"""Labels whose neighbours are shown."""
-LOGITS = "logit cosines"
-"""The convention that inputs make."""
 
 
 @dataclass(frozen=True)
@@ -211,18 +218,19 @@ class ConventionDistance:
     second: str
     """Name of the second one."""
     nearest: NearestChanged
-    """Labels without a copy that have another nearest label in the second; ties count as kept."""
+    """Labels without a copy whose nearest label changes; ties count as kept."""
     first_changed: float
-    """Share of all labels asked, copies among them, whose list begins with another label, be it by a tie."""
+    """Share of all labels, with copies, whose first neighbour is another, even tied."""
     top_n: int
     """N of the longer lists."""
     top_n_changed: float
-    """Mean share of the N nearest in the first that are not among them in the second, of labels without a copy."""
+    """Mean share of the N nearest in the first that are not among the N nearest in the
+    second, over labels without a copy."""
     mean_abs: float
-    """Mean |Δcos| over all pairs of the labels looked at."""
+    """Mean |Δcos| over all pairs of the labels examined."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return plain values for JSON; None stands for an undefined number."""
         return plain_dict(
             {
                 "nearest": self.nearest,
@@ -236,52 +244,39 @@ class ConventionDistance:
         )
 
 
-@dataclass(frozen=True)
-class DriftOfForm:
-    """Drift of the predictions of a head in one of its forms."""
-
-    form: str
-    """Name of the convention in which the head is read."""
-    drift: Drift
-    """Distance of its predictions from those of the head as stored."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
-        return plain_dict(
-            {
-                "form": self.form,
-                **plain(self.drift),
-            }
-        )
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class NormEvidence:
-    """Differences that a final norm leaves open between the cosines of a head."""
+    """Differences between the cosines of a head in its forms behind a final norm."""
 
     norm: FinalNorm
     """The norm."""
     forms: tuple[Convention, ...]
     """The forms of the head, as stored first."""
     drift: tuple[Drift, ...]
-    """Distance of the predictions of each form but the first from those of the head as stored."""
+    """Drift of the predictions of each form but the first from the stored head."""
     apart: tuple[ConventionDistance, ...]
-    """Distance of each two conventions."""
+    """Distance of each pair of conventions."""
     labels: Indices
     """Labels among which cosines were compared."""
     queries: Indices
-    """Labels whose nearest ones, among all, were compared: of all or of drawn ones those that are no copies."""
+    """Labels without a copy whose nearest labels, among all labels, were compared."""
     lists: NeighbourLists
     """The nearest label of each of them in the head as stored."""
     n_copies: int
-    """Labels left out of what is asked, since another one has their direction."""
+    """Labels left out of `queries` because another label has their direction."""
     ones: float | None
-    """Median part of a folded row along the ones vector, over the length of the rest; None behind an RMSNorm."""
+    """Median part of a folded row along the ones vector, over the length of the rest.
+
+    None behind an RMSNorm.
+    """
     examples: tuple[Neighbourhood, ...] = ()
-    """A few labels with their neighbours as stored and in the form most reduced, those that change most first."""
+    """A few labels with their neighbours in the first and in the last form.
+
+    Labels that lose most neighbours come first.
+    """
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return plain values for JSON; None stands for an undefined number."""
         return plain_dict(
             {
                 "ones": self.ones,
@@ -292,30 +287,22 @@ class NormEvidence:
                 "shift": self.has_shift,
                 "n_labels": len(self.labels),
                 "n_asked": len(self.queries),
-                "drift": self.drift_of_forms,
+                "drift": [
+                    {"form": form.name, **change.to_dict()}
+                    for form, change in zip(self.forms[1:], self.drift, strict=True)
+                ],
             }
         )
 
     def between(self, first: str, second: str) -> ConventionDistance:
         """Return how far two conventions lie from each other."""
-        return next(
-            distance
-            for distance in self.apart
-            if (distance.first, distance.second) == (first, second)
-        )
+        names = [(distance.first, distance.second) for distance in self.apart]
+        return self.apart[names.index((first, second))]
 
     @property
     def has_shift(self) -> bool:
         """True if the norm adds a vector."""
         return self.norm.shift is not None
-
-    @property
-    def drift_of_forms(self) -> tuple[DriftOfForm, ...]:
-        """Distance of the predictions of each form but the first from those of the head as stored."""
-        return tuple(
-            DriftOfForm(form.name, drift)
-            for form, drift in zip(self.forms[1:], self.drift, strict=True)
-        )
 
     @property
     def folded(self) -> ConventionDistance:
@@ -342,123 +329,151 @@ def norm_evidence(
     n_lists: int = QUERIES,
     rng: np.random.Generator,
 ) -> NormEvidence:
-    """Compare the conventions of a head behind a final norm.
+    """Compare the cosines and the nearest labels of a head in its forms behind a norm.
 
     Parameters
     ----------
     head : FactorModel
-        The whole head, its rows as stored.
+        The whole head with its rows as stored.
     norm : FinalNorm
-        What stands before it.
+        The norm before the head.
     labels : array of int
-        Labels whose cosines are compared pair by pair, and whose nearest labels among all are.
+        Labels whose cosines are compared pair by pair. Their nearest labels are
+        searched among all labels.
     n_neighbours : int
         N of the longer lists.
     n_lists : int
-        Fewer than the usual 400 cut how many labels are asked for their nearest ones, in the same proportion.
+        A number below the usual 400 reduces in proportion the number of labels whose
+        nearest labels are searched.
     rng : numpy Generator
-        Draws the states, and the labels asked where there are very many.
+        Draws the states, and a sample of labels if there are very many.
 
     Raises
     ------
     InputError
-        If the norm is not one of this head.
+        If the norm does not fit the head; see `require_norm`.
 
     Examples
     --------
     >>> draw = np.random.default_rng(0)
     >>> head = FactorModel.from_softmax(draw.standard_normal((40, 8)))
+    >>> norm = FinalNorm("rms", np.linspace(1, 9, 8))
     >>> found = norm_evidence(
-    ...     head, FinalNorm("rms", np.linspace(1, 9, 8)), labels=np.arange(40), n_neighbours=5, rng=draw
+    ...     head, norm, labels=np.arange(40), n_neighbours=5, rng=draw
     ... )
     >>> found.verified, found.folded.nearest.share > 0.2
     (True, True)
     """
     forms = conventions(head, norm)
-    alive = labels[head.right_side.norms[labels] > 0]
-    # Searches cost labels asked times labels of the head (times columns), in every form.
-    size = min(max(50, SEARCHED // head.n_right), max(150, CELLS // head.right.size))
-    queries = sample_rows(alive, share_of(size, n_lists), rng)
-    rows: dict[str, Rows] = {form.name: form.seen(head.right) for form in forms}
+    with_direction = labels[head.right_side.norms[labels] > 0]
+    rows: dict[str, Rows] = {form.name: form.view(head.right) for form in forms}
     if head.left is not None:
-        # Inputs that are all equal make no logits that tell labels apart.
+        # If all inputs are equal, there are no logit cosines.
         with suppress(InputError):
             rows[LOGITS] = identified_factors(head, "right")
+    # A search costs labels asked × labels of the head (× columns), for each form.
+    by_cosines = max(50, SEARCHED // head.n_right)
+    by_products = max(150, CELLS // head.right.size)
+    n_queries = share_of(min(by_cosines, by_products), n_lists)
+    queries = sample_rows(with_direction, n_queries, rng)
     n = list_length(n_neighbours, int((head.right_side.norms > 0).sum()))
     lists = {name: neighbours(x, n, rows=queries) for name, x in rows.items()}
-    every = np.intersect1d(head.right_side.eligible_rows, head.right_side.directed)
-    # Labels whose nearest one has another direction; all of them where there are none such.
-    single = np.flatnonzero(
-        ~(lists[STORED].cosines[:, 0] > 1 - copy_tolerance(head.right_side))
-    )
-    single = single if len(single) else np.arange(len(queries))
-    # A row may have no direction, hence no cosine, in one of them.
-    cosines = {
-        name: unit @ unit.T
-        for name, x in rows.items()
-        for unit in [unit_rows(x[alive])]
-    }
-
-    def distance(first: str, second: str) -> ConventionDistance:
-        """Compare two conventions: nearest labels without copies, longer lists, and all cosines of the panel."""
-        before, after = lists[first].of(single), lists[second].of(single)
-        tie, change = (
-            tie_of(after.searched),
-            np.abs(cosines[first] - cosines[second])[np.triu_indices(len(alive), 1)],
+    # Copies change places by rounding alone, so labels with a copy are left out, unless
+    # all labels have one.
+    copies = twins(head)
+    places = np.flatnonzero(copies.alone[queries])
+    if not len(places):
+        places = np.arange(len(queries))
+    eligible = np.intersect1d(head.right_side.eligible_rows, head.right_side.directed)
+    cosines = _cosines_of_pairs(rows, with_direction)
+    apart = []
+    for first, second in combinations(rows, 2):
+        before, after = lists[first].of(places), lists[second].of(places)
+        tie = tie_of(after.searched)
+        nearest = NearestChanged.of(
+            before, after, exact=len(queries) == len(eligible), tie=tie
         )
-        return ConventionDistance(
+        other = lists[first].indices[:, 0] != lists[second].indices[:, 0]
+        change = np.abs(cosines[first] - cosines[second])
+        distance = ConventionDistance(
             first=first,
             second=second,
-            nearest=NearestChanged.of(
-                before, after, exact=len(queries) == len(every), tie=tie
-            ),
-            first_changed=float(
-                (lists[first].indices[:, 0] != lists[second].indices[:, 0]).mean()
-            ),
+            nearest=nearest,
+            first_changed=float(other.mean()),
             top_n=n,
             top_n_changed=1 - before.overlap(after, tie=tie),
             mean_abs=float(np.nanmean(change)) if np.isfinite(change).any() else 0.0,
         )
-
-    # Predictions are compared on random states, in float64.
-    some = only_labels(head, alive)
-    some = some.replace(right=np.asarray(some.right, dtype=np.float64))
-    # All forms get the same normalised states, so rounding of the norm cancels.
-    states = norm.normalised(rng.standard_normal((N_STATES, norm.width)))
-    stored, *equivalents = (form.model(some, norm, states) for form in forms)
-    # A gain of 0 takes its dimension out of both; the others say how far rounding is stretched.
-    sizes = np.abs(norm.gain[norm.gain != 0])
-    stretch = float(sizes.max() / sizes.min())
-    before, after = lists[STORED].of(single), lists[forms[-1].name].of(single)
-    # Examples show the labels most of whose neighbours change, and duplicates once.
-    most = np.argsort(before.kept_in(after).sum(axis=1), kind="stable")[:EXAMPLES]
-    first = twins(head).first
-    shown = (each.of(most).among(first, n) for each in (before, after))
+        apart.append(distance)
+    before, after = lists[STORED].of(places), lists[forms[-1].name].of(places)
+    # Show the labels that keep the fewest neighbours, without copies of these.
+    kept = before.kept_in(after).sum(axis=1)
+    shown = np.argsort(kept, kind="stable")[:EXAMPLES]
+    examples = by_name(
+        head.names("right"),
+        before.of(shown).among(copies.first, n),
+        after.of(shown).among(copies.first, n),
+        first=copies.first,
+        most=LISTED,
+    )
     return NormEvidence(
         norm=norm,
         forms=forms,
-        drift=tuple(
-            drift(stored, other, condition_number=stretch) for other in equivalents
-        ),
-        apart=tuple(distance(*names) for names in combinations(rows, 2)),
-        labels=alive,
-        queries=queries[single],
+        drift=_drift_of_forms(only_labels(head, with_direction), norm, forms, rng),
+        apart=tuple(apart),
+        labels=with_direction,
+        queries=queries[places],
         lists=before.first(1),
-        n_copies=len(queries) - len(single),
-        ones=_ones(rows[FOLDED][alive]) if norm.sums_to_zero else None,
-        examples=by_name(head.names("right"), *shown, first=first, most=LISTED),
+        n_copies=len(queries) - len(places),
+        ones=_ones(rows[FOLDED][with_direction]) if norm.sums_to_zero else None,
+        examples=examples,
     )
+
+
+def _cosines_of_pairs(rows: dict[str, Rows], labels: Indices) -> dict[str, Floats]:
+    """Compute the cosines of all pairs of some labels in each form, in the same order.
+
+    A row without a direction in one of the forms has no cosine there: NaN.
+    """
+    pairs = np.triu_indices(len(labels), 1)
+    cosines: dict[str, Floats] = {}
+    for name, x in rows.items():
+        unit = unit_rows(x[labels])
+        table = np.asarray(unit @ unit.T, dtype=np.float64)
+        cosines[name] = table[pairs]
+    return cosines
+
+
+def _drift_of_forms(
+    head: FactorModel,
+    norm: FinalNorm,
+    forms: tuple[Convention, ...],
+    rng: np.random.Generator,
+) -> tuple[Drift, ...]:
+    """Compare the predictions of each form but the first with those of the stored head.
+
+    All forms get the same normalised random states, so rounding of the norm cancels.
+    """
+    head = head.replace(right=np.asarray(head.right, dtype=np.float64))
+    states = norm.normalised(rng.standard_normal((N_STATES, norm.width)))
+    # A gain of 0 removes its dimension from every form. The other gains bound by how
+    # much a form stretches rounding.
+    gains = np.abs(norm.gain[norm.gain != 0])
+    stretch = float(gains.max() / gains.min())
+    stored, *others = (form.model(head, norm, states) for form in forms)
+    return tuple(drift(stored, other, condition_number=stretch) for other in others)
 
 
 def _ones(folded: Matrix) -> float | None:
-    """Measure the part of rows along the ones vector against the rest; None where a row is nothing else."""
+    """Return the median part of rows along the ones vector, over the rest's length.
+
+    None if each row is nothing but such a part.
+    """
     x = np.asarray(folded, dtype=np.float64)
-    mean = x.mean(axis=1, keepdims=True)
-    rest = np.linalg.norm(x - mean, axis=1)
-    return (
-        float(
-            np.median(np.sqrt(x.shape[1]) * np.abs(mean[rest > 0, 0]) / rest[rest > 0])
-        )
-        if rest.any()
-        else None
-    )
+    mean = x.mean(axis=1)
+    rest = np.linalg.norm(x - mean[:, None], axis=1)
+    has_rest = rest > 0
+    if not has_rest.any():
+        return None
+    along_ones = np.sqrt(x.shape[1]) * np.abs(mean[has_rest])
+    return float(np.median(along_ones / rest[has_rest]))

@@ -40,7 +40,7 @@ class EquivalentHead:
     """The gauge itself."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return plain values for JSON; None stands for an undefined number."""
         return plain_dict(
             {
                 "name": self.name,

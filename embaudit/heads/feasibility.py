@@ -1,8 +1,8 @@
 """Labels, and tied pairs of labels, that some input makes lead all other labels.
 
-In the coordinates `u` of `embaudit.heads.coordinates` the logits `u_l · x` of an input x have mean 0 and
-standard deviation `‖x‖` over the labels l. The *lead* of label j is its smallest gap to
-another label in standard deviations of the logits:
+In the coordinates u of `embaudit.heads.coordinates`, the logits `u_l · x` of an input x
+have mean 0 and standard deviation `‖x‖` over the labels l. The *lead* of label j is its
+smallest gap to another label in standard deviations of the logits:
 
     lead_j(x) = min_l d_l · x / ‖x‖,   d_l = u_j − u_l.
 
@@ -15,8 +15,8 @@ turn the bias over. By duality the largest lead is a distance:
 
     max_x lead_j(x) = min ‖Σ_l λ_l d_l + μ e‖   over λ >= 0, Σ_l λ_l = 1, μ >= 0,
 
-and if it is positive, the point p of smallest norm is itself the best input. Both answers
-follow from a certificate:
+and if it is positive, the point p of smallest norm is itself the best input. Both
+answers follow from a certificate:
 
 - *yes*: an input whose lead over all labels exceeds the margin.
 - *no*: some λ and μ with a point p of norm at most the margin. For each input x,
@@ -27,10 +27,10 @@ the input does not win, the labels that come closest to label j, or beat it, bec
 rivals, and p for these rivals is the next input. Fewer rivals are easier to lead, so
 ‖p‖ for some rivals bounds the lead over all labels.
 
-Sources: Kelley, J. SIAM 8, 1960 (cutting planes); Lawson & Hanson, "Solving Least Squares
-Problems", 1974, chapter 23 (least distances by non-negative least squares); Grivas,
-Bogoychev & Lopez, "Low-Rank Softmax Can Have Unargmaxable Classes in Theory but Rarely in
-Practice", ACL 2022 (the question, by linear programs).
+Sources: Kelley, J. SIAM 8, 1960 (cutting planes); Lawson & Hanson, "Solving Least
+Squares Problems", 1974, chapter 23 (least distances by non-negative least squares);
+Grivas, Bogoychev & Lopez, "Low-Rank Softmax Can Have Unargmaxable Classes in Theory but
+Rarely in Practice", ACL 2022 (the question, by linear programs).
 """
 
 from __future__ import annotations
@@ -126,7 +126,10 @@ class Feasibility:
     answer: NDArray[np.str_]
     """(m,) yes, no or undecided."""
     lead: Floats
-    """(m,) lead of the input found, a lower bound of the largest lead; 0 if there is none."""
+    """(m,) lead of the input found, a lower bound of the largest lead.
+
+    0 if no input was found.
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +169,7 @@ class _Leaders:
         )
 
     def allowed(self, inputs: Floats) -> Floats:
-        """Project inputs onto those that tie the leaders and do not turn the bias over."""
+        """Project inputs onto those with tied leaders and `e · x >= 0`."""
         along_tie = np.einsum("ij,ij->i", inputs, self.tie)
         projected: Floats = inputs - along_tie[:, None] * self.tie
         projected[:, -1] = np.maximum(projected[:, -1], 0)
@@ -210,7 +213,7 @@ def solve_feasibility(
     max_cells: int = MAX_CELLS,
     title: str,
 ) -> Feasibility:
-    """Decide for labels, or pairs of labels, whether some input makes them lead all others.
+    """Decide for labels, or pairs of labels, whether some input makes them lead.
 
     Parameters
     ----------

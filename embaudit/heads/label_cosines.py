@@ -46,7 +46,7 @@ class ProjectorCosines(Result):
     """Affine rank r: dimensions that the differences of labels span."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return plain values for JSON; None stands for an undefined number."""
         return plain_dict(
             {
                 "n_labels": self.n_labels,

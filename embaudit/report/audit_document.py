@@ -807,7 +807,7 @@ def _in_convention(audit: Audit, names: Sequence[str]) -> tuple[Neighbourhood, .
     """List the neighbours of labels as stored and without the average row, the final norm folded in."""
     model, side, norm = audit.model, audit.model.right_side, audit.evidence.norm
     folded = (
-        norm.forms[-1].seen(model.right) if norm is not None and norm.examples else None
+        norm.forms[-1].view(model.right) if norm is not None and norm.examples else None
     )
     rows = np.array(
         [
