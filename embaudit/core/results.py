@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from embaudit.core.plain import frame_of
 
@@ -17,19 +17,19 @@ class Picture(Protocol):
     """The numbers of a picture, which matplotlib can draw."""
 
     ax_: Any
-    """The axes drawn on, once plotted."""
+    """The axes, once it is drawn."""
     figure_: Any
-    """Figure of these axes."""
+    """The figure of these axes."""
 
     @property
     def caption(self) -> str:
-        """Sentence on what the picture shows."""
+        """A sentence about what the picture shows."""
 
     def frame(self) -> pd.DataFrame:
         """Return the numbers of the picture as a table."""
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on the axes given, or on new ones."""
+        """Draw on the given axes, or on new ones."""
 
 
 class Renderer(Protocol):
@@ -66,18 +66,8 @@ def _renderer() -> Renderer:
     return _import_renderer()
 
 
-@runtime_checkable
-class Result(Protocol):
-    """A result. Subclasses describe themselves in words and as plain values.
-
-    Examples
-    --------
-    >>> from embaudit.model import FactorModel
-    >>> from embaudit.movements import movement
-    >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
-    >>> isinstance(movement(model, model), Result), isinstance(model, Result)
-    (True, False)
-    """
+class Result(ABC):
+    """A result, which describes itself in words and as plain values."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -92,7 +82,7 @@ class Result(Protocol):
         return self.explain()
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row, of `to_dict`."""
+        """Return a table of one row, made of `to_dict`."""
         return frame_of([self.to_dict()])
 
     def report(self) -> str:
@@ -103,12 +93,11 @@ class Result(Protocol):
         return _renderer().fragment(self)
 
 
-@runtime_checkable
-class Drawn(Result, Protocol):
+class Drawn(Result):
     """A result that has a picture."""
 
     def plot(self, ax: Any = None) -> Picture:
-        """Draw on the axes given, or on new ones.
+        """Draw on the given axes, or on new ones.
 
         Parameters
         ----------
