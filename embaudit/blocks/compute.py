@@ -24,8 +24,10 @@ from embaudit.io.codecs.arrays import UNNAMED, Readable, Shape
 
 MAX_BLOCKS = 5_000_000
 """Largest number of blocks: their names and numbers take up to 1 GB."""
-SHORTEST, LONGEST = 1e-100, 1e100
-"""Norms whose squares and products fit into float64. Shorter blocks count as zero."""
+MIN_NORM = 1e-100
+"""Smallest norm of a vector. Shorter blocks count as zero."""
+MAX_NORM = 1e100
+"""Largest norm of a vector."""
 FEW_ENTRIES = 2**20
 """Number of entries below which starting threads takes longer than the sums."""
 NAMED_CUTS = ("tensors", "rows", "coordinates")
@@ -298,10 +300,10 @@ def _require_norms(sums: Floats) -> None:
     """Raise InputError unless both vectors have a norm from 1e-100 to 1e100."""
     for side, squares in (("x", sums[0]), ("y", sums[1])):
         norm = sqrt(squares.sum())
-        if not SHORTEST <= norm <= LONGEST:
+        if not MIN_NORM <= norm <= MAX_NORM:
             raise must_be(
                 f"the norm of {side}",
-                f"from {SHORTEST:g} to {LONGEST:g}",
+                f"from {MIN_NORM:g} to {MAX_NORM:g}",
                 f"{norm:.2g}",
                 f"divide {side} by a constant, which changes no cosine; a zero vector "
                 "has none",
@@ -366,5 +368,5 @@ def block_cosines(
         found = _by_tensor(tensors, partition)
     _require_norms(found.sums)
     squares = found.sums[:2]
-    squares[squares < SHORTEST**2] = 0  # in place: there can be millions of blocks
+    squares[squares < MIN_NORM**2] = 0  # in place: there can be millions of blocks
     return BlockCosines(found.names, found.sizes, found.sums, partition, tuple(notes))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SMALLEST = float(np.finfo(np.float64).tiny)
 ROUNDING = 1e-14
 """A gap below this is rounding."""
-MAX_BLOCKS = 1_000
+MAX_LISTED = 1_000
 """Largest number of blocks in a record; those of the largest gaps are kept."""
 
 
@@ -203,7 +203,7 @@ class BlockCosines(Drawn):
     @property
     def blocks_left_out(self) -> int:
         """Number of blocks that a record leaves out."""
-        return max(0, len(self) - MAX_BLOCKS)
+        return max(0, len(self) - MAX_LISTED)
 
     @property
     def most_different(self) -> pd.DataFrame:
@@ -232,7 +232,7 @@ class BlockCosines(Drawn):
         without : float
             The global cosine without the block; None where nothing is left.
         """
-        order = largest_first(self.gaps, TIE)[:MAX_BLOCKS]
+        order = largest_first(self.gaps, TIE)[:MAX_LISTED]
         return self._frame(order).reset_index()
 
     @cached_property
