@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -13,8 +13,11 @@ if TYPE_CHECKING:
 
 
 SCHEMA_VERSION: Literal[1] = 1
-"""`schema_version` of all JSON that is written. It is raised when a field is renamed,
-removed, or changes its type or meaning, not when a field is added."""
+"""`schema_version` of all JSON that is written.
+
+It is raised when a field is renamed, removed, or changes its type or meaning, and not
+when a field is added.
+"""
 
 
 def plain(value: Any) -> Any:
@@ -43,10 +46,14 @@ def plain(value: Any) -> Any:
         return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [plain(inner) for inner in value]
+    if isinstance(value, StrEnum):
+        return str(value)
     if isinstance(value, Enum):
-        # Levels that compare as numbers are written by the word that people read.
-        return str(value) if isinstance(value, str) else value.name.lower()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        # Levels, such as a severity, are numbers. People read their names.
+        return value.name.lower()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 def plain_dict(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,9 +77,11 @@ def frame_of(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    return pd.DataFrame(
-        [
-            {key: math.nan if x is None else x for key, x in record.items()}
-            for record in records
-        ]
-    )
+    rows = []
+    for record in records:
+        row = dict(record)
+        for key, value in row.items():
+            if value is None:
+                row[key] = math.nan
+        rows.append(row)
+    return pd.DataFrame(rows)
