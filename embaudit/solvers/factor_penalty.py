@@ -1,11 +1,11 @@
-"""Factorisation with a penalty on each factor: its cosines are unique, chosen by the penalty (Netflix paper, Eq. 2)."""
+"""Factorisation with a penalty on each factor: it fixes the cosines (Netflix, Eq. 2)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from embaudit.core.checked import Floats
@@ -15,9 +15,10 @@ from embaudit.solvers.linear_embedding import LinearEmbedding, dot, squared_erro
 
 
 def factor_objective(X: Any, A: ArrayLike, B: ArrayLike, *, alpha: float) -> float:
-    """Compute `‖X − X A Bᵀ‖² + α (‖X A‖² + ‖B‖²)`, without an n×p matrix.
+    """Compute `‖X − X A Bᵀ‖² + α (‖X A‖² + ‖B‖²)` without an n×p matrix.
 
-    For α > 0 rotations `(A M, B M)` keep its value; any other gauge of the optimum changes it.
+    Rotations `(A M, B M)` keep its value. At the optimum and for α > 0 every other gauge
+    increases it.
 
     Parameters
     ----------
@@ -35,9 +36,11 @@ def factor_objective(X: Any, A: ArrayLike, B: ArrayLike, *, alpha: float) -> flo
 
     References
     ----------
-    Steck, Ekanadham & Kallus, "Is Cosine-Similarity of Embeddings Really About Similarity?", 2024, Eq. 2.
+    Steck, Ekanadham & Kallus, "Is Cosine-Similarity of Embeddings Really About
+    Similarity?", 2024, Eq. 2.
     """
-    a, b = np.asarray(A, dtype=np.float64), np.asarray(B, dtype=np.float64)
+    a = np.asarray(A, dtype=np.float64)
+    b = np.asarray(B, dtype=np.float64)
     left = X @ a
     return squared_error(X, a, b) + alpha * (dot(left, left) + dot(b, b))
 
@@ -45,9 +48,12 @@ def factor_objective(X: Any, A: ArrayLike, B: ArrayLike, *, alpha: float) -> flo
 class FactorPenaltyMF(LinearEmbedding):
     """Minimise `‖X − X A Bᵀ‖² + α (‖X A‖² + ‖B‖²)` over A, B of shape (p, k).
 
-    With `X = U Σ Vᵀ` and `h = (1 − α/σ)₊`: `A = V_k diag(h/σ)^½`, `B = V_k diag(σ h)^½`, so that
-    `P = X A = U_k diag((σ − α)₊)^½`. Only rotations keep the objective, which no cosine sees. Directions with
-    `σ <= α` are switched off: the rank is soft.
+    With `X = U Σ Vᵀ` the solution is
+
+        A = V_k diag((σ − α)₊^½ / σ),  B = V_k diag((σ − α)₊^½),
+
+    so `P = X A = U_k diag((σ − α)₊^½)`. It is unique up to rotations, which change no
+    cosine. Directions with `σ ≤ α` are zero, so the rank can be below k.
 
     Parameters
     ----------
@@ -65,24 +71,25 @@ class FactorPenaltyMF(LinearEmbedding):
     projection_ : array of shape (p, k)
         A; columns beyond the effective rank are zero.
     singular_values_ : array of shape (k,)
-        Those of X.
+        The k largest singular values of X.
     effective_rank_ : int
-        How many of them exceed α.
+        Number of these singular values that exceed α.
     residual_ : float
         Certificate of the SVD, largest `‖XᵀX v − σ² v‖ / σ₁²`; see `TruncatedSVD`.
-    svd_solver_ : str
-        How the SVD was computed: lapack, gram or krylov.
+    svd_solver_ : {"lapack", "gram", "krylov"}
+        How the SVD was computed.
     n_features_in_ : int
+        Number of items p.
 
     Raises
     ------
     InputError
-        At the fit, if a parameter is out of range; also where α switches every direction off.
+        By `fit`, if a parameter is out of range, or α is not below σ₁.
 
     References
     ----------
-    Steck, Ekanadham & Kallus, "Is Cosine-Similarity of Embeddings Really About Similarity?", 2024, Eq. 2 and
-    section 2.3.
+    Steck, Ekanadham & Kallus, "Is Cosine-Similarity of Embeddings Really About
+    Similarity?", 2024, Eq. 2 and section 2.3.
 
     Examples
     --------
@@ -101,33 +108,32 @@ class FactorPenaltyMF(LinearEmbedding):
     """
 
     _objective_name = "factors"
-    _objective = staticmethod(factor_objective)
 
-    def _scales(self, sigma: Floats) -> tuple[Floats, Floats]:
-        """Compute the lengths of the columns of A and B, h^½ σ^-½ and (σ h)^½."""
+    def _objective(self, X: Any, A: NDArray[Any], B: NDArray[Any]) -> float:
+        return factor_objective(X, A, B, alpha=self.alpha)
+
+    def _column_scales(self, sigma: Floats) -> tuple[Floats, Floats]:
+        """Compute `(σ − α)₊^½ / σ` for A and `(σ − α)₊^½` for B.
+
+        The least `‖P‖² + ‖B‖²` of a given product `P Bᵀ` is twice its nuclear norm. So
+        the product has the singular values (σ − α)₊, and P and B share them evenly.
+        """
         if self.alpha >= sigma[0]:
-            allowed = f"below the largest singular value of X, σ₁ = {sigma[0]:.6g}"
             raise must_be(
                 "alpha",
-                allowed,
+                f"below the largest singular value of X, σ₁ = {sigma[0]:.6g}",
                 self.alpha,
                 "every factor would be zero: choose a smaller one",
             )
-        # The least ‖P‖² + ‖B‖² of a product P Bᵀ is twice its nuclear norm: α comes off each singular value of X, and
-        # those below it vanish. P and B share what is left evenly, √(σ − α) each; A = P / σ (Section 2.3).
-        left, right = np.zeros_like(sigma), np.zeros_like(sigma)
-        live = sigma > self.alpha
-        sigma_live = sigma[live]
-        left[live] = np.sqrt(sigma_live - self.alpha) / sigma_live
-        right[live] = np.sqrt(sigma_live - self.alpha)
-        return left, right
+        scales_b = np.sqrt(np.maximum(sigma - self.alpha, 0.0))
+        scales_a = np.zeros_like(sigma)
+        np.divide(scales_b, sigma, out=scales_a, where=scales_b > 0)
+        return scales_a, scales_b
 
     @property
     def symmetry(self) -> Orthogonal | GeneralLinear:
-        """Rotations of the effective rank; without a penalty (α = 0) every invertible change."""
+        """Rotations of the effective rank; without a penalty every invertible gauge."""
         check_is_fitted(self)
-        return (
-            Orthogonal(self.effective_rank_)
-            if self.alpha > 0
-            else GeneralLinear(self.effective_rank_)
-        )
+        if self.alpha == 0:
+            return GeneralLinear(self.effective_rank_)
+        return Orthogonal(self.effective_rank_)

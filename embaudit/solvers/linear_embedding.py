@@ -1,10 +1,8 @@
-"""Base of both factorisations: an estimator whose user factors are a linear map of the data, `P = X A`."""
+"""Base of both factorisations: estimators whose user factors are linear, `P = X A`."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,52 +14,56 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from embaudit.core.checked import Floats, as_generator, is_number
+from embaudit.core.checked import Floats, as_generator, is_integer, is_number
 from embaudit.core.parallel import row_blocks
 from embaudit.errors import InputError, must_be
 from embaudit.gauges import GaugeGroup
 from embaudit.model import FactorModel
 from embaudit.solvers.products import is_sparse
-from embaudit.solvers.svd import TruncatedSVD, truncated_svd, zero_below
+from embaudit.solvers.svd import truncated_svd, zero_below
 
 
 def dot(x: NDArray[Any], y: NDArray[Any]) -> float:
-    """Inner product of two matrices in float64."""
+    """Compute the inner product of two matrices, `Σ_ij x_ij y_ij`, in float64."""
     return float(np.einsum("ij,ij->", x, y, dtype=np.float64))
 
 
 def squared_error(X: Any, A: ArrayLike, B: ArrayLike) -> float:
     """Compute `‖X − X A Bᵀ‖²` without an n×p matrix.
 
-    A dense X is compared a block of rows at a time. A sparse one never leaves its entries:
-    `‖X‖² − 2 ⟨X B, P⟩ + ⟨PᵀP, BᵀB⟩` with `P = X A`, exact to rounding of `‖X‖²`.
+    For a sparse X this is `‖X‖² − 2 ⟨X B, P⟩ + ⟨PᵀP, BᵀB⟩` with `P = X A`, which is
+    exact up to the rounding of `‖X‖²`. For a dense X it is summed over blocks of rows.
 
     Examples
     --------
     >>> squared_error(np.eye(2), [[1.0], [0.0]], [[1.0], [0.0]])
     1.0
     """
-    a, b = np.asarray(A, dtype=np.float64), np.asarray(B, dtype=np.float64)
+    a = np.asarray(A, dtype=np.float64)
+    b = np.asarray(B, dtype=np.float64)
     if is_sparse(X):
-        left = X @ a
-        # ‖X − P Bᵀ‖² multiplied out: the product P Bᵀ would be dense.
         entries = X.tocsr().data.astype(np.float64)
-        return max(
-            0.0,
-            float(entries @ entries)
-            - 2 * dot(X @ b, left)
-            + dot(left.T @ left, b.T @ b),
-        )
+        left = X @ a
+        squared_size = float(entries @ entries)
+        error = squared_size - 2 * dot(X @ b, left) + dot(left.T @ left, b.T @ b)
+        return max(0.0, error)
     dense = np.asarray(X)
-    # Row by row of blocks: Σ ‖x_b − (x_b A) Bᵀ‖².
-    gaps = (dense[rows] - (dense[rows] @ a) @ b.T for rows in row_blocks(*dense.shape))
-    return sum(dot(gap, gap) for gap in gaps)
+    error = 0.0
+    for rows in row_blocks(*dense.shape):
+        block = dense[rows]
+        gap = block - (block @ a) @ b.T
+        error += dot(gap, gap)
+    return error
 
 
 class LinearEmbedding(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC
 ):
-    """An estimator that fits `X ≈ X A Bᵀ` from the truncated SVD of X."""
+    """An estimator that fits `X ≈ X A Bᵀ` from the truncated SVD of X.
+
+    Both matrices are right singular vectors of X, with columns scaled by functions of
+    the singular values: `A = V diag(a)` and `B = V diag(b)`.
+    """
 
     components_: NDArray[Any]
     projection_: NDArray[Any]
@@ -72,7 +74,7 @@ class LinearEmbedding(
     n_features_in_: int
 
     _objective_name: ClassVar[str]
-    _objective: ClassVar[Callable[..., float]]
+    """Name of the objective in a `FactorModel`."""
 
     def __init__(
         self,
@@ -86,21 +88,26 @@ class LinearEmbedding(
         self.random_state = random_state
 
     @abstractmethod
-    def _scales(self, sigma: Floats) -> tuple[Floats, Floats]:
-        """Scale the right singular vectors into the columns of A and B; zero on both sides where one is empty."""
+    def _column_scales(self, sigma: Floats) -> tuple[Floats, Floats]:
+        """Return the scales a and b of the columns of A and B for singular values.
+
+        Both are zero for directions that the model does not have.
+        """
+
+    @abstractmethod
+    def _objective(self, X: Any, A: NDArray[Any], B: NDArray[Any]) -> float:
+        """Compute the training objective at A and B."""
 
     @property
     @abstractmethod
     def symmetry(self) -> GaugeGroup:
-        """The gauges that leave the objective unchanged at the fitted rank."""
+        """Gauges that leave the objective unchanged at the fitted rank."""
 
     def objective(self, X: Any) -> float:
-        """Compute the value of the training objective on X, at the fitted factors."""
+        """Compute the training objective on X at the fitted factors."""
         check_is_fitted(self)
         rows = self._validated(X, reset=False)
-        return self._objective(
-            rows, self.projection_, self.components_.T, alpha=self.alpha
-        )
+        return self._objective(rows, self.projection_, self.components_.T)
 
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002
         """Fit both factor matrices in closed form.
@@ -119,45 +126,49 @@ class LinearEmbedding(
         Examples
         --------
         >>> from embaudit import ProductPenaltyMF
-        >>> fitted = ProductPenaltyMF(2).fit(np.eye(3))
-        >>> fitted.get_feature_names_out().tolist(), ProductPenaltyMF(1).fit(np.eye(3)).fit_transform(np.eye(3)).shape
-        (['productpenaltymf0', 'productpenaltymf1'], (3, 1))
-        >>> fitted.fit(np.zeros((3, 3)))
+        >>> mf = ProductPenaltyMF(2).fit(np.eye(3))
+        >>> mf.get_feature_names_out().tolist(), mf.transform(np.eye(3)).shape
+        (['productpenaltymf0', 'productpenaltymf1'], (3, 2))
+        >>> mf.fit(np.zeros((3, 3)))
         Traceback (most recent call last):
             ...
         embaudit.errors.InputError: X must be a matrix with an entry other than 0; got zeros only.
         """
         rows = self._validated(X, reset=True)
+        if rows.shape[0] == 1:
+            raise must_be(
+                "X",
+                "users × items with at least 2 users (rows)",
+                "1 sample",
+                "add the other users' rows",
+            )
         self._require_parameters(*rows.shape)
-        state = self.random_state
-        # What scikit-learn accepts, without drawing from the global source.
-        drawn = (
-            np.random.default_rng(state.randint(2**31))
-            if isinstance(state, np.random.RandomState)
-            else state
-        )
-        generator = as_generator(drawn, "random_state")
-        svd = truncated_svd(rows, self.n_components, rng=generator)
-        if svd.singular_values[0] == 0:
+        svd = truncated_svd(rows, self.n_components, rng=self._generator())
+        largest = float(svd.singular_values[0])
+        if largest == 0:
             raise must_be("X", "a matrix with an entry other than 0", "zeros only")
-        return self._keep(svd, rows)
-
-    def _keep(self, svd: TruncatedSVD, rows: Any) -> Self:
-        """Set the fitted attributes from an SVD; singular values that are zero within rounding become 0."""
+        sigma: Floats = np.array(svd.singular_values, dtype=np.float64)
         # Directions that X does not have would be scaled by 1/σ of rounding.
-        sigma = np.array(svd.singular_values, dtype=np.float64)
-        sigma[sigma <= zero_below(rows.shape, float(sigma[0]))] = 0.0
-        left, right = self._scales(sigma)
-        self.singular_values_ = np.array(svd.singular_values, dtype=np.float64)
-        self.projection_ = (svd.right * left).astype(rows.dtype)
-        self.components_ = np.ascontiguousarray((svd.right * right).T, dtype=rows.dtype)
-        self.effective_rank_ = int(np.count_nonzero((left != 0) | (right != 0)))
+        is_rounding = sigma <= zero_below(rows.shape, largest)
+        scales_a, scales_b = self._column_scales(np.where(is_rounding, 0.0, sigma))
+        self.singular_values_ = sigma
+        self.projection_ = (svd.right * scales_a).astype(rows.dtype)
+        components = (svd.right * scales_b).T
+        self.components_ = np.ascontiguousarray(components, dtype=rows.dtype)
+        self.effective_rank_ = int(np.count_nonzero((scales_a != 0) | (scales_b != 0)))
         self.residual_ = svd.residual
         self.svd_solver_ = svd.solver
         return self
 
+    def _generator(self) -> np.random.Generator:
+        """Return a generator for any `random_state` that scikit-learn accepts."""
+        state = self.random_state
+        if isinstance(state, np.random.RandomState):
+            state = state.randint(2**31)
+        return as_generator(state, "random_state")
+
     def _validated(self, X: Any, *, reset: bool) -> Any:
-        """Check X as scikit-learn does, with errors in one sentence, and return it dense or in CSR."""
+        """Check X as scikit-learn does, and return it dense or in CSR."""
         try:
             rows = validate_data(
                 self,
@@ -167,41 +178,23 @@ class LinearEmbedding(
                 dtype=[np.float64, np.float32],
             )
         except (ValueError, OverflowError) as error:
-            raise _refused("X", error) from error
-        if reset and rows.shape[0] == 1:
-            raise must_be(
-                "X",
-                "users × items with at least 2 users (rows)",
-                "1 sample",
-                "add the other users' rows",
-            )
+            raise _input_error("X", error) from error
         return rows.tocsr() if is_sparse(rows) else rows
 
     def _require_parameters(self, n: int, p: int) -> None:
-        k: Any = self.n_components
-        if (
-            isinstance(k, bool)
-            or not isinstance(k, Integral)
-            or not 1 <= int(k) <= min(n, p)
-        ):
+        """Raise InputError if a parameter is out of range for n users and p items."""
+        k = self.n_components
+        if not is_integer(k) or not 1 <= k <= min(n, p):
             allowed = f"from 1 to min(n, p) = {min(n, p)}"
-            raise must_be(
-                "n_components",
-                allowed,
-                repr(k),
-                f"X has {n} sample(s) and {p} feature(s)",
-            )
-        alpha: Any = self.alpha
-        if not is_number(alpha) or alpha < 0:
-            raise must_be(
-                "alpha",
-                "a finite number >= 0",
-                repr(alpha),
-                "0 switches the penalty off",
-            )
+            size = f"X has {n} sample(s) and {p} feature(s)"
+            raise must_be("n_components", allowed, repr(k), size)
+        if not is_number(self.alpha) or self.alpha < 0:
+            allowed = "a finite number >= 0"
+            remedy = "0 switches the penalty off"
+            raise must_be("alpha", allowed, repr(self.alpha), remedy)
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Embed users, those of the fit or new ones: `P = X A`.
+        """Embed the users of the fit or other users: `P = X A`.
 
         Parameters
         ----------
@@ -230,13 +223,11 @@ class LinearEmbedding(
         try:
             embedded = check_array(Z, dtype=[np.float64, np.float32])
         except (TypeError, ValueError, OverflowError) as error:
-            raise _refused("Z", error) from error
-        if embedded.shape[1] != len(self.components_):
-            raise must_be(
-                "Z",
-                f"embedded users with {len(self.components_)} columns",
-                f"shape {embedded.shape}",
-            )
+            raise _input_error("Z", error) from error
+        k = len(self.components_)
+        if embedded.shape[1] != k:
+            allowed = f"embedded users with {k} columns"
+            raise must_be("Z", allowed, f"shape {embedded.shape}")
         return np.asarray(embedded @ self.components_)
 
     def model(
@@ -247,27 +238,30 @@ class LinearEmbedding(
         item_ids: ArrayLike | None = None,
         item_names: ArrayLike | None = None,
     ) -> FactorModel:
-        """Return the model of these users: left factors `X A`, right factors B.
+        """Return the model of these users with left factors `X A` and right factors B.
 
-        Columns that are zero on both sides carry no prediction and are left out, so its rank is `effective_rank_`.
+        Its rank is `effective_rank_`, because columns that are zero on both sides are
+        dropped.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (m, p)
-            The users of the fit, or new ones.
+            The users of the fit, or other ones.
         user_ids, item_ids, item_names : array, optional
             See `FactorModel.from_user_item`.
         """
-        # Singular values descend, so that the empty columns are the last ones.
+        # Singular values descend, so the zero columns are the last ones.
+        rank = self.effective_rank_
+        # Without a penalty the objective chooses none of the models of the same fit.
+        objective = self._objective_name if self.alpha > 0 else "none"
         return FactorModel.from_user_item(
-            self.transform(X)[:, : self.effective_rank_],
-            self.components_[: self.effective_rank_].T,
+            self.transform(X)[:, :rank],
+            self.components_[:rank].T,
             user_ids=user_ids,
             item_ids=item_ids,
             item_names=item_names,
             link="identity",
-            # Without a penalty nothing is chosen among the models of the same fit.
-            objective=self._objective_name if self.alpha > 0 else "none",
+            objective=objective,
         )
 
     @property
@@ -281,7 +275,7 @@ class LinearEmbedding(
         return tags
 
 
-def _refused(name: str, error: Exception) -> InputError:
-    """Put a message of scikit-learn, which may have several lines, into one sentence."""
+def _input_error(name: str, error: Exception) -> InputError:
+    """Return the message of scikit-learn, which can have several lines, in one line."""
     message = " ".join(str(error).split()).rstrip(".")
     return InputError(f"{name} cannot be used: {message}.")

@@ -1,17 +1,16 @@
-"""Factorisation with a penalty on the product of the factors: its cosines are free (Netflix paper, Eq. 1)."""
+"""Factorisation with a penalty on the product: it leaves cosines free (Netflix, Eq. 1)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from numbers import Real
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from embaudit.core.checked import Floats
+from embaudit.core.checked import Floats, is_number
 from embaudit.errors import must_be
 from embaudit.gauges import GeneralLinear
 from embaudit.solvers.linear_embedding import LinearEmbedding, dot, squared_error
@@ -26,18 +25,20 @@ RESCALINGS: Mapping[str, Rescaling] = MappingProxyType(
         "sigma^-1/2": lambda g, sigma: 1 / np.sqrt(sigma),  # noqa: ARG005
     }
 )
-"""The diagonal D(g, σ) of each rescaling `A = V g^½ D, B = V g^½ D⁻¹` that the paper looks at.
+"""The diagonal D(g, σ) of each rescaling `A = V g^½ D, B = V g^½ D⁻¹` of the paper.
 
-"identity" is the symmetric solution; "g^1/2" puts all of g into A (at full rank items are then similar to themselves
-only); "g^-1/2" puts it into B (at full rank users are then as similar as their rows of data); "sigma^-1/2" gives the
-factors the shape of those of Eq. 2.
+- "identity" is the symmetric solution.
+- "g^1/2" puts all of g into A. At full rank each item is then similar to itself only.
+- "g^-1/2" puts all of g into B. At full rank users are then as similar as their rows of
+  data.
+- "sigma^-1/2" gives both factors the shape of those of Eq. 2.
 """
 
 
 def product_objective(X: Any, A: ArrayLike, B: ArrayLike, *, alpha: float) -> float:
-    """Compute `‖X − X A Bᵀ‖² + α ‖A Bᵀ‖²`, without an n×p or p×p matrix.
+    """Compute `‖X − X A Bᵀ‖² + α ‖A Bᵀ‖²` without an n×p or p×p matrix.
 
-    It depends on A and B through `A Bᵀ` only, so every `(A M, B M⁻ᵀ)` has the same value.
+    It depends on A and B only through `A Bᵀ`, so every `(A M, B M⁻ᵀ)` has the same value.
 
     Parameters
     ----------
@@ -55,27 +56,32 @@ def product_objective(X: Any, A: ArrayLike, B: ArrayLike, *, alpha: float) -> fl
 
     References
     ----------
-    Steck, Ekanadham & Kallus, "Is Cosine-Similarity of Embeddings Really About Similarity?", 2024, Eq. 1.
+    Steck, Ekanadham & Kallus, "Is Cosine-Similarity of Embeddings Really About
+    Similarity?", 2024, Eq. 1.
     """
-    a, b = np.asarray(A, dtype=np.float64), np.asarray(B, dtype=np.float64)
+    a = np.asarray(A, dtype=np.float64)
+    b = np.asarray(B, dtype=np.float64)
     return squared_error(X, a, b) + alpha * dot(a.T @ a, b.T @ b)
 
 
 class ProductPenaltyMF(LinearEmbedding):
     """Minimise `‖X − X A Bᵀ‖² + α ‖A Bᵀ‖²` over A, B of shape (p, k).
 
-    With `X = U Σ Vᵀ` and `g = 1 / (1 + α/σ²)` the product is `A Bᵀ = V_k diag(g) V_kᵀ`, unique where
-    `σ_k > σ_{k+1}`. How it is split into A and B the objective leaves open, up to any invertible matrix: here it is
-    `A = V_k diag(g)^s`, `B = V_k diag(g)^(1−s)`, and cosines depend on the split s.
+    With `X = U Σ Vᵀ` the product is `A Bᵀ = V_k diag(g) V_kᵀ`, where
+    `g = 1 / (1 + α/σ²)`. It is unique if `σ_k > σ_{k+1}`. The objective does not say how
+    the product is split into A and B: any invertible matrix can be between them. Here
+    `A = V_k diag(g)^s` and `B = V_k diag(g)^(1−s)`, so cosines depend on the split s.
 
     Parameters
     ----------
     n_components : int
         Rank k, from 1 to min(n, p).
     alpha : float
-        Weight α of the penalty, at least 0; the same as denoising with noise of variance α/n in every entry.
+        Weight α of the penalty, at least 0. It has the effect of training on data with
+        noise of variance α/n in every entry.
     split : float or str
-        s, from 0 to 1; or the name of a rescaling of the symmetric solution, see `RESCALINGS`.
+        s, from 0 to 1, or the name of a rescaling of the symmetric solution; see
+        `RESCALINGS`.
     random_state : int, RandomState, Generator or None
         Random numbers for the start of the SVD of a large matrix.
 
@@ -86,24 +92,26 @@ class ProductPenaltyMF(LinearEmbedding):
     projection_ : array of shape (p, k)
         A.
     singular_values_ : array of shape (k,)
-        Those of X.
+        The k largest singular values of X.
     effective_rank_ : int
-        Directions that X has at all: singular values above `eps · max(n, p) · σ₁`. Others are zero in A and B.
+        Number of these singular values above `eps · max(n, p) · σ₁`. The columns of A
+        and B for the other ones are zero.
     residual_ : float
         Certificate of the SVD, largest `‖XᵀX v − σ² v‖ / σ₁²`; see `TruncatedSVD`.
-    svd_solver_ : str
-        How the SVD was computed: lapack, gram or krylov.
+    svd_solver_ : {"lapack", "gram", "krylov"}
+        How the SVD was computed.
     n_features_in_ : int
+        Number of items p.
 
     Raises
     ------
     InputError
-        At the fit, if a parameter is out of range.
+        By `fit`, if a parameter is out of range.
 
     References
     ----------
-    Steck, Ekanadham & Kallus, "Is Cosine-Similarity of Embeddings Really About Similarity?", 2024, Eq. 1 and
-    sections 2.1 and 2.2.
+    Steck, Ekanadham & Kallus, "Is Cosine-Similarity of Embeddings Really About
+    Similarity?", 2024, Eq. 1 and sections 2.1 and 2.2.
 
     Examples
     --------
@@ -118,7 +126,6 @@ class ProductPenaltyMF(LinearEmbedding):
     """
 
     _objective_name = "product"
-    _objective = staticmethod(product_objective)
 
     def __init__(
         self,
@@ -133,34 +140,43 @@ class ProductPenaltyMF(LinearEmbedding):
 
     def _require_parameters(self, n: int, p: int) -> None:
         super()._require_parameters(n, p)
-        s: Any = self.split
-        is_valid = (
-            s in RESCALINGS
-            if isinstance(s, str)
-            else isinstance(s, Real) and not isinstance(s, bool)
-        )
-        if not is_valid or (not isinstance(s, str) and not 0 <= s <= 1):
-            raise must_be(
-                "split", "from 0 to 1 or one of " + ", ".join(RESCALINGS), repr(s)
-            )
+        if not _is_split(self.split):
+            allowed = "from 0 to 1 or one of " + ", ".join(RESCALINGS)
+            raise must_be("split", allowed, repr(self.split))
 
-    def _scales(self, sigma: Floats) -> tuple[Floats, Floats]:
-        """Compute the diagonal factors of `P` and `Q` from the shrinkage σ²/(σ² + α) of each singular value."""
-        # Ridge regression of X on itself: A Bᵀ = V diag(g) Vᵀ with g = σ²/(σ² + α), at rank k of the k largest (Section
-        # 2.1). The objective sees this product only, so that the split into A and B is a choice (Section 2.2).
-        left, right = np.zeros_like(sigma), np.zeros_like(sigma)
-        live = sigma > 0
-        # α/σ may exceed the largest float before it is divided again, but never the second σ of a ratio.
-        g = 1 / (1 + (np.sqrt(float(self.alpha)) / sigma[live]) ** 2)
+    def _objective(self, X: Any, A: NDArray[Any], B: NDArray[Any]) -> float:
+        return product_objective(X, A, B, alpha=self.alpha)
+
+    def _column_scales(self, sigma: Floats) -> tuple[Floats, Floats]:
+        """Compute `g^s` for A and `g^(1−s)` for B, where `g = 1 / (1 + α/σ²)`.
+
+        This is ridge regression of X on itself, at the rank of the k largest σ. Where σ
+        is zero both are zero.
+        """
+        is_positive = sigma > 0
+        positive = sigma[is_positive]
+        # The square of α^½/σ, because α/σ² overflows earlier.
+        g = 1 / (1 + (np.sqrt(float(self.alpha)) / positive) ** 2)
+        scales_a = np.zeros_like(sigma)
+        scales_b = np.zeros_like(sigma)
         if isinstance(self.split, str):
-            d = RESCALINGS[self.split](g, sigma[live])
-            left[live], right[live] = np.sqrt(g) * d, np.sqrt(g) / d
+            d = RESCALINGS[self.split](g, positive)
+            scales_a[is_positive] = np.sqrt(g) * d
+            scales_b[is_positive] = np.sqrt(g) / d
         else:
-            left[live], right[live] = g**self.split, g ** (1 - self.split)
-        return left, right
+            scales_a[is_positive] = g**self.split
+            scales_b[is_positive] = g ** (1 - self.split)
+        return scales_a, scales_b
 
     @property
     def symmetry(self) -> GeneralLinear:
-        """Group of every invertible change of the latent coordinates."""
+        """Every invertible gauge of the effective rank."""
         check_is_fitted(self)
         return GeneralLinear(self.effective_rank_)
+
+
+def _is_split(split: Any) -> bool:
+    """Return True for a number from 0 to 1 and for the name of a rescaling."""
+    if isinstance(split, str):
+        return split in RESCALINGS
+    return is_number(split) and 0 <= split <= 1

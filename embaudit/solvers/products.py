@@ -6,7 +6,6 @@ rows share the cores.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -100,11 +99,6 @@ def row_parts(X: Interactions) -> list[slice]:
     return [slice(int(a), int(b)) for a, b in pairwise(np.unique(edges))]
 
 
-def _map(function: Callable[[slice], Any], X: Interactions) -> Iterator[Any]:
-    """Apply a function to each part of the rows, in order, in threads."""
-    return parallel_map(function, row_parts(X), in_threads=True)
-
-
 def times(X: Interactions, V: NDArray[Any]) -> NDArray[Any]:
     """Compute `X V`.
 
@@ -118,20 +112,25 @@ def times(X: Interactions, V: NDArray[Any]) -> NDArray[Any]:
     def fill(rows: slice) -> None:
         product[rows] = row_view(X, rows) @ V
 
-    for _ in _map(fill, X):
+    for _ in parallel_map(fill, row_parts(X), in_threads=True):
         pass
     return product
 
 
 def transposed_times(X: Interactions, W: NDArray[Any]) -> NDArray[Any]:
-    """Compute `Xᵀ W`."""
-    return np.asarray(in_order(_map(lambda rows: row_view(X, rows).T @ W[rows], X)))
+    """Compute `Xᵀ W`, the sum of `X_bᵀ W_b` over blocks of rows."""
+
+    def term(rows: slice) -> NDArray[Any]:
+        return np.asarray(row_view(X, rows).T @ W[rows])
+
+    return in_order(parallel_map(term, row_parts(X), in_threads=True))
 
 
 def gram_times(X: Interactions, V: NDArray[Any]) -> NDArray[Any]:
     """Compute `G V` for the Gram matrix of the smaller side, `XᵀX` or `XXᵀ`.
 
-    Both have the squares of the singular values as their nonzero eigenvalues.
+    Both have the squares of the singular values as their nonzero eigenvalues. For `XᵀX`
+    it is the sum of `X_bᵀ (X_b V)` over blocks of rows.
     """
     n, p = X.shape
     if n < p:
@@ -141,4 +140,4 @@ def gram_times(X: Interactions, V: NDArray[Any]) -> NDArray[Any]:
         part = row_view(X, rows)
         return np.asarray(part.T @ (part @ V))
 
-    return np.asarray(in_order(_map(term, X)))
+    return in_order(parallel_map(term, row_parts(X), in_threads=True))
