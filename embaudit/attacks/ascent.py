@@ -28,7 +28,6 @@ from embaudit.gauges import Affine, Gauge, GaugeGroup
 from embaudit.gauges.group import random_rotation
 from embaudit.linalg.nearest import TopK
 from embaudit.linalg.rows import gram, row_norms
-from embaudit.linalg.structured import Linear, Spanned
 from embaudit.model import Role
 
 INSIDE = 1 - 1e-12
@@ -113,17 +112,16 @@ class Displacement(NamedTuple):
         """Make the gauge of the set, from the dimensions of a span if there is one: outside it nothing is changed."""
         shift = self.shift
         # Rows of the side attacked are multiplied by S^½, those of the other side by its inverse: predictions stay.
-        roots: tuple[Linear, Linear] = self.root(-1), self.root()
+        scales = np.exp(self.logs / 2)
         if span is not None:
-            axes, shift = (
-                span if self.axes is None else span @ self.axes,
-                span @ self.shift,
-            )
-            roots = (
-                Spanned(axes, np.exp(-self.logs / 2), 1.0),
-                Spanned(axes, np.exp(self.logs / 2), 1.0),
-            )
-        linear = Gauge(*(roots if role == "right" else roots[::-1]))
+            axes = span if self.axes is None else span @ self.axes
+            shift = span @ shift
+            on_side = Gauge(1 / scales, scales, basis=axes)
+        elif self.axes is None:
+            on_side = Gauge.diagonal(1 / scales)
+        else:
+            on_side = Gauge.from_svd(self.axes, 1 / scales, self.axes.T)
+        linear = on_side if role == "right" else on_side.inverse()
         return (
             group.after(shift, linear)
             if isinstance(group, Affine) and shift.any()

@@ -9,7 +9,6 @@ for all pairs. And the search can stop at a local optimum.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -38,13 +37,12 @@ from embaudit.core.parallel import one_blas_thread
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.words import counted, in_typical_rows, percent, up
-from embaudit.errors import InputError, must_be
+from embaudit.errors import must_be
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear
 from embaudit.linalg.nearest import tie_of
 from embaudit.linalg.pairs import draw_pairs
-from embaudit.linalg.rows import sample_rows, unit_rows
-from embaudit.linalg.structured import WIDE
-from embaudit.model import FactorModel, Pairs, Role
+from embaudit.linalg.rows import WIDE, sample_rows, unit_rows
+from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.model.sizes import require_model
 from embaudit.ranges import certified_neighbours, cosine_range
 
@@ -93,7 +91,7 @@ class Attack(Result):
     @property
     def max_condition(self) -> float | None:
         """Budget κ; None if the group has no such budget."""
-        return getattr(self.group, "max_condition", None)
+        return self.group.max_condition
 
     @property
     def gap(self) -> float:
@@ -172,41 +170,22 @@ SPANNED_NEARBY = 5
 """Number of rivals of each list if the rows are long (see `WIDE`)."""
 
 
-def _no_budget(group: GaugeGroup) -> InputError:
-    limited = (
-        "Diagonal or GeneralLinear with a max_condition, "
-        "or Affine with that and a max_shift"
-    )
-    return must_be("group", limited, group, "an attack needs a budget to spend")
-
-
-@singledispatch
 def _budgets(group: GaugeGroup) -> list[Budget]:
     """List the budgets of the search in turn, each with more gauges than the last."""
-    raise _no_budget(group)
-
-
-@_budgets.register
-def _(group: Diagonal) -> list[Budget]:
-    if group.max_condition is None:
-        raise _no_budget(group)
-    return [Budget(2 * float(np.log(group.max_condition)), is_diagonal=True)]
-
-
-@_budgets.register
-def _(group: GeneralLinear) -> list[Budget]:
-    if group.max_condition is None:
-        raise _no_budget(group)
+    can_stretch = isinstance(group, Diagonal | GeneralLinear | Affine)
+    if not can_stretch or group.max_condition is None or group.max_shift is None:
+        limited = (
+            "Diagonal or GeneralLinear with a max_condition, "
+            "or Affine with that and a max_shift"
+        )
+        raise must_be("group", limited, group, "an attack needs a budget to spend")
     window = 2 * float(np.log(group.max_condition))
-    return [Budget(window, is_diagonal=True), Budget(window)]
-
-
-@_budgets.register
-def _(group: Affine) -> list[Budget]:
-    if group.max_condition is None or group.max_shift is None:
-        raise _no_budget(group)
-    linear = _budgets(group.linear)
-    return [*linear, Budget(linear[-1].window, float(group.max_shift))]
+    budgets = [Budget(window, is_diagonal=True)]
+    if group.shape == "general":
+        budgets.append(Budget(window))
+    if group.max_shift:
+        budgets.append(Budget(window, radius=float(group.max_shift)))
+    return budgets
 
 
 def worst_gauge(
@@ -353,7 +332,7 @@ class _Sample(NamedTuple):
 
 
 def _is_shifted(group: GaugeGroup, side: str) -> bool:
-    return isinstance(group, Affine) and bool(group.max_shift) and group.side == side
+    return bool(group.max_shift) and group.side == side
 
 
 def _spanned(group: GaugeGroup, table: Table) -> tuple[Table, Floats | None]:
@@ -464,7 +443,7 @@ def _sampled_lists(
     objective = NeighbourLossObjective(table, queries, listed, tie_of(factors))
     # Entries whose certified radius exceeds κ stay under every gauge of the set, so
     # only the others can be lost.
-    kappa = getattr(group, "max_condition", None) or 1.0
+    kappa = group.max_condition or 1.0
     bound = float((radii <= kappa).mean()) if radii.size else 0.0
     # A list of all other rows has no rivals, so none of its entries can be lost.
     size = int(radii.size) if n_outside else 0
@@ -473,9 +452,9 @@ def _sampled_lists(
 
 def _share_lost(model: FactorModel, role: Role, gauge: Gauge, table: Indices) -> float:
     """Return the share of list entries that a gauge drives out, among all rows."""
-    linear, shift = gauge.on("left" if role == "left" else "right")
-    factors = model.factors(role)
-    moved = unit_rows(np.asarray(factors, dtype=np.float64) @ linear + shift, none=0)
+    side: SideName = "left" if role == "left" else "right"
+    factors = model.factors(side)
+    moved = unit_rows(gauge.apply(factors, side), none=0)
     rows, entries = table[:, 0], table[:, 1:]
     lost = driven_out(cosines_of(moved, rows), entries, tie_of(factors))
     return float(lost.mean())

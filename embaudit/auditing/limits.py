@@ -20,8 +20,7 @@ from embaudit.core.plain import plain_dict
 from embaudit.core.progress import reporting, track
 from embaudit.gauges import Affine, GaugeGroup, GeneralLinear
 from embaudit.linalg.nearest import list_length
-from embaudit.linalg.rows import sample_rows
-from embaudit.linalg.structured import WIDE
+from embaudit.linalg.rows import WIDE, sample_rows
 from embaudit.model import Equivalence, FactorModel, Pairs, Role, SideName
 from embaudit.movements.twins import once, standing_rows
 from embaudit.ranges import (

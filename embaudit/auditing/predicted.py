@@ -20,8 +20,7 @@ from embaudit.canonical.balance import balanced_maps
 from embaudit.canonical.identified import prediction_views
 from embaudit.canonical.row_span import reached_space
 from embaudit.core.checked import Indices
-from embaudit.linalg.mapped import Mapped, affine
-from embaudit.linalg.transformed_rows import TransformedRows
+from embaudit.linalg.mapped import Mapped, affine, multiplied_rows
 from embaudit.model import Equivalence, Role, SideName
 from embaudit.model.trainings import known_objective
 from embaudit.movements.movement import Movement, MovementProbe, directed_in
@@ -102,7 +101,7 @@ def by_prediction(
 
 
 def moved_to(
-    probe: MovementProbe, rows: Mapping[SideName, Mapped | TransformedRows]
+    probe: MovementProbe, rows: Mapping[SideName, Mapped]
 ) -> tuple[Movement, ...]:
     """Measure how the cosines within some sides move to other rows, which may leave rows without a direction.
 
@@ -169,7 +168,7 @@ def penalty_form(probe: MovementProbe) -> PenaltyForm | None:
     if maps is None:
         return None
     rows = {
-        side: TransformedRows(model.factors(side), linear, np.zeros(linear.shape[1]))
+        side: multiplied_rows(model.factors(side), linear)
         for side, linear in maps.linear.items()
     }
     return PenaltyForm(maps.condition_number, moved_to(probe, rows))

@@ -14,9 +14,9 @@ from embaudit.auditing.near_duplicates import NearDuplicates, near_duplicates
 from embaudit.auditing.spaces import TwoSpaces, two_spaces
 from embaudit.core.checked import Indices, Matrix, Vector
 from embaudit.linalg.dimensions import Dimensions, dimensions_of
+from embaudit.linalg.mapped import shifted_rows
 from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours
 from embaudit.linalg.rows import each_chunk, in_order, row_norms, sample_rows, unit_rows
-from embaudit.linalg.transformed_rows import with_shift
 from embaudit.model import FactorModel, SideName
 from embaudit.model.side import UNIT, Side
 from embaudit.movements import Levels, Twins, levels, twins
@@ -272,7 +272,9 @@ def common_direction(
     """
     # In float64, since the sum of very many float32 rows loses digits.
     mean = np.asarray(np.mean(side.rows, axis=0, dtype=np.float64))
-    centred = neighbours(with_shift(side.rows, -mean), 1, rows=lists.rows, first=first)
+    centred = neighbours(
+        shifted_rows(side.rows, -mean), 1, rows=lists.rows, first=first
+    )
     return CommonDirection(
         mean_cosine(side.rows, side.norms),
         float(np.linalg.norm(mean)) / side.median_length

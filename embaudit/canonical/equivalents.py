@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,6 @@ from embaudit.core.checked import Floats, Vector
 from embaudit.core.plain import plain_dict
 from embaudit.gauges import Gauge
 from embaudit.linalg.mapped import Mapped
-from embaudit.linalg.structured import as_simplest
-from embaudit.linalg.transformed_rows import TransformedRows
 from embaudit.model import FactorModel, Role, SideName
 from embaudit.model.equivalence import Equivalence
 
@@ -98,7 +97,10 @@ class EquivalentModel:
     @property
     def rank(self) -> int:
         """Columns that it acts on: of a model of very many, all for rescalings, the span of its rows for the others."""
-        return len(self.gauge.left if self.gauge is not None else self.form.left_centre)  # type: ignore[union-attr]
+        if self.gauge is not None:
+            return self.gauge.rank
+        assert self.form is not None
+        return len(self.form.left_centre)
 
     def shift_in(self, model: FactorModel) -> float:
         """Return the length of its shift in typical (median) rows of the side that is shifted.
@@ -162,7 +164,7 @@ class EquivalentModel:
         assert self.form is not None
         return model_at(model, self.exponent, self.form.without_new_bias)
 
-    def rows(self, model: FactorModel, side: SideName) -> Mapped | TransformedRows:
+    def rows(self, model: FactorModel, side: SideName) -> Mapped:
         """Return the rows of one side in the equivalent model, made where they are asked for.
 
         Examples
@@ -177,11 +179,16 @@ class EquivalentModel:
             # No gauge adds a bias, so the left rows keep a mean that only a new bias
             # could absorb.
             return self.form.without_new_bias.view(x, side, self.exponent)
-        assert self.gauge is not None
-        linear, shift = self.gauge.on(side)
-        if self.basis is not None and model.rank < self.rank:
-            linear = self.basis.T @ linear  # from the span to the columns as stored
-        return TransformedRows(x, as_simplest(linear), shift)
+        gauge, basis = self.gauge, self.basis
+        assert gauge is not None
+        if basis is None or model.rank == gauge.rank:
+            return Mapped(x, partial(gauge.apply, side=side), gauge.rank)
+
+        def moved(block: Floats) -> Floats:
+            """Write rows of the span in the stored columns, on which the gauge acts."""
+            return gauge.apply(block @ basis.T, side)
+
+        return Mapped(x, moved, gauge.rank)
 
 
 def canonical_models(model: FactorModel) -> Iterator[EquivalentModel]:

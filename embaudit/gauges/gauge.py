@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,18 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from embaudit.core.checked import (
     EPS,
+    Floats,
     Matrix,
     Vector,
     as_count,
     as_factors,
     as_vector,
+    as_whole_array,
     frozen,
     require_one_of,
 )
 from embaudit.errors import EquivalenceError, InputError, Option, Sentence, must_be
 from embaudit.linalg.rows import cached_blocks
-from embaudit.linalg.structured import WIDE, Structured, StructuredLinearMap
-from embaudit.linalg.structured import Linear as Map
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.objectives import Linear
@@ -39,66 +38,78 @@ def require_rank(rank: int) -> None:
         raise must_be("rank", f"at most {MOST_RANK:,}", rank)
 
 
-def _square(array: ArrayLike | Structured, name: str) -> Map:
-    if isinstance(array, Structured):
-        return array
+def _linear_part(array: ArrayLike, name: str) -> Matrix | Vector:
+    """Check a square matrix or a vector of scales, and return it in float64."""
+    array = as_whole_array(array, name)
+    if array.ndim == 1 and len(array):
+        return as_vector(array, name, len(array))
     matrix = as_factors(array, name)
     if matrix.shape[0] != matrix.shape[1]:
         raise must_be(name, "a square matrix", f"shape {matrix.shape}")
     return frozen(matrix.astype(np.float64))
 
 
-def _still(rank: int) -> Map:
-    return StructuredLinearMap.identity(rank) if rank > WIDE else np.eye(rank)
+def _orthonormal(array: ArrayLike, scales: Matrix | Vector) -> Matrix:
+    """Check a basis (k, r), with one scale per column, and return it in float64."""
+    name = "the basis of a gauge"
+    basis = as_factors(array, name).astype(np.float64)
+    k, r = basis.shape
+    if scales.shape != (r,) or r >= k:
+        allowed = f"fewer columns than rows, and as many as the {len(scales)} scales"
+        raise must_be(name, f"a matrix with {allowed}", f"shape {basis.shape}")
+    error = float(np.abs(basis.T @ basis - np.eye(r)).max())
+    if error > 64 * r * EPS:
+        raise must_be(name, "orthonormal", f"columns with an error of {error:.1e}")
+    return frozen(basis)
 
 
-def _norm(linear: Map) -> float:
-    """Compute the largest singular value."""
-    if isinstance(linear, Structured):
-        return float(linear.sizes.max())
-    # The norm of a diagonal matrix needs no decomposition.
-    if np.count_nonzero(linear) == np.count_nonzero(linear.diagonal()):
-        return float(np.abs(linear.diagonal()).max())
-    return float(np.linalg.norm(linear, 2))
+def _product(
+    rows: Matrix | Vector, linear: Matrix | Vector, basis: Matrix | None
+) -> Floats:
+    """Multiply rows (n, k), or one row (k,), by one of the three forms of M."""
+    if linear.ndim == 2:
+        return np.asarray(rows @ linear)
+    if basis is None:
+        return np.asarray(rows * linear)
+    return np.asarray(rows + ((rows @ basis) * (linear - 1)) @ basis.T)
 
 
-def _affine(x: Matrix, linear: Map, shift: Vector) -> Matrix:
-    """Compute `x · linear + 1 shiftᵀ` in float64, stored as precisely as `x` was."""
-    # Products in float64 whatever is stored, a few rows at a time: only the result is rounded to the stored precision.
-    result = np.empty(x.shape, dtype=x.dtype)
-    for rows, block in cached_blocks(x, slice(0, len(x))):
-        moved = block @ linear + shift
-        largest = float(np.abs(moved).max())
-        if largest > float(np.finfo(x.dtype).max):
-            raise must_be(
-                "moved factors",
-                f"within {x.dtype}",
-                f"{largest:.1e}",
-                "store the model in float64",
-            )
-        result[rows] = moved
-    return result
+def _norm(linear: Matrix | Vector, basis: Matrix | None) -> float:
+    """Compute the largest singular value of one of the three forms of M."""
+    if linear.ndim == 2:
+        return float(np.linalg.norm(linear, 2))
+    largest = float(np.abs(linear).max())
+    # Directions orthogonal to the basis keep their length.
+    return largest if basis is None else max(largest, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Gauge:
     """The change `P' = P M + 1uᵀ, Q' = Q M⁻ᵀ + 1vᵀ`.
 
-    Scores become `P Qᵀ + (P' v) 1ᵀ + 1 (Q M⁻ᵀ u)ᵀ`: the linear part cancels, v adds a number to each row
-    and u a number to each column, which biases can absorb.
+    Scores become `P Qᵀ + (P' v) 1ᵀ + 1 (Q M⁻ᵀ u)ᵀ`: the linear part cancels, v adds a
+    number to each row and u adds a number to each column. Biases can absorb both.
+
+    M has one of three forms: a matrix, a vector of scales for `M = diag(scales)`, or
+    scales d along the orthonormal columns of a basis W, for
+    `M = I + W diag(d - 1) Wᵀ`. The last form multiplies long rows by two thin matrices.
 
     Parameters
     ----------
-    left, right : array of shape (k, k), or Structured
-        M and M⁻ᵀ; `left · rightᵀ = I` is checked, nothing is ever inverted. In very many dimensions no matrix is made
-        of what was drawn: `np.asarray` makes it.
+    left, right : array of shape (k, k), or (k,), or (r,) with a basis
+        M and M⁻ᵀ, as matrices or as scales. The constructor checks that
+        `left · rightᵀ` is the identity; it never inverts a matrix.
     left_shift, right_shift : array of shape (k,), optional
         u and v, zero by default.
+    basis : array of shape (k, r), optional
+        W, with fewer columns than rows. Directions orthogonal to its columns stay as
+        they are.
 
     Raises
     ------
     InputError
-        If the two matrices are not inverse to each other within rounding.
+        If left and right are not inverse to each other within rounding, or the columns
+        of the basis are not orthonormal.
 
     Examples
     --------
@@ -107,6 +118,10 @@ class Gauge:
     Gauge(rank 2, condition number 4)
     >>> (g @ g.inverse()).condition_number
     1.0
+    >>> one_direction = Gauge([3.0], [1 / 3], basis=[[0.6], [0.8]])
+    >>> one_direction.apply([[0.6, 0.8], [0.8, -0.6]], "left").round(9)
+    array([[ 1.8,  2.4],
+           [ 0.8, -0.6]])
     >>> Gauge(np.eye(2), np.eye(3))
     Traceback (most recent call last):
         ...
@@ -122,49 +137,45 @@ class Gauge:
 
     References
     ----------
-    Steck, Ekanadham & Kallus, "Is Cosine-Similarity of Embeddings Really About Similarity?", 2024 (diagonal
-    and orthogonal); Nielsen, "Why not to use Cosine Similarity between Label Representations", 2026 (translation).
+    Steck, Ekanadham & Kallus, "Is Cosine-Similarity of Embeddings Really About
+    Similarity?", 2024 (diagonal and orthogonal); Nielsen, "Why not to use Cosine
+    Similarity between Label Representations", 2026 (translation).
     """
 
-    left: Map
-    right: Map
+    left: Matrix | Vector
+    right: Matrix | Vector
     left_shift: Vector = None  # type: ignore[assignment]
     right_shift: Vector = None  # type: ignore[assignment]
+    basis: Matrix | None = None
 
     def __post_init__(self) -> None:
-        """Check that the two matrices undo each other; shifts that are left out become zeros."""
-        for field in ("left", "right"):
-            object.__setattr__(
-                self,
-                field,
-                _square(getattr(self, field), f"the {field} matrix of a gauge"),
-            )
-        k = self.rank
-        if self.right.shape != self.left.shape:
+        """Check that left and right undo each other; shifts not given become zeros."""
+        left = _linear_part(self.left, "the left matrix of a gauge")
+        right = _linear_part(self.right, "the right matrix of a gauge")
+        if right.shape != left.shape:
             raise must_be(
                 "the right matrix of a gauge",
-                f"of shape {self.left.shape}",
-                f"shape {self.right.shape}",
+                f"of shape {left.shape}",
+                f"shape {right.shape}",
             )
-        for field in ("left_shift", "right_shift"):
-            shift = getattr(self, field)
-            vector = np.zeros(k) if shift is None else shift
-            object.__setattr__(
-                self,
-                field,
-                as_vector(vector, f"the {field.replace('_', ' ')} of a gauge", k),
-            )
-        # M⁻ᵀ is given and not computed: it is checked by the product, whose rounding grows with κ.
-        left, right = self.left, self.right
-        if (
-            isinstance(left, Structured)
-            and isinstance(right, Structured)
-            and left.is_undone_by(right)
-        ):
-            return
-        error = float(np.abs(np.asarray(self.left @ self.right.T) - np.eye(k)).max())
-        # Beyond one half nothing says that either matrix is invertible at all.
-        if not error <= min(0.5, 64 * k * EPS * self.condition_number):
+        object.__setattr__(self, "left", left)
+        object.__setattr__(self, "right", right)
+        if self.basis is not None:
+            object.__setattr__(self, "basis", _orthonormal(self.basis, left))
+        zero = np.zeros(self.rank)
+        left_shift = zero if self.left_shift is None else self.left_shift
+        right_shift = zero if self.right_shift is None else self.right_shift
+        left_shift = as_vector(left_shift, "the left shift of a gauge", self.rank)
+        right_shift = as_vector(right_shift, "the right shift of a gauge", self.rank)
+        object.__setattr__(self, "left_shift", left_shift)
+        object.__setattr__(self, "right_shift", right_shift)
+        # The rounding of the product grows with κ. An error above one half would not
+        # even show that the matrices are invertible.
+        if left.ndim == 1:
+            error = float(np.abs(left * right - 1).max())
+        else:
+            error = float(np.abs(left @ right.T - np.eye(self.rank)).max())
+        if not error <= min(0.5, 64 * self.rank * EPS * self.condition_number):
             raise InputError(
                 f"left · rightᵀ must be the identity; got an error of {error:.1e}; build it with Gauge.linear."
             )
@@ -173,7 +184,7 @@ class Gauge:
     def identity(cls, rank: int) -> Gauge:
         """Make the gauge that changes nothing."""
         require_rank(rank)
-        return cls(_still(rank), _still(rank))
+        return cls(np.ones(rank), np.ones(rank))
 
     @classmethod
     def diagonal(cls, scales: ArrayLike) -> Gauge:
@@ -196,11 +207,7 @@ class Gauge:
                 f"{d[at]} in column {at}",
                 "drop that column",
             )
-        return (
-            cls(StructuredLinearMap(d), StructuredLinearMap(frozen(inverse)))
-            if len(d) > WIDE
-            else cls(np.diag(d), np.diag(inverse))
-        )
+        return cls(d, inverse)
 
     @classmethod
     def linear(cls, matrix: ArrayLike) -> Gauge:
@@ -211,7 +218,10 @@ class Gauge:
         InputError
             If M is singular to working precision.
         """
-        return cls.from_svd(*np.linalg.svd(_square(matrix, "matrix")))
+        square = as_factors(matrix, "matrix")
+        if square.shape[0] != square.shape[1]:
+            raise must_be("matrix", "a square matrix", f"shape {square.shape}")
+        return cls.from_svd(*np.linalg.svd(square.astype(np.float64)))
 
     @classmethod
     def from_svd(cls, u: NDArray[Any], s: NDArray[Any], vt: NDArray[Any]) -> Gauge:
@@ -230,7 +240,8 @@ class Gauge:
         s = as_vector(s, "s", len(vt))
         if u.shape != vt.shape:
             raise must_be("u and vt", "of one shape", f"{u.shape} and {vt.shape}")
-        # Below this numpy's rank is short of full, too: the inverse would be made of rounding.
+        # Below this the rank is short of full for numpy, too, and the inverse would
+        # consist of rounding errors.
         if s.min() <= len(s) * EPS * s.max():
             raise must_be(
                 "matrix",
@@ -245,27 +256,29 @@ class Gauge:
     ) -> Gauge:
         """Make the gauge that adds one vector to every row of a side."""
         require_rank(rank)
-        return cls(_still(rank), _still(rank), left, right)  # type: ignore[arg-type]
+        return cls(np.ones(rank), np.ones(rank), left, right)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         parts = [f"rank {self.rank}", f"condition number {self.condition_number:.4g}"]
-        for side in ("left", "right"):
-            length = float(np.linalg.norm(getattr(self, f"{side}_shift")))
-            parts += [f"{side} shift {length:.4g}"] if length else []
+        if self.shifts_left:
+            parts.append(f"left shift {np.linalg.norm(self.left_shift):.4g}")
+        if self.shifts_right:
+            parts.append(f"right shift {np.linalg.norm(self.right_shift):.4g}")
         return f"Gauge({', '.join(parts)})"
 
     @property
     def rank(self) -> int:
         """Number of latent dimensions k."""
-        return len(self.left)
+        return len(self.left if self.basis is None else self.basis)
 
     @cached_property
     def condition_number(self) -> float:
-        """κ(M) = ‖M‖ ‖M⁻¹‖, 2-norm; the translation has no part in it.
+        """κ(M) = ‖M‖ ‖M⁻¹‖ in the 2-norm; shifts do not count.
 
-        Two largest singular values, each accurate to rounding, where the smallest one of M would lose κ digits.
+        Both norms are accurate to rounding. The smallest singular value of M would lose
+        as many digits as κ has.
         """
-        return math.prod(_norm(m) for m in (self.left, self.right))
+        return _norm(self.left, self.basis) * _norm(self.right, self.basis)
 
     @property
     def shifts_left(self) -> bool:
@@ -280,29 +293,44 @@ class Gauge:
     @property
     def shifts(self) -> tuple[SideName, ...]:
         """The sides that are translated."""
-        moved: dict[SideName, bool] = {
-            "left": self.shifts_left,
-            "right": self.shifts_right,
-        }
-        return tuple(side for side, moves in moved.items() if moves)
+        sides: list[SideName] = []
+        if self.shifts_left:
+            sides.append("left")
+        if self.shifts_right:
+            sides.append("right")
+        return tuple(sides)
 
     @property
     def linear_kind(self) -> Linear:
-        """Kind of the linear part (identity, rotation, similarity or any), within rounding."""
-        # Of very many columns no matrix is made where κ decides.
-        if isinstance(self.left, Structured) and not self.is_conformal:
-            return Linear.ANY
-        # From the smallest kind on: a reflection has determinant −1 and counts as a rotation, since M Mᵀ = I.
-        still, rounding, left = (
-            np.eye(self.rank),
-            64 * self.rank * EPS,
-            np.asarray(self.left),
-        )
-        if np.abs(left - still).max() <= rounding:
+        """Kind of the linear part (identity, rotation, similarity or any), within rounding.
+
+        A reflection counts as a rotation, because `M Mᵀ = I` holds for it, too.
+        """
+        left = self.left
+        rounding = 64 * self.rank * EPS
+        if left.ndim == 1:
+            from_identity = np.abs(left - 1).max()
+            from_rotation = np.abs(left**2 - 1).max()
+        else:
+            identity = np.eye(self.rank)
+            from_identity = np.abs(left - identity).max()
+            from_rotation = np.abs(left @ left.T - identity).max()
+        if from_identity <= rounding:
             return Linear.IDENTITY
-        if np.abs(left @ left.T - still).max() <= rounding:
+        if from_rotation <= rounding:
             return Linear.ROTATION
         return Linear.SIMILARITY if self.is_conformal else Linear.ANY
+
+    @property
+    def is_diagonal(self) -> bool:
+        """True if the linear part only scales the columns, within rounding."""
+        if self._consists_of_scales:
+            return True
+        left = self.matrix("left")
+        scales = np.diag(left)
+        # An entry off the diagonal turns the axis with the smallest scale most.
+        most = 64 * EPS * np.abs(scales).min()
+        return bool(np.abs(left - np.diag(scales)).max() <= most)
 
     @property
     def is_conformal(self) -> bool:
@@ -312,7 +340,10 @@ class Gauge:
     @property
     def is_isometry(self) -> bool:
         """True if the linear part keeps every length, within rounding."""
-        return self.is_conformal and abs(_norm(self.left) - 1) <= 16 * self.rank * EPS
+        return (
+            self.is_conformal
+            and abs(_norm(self.left, self.basis) - 1) <= 16 * self.rank * EPS
+        )
 
     @property
     def fixes_cosines(self) -> bool:
@@ -350,29 +381,58 @@ class Gauge:
             return Equivalence.PROBABILITIES
         return Equivalence.COSINES if self.fixes_cosines else Equivalence.SCORES
 
-    def on(self, side: SideName) -> tuple[Map, Vector]:
-        """Return what it does to the rows of one side: the (k, k) matrix they are multiplied by, and their shift."""
+    def multiply(self, rows: ArrayLike, side: SideName) -> Floats:
+        """Multiply rows (n, k) of a side by M or M⁻ᵀ, without the shift, in float64."""
         require_one_of(side, "side", ("left", "right"))
-        return (
-            (self.left, self.left_shift)
-            if side == "left"
-            else (self.right, self.right_shift)
-        )
+        linear = self.left if side == "left" else self.right
+        return _product(np.asarray(rows, dtype=np.float64), linear, self.basis)
+
+    def apply(self, rows: ArrayLike, side: SideName) -> Floats:
+        """Change rows (n, k) of a side: multiply them by M or M⁻ᵀ, and shift them."""
+        shift = self.left_shift if side == "left" else self.right_shift
+        multiplied = self.multiply(rows, side)
+        return multiplied + shift if shift.any() else multiplied
+
+    def matrix(self, side: SideName) -> Floats:
+        """Return the matrix (k, k) that rows of a side are multiplied by.
+
+        Examples
+        --------
+        >>> Gauge.diagonal([2.0, 4.0]).matrix("right")
+        array([[0.5 , 0.  ],
+               [0.  , 0.25]])
+        """
+        return self.multiply(np.eye(self.rank), side)
+
+    def shift_before(self, side: SideName) -> Vector:
+        """Return the shift that, added before M acts, has the effect of the shift after M.
+
+        It is v in `Q M⁻ᵀ + 1wᵀ = (Q + 1vᵀ) M⁻ᵀ`, so `v = M w`, and `M⁻ᵀ u` on the left.
+
+        Examples
+        --------
+        >>> gauge = Gauge.diagonal([0.5, 1.0]) @ Gauge.translation(2, right=[1.0, 2.0])
+        >>> gauge.right_shift, gauge.shift_before("right")
+        (array([2., 2.]), array([1., 2.]))
+        """
+        if side == "right":
+            return _product(self.right_shift, self.left.T, self.basis)
+        return _product(self.left_shift, self.right.T, self.basis)
 
     def inverse(self) -> Gauge:
-        """Return the gauge that undoes this one; κ stays the same."""
-        # P = (P' − 1uᵀ) M⁻¹ with M⁻¹ = (M⁻ᵀ)ᵀ, so that nothing is inverted here either.
-        return Gauge(
-            self.right.T,
-            self.left.T,
-            -(self.left_shift @ self.right.T),
-            -(self.right_shift @ self.left.T),
-        )
+        """Return the gauge that undoes this one; it has the same κ."""
+        # P = (P' − 1uᵀ) M⁻¹ with M⁻¹ = (M⁻ᵀ)ᵀ, so no matrix is inverted. The forms that
+        # consist of scales are symmetric.
+        left, right = self.right.T, self.left.T
+        left_shift = -self.shift_before("left")
+        right_shift = -self.shift_before("right")
+        return Gauge(left, right, left_shift, right_shift, self.basis)
 
     def __matmul__(self, first: Gauge) -> Gauge:
         """Compose: `(g @ h).act(model)` is `g.act(h.act(model))`.
 
-        Where both sides are shifted, up to one number that left and right biases exchange; no score sees it.
+        If both sides are shifted, this holds up to one number that moves from the left
+        biases to the right biases, which no score sees.
         """
         if not isinstance(first, Gauge):
             return NotImplemented
@@ -380,21 +440,31 @@ class Gauge:
             raise InputError(
                 f"gauges must have one rank to compose; got {self.rank} and {first.rank}."
             )
-        left, right = first.left @ self.left, first.right @ self.right
-        if isinstance(left, Structured) or isinstance(right, Structured):
-            return self._after(first, left, right)
-        # Where the two conditions cancel, as in g⁻¹g, their rounding remains: Newton's iteration for M⁻ᵀ removes it.
-        for _ in range(2):
-            right = right + (np.eye(self.rank) - right @ left.T) @ right
-        return self._after(first, left, right)
+        left_shift = self.apply(first.left_shift, "left")
+        right_shift = self.apply(first.right_shift, "right")
+        if self._only_shifts:
+            left, right, basis = first.left, first.right, first.basis
+        elif first._only_shifts:
+            left, right, basis = self.left, self.right, self.basis
+        elif self._consists_of_scales and first._consists_of_scales:
+            left, right, basis = first.left * self.left, first.right * self.right, None
+        else:
+            left = self.multiply(first.matrix("left"), "left")
+            right = self.multiply(first.matrix("right"), "right")
+            basis = None
+            # If the stretches cancel, as in g⁻¹ g, then κ falls but the rounding of
+            # both products remains. Two steps of Newton's iteration for M⁻ᵀ remove it.
+            for _ in range(2):
+                right = right + (np.eye(self.rank) - right @ left.T) @ right
+        return Gauge(left, right, left_shift, right_shift, basis)
 
-    def _after(self, first: Gauge, left: Map, right: Map) -> Gauge:
-        return Gauge(
-            left,
-            right,
-            first.left_shift @ self.left + self.left_shift,
-            first.right_shift @ self.right + self.right_shift,
-        )
+    @property
+    def _consists_of_scales(self) -> bool:
+        return self.left.ndim == 1 and self.basis is None
+
+    @property
+    def _only_shifts(self) -> bool:
+        return self._consists_of_scales and bool((self.left == 1).all())
 
     def act(self, model: FactorModel) -> FactorModel:
         """Return the equivalent model; it has the objective of the given one where that keeps its value.
@@ -420,24 +490,18 @@ class Gauge:
         embaudit.errors.InputError: a gauge must have the rank of the model; got 3 for a model of rank 2.
         """
         self._require_equivalence(model)
-        left = (
-            None
-            if model.left is None
-            else _affine(model.left, self.left, self.left_shift)
-        )
-        right = _affine(model.right, self.right, self.right_shift)
-        # p'·q' = p·q + (pM)·v + u·v + (q M⁻ᵀ)·u: the left bias takes the two terms with v, the right one that with u.
+        left = None if model.left is None else self._applied(model.left, "left")
+        right = self._applied(model.right, "right")
+        # p'·q' = p·q + p·(Mv) + u·v + q·(M⁻ᵀu): the left bias absorbs the two terms
+        # with v, the right bias the one with u. The terms are computed before rows are
+        # rounded to the stored precision.
         left_bias, right_bias = model.left_bias, model.right_bias
-        # Biases take up what rows shift by before they are stored: what rounding does to rows far off is not theirs.
         if self.shifts_right and left_bias is not None and model.left is not None:
-            left_bias = (
-                left_bias
-                - model.left @ (self.left @ self.right_shift)
-                - self.left_shift @ self.right_shift
-            )
+            constant = self.left_shift @ self.right_shift
+            left_bias = left_bias - model.left @ self.shift_before("right") - constant
         if self.shifts_left and right_bias is not None:
             rows = model.seen("right", np.asarray(model.right, dtype=np.float64))
-            right_bias = right_bias - rows @ (self.right @ self.left_shift)
+            right_bias = right_bias - rows @ self.shift_before("left")
         objective = (
             kept_objective(model.objective, self.linear_kind, self.shifts)
             if model.objective
@@ -450,6 +514,22 @@ class Gauge:
             right_bias=right_bias,
             objective=objective,
         )
+
+    def _applied(self, x: Matrix, side: SideName) -> Matrix:
+        """Apply the gauge to all rows of a side, stored as precisely as `x`."""
+        result = np.empty(x.shape, dtype=x.dtype)
+        for rows, block in cached_blocks(x, slice(0, len(x))):
+            moved = self.apply(block, side)
+            largest = float(np.abs(moved).max())
+            if largest > float(np.finfo(x.dtype).max):
+                raise must_be(
+                    "moved factors",
+                    f"within {x.dtype}",
+                    f"{largest:.1e}",
+                    "store the model in float64",
+                )
+            result[rows] = moved
+        return result
 
     def _require_equivalence(self, model: FactorModel) -> None:
         """Refuse a model of another rank, or whose predictions the gauge changes, with the reason."""

@@ -1,138 +1,231 @@
-"""Gauge groups: which gauges there are, how to draw one, and which set holds which."""
+"""Gauge groups: sets of gauges, described by the form of M and by two budgets."""
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from embaudit.core.checked import EPS, RNG, Vector, as_generator, frozen, is_number
+from embaudit.core.checked import (
+    EPS,
+    RNG,
+    Floats,
+    Matrix,
+    Vector,
+    as_generator,
+    is_number,
+    require_one_of,
+)
 from embaudit.errors import must_be
-from embaudit.gauges.gauge import Gauge
-from embaudit.linalg.structured import WIDE, StructuredLinearMap, StructuredRotation
-from embaudit.model import FactorModel
+from embaudit.gauges.gauge import Gauge, require_rank
+from embaudit.linalg.rows import WIDE
+from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
+from embaudit.model.objectives import Linear
+
+Shape: TypeAlias = Literal["identity", "orthogonal", "diagonal", "general"]
 
 
 class GaugeGroup(ABC):
-    """A set of gauges of one rank: a group, or the part of it within a budget.
+    """A set of gauges of one rank: a group, or the part of a group within a budget.
 
-    `a <= b` means that every gauge of a is one of b. A class that names neither `kind` nor `title` is called by
-    what it is called in Python.
+    A set is described by five fields: the rank, the shape of M, a budget for the
+    condition number of M, the side that is shifted, and a budget for the length of the
+    shift. A budget of None means that there is no bound. `a <= b` compares the fields,
+    and means that every gauge of a belongs to b.
 
     Examples
     --------
     >>> from embaudit.gauges import Diagonal, GeneralLinear
-    >>> Diagonal(2) <= GeneralLinear(2), Diagonal(2) >= Diagonal(2, max_condition=3.0), Diagonal(2) <= Diagonal(3)
-    (True, True, False)
-    >>> from embaudit.gauges import Affine, Orthogonal, Translation
-    >>> print(*(f"{group.kind}: {group.title}" for group in (Orthogonal, Diagonal, GeneralLinear)), sep=", ")
-    orthogonal: a rotation (control), diagonal: random rescalings, linear: random linear maps
-    >>> Translation.title, Affine.title, type("TurnedAround", (Orthogonal,), {}).title
-    ('random translations', 'random affine maps', 'random turned around gauges')
+    >>> Diagonal(2) <= GeneralLinear(2), Diagonal(2) >= Diagonal(2, max_condition=3.0)
+    (True, True)
+    >>> Diagonal(2) <= Diagonal(3)
+    False
     >>> Diagonal(2) <= 3
     Traceback (most recent call last):
         ...
     TypeError: '<=' not supported between instances of 'Diagonal' and 'int'
-    >>> Diagonal(2) >= 3
-    Traceback (most recent call last):
-        ...
-    TypeError: '>=' not supported between instances of 'Diagonal' and 'int'
     """
 
     kind: ClassVar[str]
-    """Name of such gauges on the command line and in the records of an audit."""
+    """Name of these gauges on the command line and in the records of an audit."""
     title: ClassVar[str]
-    """Title of several random ones in tables."""
+    """Title of several random gauges in tables."""
+    shape: ClassVar[Shape]
+    """Form of M."""
+    most_condition: ClassVar[float] = np.inf
+    """Largest budget for κ(M) that float64 can hold."""
     rank: int
+    # A subclass declares the budgets that a user can choose as fields of its own.
+    max_condition: float | None = 1.0
+    side: SideName = "right"
+    max_shift: float | None = 0.0
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "kind" not in vars(cls):
-            cls.kind = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", cls.__name__).lower()
-        if "title" not in vars(cls):
-            cls.title = f"random {cls.kind} gauges"
+    def __post_init__(self) -> None:
+        """Check the rank and the budgets."""
+        require_rank(self.rank)
+        require_budget("max_condition", self.max_condition, 1.0, self.most_condition)
+        require_one_of(self.side, "side", ("left", "right"))
+        require_budget("max_shift", self.max_shift, 0.0)
 
     def name_in(self, model: FactorModel) -> str:  # noqa: ARG002
-        """Name the set among those of a model."""
+        """Return the name of the set in the words of a model."""
         return self.kind
 
     @property
-    @abstractmethod
     def preserves(self) -> Equivalence:
-        """Level that every gauge of the set preserves in a model without biases."""
+        """Level that every gauge of the set preserves in a model without biases.
+
+        M and M⁻¹ cancel in the scores, and a rotation also preserves cosines. A shift of
+        right rows adds a number to a whole row of scores, which the softmax and the
+        order within the row ignore. A shift of left rows adds a number to each column.
+        """
+        if self.max_shift != 0:
+            if self.side == "right":
+                return Equivalence.PROBABILITIES
+            return Equivalence.NOTHING
+        if self.shape in ("identity", "orthogonal"):
+            return Equivalence.COSINES
+        return Equivalence.SCORES
 
     def preserves_in(self, model: FactorModel) -> Equivalence:
-        """Return the level that every gauge preserves in this model, whose free biases may absorb a shift."""
-        if model.link.needs_lengths and not self.fixes_lengths:
-            return Equivalence.NOTHING
-        return Equivalence.COSINES if self.fixes_cosines else self.preserves
+        """Return the level that every gauge preserves in this model.
+
+        A free bias of the other side absorbs a shift. If the model divides one side by
+        its lengths, M must preserve lengths.
+        """
+        if self.shape in ("identity", "orthogonal"):
+            linear = Equivalence.COSINES
+        elif model.link.needs_lengths:
+            linear = Equivalence.NOTHING
+        elif self._is_conformal:
+            linear = Equivalence.COSINES
+        else:
+            linear = Equivalence.SCORES
+        other_bias = model.left_bias if self.side == "right" else model.right_bias
+        if self.max_shift == 0 or (
+            model.link.needs_lengths and self.side in model.free_shifts
+        ):
+            shift = Equivalence.COSINES
+        elif other_bias is not None:
+            shift = Equivalence.SCORES
+        else:
+            shift = self.preserves
+        return min(linear, shift)
+
+    @property
+    def _is_conformal(self) -> bool:
+        """True if M can only rotate the rows and scale them as a whole."""
+        return self.rank == 1 or self.max_condition == 1
 
     @property
     def fixes_lengths(self) -> bool:
-        """True if no row changes its length under any gauge of the set."""
-        return False
+        """True if no gauge of the set changes the length of a row."""
+        return self.max_shift == 0 and self.shape in ("identity", "orthogonal")
 
     @property
-    @abstractmethod
     def fixes_cosines(self) -> bool:
-        """True if no same-side cosine moves under any gauge of the set."""
+        """True if no gauge of the set moves a cosine within a side."""
+        return self.max_shift == 0 and self._is_conformal
 
     @property
-    @abstractmethod
     def is_group(self) -> bool:
-        """True if composing two gauges of the set stays in it; a budget makes it False."""
+        """True if two gauges of the set compose to a gauge of the set.
+
+        Two gauges within a budget can compose to one that exceeds it.
+        """
+        stretches_compose = self._is_conformal or self.max_condition is None
+        return stretches_compose and self.max_shift in (None, 0)
 
     @property
     def has_inverses(self) -> bool:
-        """True if the inverse of every gauge of the set belongs to it."""
-        return True
+        """True if the inverse of every gauge of the set belongs to it.
+
+        The length of a shift is measured before M acts. So the inverse of a stretch
+        after a bounded shift can have a longer shift.
+        """
+        return self.shape == "identity" or self.max_shift in (None, 0)
 
     @abstractmethod
     def sample(self, *, rng: RNG = 0) -> Gauge:
-        """Draw a gauge; with a budget, one that spends it all."""
+        """Draw a gauge that uses up its budgets."""
 
-    @abstractmethod
     def contains(self, gauge: Gauge) -> bool:
-        """Check that the gauge belongs to the set, within rounding."""
+        """Return True if the gauge belongs to the set, within rounding."""
+        if not isinstance(gauge, Gauge):
+            raise must_be(
+                "gauge", "a Gauge", repr(gauge), "Gauge.linear makes one of a matrix"
+            )
+        if gauge.rank != self.rank:
+            return False
+        return self._contains_linear_part(gauge) and self._contains_shift(gauge)
 
-    @abstractmethod
+    def _contains_linear_part(self, gauge: Gauge) -> bool:
+        if self.shape == "identity":
+            return gauge.linear_kind is Linear.IDENTITY
+        if self.shape == "orthogonal":
+            return gauge.linear_kind <= Linear.ROTATION
+        if self.shape == "diagonal" and not gauge.is_diagonal:
+            return False
+        return within_budget(gauge.condition_number, self.max_condition)
+
+    def _contains_shift(self, gauge: Gauge) -> bool:
+        if self.max_shift == 0:
+            return not gauge.shifts
+        other_is_shifted = (
+            gauge.shifts_left if self.side == "right" else gauge.shifts_right
+        )
+        if other_is_shifted:
+            return False
+        # The rounding of M M⁻¹, which is in the shift, grows with κ.
+        rounding = 8 * EPS * gauge.condition_number
+        length = float(np.linalg.norm(gauge.shift_before(self.side)))
+        return within_budget(length * (1 - rounding), self.max_shift)
+
     def includes(self, other: GaugeGroup) -> bool:
-        """Check that every gauge of `other` belongs to the set."""
+        """Return True if every gauge of `other` belongs to the set."""
+        if other.rank != self.rank:
+            return False
+        return self._includes_linear_part(other) and self._includes_shift(other)
+
+    def _includes_linear_part(self, other: GaugeGroup) -> bool:
+        if other.shape == "identity":
+            return True
+        if self.shape in ("identity", "orthogonal"):
+            return self.shape == other.shape
+        # In one dimension every invertible M is a scale.
+        if self.rank == 1:
+            return True
+        if self.shape == "diagonal" and other.shape != "diagonal":
+            return False
+        return covers(self.max_condition, other.max_condition)
+
+    def _includes_shift(self, other: GaugeGroup) -> bool:
+        if other.max_shift == 0:
+            return True
+        same_side = other.side == self.side
+        return same_side and covers(self.max_shift, other.max_shift)
 
     def identity(self) -> Gauge:
-        """Return the gauge that changes nothing, a member of every set."""
+        """Return the gauge that changes nothing, which belongs to every set."""
         return Gauge.identity(self.rank)
-
-    def is_within(self, other: GaugeGroup) -> bool:  # noqa: ARG002
-        """Check that every gauge of the set belongs to `other`, for a set that `other` cannot know of.
-
-        A group written elsewhere answers here for the larger sets of this package.
-        """
-        return False
 
     def __le__(self, other: GaugeGroup) -> bool:
         if not isinstance(other, GaugeGroup):
             return NotImplemented
-        return other.rank == self.rank and (
-            other.includes(self) or self.is_within(other)
-        )
+        return other.includes(self)
 
     def __ge__(self, other: GaugeGroup) -> bool:
         if not isinstance(other, GaugeGroup):
             return NotImplemented
-        # Not `other <= self`: for a subclass Python asks here first, and the two would ask each other forever.
-        return other.rank == self.rank and (
-            self.includes(other) or other.is_within(self)
-        )
+        return self.includes(other)
 
 
 def require_budget(
     name: str, budget: float | None, least: float, most: float = np.inf
 ) -> None:
-    """Refuse a budget that is no number, below its least value or beyond what float64 can hold.
+    """Raise InputError unless a budget is None, or a number in the range of float64.
 
     Examples
     --------
@@ -145,7 +238,7 @@ def require_budget(
     if budget is None:
         return
     if not (is_number(budget) and budget >= least):
-        # A shift of 0 is one; a condition number below 1 is none, so what it counts is told.
+        # A condition number has no values below 1, so the message says what it measures.
         remedy = (
             "it is the largest stretch over the smallest, such as 2"
             if least == 1
@@ -162,58 +255,63 @@ def require_budget(
 
 
 def within_budget(spent: float, budget: float | None) -> bool:
-    """Check a condition number or a length against its budget, up to rounding."""
+    """Return True if a condition number or a length is within a budget, up to rounding."""
     return budget is None or spent <= budget * (1 + 1e-9)
 
 
 def covers(budget: float | None, other: float | None) -> bool:
-    """Check that a budget is at least as large as another, None being unbounded."""
+    """Return True if a budget is at least as large as another; None has no bound."""
     return budget is None or (other is not None and other <= budget)
 
 
 def sample_spectrum(rank: int, max_condition: float | None, rng: RNG) -> Vector:
-    """Draw positive scales; with a budget, the largest over the smallest is the budget (a hair below it).
+    """Draw log-normal scales.
 
-    Without a budget the logarithms are standard normal.
+    With a budget, the logarithms are stretched so that the largest scale over the
+    smallest is the budget, and shifted so that the geometric mean is 1.
     """
     logarithms = as_generator(rng).standard_normal(rank)
     if max_condition is None:
         return np.exp(logarithms)
-    # Stretched in logarithms, so that the largest over the smallest scale is the budget; their geometric mean is 1.
     spread = np.ptp(logarithms)
     if spread > 0:
-        # A hair below the budget: rounding of the scales must not spend more than it.
+        # Slightly below the budget, so that rounding of the scales does not exceed it.
         logarithms *= np.log(max_condition) * (1 - 8 * EPS * rank) / spread
     scales: Vector = np.exp(logarithms - logarithms.mean())
     return scales
 
 
-def random_rotation(
-    rank: int, rng: np.random.Generator
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """Draw an orthogonal matrix uniformly (Haar): QR of a Gaussian matrix with the signs of R taken out."""
+def random_rotation(rank: int, rng: np.random.Generator) -> Floats:
+    """Draw an orthogonal matrix uniformly (Haar measure).
+
+    It is Q of the QR decomposition of a Gaussian matrix, with the signs of R moved into
+    Q. LAPACK fixes these signs, which would make the draw uneven (Mezzadri, Notices of
+    the AMS 54, 2007).
+    """
     q, r = np.linalg.qr(rng.standard_normal((rank, rank)))
-    # LAPACK fixes the signs of R, which would make the draw uneven (Mezzadri, Notices of the AMS 54, 2007).
     return np.asarray(q * np.sign(np.diag(r)))
 
 
-def random_linear(scales: Vector, rng: np.random.Generator) -> Gauge:
-    """Draw `M = U diag(scales) Vᵀ`, U and V uniform; in very many dimensions U is structured, and V the identity.
+def random_basis(rank: int, rng: np.random.Generator) -> Matrix:
+    """Draw 256 orthonormal columns uniformly."""
+    return np.linalg.qr(rng.standard_normal((rank, WIDE))).Q
+
+
+def random_linear(rank: int, scales: Vector, rng: np.random.Generator) -> Gauge:
+    """Draw `M = U diag(scales) Vᵀ` with uniform U and V, or with uniform directions W.
+
+    A k×k matrix per gauge would take too long if k is large. So above 256 dimensions
+    there are 256 scales, of uniform orthonormal directions W, and
+    `M = I + W diag(scales - 1) Wᵀ`.
 
     Examples
     --------
-    >>> gauge = random_linear(np.linspace(1, 2, 300), np.random.default_rng(0))
-    >>> gauge, round(float(np.linalg.cond(np.asarray(gauge.left))), 9)
+    >>> draw = np.random.default_rng(0)
+    >>> gauge = random_linear(300, sample_spectrum(WIDE, 2.0, draw), draw)
+    >>> gauge, round(float(np.linalg.cond(gauge.matrix("left"))), 9)
     (Gauge(rank 300, condition number 2), 2.0)
     """
-    rank = len(scales)
-    if rank <= WIDE:
-        return Gauge.from_svd(
-            random_rotation(rank, rng), scales, random_rotation(rank, rng)
-        )
-    # Both M and M⁻ᵀ have the same rotation, and inverse scales.
-    turn = StructuredRotation.sample(rank, rng)
-    return Gauge(
-        StructuredLinearMap(frozen(scales), turn),
-        StructuredLinearMap(frozen(1 / scales), turn),
-    )
+    if rank > WIDE:
+        return Gauge(scales, 1 / scales, basis=random_basis(rank, rng))
+    u, v = random_rotation(rank, rng), random_rotation(rank, rng)
+    return Gauge.from_svd(u, scales, v)

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from embaudit.core.checked import RNG, as_generator
-from embaudit.gauges.budgeted import BudgetedLinear, is_linear, linear_budget
 from embaudit.gauges.gauge import Gauge
-from embaudit.gauges.group import GaugeGroup, covers, random_linear, sample_spectrum
+from embaudit.gauges.group import GaugeGroup, random_linear, sample_spectrum
+from embaudit.linalg.rows import WIDE
 
 
 @dataclass(frozen=True)
-class GeneralLinear(BudgetedLinear):
+class GeneralLinear(GaugeGroup):
     """`P' = P M, Q' = Q M⁻ᵀ` with `κ(M) <= max_condition`.
 
-    Up to a rotation and a scale, which no cosine sees, M is the symmetric positive matrix `S = M Mᵀ`: left cosines
-    are those of the metric S, right ones those of `S⁻¹`.
+    No cosine within a side sees a rotation or a common scale. So M acts like the
+    symmetric positive matrix `S = M Mᵀ`: left cosines are those of the metric S, and
+    right cosines are those of the metric S⁻¹.
 
     Parameters
     ----------
     rank : int
         Number of latent dimensions.
     max_condition : float, optional
-        Bound on the 2-norm condition number, from 1 to 1e12; unbounded by default.
+        Bound on the condition number of M in the 2-norm, from 1 to 1e12; unbounded by
+        default.
 
     Examples
     --------
@@ -37,19 +39,21 @@ class GeneralLinear(BudgetedLinear):
 
     kind = "linear"
     title = "random linear maps"
+    shape = "general"
+    # Beyond this budget float64 cannot tell dense matrices of some thousand dimensions
+    # from singular ones.
     most_condition: ClassVar[float] = 1e12
-    """Largest condition number: beyond it float64 takes dense matrices of some thousand dimensions for singular."""
+    rank: int
+    max_condition: float | None = field(default=None, kw_only=True)
 
     def sample(self, *, rng: RNG = 0) -> Gauge:
-        """Draw `M = U diag(s) Vᵀ`: U and V uniform, s log-normal, stretched to spend the budget exactly.
+        """Draw `M = U diag(s) Vᵀ` with uniform U and V and log-normal s.
 
-        Above 256 dimensions `M = U diag(s)`, and U is a `StructuredRotation`, not quite uniform. No cosine sees V.
+        The scales s are stretched to use up the budget exactly. Above 256 dimensions,
+        256 uniform orthonormal directions are stretched, and all directions orthogonal
+        to them stay as they are.
         """
         draw = as_generator(rng)
-        return random_linear(sample_spectrum(self.rank, self.max_condition, draw), draw)
-
-    def includes(self, other: GaugeGroup) -> bool:
-        """Check for a linear set whose budget is not larger."""
-        return is_linear(other) and (
-            self.rank == 1 or covers(self.max_condition, linear_budget(other))
-        )
+        n_scales = min(self.rank, WIDE)
+        scales = sample_spectrum(n_scales, self.max_condition, draw)
+        return random_linear(self.rank, scales, draw)

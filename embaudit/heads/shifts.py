@@ -12,9 +12,10 @@ from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.plain import plain_dict
 from embaudit.core.ties import TIE, largest_first
 from embaudit.heads.label_sample import LabelSample
+from embaudit.linalg.mapped import shifted_rows
 from embaudit.linalg.nearest import list_length, neighbours
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
-from embaudit.linalg.transformed_rows import Rows, with_shift
+from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import FactorModel
 from embaudit.movements.neighbourhoods import (
     LISTED,
@@ -207,7 +208,7 @@ def neighbour_change(
             (),
             tuple(labels.tolist()),
         )
-    versions: tuple[Rows, ...] = (model.right, with_shift(model.right, shift))
+    versions: tuple[Rows, ...] = (model.right, shifted_rows(model.right, shift))
     before, after = (neighbours(x, n, rows=labels, first=first) for x in versions)
     nearest, changed = (
         NearestChanged.of(before, after, exact=exact),

@@ -1,4 +1,4 @@
-"""Maps of the rows of a matrix, a few thousand at a time, stored as precisely as the rows were."""
+"""Rows that a function makes of the rows of a matrix, a block at a time."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ import numpy as np
 from embaudit.core.checked import Floats, Matrix, Vector
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.linalg.rows import cached_blocks
+from embaudit.linalg.transformed_rows import Rows
 
 LONG = 256
-"""Columns from which on the products of a square map take longer than the result takes from another process."""
+"""Columns from which a block takes longer to compute than to send to a process."""
 RowMap: TypeAlias = "Callable[[Floats], Floats]"
-"""Turns a few float64 rows, which it must not keep, into as many vectors."""
+"""Makes vectors of a few rows, both in float64. It must not keep the rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Mapped:
-    """Rows that a function makes of those of a matrix, a block in float64 at a time.
+    """Rows that a function makes of the rows of a matrix when they are taken.
+
+    Rows taken by index are in float64. No changed copy of the matrix is kept.
 
     Examples
     --------
@@ -30,12 +33,12 @@ class Mapped:
            [3., 4.]]))
     """
 
-    x: Matrix
+    x: Rows
     """(p, k), may lie on disk."""
     function: RowMap
     """Function of some rows."""
     width: int
-    """Columns of the result."""
+    """Number of columns of the result."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -44,7 +47,7 @@ class Mapped:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of what is stored."""
+        """Type of the stored rows, which says how precise they are."""
         return self.x.dtype
 
     def __len__(self) -> int:
@@ -54,7 +57,7 @@ class Mapped:
         return self.function(np.array(self.x[rows], dtype=np.float64))
 
     def blocks(self) -> Iterator[tuple[slice, Matrix]]:
-        """Yield `(rows, self[rows])` a chunk at a time, as precise as the rows are stored."""
+        """Yield `(rows, self[rows])` of one chunk after another, in the stored precision."""
 
         def computed(chunk: slice) -> tuple[slice, Matrix]:
             result = np.empty((chunk.stop - chunk.start, self.width), dtype=self.dtype)
@@ -64,35 +67,56 @@ class Mapped:
                 )
             return chunk, result
 
-        # Long rows are worth the way back from another process; short ones stay in threads of this one.
+        # Only long rows are worth the way to another process and back.
         yield from parallel_map(
             computed, row_blocks(*self.x.shape), in_threads=self.x.shape[1] < LONG
         )
 
     def stored(self) -> Matrix:
-        """Compute all rows, as precise as they are stored."""
+        """Compute all rows in the stored precision."""
         result = np.empty(self.shape, dtype=self.dtype)
         for rows, block in self.blocks():
             result[rows] = block
         return result
 
 
-def affine(centre: Vector, linear: Matrix, precision: float) -> RowMap:
-    """Return the function `x → (x − centre) · linear` of rows, known up to a relative precision.
+def shifted_rows(x: Rows, shift: Vector) -> Mapped:
+    """Add a shift to all rows.
 
-    What is zero but for rounding becomes zero, since it would have a direction made of rounding errors.
+    Examples
+    --------
+    >>> shifted_rows(np.eye(2), np.array([1.0, 2.0]))[:]
+    array([[2., 2.],
+           [1., 3.]])
     """
-    shift, metric = centre @ linear, np.linalg.norm(linear, axis=1)
+    return Mapped(x, lambda block: block + shift, x.shape[1])
+
+
+def multiplied_rows(x: Rows, linear: Matrix) -> Mapped:
+    """Multiply all rows (p, k) by a matrix (k, m)."""
+    return Mapped(x, lambda block: np.asarray(block @ linear), linear.shape[1])
+
+
+def affine(centre: Vector, linear: Matrix, precision: float) -> RowMap:
+    """Return the function `x → (x − centre) · linear` of rows of some relative precision.
+
+    A result that is zero except for rounding becomes zero. Otherwise it would have a
+    direction that consists of rounding errors.
+    """
+    shift = centre @ linear
+    lengths_of_rows = np.linalg.norm(linear, axis=1)
 
     def function(block: Floats) -> Floats:
         """Map a few rows."""
         result: Floats = block @ linear
         result -= shift
         lengths = np.sqrt(np.einsum("ij,ij->i", result, result))
-        # What no row exceeds first, so that only suspects are looked at one by one.
-        most = (np.linalg.norm(block) + np.abs(centre).max()) * metric.sum()
-        suspects = np.flatnonzero(lengths <= precision * most)
-        sizes = (np.abs(block[suspects]) + np.abs(centre)) @ metric
+        # Use a cheap bound for all rows first, and test only the rows below it.
+        largest = np.linalg.norm(block) + np.abs(centre).max()
+        suspects = np.flatnonzero(
+            lengths <= precision * largest * lengths_of_rows.sum()
+        )
+        sizes = (np.abs(block[suspects]) + np.abs(centre)) @ lengths_of_rows
         result[suspects[lengths[suspects] <= precision * sizes]] = 0
         return result
 

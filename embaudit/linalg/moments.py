@@ -15,8 +15,7 @@ import numpy as np
 
 from embaudit.core.checked import EPS, Floats, Matrix, Vector, frozen
 from embaudit.core.parallel import one_blas_thread, parallel_map, row_blocks
-from embaudit.linalg.rows import cached_blocks, each_chunk, in_order, unit_rows
-from embaudit.linalg.structured import WIDE
+from embaudit.linalg.rows import WIDE, cached_blocks, each_chunk, in_order, unit_rows
 
 Route: TypeAlias = Literal["qr", "gram"]
 AFFORDABLE = 2**24

@@ -17,6 +17,8 @@ from embaudit.linalg.transformed_rows import Rows
 T = TypeVar("T")
 CACHE_BYTES = 2**20
 """A float64 block of this size stays in the second-level cache between conversion and product."""
+WIDE = 256
+"""Columns above which rows are long: no k×k matrix is made for each random gauge."""
 A = TypeVar("A")
 
 
@@ -32,7 +34,7 @@ def each_chunk(x: Matrix, function: Callable[[slice], T]) -> Iterator[T]:
 
 
 def cached_blocks(
-    x: Matrix, chunk: slice, *, least: int = 1
+    x: Rows, chunk: slice, *, least: int = 1
 ) -> Iterator[tuple[slice, Floats]]:
     """Yield `(rows, block)` of a chunk in float64, small enough to stay in the cache, of `least` rows where there are.
 

@@ -20,8 +20,7 @@ from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.words import counted
 from embaudit.errors import must_be
-from embaudit.linalg.rows import CACHE_BYTES, sample_rows
-from embaudit.linalg.structured import WIDE
+from embaudit.linalg.rows import CACHE_BYTES, WIDE, sample_rows
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.factor_model import FactorModel
 from embaudit.model.links import SMALLEST

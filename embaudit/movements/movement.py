@@ -53,9 +53,8 @@ from embaudit.linalg.pair_changes import (
     pair_sums,
     table_sums,
 )
-from embaudit.linalg.rows import CACHE_BYTES, A, in_order, sample_rows, unit_rows
-from embaudit.linalg.structured import WIDE
-from embaudit.linalg.transformed_rows import Rows, TransformedRows
+from embaudit.linalg.rows import CACHE_BYTES, WIDE, A, in_order, sample_rows, unit_rows
+from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.model.drift import require_same_rows
 from embaudit.movements.twins import once, standing_rows
@@ -212,11 +211,7 @@ class RowSample:
 
     def units(self, rows: Rows) -> Matrix:
         """Divide the rows held, as another model has them, by their lengths; as precise as they are stored."""
-        if (
-            self.rows is not None
-            and isinstance(rows, TransformedRows | Mapped)
-            and rows.x is self.x
-        ):
+        if self.rows is not None and isinstance(rows, Mapped) and rows.x is self.x:
             # The map is applied to the rows held alone: a side of very many rows is never mapped whole.
             return unit_rows(replace(rows, x=self.held), dtype=rows.dtype)
         return unit_rows(

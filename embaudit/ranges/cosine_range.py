@@ -34,7 +34,6 @@ from embaudit.gauges import (
     Orthogonal,
     Translation,
 )
-from embaudit.gauges.budgeted import linear_budget
 from embaudit.linalg.pairs import as_pairs, pair_cosines, pairs_or_all
 from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.model.sizes import require_model
@@ -282,15 +281,13 @@ class CosineRange(Result):
         self._require_pair(pair)
         kind = Pairs(self.role)
         x, y = kind.rows(self.model)
-        matrix, shift = gauge.on(kind.sides[0])
-        other_matrix, other_shift = gauge.on(kind.sides[-1])
         first_rows, second_rows = paired_rows(
             x, y, np.asarray(self.pairs[[pair]], dtype=np.intp)
         )
-        first, second = first_rows @ matrix, second_rows @ other_matrix
         # A shift cancels in the difference of two rows.
-        if self.pairs.shape[1] == 2:
-            first, second = first + shift, second + other_shift
+        act = gauge.apply if self.pairs.shape[1] == 2 else gauge.multiply
+        first = act(first_rows, kind.sides[0])
+        second = act(second_rows, kind.sides[-1])
         return float(pair_cosines(first, second, np.array([[0, 0]]))[0])
 
 
@@ -304,7 +301,7 @@ def range_solver_for(group: GaugeGroup, role: Role, columns: int) -> RangeSolver
         # A shift moves no row of the other side, and no difference of two rows.
         if role == "cross" or (role == group.side and columns == 2):
             shift, side = group.max_shift, group.side
-    budget = 1.0 if linear.fixes_cosines else linear_budget(linear)
+    budget = 1.0 if linear.fixes_cosines else linear.max_condition
     if isinstance(linear, Diagonal) and budget != 1:
         if role == "cross":
             return CrossDiagonalRangeSolver(budget)
@@ -513,8 +510,8 @@ def summarise(ranges: CosineRange, name: str) -> RangeSummary:
     return RangeSummary(
         role=ranges.role,
         group=name,
-        max_condition=getattr(ranges.group, "max_condition", None),
-        max_shift=getattr(ranges.group, "max_shift", 0.0),
+        max_condition=ranges.group.max_condition,
+        max_shift=ranges.group.max_shift,
         n_pairs=int(has_range.sum()),
         n_all_pairs=Pairs(ranges.role).n_pairs(ranges.model),
         n_undefined=ranges.n_undefined,

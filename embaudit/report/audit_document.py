@@ -43,8 +43,8 @@ from embaudit.core.words import (
     up,
 )
 from embaudit.heads.conventions import NormEvidence
+from embaudit.linalg.mapped import shifted_rows
 from embaudit.linalg.nearest import list_length
-from embaudit.linalg.transformed_rows import with_shift
 from embaudit.model import Equivalence, FactorModel, Pairs, Role
 from embaudit.model.drift import Drift
 from embaudit.movements.movement import Movement
@@ -818,7 +818,7 @@ def _in_convention(audit: Audit, names: Sequence[str]) -> tuple[Neighbourhood, .
         dtype=np.intp,
     )
     after = (
-        with_shift(model.right, -np.asarray(side.outline.mean, dtype=np.float64))
+        shifted_rows(model.right, -np.asarray(side.outline.mean, dtype=np.float64))
         if folded is None
         else folded
     )

@@ -158,9 +158,8 @@ def worst(evidence: Evidence, some: FactorModel, side: SideName) -> Family | Non
     attack = found_attack(evidence, side)
     if attack is None:
         return None
-    linear, _ = attack.gauge.on(side)
     # With G = U S Vᵀ the turn by V moves no cosine: rows in the axes U, stretched by S, show all that G does.
-    axes, stretch, _ = np.linalg.svd(np.asarray(linear, dtype=np.float64))
+    axes, stretch, _ = np.linalg.svd(attack.gauge.matrix(side))
     # The stretch S^t leads evenly from the model at t = 0 to the worst gauge at t = 1, where κ is κ(G)^t.
     step = np.log(stretch) - np.log(stretch).mean()
     # A gauge that stretches all axes alike moves nothing.

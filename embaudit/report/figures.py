@@ -307,8 +307,7 @@ class CertifiedCurveDisplay(TableDisplay):
         on_lists = [attack for attack in attacks if attack.objective == "neighbours"]
         # Every gauge of an attack is within the budget of its group.
         points = sorted(
-            (attack.group.max_condition, 1 - attack.achieved)  # type: ignore[attr-defined]
-            for attack in on_lists
+            (attack.group.max_condition, 1 - attack.achieved) for attack in on_lists
         )
         # The shape makes two empty columns where there is no attack.
         budgets, survived = np.array(points).reshape(-1, 2).T

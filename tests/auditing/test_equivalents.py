@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 from models import random_model
 
-from embaudit import gauges
+from embaudit import audit, gauges
 from embaudit.auditing.equivalents import (
     GROUPS,
     default_groups,
     equivalent_models,
 )  # fmt: skip
-from embaudit.gauges import Affine, Diagonal, GaugeGroup
+from embaudit.errors import EquivalenceError
+from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear
+from embaudit.model import FactorModel
 from embaudit.model.drift import drift
 
 make = partial(random_model, n=20, p=15, k=4)
@@ -112,3 +114,36 @@ def test_the_groups_that_keep_predictions_and_their_budgets():
         ] * 2
     (alone,) = default_groups(MODELS["cosine"], max_condition=3.0)
     assert alone.kind == "orthogonal"
+
+
+class Mistaken(GeneralLinear):
+    """Claims to keep scores, but draws translations."""
+
+    def sample(self, *, rng=None):
+        shift = np.random.default_rng(rng).standard_normal(self.rank)
+        return Gauge.translation(self.rank, right=shift)
+
+
+@pytest.fixture(scope="module")
+def users_and_items():
+    draw = np.random.default_rng(0)
+    return FactorModel.from_user_item(
+        draw.standard_normal((40, 5)), draw.standard_normal((30, 5))
+    )
+
+
+def test_gauges_of_several_condition_numbers_have_the_largest_named(users_and_items):
+    for budgets, told in (
+        ((3.0, 1.5), "of κ up to 3 move"),
+        ((1.5, 1.5), "of κ = 1.5 move"),
+    ):
+        groups = [
+            Diagonal(5, max_condition=budgets[0]),
+            GeneralLinear(5, max_condition=budgets[1]),
+        ]
+        assert told in audit(users_and_items, groups=groups, n_gauges=1).explain()
+
+
+def test_a_drawn_gauge_that_changes_predictions_is_refused(users_and_items):
+    with pytest.raises(EquivalenceError, match="must preserve its scores"):
+        audit(users_and_items, groups=[Mistaken(5)], n_gauges=1)

@@ -99,15 +99,15 @@ def test_other_combinations_are_refused_and_would_be_wrong(
     assert SENTENCE.match(str(refusal.value)), refusal.value
     # By hand, with every bias there is made to absorb what it can: the predictions still move.
     left, right = (
-        LEFT @ gauge.left + gauge.left_shift,
-        RIGHT @ gauge.right + gauge.right_shift,
+        LEFT @ gauge.matrix("left") + gauge.left_shift,
+        RIGHT @ gauge.matrix("right") + gauge.right_shift,
     )
     absorbed: dict[str, np.ndarray] = {"left": left, "right": right}
     if before.left_bias is not None:
         absorbed["left_bias"] = before.left_bias - left @ gauge.right_shift
     if before.right_bias is not None:
         absorbed["right_bias"] = (
-            before.right_bias - RIGHT @ gauge.right @ gauge.left_shift
+            before.right_bias - RIGHT @ gauge.matrix("right") @ gauge.left_shift
         )
     after = before.replace(**absorbed)
     assert largest_gap(before.predicts, before.scores(), after.scores()) > 1e-3
@@ -148,9 +148,11 @@ def test_inverses_cancel_at_any_condition(
 ) -> None:
     gauge = GeneralLinear(rank, max_condition=condition).sample(rng=seed)
     both = gauge @ gauge.inverse()
-    assert np.abs(both.left - np.eye(rank)).max() <= 8 * rank * EPS * condition
     assert (
-        np.abs(both.left @ both.right.T - np.eye(rank)).max()
+        np.abs(both.matrix("left") - np.eye(rank)).max() <= 8 * rank * EPS * condition
+    )
+    assert (
+        np.abs(both.matrix("left") @ both.matrix("right").T - np.eye(rank)).max()
         <= 8 * rank * EPS * both.condition_number
     )
 
@@ -187,7 +189,7 @@ def test_condition_number_against_exact_arithmetic(condition: float) -> None:
     """κ² is the ratio of the extreme eigenvalues of MᵀM, in 80 digits."""
     gauge = GeneralLinear(4, max_condition=condition).sample(rng=3)
     with mp.workdps(80):
-        m = mp_matrix(gauge.left.tolist())
+        m = mp_matrix(gauge.matrix("left").tolist())
         eigenvalues = sorted(mp.eigsy(m.T * m, eigvals_only=True))
         exact = float(mp.sqrt(eigenvalues[-1] / eigenvalues[0]))
     # M is stored to eps, which moves its smallest singular value by eps·κ relatively.

@@ -76,8 +76,8 @@ def test_the_condition_number_is_the_largest_over_the_smallest_stretch(
 def test_the_inverse_takes_shifts_back_through_the_inverse_matrices() -> None:
     shifts = Gauge.translation(2, left=[1.0, 1.0], right=[1.0, 1.0])
     undo = (shifts @ Gauge.diagonal([2.0, 0.5])).inverse()
-    np.testing.assert_allclose(undo.left, np.diag([0.5, 2.0]), atol=1e-15)
-    np.testing.assert_allclose(undo.right, np.diag([2.0, 0.5]), atol=1e-15)
+    np.testing.assert_allclose(undo.matrix("left"), np.diag([0.5, 2.0]), atol=1e-15)
+    np.testing.assert_allclose(undo.matrix("right"), np.diag([2.0, 0.5]), atol=1e-15)
     np.testing.assert_allclose(undo.left_shift, [-0.5, -2.0], atol=1e-15)
     np.testing.assert_allclose(undo.right_shift, [-2.0, -0.5], atol=1e-15)
 
@@ -95,8 +95,12 @@ def test_a_composition_applies_its_second_factor_first() -> None:
 def test_a_composition_multiplies_matrices_from_the_second_factor_on() -> None:
     stretch = Gauge.diagonal([2.0, 1.0])
     both = Gauge.linear(SHEAR) @ stretch
-    np.testing.assert_allclose(both.left, [[2.0, 4.0], [0.0, 1.0]], atol=1e-12)
-    np.testing.assert_allclose(both.right, [[0.5, 0.0], [-2.0, 1.0]], atol=1e-12)
+    np.testing.assert_allclose(
+        both.matrix("left"), [[2.0, 4.0], [0.0, 1.0]], atol=1e-12
+    )
+    np.testing.assert_allclose(
+        both.matrix("right"), [[0.5, 0.0], [-2.0, 1.0]], atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(("side", "after"), [("left", [2.0, 0.5]), ("right", [0.5, 2])])

@@ -74,7 +74,9 @@ class Permutations(Orthogonal):
         return Gauge(matrix, matrix)
 
     def contains(self, gauge: Gauge) -> bool:
-        return super().contains(gauge) and bool(np.isin(gauge.left, (0, 1)).all())
+        return super().contains(gauge) and bool(
+            np.isin(gauge.matrix("left"), (0, 1)).all()
+        )
 
     def includes(self, other: GaugeGroup) -> bool:
         return isinstance(other, Permutations)
@@ -184,7 +186,7 @@ LIES = [
     ),
     (
         Diagonal,
-        {"contains": lambda self, gauge: bool((gauge.left <= 1).all())},
+        {"contains": lambda self, gauge: bool((gauge.matrix("left") <= 1).all())},
         "inverse_belongs_and_undoes",
     ),
     (

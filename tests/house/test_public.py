@@ -103,7 +103,11 @@ RANDOM = {
 
 def drawn(group, rng):
     gauge = group.sample(rng=rng)
-    return gauge.left.tolist(), gauge.left_shift.tolist(), gauge.right_shift.tolist()
+    return (
+        gauge.matrix("left").tolist(),
+        gauge.left_shift.tolist(),
+        gauge.right_shift.tolist(),
+    )
 
 
 NOTE_THEIR_SEED = ("audit", "simpson")

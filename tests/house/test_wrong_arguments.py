@@ -88,7 +88,7 @@ CALLS = {
     MODEL.right_side.take: {"rows": [0]},
     ea.Gauge: {"left": np.eye(3), "right": np.eye(3)},
     GAUGE.act: {"model": MODEL},
-    GAUGE.on: {"side": "right"},
+    GAUGE.matrix: {"side": "right"},
     GAUGE.preserves_in: {"model": MODEL},
     ea.Gauge.diagonal: {"scales": [1.0, 2.0]},
     ea.Gauge.identity: {"rank": 3},
@@ -419,7 +419,17 @@ OF_SCIKIT_LEARN = {"fit_transform", "get_feature_names_out", "get_params"}
 """Methods that the contract of scikit-learn describes and its own checks test."""
 TESTED_ELSEWHERE = {"replace", "verify"}
 """Methods that take any field of a class, or a file."""
-OF_THE_PACKAGE = {"affine", "checked", "moved_of", "seen", "twin", "view"}
+OF_THE_PACKAGE = {
+    "affine",
+    "apply",
+    "checked",
+    "moved_of",
+    "multiply",
+    "seen",
+    "shift_before",
+    "twin",
+    "view",
+}
 """Methods that only the package calls."""
 
 

@@ -16,9 +16,9 @@ import embaudit as ea
 from embaudit.core import parallel
 from embaudit.core.checked import as_factors
 from embaudit.errors import InputError
+from embaudit.linalg.mapped import shifted_rows
 from embaudit.linalg.nearest import TIE, neighbours
 from embaudit.linalg.pairs import pair_cosines
-from embaudit.linalg.transformed_rows import with_shift
 
 
 def cosine_matrix(x: np.ndarray) -> np.ndarray:
@@ -157,7 +157,7 @@ def test_a_shift_moves_every_row_before_the_search() -> None:
     shift = np.array([0.5, -2.0, 1.0])
     one, other = (
         neighbours(y, 4, rows=[3, 9])
-        for y in (with_shift(x, shift), x.astype(np.float64) + shift)
+        for y in (shifted_rows(x, shift), x.astype(np.float64) + shift)
     )
     np.testing.assert_array_equal(one.indices, other.indices)
     np.testing.assert_allclose(one.cosines, other.cosines, rtol=0, atol=1e-15)

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from embaudit.linalg import nearest
+from embaudit.linalg.mapped import multiplied_rows, shifted_rows
 from embaudit.linalg.nearest import neighbours
 from embaudit.linalg.rows import unit_rows
-from embaudit.linalg.transformed_rows import TransformedRows
 
 N = 31_000
 
@@ -49,7 +49,7 @@ def test_the_lists_are_those_of_all_cosines_in_float64(kind, dtype, how):
         first[100:200] -= 100
     elif how != "as stored":
         shift = np.zeros(6) if how == "stretched" else draw.standard_normal(6)
-        seen = TransformedRows(x, draw.standard_normal((6, 6)), shift)
+        seen = shifted_rows(multiplied_rows(x, draw.standard_normal((6, 6))), shift)
     rows = np.append(np.arange(0, 200, 9), draw.choice(np.arange(200, N), 10))
     rows = rows[np.asarray(seen[rows]).any(axis=1)]
     chosen = first if how == "first of its twins" else None
@@ -88,11 +88,8 @@ def test_equal_cosines_are_listed_in_order_of_rows():
 def test_no_cosine_exceeds_its_bound(seed, k, power, shift):
     draw = np.random.default_rng(seed)
     x = draw.standard_normal((60, k)).astype(np.float32)
-    seen = TransformedRows(
-        x,
-        draw.standard_normal((k, k)) * 10.0 ** draw.uniform(-power, 0, k),
-        shift * draw.standard_normal(k),
-    )
+    linear = draw.standard_normal((k, k)) * 10.0 ** draw.uniform(-power, 0, k)
+    seen = shifted_rows(multiplied_rows(x, linear), shift * draw.standard_normal(k))
     queries = unit_rows(seen[np.arange(8)])
     rows, inverse, slack = nearest.inverse_lengths(seen, slice(0, 60))
     found = (queries.astype(np.float32) @ rows.T) * inverse

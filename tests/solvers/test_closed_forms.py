@@ -160,8 +160,8 @@ def test_objective_is_the_one_written_in_the_paper(kind: type, form: Any) -> Non
 
 def objective_after(gauge: Gauge, mf: Any, X: np.ndarray) -> float:
     """The objective of a fitted factorisation after a gauge."""
-    A = mf.projection_ @ gauge.left
-    B = mf.components_.T @ gauge.right
+    A = gauge.apply(mf.projection_, "left")
+    B = gauge.apply(mf.components_.T, "right")
     return float(OBJECTIVES[type(mf)](X, A, B, alpha=mf.alpha))
 
 

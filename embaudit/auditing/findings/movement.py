@@ -183,9 +183,7 @@ def attacks(evidence: Evidence) -> Iterator[Finding]:
     for attack in evidence.limits.attacks:
         role, group, lists = attack.role, attack.group, attack.objective == "neighbours"
         shift = budget.LENGTH if isinstance(group, Affine) else None
-        scope = _set_of(
-            evidence, group.kind, getattr(group, "max_condition", None), shift
-        )
+        scope = _set_of(evidence, group.kind, group.max_condition, shift)
         pairs, title = Pairs(role).titled(model), model.title(role)
         rows = (
             f"{counted(attack.n_items, 'listed neighbour')} of {title}s"
