@@ -7,16 +7,21 @@ from typing import TYPE_CHECKING, Protocol
 
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.findings import (
+    baseline_predictions,
+    changed_predictions,
     collapsed_rows,
     common_direction,
+    constant_vectors,
     contradicted_decay,
     duplicate_rows,
     few_labels,
     folded_norm,
     heads,
+    hidden_bias,
     hidden_labels,
     hub_rows,
     identification,
+    item_bias,
     mean_row,
     movement,
     near_duplicate_rows,
@@ -29,6 +34,7 @@ from embaudit.auditing.findings import (
     short_rows,
     tied_origin,
     unit_rows,
+    unseen_components,
 )
 
 if TYPE_CHECKING:
@@ -49,6 +55,12 @@ if TYPE_CHECKING:
 
 
 MODULES: tuple[FindingModule, ...] = (
+    changed_predictions,
+    baseline_predictions,
+    item_bias,
+    unseen_components,
+    hidden_bias,
+    constant_vectors,
     rows_without_direction,
     short_rows,
     mean_row,
@@ -71,7 +83,7 @@ MODULES: tuple[FindingModule, ...] = (
 """The modules of findings, each with one code."""
 CHECKS: tuple[Check, ...] = (
     predictions.predictions_stay,
-    predictions.predictions_moved,
+    baseline_predictions.check,
     mean_row.check,
     heads.origin,
     few_labels.check,
@@ -95,14 +107,14 @@ CHECKS: tuple[Check, ...] = (
     identification.identification,
     identification.distances,
     identification.penalty,
-    predictions.unseen_directions,
-    predictions.hidden_bias,
-    predictions.bias,
+    unseen_components.check,
+    hidden_bias.check,
+    item_bias.check,
     predictions.one_side,
     predictions.given_inputs,
     predictions.compared,
     predictions.predicted,
-    predictions.constant_alone,
+    constant_vectors.check,
     movement.moved,
     movement.drawn,
     movement.ranges,
@@ -125,7 +137,7 @@ def conclusions(evidence: Evidence) -> tuple[Finding, ...]:
     come first. If the predictions of an equivalent model did not stay the same, only
     that is reported.
     """
-    checks = CHECKS if evidence.predictions_hold else (predictions.check_failed,)
+    checks = CHECKS if evidence.predictions_hold else (changed_predictions.check,)
     drawn = [finding for check in checks for finding in check(evidence)]
 
     def rank(finding: Finding) -> tuple[bool, bool, int]:

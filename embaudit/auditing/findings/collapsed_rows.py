@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
-from embaudit.auditing.findings.predictions import given_side
+from embaudit.auditing.findings.given_side import given_side
 from embaudit.core.words import drawn_of
 
 if TYPE_CHECKING:

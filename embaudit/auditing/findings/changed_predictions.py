@@ -1,0 +1,86 @@
+"""EMB001: an equivalent model does not predict the same, so the check itself failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.entry import Entry
+from embaudit.auditing.finding import Finding, Kind, Scope, Severity
+from embaudit.core.ties import first_best
+
+if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
+
+ENTRY = Entry(
+    "EMB001",
+    title="predictions did not stay the same: the check itself failed",
+    severities=(Severity.ISSUE,),
+    meaning=(
+        "A model that should predict the same as yours does not, by more than rounding "
+        "explains."
+    ),
+    why=(
+        "An audit compares cosines of models that predict the same. If they do not, no "
+        "other figure of it holds."
+    ),
+    remedy=(
+        "Look for huge or tiny columns in the factors. If they are ordinary, report this "
+        "as a bug."
+    ),
+    computed=(
+        "Predictions before and after each gauge are compared on sampled rows. The bound "
+        "is rounding times κ times the lengths of the factors."
+    ),
+    reference=(
+        "Higham: Accuracy and Stability of Numerical Algorithms (SIAM 2002), chapter 3."
+    ),
+)
+
+
+def check(evidence: Evidence) -> Iterator[Finding]:
+    """Name the first equivalent model whose predictions are others.
+
+    Of the equivalent heads it is the one furthest from its bound.
+    """
+    head, norm = evidence.head, evidence.norm
+    if head is not None and not head.verified:
+        worst = first_best(
+            head.verifiable, lambda other: other.change / other.tolerance
+        )
+        changed = f"a probability changed by {worst.change:.2g} of itself"
+        yield _failed(worst.name, changed, worst.change, worst.tolerance)
+        return
+    for model, drift in zip(evidence.equivalents, evidence.drift, strict=True):
+        if not drift.ok:
+            changed = f"the {drift.level.title} changed by {drift.max_abs:.2g}"
+            yield _failed(model.name, changed, drift.max_abs, drift.tolerance)
+            return
+    if norm is not None and not norm.verified:
+        worst_form = first_best(
+            norm.drift, lambda drift: drift.max_abs / drift.tolerance
+        )
+        changed = f"the {worst_form.level.title} changed by {worst_form.max_abs:.2g}"
+        name = "another form of the final norm"
+        yield _failed(name, changed, worst_form.max_abs, worst_form.tolerance)
+
+
+def _failed(name: str, changed: str, value: float, tolerance: float) -> Finding:
+    """Report predictions that one equivalent model changes by more than rounding."""
+    return Finding(
+        code=ENTRY.name,
+        severity=Severity.ISSUE,
+        kind=Kind.SHOWN,
+        scope=Scope(name),
+        rows="the predictions",
+        value=value,
+        title="the predictions did not stay the same",
+        text=(
+            f"Under {name} {changed}, where rounding explains {tolerance:.2g}. No other "
+            "figure of this audit can be trusted."
+        ),
+        remedy=(
+            "Check the factors for huge or tiny columns; if they are ordinary, report "
+            "this as a bug."
+        ),
+    )

@@ -1,0 +1,63 @@
+"""EMB407: vectors alone have something the same in every row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.entry import Entry
+from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.findings.constant_columns import constant_columns
+from embaudit.canonical import hidden_biases
+
+if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
+
+ENTRY = Entry(
+    "EMB407",
+    title="vectors alone have something the same in every row",
+    severities=(Severity.TIP,),
+    meaning="A column, or a mixture of columns, is one number in all rows.",
+    why=(
+        "Libraries keep biases so. Cosines count the number as a similarity of any two "
+        "rows."
+    ),
+    remedy="Leave it out before taking cosines, if it was a bias.",
+    computed=(
+        "A direction in which the rows do not differ by more than rounding. Where both "
+        "sides are loaded, EMB204 says it."
+    ),
+    reference=(
+        "Koren, Bell, Volinsky: Matrix Factorization Techniques for Recommender Systems "
+        "(Computer 42, 2009)."
+    ),
+    grows=False,
+)
+
+
+def check(evidence: Evidence) -> Iterator[Finding]:
+    """Report the first direction in which vectors of one side are constant."""
+    model = evidence.model
+    if model.left is not None or evidence.head is not None:
+        return
+    biases = list(hidden_biases("right", model.right_side.moments))[:1]
+    if not biases:
+        return
+    item = model.title("right")
+    columns = constant_columns(biases, evidence.columns)
+    yield Finding(
+        code=ENTRY.name,
+        severity=Severity.TIP,
+        kind=Kind.MEASURED,
+        scope=AT_HAND,
+        rows=f"{item} rows",
+        role="right",
+        value=biases[0].value,
+        title=f"something is the same in every {item} row",
+        text=(
+            f"{columns} is {biases[0].value:.3g} in every row. In a dot product it makes "
+            f"a number that is the same for all {item}s, as a bias does. Cosines count "
+            "it as a similarity of any two."
+        ),
+        remedy="Leave it out before taking cosines, if it was a bias.",
+    )

@@ -1,0 +1,119 @@
+"""EMB203: rows reach into dimensions that no prediction sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.entry import Entry
+from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.findings.effect import MOVES, is_effect
+from embaudit.auditing.findings.given_side import given_side
+from embaudit.canonical.row_span import reached_space
+from embaudit.core.ties import reaches
+from embaudit.core.words import counted, drawn_of, percent
+from embaudit.model import OPPOSITE, SideName
+from embaudit.movements import Movement
+
+if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
+
+ENTRY = Entry(
+    "EMB203",
+    title="rows reach into dimensions that no prediction sees",
+    severities=(Severity.TIP, Severity.ISSUE),
+    meaning=(
+        "The other side has no row in some dimensions, so whatever a row holds there "
+        "changes no prediction. A softmax or a ranking does not show what is added to "
+        "all scores of a row. So it sees no dimension in which all rows of the other "
+        "side are equal."
+    ),
+    why="Cosines count those numbers in full, although they are arbitrary.",
+    remedy="Project these directions out (`embaudit fix`), or compare predictions.",
+    computed=(
+        "The rank of each side is read from its singular values; of labels or ranked "
+        "items, once their mean row is subtracted. Components outside it are removed, "
+        "and cosines and lists are compared. An issue where 5 % of the neighbours and "
+        "more than five lists differ, or cosines move by 0.05 on average. Nothing is "
+        "reported where cosines move by less than 0.005 on average and 0.05 at most."
+    ),
+    reference=(
+        "Steck, Ekanadham, Kallus: Is Cosine-Similarity of Embeddings Really About "
+        "Similarity? (WWW Companion 2024)."
+    ),
+)
+
+ALIKE = 0.005
+"""Mean |Δcos| below which two decimals would say that there is none."""
+
+
+def check(evidence: Evidence) -> Iterator[Finding]:
+    """Report components outside the other side's span by their effect on cosines."""
+    for movement in evidence.unseen:
+        side = evidence.model.side_name(movement.role)
+        # Inputs are data: training did not choose their components.
+        if side == given_side(evidence.model):
+            continue
+        if reaches(movement.mean_abs, ALIKE) or reaches(movement.max_abs, MOVES):
+            yield _reported(evidence, movement, side)
+
+
+def _reported(evidence: Evidence, movement: Movement, side: SideName) -> Finding:
+    """Report what becomes of the cosines of a side without such components."""
+    model = evidence.model
+    item = model.title(movement.role)
+    changed = 1 - movement.top_n_overlap
+    lists_change = bool(movement.top_n) and is_effect(changed, movement.n_lists)
+    differing_lists = (
+        f"{percent(changed)} of the {movement.top_n} nearest {item}s differ"
+    )
+    if lists_change:
+        effect, value = differing_lists, changed
+    else:
+        effect = f"cosines differ by {movement.mean_abs:.2f} on average"
+        value = movement.mean_abs
+    is_issue = lists_change or reaches(movement.mean_abs, MOVES)
+    # The number of dimensions that predictions see. Rows hold nothing in columns of
+    # zeros, which `model` leaves out but `evidence.width` counts.
+    seen = reached_space(model, side).shape[1]
+    width = model.rank if evidence.width is None else evidence.width
+    among = ""
+    if not movement.exact:
+        among = f" among {drawn_of(movement.n_pairs, movement.n_all_pairs, 'pair')}"
+    near = f". There {differing_lists}" if movement.top_n else ""
+    outside = percent(evidence.equivalence.outside.get(side, 0.0))
+    unseen = counted(model.rank - seen, "dimension")
+    return Finding(
+        code=ENTRY.name,
+        severity=Severity.ISSUE if is_issue else Severity.TIP,
+        kind=Kind.PROVEN,
+        scope=AT_HAND,
+        rows=f"{item}-{item} cosines",
+        role=movement.role,
+        value=value,
+        title=(
+            f"{item} rows hold what no prediction sees in {unseen}: without it {effect}"
+        ),
+        text=(
+            f"Predictions see {item} rows in only {seen} of "
+            f"{counted(width, 'dimension')}: {_reason(evidence, side, width)}. What "
+            f"{item}s hold in the others is arbitrary, and their cosines count it in "
+            f"full: up to {outside} of a row's squared length. Without it {item} cosines "
+            f"differ by {movement.mean_abs:.2g} on average and by "
+            f"{movement.max_abs:.2g} at most{among}{near}."
+        ),
+        remedy=(
+            "Project those directions out (the canonical models of this audit do), or "
+            "compare predictions."
+        ),
+    )
+
+
+def _reason(evidence: Evidence, side: SideName, width: int) -> str:
+    """Write why predictions do not see all dimensions of a side."""
+    other = OPPOSITE[side]
+    n_others = len(evidence.model.side(other))
+    if n_others < evidence.model.rank:
+        others = counted(n_others, evidence.model.title(other))
+        return f"{others} cannot span {counted(width, 'dimension')}"
+    return "the other side makes no difference in the others"
