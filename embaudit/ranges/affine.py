@@ -12,12 +12,12 @@ from, so the ends come from the ends of what the shift reaches.
 that is, `tan(θ'/2)` from that of hi over κ to κ times that of lo.
 
 *Across the sides*, a linear gauge fixes the dot product and hence the sign of the
-cosine; only the lengths of the rows change. With `w = arsech|cos θ|`, the size of the
-cosine ranges from `sech(w + ln κ)` to `sech(max(0, w - ln κ))`: if one of the rows is
-turned by a right angle in their plane, this is the statement of
-`embaudit.ranges.linear`. In half angles, `tan(θ/2) = tanh(w/2)` for cos θ >= 0. A shift
-of at most r moves a row within a ball, so it turns the row by at most
-`arcsin(r / ‖row‖)`.
+cosine; only the lengths of the rows change. If one of the rows is turned by a right
+angle in their plane, the statement of `embaudit.ranges.linear` is one about the
+complement `q = tan(π/4 - θ/2)`: it is multiplied by a factor between 1/κ and κ, while
+its size stays at most 1. In other words, with `w = arsech|cos θ|`, the size of the
+cosine ranges from `sech(w + ln κ)` to `sech(max(0, w - ln κ))`. A shift of at most r
+moves a row within a ball, so it turns the row by at most `arcsin(r / ‖row‖)`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,12 @@ import numpy as np
 from embaudit.core.checked import Floats
 from embaudit.gauges import Affine, Gauge
 from embaudit.linalg.rows import row_norms
-from embaudit.ranges.half_angle import ROUNDING, half_angle_tangents
+from embaudit.ranges.half_angle import (
+    ROUNDING,
+    complement_of,
+    half_angle_tangents,
+    tangent_lengths,
+)
 from embaudit.ranges.linear import (
     bisector_and_normal,
     orthogonal_direction,
@@ -93,9 +98,14 @@ class CrossRangeSolver:
         side, max_shift = self.budget.side, self.budget.max_shift
         shift = np.zeros(len(x))
         if max_shift != 0:
-            tangent = float(self._shifted_ends(x[None], y[None]).tangent(end)[0])
+            ends = self._shifted_ends(x[None], y[None])
+            angle = 2 * np.arctan(float(ends.tangent(end)[0]))
+            if not ends.attained(end)[0]:
+                # The longest shift takes the row to the origin, so a direction a little
+                # short of the end is taken.
+                angle += tol / 4 if end == "upper" else -tol / 4
             fixed_row, moving_row = (x, y) if side == "right" else (y, x)
-            shift = _shift_to(fixed_row, moving_row, tangent, max_shift, end, tol)
+            shift = _shift_to(fixed_row, moving_row, angle, max_shift)
         if side == "right":
             y = y + shift
         else:
@@ -109,39 +119,35 @@ class CrossRangeSolver:
         if self.budget.max_shift == 0:
             return point(tangent)
         moving_rows = y if self.budget.side == "right" else x
-        radius = _relative_radius(moving_rows, self.budget.max_shift)
-        return _turned(tangent, radius, is_line=x.shape[1] == 1)
+        return _turned(tangent, moving_rows, self.budget.max_shift)
 
 
 def _stretched_across(tangent: Floats, condition: float | None) -> RangeEnds:
     """Return both ends of left-right cosines, given by tangents, under linear gauges.
 
-    With w and κ of the module's docstring, the tangents are `tanh((w ± ln κ) / 2)` if
-    the cosine is positive, and the reciprocals of these if it is negative. Without a
-    bound on κ, a cosine other than 0 comes near to 0 and reaches 1 or -1.
+    The complement q of a cosine keeps its sign, and its size grows up to 1 or shrinks
+    by at most κ. Without a bound on κ, a cosine other than 0 comes near to 0 and
+    reaches 1 or -1.
     """
-    is_negative = tangent > 1
+    complement = complement_of(tangent)
+    if condition is None:
+        is_orthogonal = np.abs(complement) <= ROUNDING
+        complement = np.where(is_orthogonal, 0, complement)
+        near_zero = np.zeros(len(tangent))
+        near_one = np.sign(complement)
+        near_zero_attained = is_orthogonal
+    else:
+        near_zero = complement / condition
+        near_one = np.clip(complement * condition, -1, 1)
+        near_zero_attained = np.ones(len(tangent), dtype=np.bool_)
+    is_negative = complement < 0
     all_pairs = np.ones(len(tangent), dtype=np.bool_)
-    with np.errstate(divide="ignore"):
-        acute = np.where(is_negative, 1 / tangent, tangent)
-        if condition is None:
-            is_orthogonal = acute >= 1 - ROUNDING
-            near_zero = np.ones(len(tangent))
-            near_zero_attained = is_orthogonal
-            near_one = np.where(is_orthogonal, 1.0, 0.0)
-        else:
-            depth = 2 * np.arctanh(acute)
-            step = np.log(condition)
-            near_zero = np.tanh((depth + step) / 2)
-            near_zero_attained = all_pairs
-            near_one = np.tanh(np.maximum(depth - step, 0) / 2)
-        ends = RangeEnds(
-            np.where(is_negative, 1 / near_one, near_zero),
-            np.where(is_negative, 1 / near_zero, near_one),
-            np.where(is_negative, all_pairs, near_zero_attained),
-            np.where(is_negative, near_zero_attained, all_pairs),
-        )
-    return ends.with_fixed(np.isnan(tangent), tangent)
+    return RangeEnds(
+        complement_of(np.minimum(near_zero, near_one)),
+        complement_of(np.maximum(near_zero, near_one)),
+        np.where(is_negative, all_pairs, near_zero_attained),
+        np.where(is_negative, near_zero_attained, all_pairs),
+    ).with_fixed(np.isnan(tangent), tangent)
 
 
 def _stretch_to_end(
@@ -153,46 +159,42 @@ def _stretch_to_end(
     along the normal of that bisector. These lie half-way between the bisector of x and
     y and its normal. For a negative cosine, -y takes the place of y.
     """
-    tangent = float(half_angle_tangents(x[None], y[None])[0])
-    is_negative = tangent > 1
-    acute = 1 / tangent if is_negative else tangent
-    if condition == 1 or acute >= 1 - ROUNDING:
+    complement = float(complement_of(half_angle_tangents(x[None], y[None]))[0])
+    size = abs(complement)
+    if condition == 1 or size <= ROUNDING:
         return Gauge.identity(len(x))
-    depth = 2 * np.arctanh(acute)
-    most = np.inf if condition is None else np.log(condition)
+    most = np.inf if condition is None else condition
+    is_negative = complement < 0
     is_away_from_zero = (end == "upper") != is_negative
     if is_away_from_zero:
-        step = min(most, depth)
+        factor = min(most, 1 / size)
     else:
-        # sech w <= 2 exp(-w), so at the depth ln(4 / tol) the cosine is within tol of 0.
-        step = -min(most, max(0.0, np.log(4 / tol) - depth))
+        # |cos| is at most 2 |q|, so it is within tol of 0 at |q| = tol / 4.
+        factor = 1 / min(most, max(1.0, 4 * size / tol))
     bisector, normal = bisector_and_normal(x, -y if is_negative else y)
     first = (bisector + normal) / np.sqrt(2)
     second = (bisector - normal) / np.sqrt(2)
-    return stretch(first, second, float(np.exp(step)), "left")
+    return stretch(first, second, factor, "left")
 
 
-def _relative_radius(moving_rows: Floats, max_shift: float | None) -> Floats:
-    """Compute the longest shift over the length of each moving row."""
-    if max_shift is None:
-        return np.full(len(moving_rows), np.inf)
-    with np.errstate(divide="ignore"):
-        return np.asarray(max_shift / row_norms(moving_rows))
+def _turned(tangent: Floats, moving_rows: Floats, max_shift: float | None) -> RangeEnds:
+    """Return both ends if one row of each pair is shifted by at most a length.
 
-
-def _turned(tangent: Floats, radius: Floats, *, is_line: bool) -> RangeEnds:
-    """Turn one row of each pair by at most arcsin(radius).
-
-    A shift that is longer than the row points it anywhere. On a line, a shorter one
-    does not turn it.
+    A shift of at most r turns a row by at most `arcsin(r / ‖row‖)`. A shift that is
+    longer than the row points it anywhere. On a line, a shorter one does not turn it.
     """
+    radius = np.inf if max_shift is None else max_shift
+    rest = tangent_lengths(moving_rows, row_norms(moving_rows), radius)
+    is_covered = np.isnan(rest)
+    if moving_rows.shape[1] == 1:
+        turn = np.where(is_covered, np.pi, 0)
+    else:
+        turn = np.where(is_covered, np.pi, np.arctan2(radius, rest))
     angle = 2 * np.arctan(tangent)
-    turn = np.zeros(len(radius)) if is_line else np.arcsin(np.minimum(radius, 1))
-    turn[radius > 1] = np.pi
     largest_angle = angle + turn
     smallest_angle = np.maximum(angle - turn, 0)
     # A shift exactly as long as the row takes it to the origin, where it has no cosine.
-    is_attained = radius != 1
+    is_attained = rest != 0
     return RangeEnds(
         np.where(largest_angle >= np.pi, np.inf, np.tan(largest_angle / 2)),
         np.tan(smallest_angle / 2),
@@ -202,25 +204,15 @@ def _turned(tangent: Floats, radius: Floats, *, is_line: bool) -> RangeEnds:
 
 
 def _shift_to(
-    fixed_row: Floats,
-    moving_row: Floats,
-    tangent: float,
-    max_shift: float | None,
-    end: End,
-    tol: float,
+    fixed_row: Floats, moving_row: Floats, angle: float, max_shift: float | None
 ) -> Floats:
     """Find a shift that turns the moving row to an angle from the fixed row.
 
     The shift takes the moving row to the nearest point of the wanted direction, or just
     beyond the origin.
     """
-    radius = float(_relative_radius(moving_row[None], max_shift)[0])
     length = float(np.linalg.norm(moving_row))
-    angle = 2 * np.arctan(tangent)
-    if radius == 1:
-        # A shift as long as the row reaches this direction only at the origin, so a
-        # direction a little short of it is taken.
-        angle += tol / 4 if end == "upper" else -tol / 4
+    radius = np.inf if max_shift is None else max_shift / length
     wanted = _at_angle(
         fixed_row / np.linalg.norm(fixed_row), moving_row / length, angle
     )

@@ -3,18 +3,18 @@
 A shift v of both rows moves the origin, from which they are seen, to -v. The points
 that see the segment from a to b under the angle θ lie on a circular arc (inscribed
 angles), so the ends under shifts of length at most r belong to the arcs that touch the
-disc of radius r around the origin. With
+disc of radius r around the origin. Let a be the shorter row, L = ‖a - b‖, and φ the
+angle at a between the directions to the origin and to b. In the units
 
-    W = ‖a‖‖b‖ sin θ,   L = ‖a - b‖,   K = a·b - r²,
-    α = √(‖a‖² - r²),   β = √(‖b‖² - r²),
+    ρ = r / ‖a‖,   α = √(1 - ρ²),   β = √(‖b‖² - r²) / L,   K = α² ‖a‖ / L - cos φ,
 
-the half-angle tangents of the two ends are
+where K is `(a·b - r²) / (‖a‖ L)`, the half-angle tangents of the two ends are
 
-    (W ± r L) / (K + α β) = (α β - K) / (W ∓ r L),
+    (sin φ ± ρ) / (K + α β) = (α β - K) / (sin φ ∓ ρ),
 
 until the disc meets the line through a and b: on the segment the cosine is -1, on the
 line outside the segment it is 1. The second form follows from
-`W² - r² L² = α² β² - K²`. If K is negative the first form cancels, otherwise the second.
+`α² β² - K² = sin² φ - ρ²`. If K is negative the first form cancels, otherwise the second.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from numpy.typing import ArrayLike
 
 from embaudit.core.checked import Flags, Floats, as_numbers
 from embaudit.errors import must_be
+from embaudit.linalg.rows import row_norms
 from embaudit.ranges.half_angle import (
-    ROUNDING,
     cosine_of,
-    dots,
     half_angle_tangents,
+    tangent_lengths,
 )
 from embaudit.ranges.linear import orthogonal_direction, require_cosines
 from embaudit.ranges.range_solver import End, RangeEnds
@@ -42,55 +42,54 @@ from embaudit.ranges.range_solver import End, RangeEnds
 class _Triangles:
     """The triangle of the origin, a and b for each of m pairs of rows."""
 
-    tangent: Floats
-    """(m,) tan(θ/2) of the angle at the origin; NaN if a or b is zero."""
-    a: Floats
-    """(m,) ‖a‖."""
-    b: Floats
-    """(m,) ‖b‖."""
+    x: Floats
+    """(m, k) the first rows."""
+    y: Floats
+    """(m, k) the second rows."""
+    x_length: Floats
+    """(m,) their lengths."""
+    y_length: Floats
+    """(m,)"""
     base: Floats
-    """(m,) L = ‖a - b‖; 0 for equal rows."""
-    dot: Floats
-    """(m,) a·b."""
-    area: Floats
-    """(m,) W = ‖a‖‖b‖ sin θ, twice the area."""
+    """(m,) L = ‖x - y‖; 0 for equal rows."""
     height: Floats
-    """(m,) Distance of the origin from the line through a and b."""
-    offset: Floats
-    """(m,) Signed distance from the middle of the segment to the foot of the height."""
+    """(m,) sin φ, the distance of the origin from the line through a and b over the
+    shorter length."""
     inward: Floats
-    """(m,) Distance by which the foot lies inside the segment, from the end that is
-    nearer to the origin; negative if the foot lies outside."""
+    """(m,) cos φ, the distance by which the foot of the height lies inside the segment,
+    from its end nearer to the origin, over the shorter length; negative if the foot
+    lies outside."""
+
+    @property
+    def x_is_shorter(self) -> Flags:
+        """Flags of pairs whose first row is a, the shorter one."""
+        return self.x_length <= self.y_length
+
+    @property
+    def shorter(self) -> Floats:
+        """(m,) ‖a‖."""
+        return np.minimum(self.x_length, self.y_length)
 
     @property
     def is_inside(self) -> Flags:
         """Flags of pairs whose foot lies strictly between a and b."""
         return self.inward > 0
 
-    @property
-    def shorter(self) -> Floats:
-        """Length of the shorter row."""
-        return np.minimum(self.a, self.b)
-
 
 def _triangles(x: Floats, y: Floats) -> _Triangles:
     gap = y - x
-    tangent = half_angle_tangents(x, y)
-    a = np.sqrt(dots(x, x))
-    b = np.sqrt(dots(y, y))
-    base = np.sqrt(dots(gap, gap))
+    x_length = row_norms(x)
+    y_length = row_norms(y)
+    # From the shorter row to the origin, against the gap from it to the longer row.
+    x_is_shorter = x_length <= y_length
+    tangent = half_angle_tangents(np.where(x_is_shorter[:, None], -x, y), gap)
     with np.errstate(divide="ignore", invalid="ignore"):
-        # sin θ = 2t / (1 + t²) is the same for t and 1/t; the smaller one is finite.
+        # sin φ = 2t / (1 + t²) is the same for t and 1/t; the smaller one is finite.
         small = np.minimum(tangent, 1 / tangent)
-        area = a * b * (2 * small / (1 + small * small))
-        # From the end that is nearer to the origin.
-        along_base = np.where(a <= b, -dots(x, gap), dots(y, gap))
-        # Rounding must not put the line beyond the shorter row, whose end lies on it:
-        # a disc that covers that row would seem to miss the line.
-        height = np.minimum(area / base, np.minimum(a, b))
-        offset = (b - a) * (b + a) / (2 * base)
-        inward = along_base / base
-    return _Triangles(tangent, a, b, base, dots(x, y), area, height, offset, inward)
+        height = 2 * small / (1 + small * small)
+    return _Triangles(
+        x, y, x_length, y_length, row_norms(gap), height, cosine_of(tangent)
+    )
 
 
 def shifted_ends(x: Floats, y: Floats, max_shift: float | None) -> RangeEnds:
@@ -100,58 +99,59 @@ def shifted_ends(x: Floats, y: Floats, max_shift: float | None) -> RangeEnds:
     reached.
     """
     triangles = _triangles(x, y)
-    radius = np.full(len(x), np.inf if max_shift is None else max_shift)
-    ends = _ends(triangles, radius, is_line=x.shape[1] == 1)
-    is_fixed = (triangles.base == 0) | np.isnan(triangles.tangent)
-    return ends.with_fixed(is_fixed, triangles.tangent)
+    radius = np.inf if max_shift is None else max_shift
+    is_line = x.shape[1] == 1
+    is_fixed = (triangles.base == 0) | (triangles.shorter == 0)
+    if radius == 0:
+        is_fixed[:] = True
+    elif is_line:
+        is_fixed |= radius <= triangles.shorter
+    ends = _ends(triangles, radius, is_line=is_line)
+    if not is_fixed.any():
+        return ends
+    return ends.with_fixed(is_fixed, half_angle_tangents(x, y))
 
 
-def _ends(triangles: _Triangles, radius: Floats, *, is_line: bool) -> RangeEnds:
+def _ends(triangles: _Triangles, radius: float, *, is_line: bool) -> RangeEnds:
     """Compute both ends of pairs of different rows under shifts within a radius."""
+    height, inward, shorter = triangles.height, triangles.inward, triangles.shorter
     is_inside = triangles.is_inside
-    passes_shorter = radius > triangles.shorter
-    meets_line = radius >= triangles.height
-    meets_segment = np.where(is_inside, meets_line, passes_shorter)
-    meets_outside = np.where(is_inside | is_line, passes_shorter, meets_line)
-
+    x_tangent = tangent_lengths(triangles.x, triangles.x_length, radius)
+    y_tangent = tangent_lengths(triangles.y, triangles.y_length, radius)
+    a_tangent = np.where(triangles.x_is_shorter, x_tangent, y_tangent)
+    b_tangent = np.where(triangles.x_is_shorter, y_tangent, x_tangent)
+    # Lengths that are equal up to rounding do not tell which row is covered first.
+    covers_shorter = np.isnan(a_tangent) | np.isnan(b_tangent)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        # A disc that passes the shorter row meets the line, so its tangents are not used.
-        r = np.where(passes_shorter, 0, radius)
-        alpha = np.sqrt((triangles.a - r) * (triangles.a + r))
-        beta = np.sqrt((triangles.b - r) * (triangles.b + r))
+        rho = radius / shorter
+        alpha = a_tangent / shorter
+        beta = b_tangent / triangles.base
+        inner = alpha**2 * (shorter / triangles.base) - inward
         product = alpha * beta
-        inner = triangles.dot - r * r
-        larger = triangles.area + r * triangles.base
+        larger = height + rho
         # A disc that does not meet the line leaves a positive numerator.
-        smaller = np.maximum(triangles.area - r * triangles.base, 0)
-        is_acute = (inner > 0) | ~is_inside
+        smaller = np.maximum(height - rho, 0)
+        is_acute = inner >= 0
         lower = np.where(
             is_acute, larger / (inner + product), (product - inner) / smaller
         )
         upper = np.where(
             is_acute, smaller / (inner + product), (product - inner) / larger
         )
-    # If rounding cannot tell whether the disc touches the line, it does.
-    meets_outside |= ~is_inside & (smaller <= ROUNDING * triangles.area)
-    if is_line:
-        lower = upper = triangles.tangent
-    lower = np.where(meets_segment, np.inf, lower)
-    upper = np.where(meets_outside, 0.0, upper)
-
+    meets_line = covers_shorter | (rho >= height)
+    meets_segment = np.where(is_inside, meets_line, covers_shorter)
+    meets_outside = np.where(is_inside | is_line, covers_shorter, meets_line)
     # A shift of exactly the length of the shorter row takes that row to the origin,
     # where it has no cosine; the cosines nearby are approached.
-    touches_shorter = np.abs(radius - triangles.shorter) <= ROUNDING * triangles.shorter
+    touches_shorter = ~covers_shorter & (np.minimum(a_tangent, b_tangent) == 0)
     crosses_segment = meets_segment & is_inside
-    crosses_outside = (
-        meets_outside & (radius > triangles.height) & ~is_inside & (not is_line)
-    )
-    ends = RangeEnds(
-        lower,
-        upper,
+    crosses_outside = meets_outside & (rho > height) & ~is_inside & (not is_line)
+    return RangeEnds(
+        np.where(meets_segment, np.inf, lower),
+        np.where(meets_outside, 0.0, upper),
         crosses_segment | ~touches_shorter,
         crosses_outside | ~touches_shorter,
     )
-    return ends.with_fixed(radius == 0, triangles.tangent)
 
 
 def shift_to_end(
@@ -184,7 +184,7 @@ def _short_of(
     The shorter radius is the longest of `r (1 - 2⁻ⁿ)` whose end is within `tol` of the
     limit, for n from 4 to 52.
     """
-    limit = _ends(triangle, np.array([radius]), is_line=False)
+    limit = _ends(triangle, radius, is_line=False)
     if limit.attained(end)[0]:
         return radius
     widening = condition if end == "lower" else 1 / condition
@@ -192,7 +192,7 @@ def _short_of(
     shorter = radius
     for n in range(4, 53):
         shorter = radius * (1 - 2.0**-n)
-        ends = _ends(triangle, np.array([shorter]), is_line=False)
+        ends = _ends(triangle, shorter, is_line=False)
         reached = cosine_of(ends.tangent(end) * widening)[0]
         if abs(reached - goal) <= tol / 2:
             break
@@ -207,12 +207,12 @@ def _touching_shift(
     Coordinates in the plane of the rows: `along` the segment from its middle, and `up`
     from its line to the origin. The origin is at (u, h).
     """
-    ends = _ends(triangle, np.array([radius]), is_line=len(x) == 1)
+    ends = _ends(triangle, radius, is_line=len(x) == 1)
     tangent = float(ends.tangent(end)[0])
     half = float(triangle.base[0]) / 2
     along, up = _segment_axes(x, y)
     u = -float((x + y) @ along) / 2
-    h = float(triangle.height[0])
+    h = float(triangle.height[0] * triangle.shorter[0])
     if np.isinf(tangent):
         goal = _on_line(u, h, radius, [(-half, half)])
     elif tangent == 0:
@@ -362,23 +362,29 @@ def _shortest(triangles: _Triangles, cosine: Floats) -> Floats:
     """Compute the length of the shortest shift that gives each pair a cosine.
 
     The formulas of `shift_to_reach` are multiplied by sin θ, so that they also hold for
-    a straight angle. The distance `|d - R|` is `|d² - R²| / (d + R)`, whose numerator is
-    `|a·b sin θ - W cos θ|`.
+    a straight angle, and are in units of the shorter row. The distance `|d - R|` is
+    `|d² - R²| / (d + R)`, whose numerator is `|a·b sin θ - W cos θ|` with
+    `W = ‖a‖‖b‖ sin θ`.
     """
+    height, inward = triangles.height, triangles.inward
     sine = np.sqrt((1 - cosine) * (1 + cosine))
-    half = triangles.base / 2
     with np.errstate(invalid="ignore", divide="ignore"):
-        rise = triangles.height * sine - half * cosine
-        distance = np.hypot(triangles.offset * sine, rise)
-        numerator = np.abs(triangles.dot * sine - triangles.area * cosine)
-        to_arc = numerator / (half + distance)
-    to_arc = np.where(sine == 0, triangles.height, to_arc)
+        base = triangles.base / triangles.shorter
+        half = base / 2
+        # From the middle of the segment to the foot of the height.
+        offset = half - inward
+        rise = height * sine - half * cosine
+        distance = np.hypot(offset * sine, rise)
+        dot = 1 - inward * base
+        area = height * base
+        to_arc = np.abs(dot * sine - area * cosine) / (half + distance)
+    to_arc = np.where(sine == 0, height, to_arc)
     # Whether the arc comes nearest to the origin between its ends a and b.
-    is_on_arc = triangles.height * sine >= cosine * triangles.inward
+    is_on_arc = height * sine >= cosine * inward
     is_on_arc = np.where(cosine == 1, ~triangles.is_inside, is_on_arc)
     is_on_arc = np.where(cosine == -1, triangles.is_inside, is_on_arc)
-    shortest = np.where(is_on_arc, to_arc, triangles.shorter)
+    shortest = np.where(is_on_arc, to_arc, 1) * triangles.shorter
     of_equal_rows = np.where(cosine == 1, 0.0, np.inf)
     shortest = np.where(triangles.base == 0, of_equal_rows, shortest)
-    is_undefined = np.isnan(triangles.tangent) | np.isnan(cosine)
+    is_undefined = (triangles.shorter == 0) | np.isnan(cosine)
     return np.where(is_undefined, np.nan, shortest)
