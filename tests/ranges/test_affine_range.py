@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import mpmath
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from embaudit.errors import InputError
 from embaudit.gauges import Affine, GeneralLinear, Translation
 from embaudit.model import FactorModel
 from embaudit.ranges import cosine_range
@@ -344,6 +347,31 @@ def test_within_a_budget_both_ends_are_attained_and_have_witnesses(
             for end, goal in (("lower", found.lower[0]), ("upper", found.upper[0])):
                 reached = found.cosine_under(found.witness(0, end), 0)
                 assert abs(reached - goal) <= 1e-9
+
+
+def test_a_witness_above_the_contract_reaches_its_end_or_is_refused() -> None:
+    """Of nearly orthogonal rows float64 does not hold what κ > 1e6 makes of rounding."""
+    n_reached = 0
+    refusals = []
+    for size, seed in itertools.product((0, 1e-17, 3e-16, 1e-12), (0, 1)):
+        x, y = nearly_orthogonal_rows(3, seed)
+        model = model_of(np.array([y + size * x]), np.array([x]))
+        for kappa in (1e8, 1e10, 1e12):
+            group = GeneralLinear(3, max_condition=kappa)
+            found = cosine_range(model, group, role="cross", pairs=[[0, 0]])
+            for end, goal in (("lower", found.lower[0]), ("upper", found.upper[0])):
+                try:
+                    gauge = found.witness(0, end)
+                except InputError as refusal:
+                    refusals.append(str(refusal))
+                else:
+                    reached = gauge.act(model).cosines("cross", [[0, 0]])[0]
+                    assert abs(reached - goal) <= 1e-6
+                    n_reached += 1
+    assert n_reached > 0
+    assert refusals
+    for sentence in refusals:
+        assert "no gauge was found within 1e-07 of the" in sentence
 
 
 @pytest.mark.parametrize("k", [2, 3, 8])
