@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import TypeAlias, TypeVar
@@ -161,35 +161,6 @@ def existing_file(
     if not local.is_file():
         raise must_be(what, "a file", f"the directory {local}", "name the file in it")
     return local
-
-
-def _file_state(path: Path) -> tuple[int, int] | None:
-    """Return the size of a file and the time of its last change; None without a file."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_size, status.st_mtime_ns
-
-
-def as_opened(paths: Sequence[Path], read: Callable[[], T]) -> Callable[[], T]:
-    """Put off reading files; one that is another by then is refused, for what was told of it no longer holds."""
-    states = {path: _file_state(path) for path in paths}
-
-    def read_if_unchanged() -> T:
-        changed = next(
-            (path for path, state in states.items() if _file_state(path) != state), None
-        )
-        if changed is not None:
-            raise must_be(
-                f"{changed}",
-                "the file that was opened",
-                "another since, or none",
-                "load it again",
-            )
-        return read()
-
-    return read_if_unchanged
 
 
 def plain_suffix(path: Path) -> str:

@@ -12,8 +12,10 @@ import numpy as np
 from embaudit.core.plain import plain_dict
 from embaudit.core.words import counted, listed
 from embaudit.errors import InputError, Parameter
+from embaudit.io.remote import naming
 from embaudit.model import FactorModel, Link, as_link
 from embaudit.model.final_norm import FinalNorm
+from embaudit.model.side import OPTIONAL, checked_field
 from embaudit.model.tying import Tying
 
 WORDS = {
@@ -299,6 +301,10 @@ class Source:
     """Returns the value; None for what the file does not hold after all."""
     shape: tuple[int | None, ...] = ()
     rounded: str = ""
+    path: str = ""
+    """File or URL that an error names; empty if the name of the model's file suffices."""
+    array: str = ""
+    """Name of the array in that file; empty if the file holds nothing else."""
 
     @classmethod
     def of(cls, name: str, value: Any) -> Source:
@@ -399,9 +405,33 @@ class Contents:
         """Read all values and make a model of them."""
         values = {name: source.read() for name, source in self.fields.items()}
         values = {name: value for name, value in values.items() if value is not None}
-        return FactorModel(
-            **{"left": None, "link": None, "roles": self.roles, **values}
-        )
+        fields = {"left": None, "link": None, "roles": self.roles, **values}
+        try:
+            return FactorModel(**fields)
+        except InputError:
+            self._require_valid_arrays(fields)
+            raise
+
+    def _require_valid_arrays(self, fields: Mapping[str, Any]) -> None:
+        """Raise the error of the first invalid array with the names of its file and itself.
+
+        The model refused its fields, and does not know which file they come from.
+        """
+        for side, title in zip(("left", "right"), fields["roles"], strict=True):
+            if fields.get(side) is None:
+                continue
+            n_rows = 0
+            for field in ("rows", *OPTIONAL):
+                name = side if field == "rows" else f"{side}_{field}"
+                source, values = self.fields.get(name), fields.get(name)
+                if source is None or values is None:
+                    continue
+                called = f"{title} {'factors' if field == 'rows' else field}"
+                if source.array:
+                    called = f"{called} ({source.array})"
+                with naming(source.path):
+                    checked = checked_field(field, values, called, n_rows)
+                n_rows = n_rows or len(checked)
 
     def intake(self, format: str, path: object) -> Intake:  # noqa: A002
         """Report which part of a file becomes which field; no values are read."""
@@ -420,6 +450,6 @@ def _shape_in(model: FactorModel, name: str) -> tuple[int, ...]:
     """Return the shape of a field; of what has none, nothing."""
     role, _, field = name.partition("_")
     side = {"left": model.left_side, "right": model.right_side}.get(role)
-    if side is None or (field or "rows") not in side.given:
+    if side is None or getattr(side, field or "rows") is None:
         return ()
     return (len(side),) if field else side.shape

@@ -6,7 +6,8 @@ labels), left bias a, right bias b and offset c.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+import dataclasses
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
@@ -168,23 +169,27 @@ class FactorModel:
     ) -> None:
         """Gather what belongs to each side; fields of left rows that are missing are refused."""
         users, items = as_titles(roles)
-        left_fields = dict(
-            zip(
-                OPTIONAL,
-                (left_bias, left_ids, left_names, left_counts, left_aside),
-                strict=True,
-            )
-        )
-        _require_nothing_of(users, left_fields if left is None else {})
-        right_fields = dict(
-            zip(
-                OPTIONAL,
-                (right_bias, right_ids, right_names, right_counts, right_aside),
-                strict=True,
-            )
-        )
-        right_side = Side(right, items, **right_fields)
-        left_side = None if left is None else Side(left, users, **left_fields)
+        right_fields: dict[str, Any] = {
+            "rows": right,
+            "bias": right_bias,
+            "ids": right_ids,
+            "names": right_names,
+            "counts": right_counts,
+            "aside": right_aside,
+        }
+        left_fields: dict[str, Any] = {
+            "bias": left_bias,
+            "ids": left_ids,
+            "names": left_names,
+            "counts": left_counts,
+            "aside": left_aside,
+        }
+        if left is None:
+            _require_nothing_of(users, left_fields)
+        right_side = Side(title=items, **right_fields)
+        left_side = None
+        if left is not None:
+            left_side = Side(title=users, **{"rows": left, **left_fields})
         self._hold(
             left_side,
             right_side,
@@ -222,7 +227,7 @@ class FactorModel:
         elif link is None:
             link = link_of_training(
                 objective,
-                replace(LINKS["identity"], is_assumed=True),
+                dataclasses.replace(LINKS["identity"], is_assumed=True),
                 alone=left is None,
             )
         link = as_link(link)
@@ -232,7 +237,7 @@ class FactorModel:
         if link.compares is not None:
             extras = {
                 "another side": left is not None,
-                "a bias": "bias" in right.given,
+                "a bias": right.bias is not None,
                 "an offset": bool(offset),
             }
             for got in (name for name, is_given in extras.items() if is_given):
@@ -359,7 +364,7 @@ class FactorModel:
         biases = [
             f"{side.title} bias"
             for side in sides
-            if side is not None and "bias" in side.given
+            if side is not None and side.bias is not None
         ]
         link = (
             f"{self.link.name} link"
@@ -643,7 +648,9 @@ class FactorModel:
         ):
             tying = None
         sides = (
-            side if side is None or side.title == title else side.replace(title=title)
+            side
+            if side is None or side.title == title
+            else dataclasses.replace(side, title=title)
             for side, title in zip((left, right), roles, strict=True)
         )
         return self._of(*sides, link, offset, roles, objective, norm, tying)
@@ -664,8 +671,6 @@ class FactorModel:
                 {field: x for field, x in of_side.items() if field != "rows"},
             )
             return None
-        return (
-            Side(title=self.title(role), **of_side)
-            if here is None
-            else here.replace(**of_side)
-        )
+        if here is None:
+            return Side(title=self.title(role), **of_side)
+        return dataclasses.replace(here, **of_side) if of_side else here

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Generic, Literal, Protocol, Self, TypeAlias, TypeVar, cast
 
@@ -21,21 +21,17 @@ from embaudit.core.checked import (
     as_vector,
     frozen,
     require_each,
-    storage_of,
     with_seen_zeros,
 )
 from embaudit.errors import escaped, must_be
 from embaudit.linalg.moments import Moments, moments, outlined
 from embaudit.linalg.rows import row_norms
-from embaudit.model.lazy_array import LazyArray
 
 T = TypeVar("T")
 SideName: TypeAlias = Literal["left", "right"]
 """The two sides of a model: users or inputs, items or labels."""
 UNIT = 1e-3
 """Distance of the lengths of rows from 1 up to which they are unit rows: what rounding to a few digits leaves."""
-FIRST = 1_000
-"""Rows that are looked at before all of a large file."""
 OPPOSITE: dict[SideName, SideName] = {"left": "right", "right": "left"}
 """The side that each one is multiplied with."""
 Labels: TypeAlias = NDArray[Any] | None
@@ -141,30 +137,6 @@ def _index_of(rows: Any) -> Any:
     return None if numbered else rows.index
 
 
-def _are_unit(norms: Floats) -> bool:
-    """Check that all rows that have a direction have length 1."""
-    return bool((np.abs(norms[norms > 0] - 1) <= UNIT).all())
-
-
-def _waits(field: str, value: Any) -> bool:
-    """Check that a field may stay in its file until it is used; rows that are no matrix of numbers are refused now."""
-    if not (isinstance(value, LazyArray) and value.is_deferred):
-        return False
-    return field != "rows" or (len(value.shape) == 2 and value.dtype.kind in "fiu")
-
-
-class OnFirstUse(Generic[T]):
-    """A field of a side; one that still lies in a file is read and checked where it is first asked for."""
-
-    def __set_name__(self, side: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, side: Side, _owner: type | None = None) -> T:
-        # Python asks here only for what the side does not hold yet.
-        value = vars(side)[self.name] = side.checked(self.name, side.unread[self.name])
-        return cast("T", value)
-
-
 OPTIONAL: dict[str, Callable[[Any, str, int], Any]] = {
     "bias": as_vector,
     "ids": partial(_as_labels, unique=True),
@@ -172,29 +144,52 @@ OPTIONAL: dict[str, Callable[[Any, str, int], Any]] = {
     "counts": _as_counts,
     "aside": _as_aside,
 }
-"""Optional fields of the rows, and their checks."""
+"""Optional fields of a side and the function that checks each."""
+
+
+def checked_field(field: str, values: Any, name: str, n_rows: int) -> Any:
+    """Check one array of a side and return it read-only.
+
+    Parameters
+    ----------
+    field : str
+        "rows", or a key of `OPTIONAL`.
+    values : array_like
+        The array.
+    name : str
+        Name of the array in an error.
+    n_rows : int
+        Number of rows of the side.
+    """
+    if field == "rows":
+        return as_factors(values, name)
+    return OPTIONAL[field](values, name, n_rows)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Side:
-    """The rows of one side, with biases, identifiers, titles and counts; sums over rows are computed once.
+    """The rows of one side of a model, with biases, identifiers, titles and counts.
+
+    Sums over the rows are computed at their first use and kept.
 
     Parameters
     ----------
     rows : array or data frame of shape (n, k)
-        One vector an entity; the index of a data frame, unless it counts the rows, is taken for ids.
+        One vector per entity. A memory map stays on disk. The index of a data frame is
+        taken for ids, unless it counts the rows.
     title : str
-        What people call one of them: user, item, input, label.
+        What people call one row: user, item, input, label.
     bias : array of shape (n,), optional
         A bias that is given counts as free.
     ids : array of shape (n,), optional
         Unique identifiers.
     names : array of shape (n,), optional
-        Titles to show to people; need not be unique.
+        Titles to show to people; they need not be unique.
     counts : array of shape (n,), optional
-        Interactions behind each row.
+        Number of interactions behind each row.
     aside : array of bool of shape (n,), optional
-        Rows that are set aside when neighbours are sampled, such as the special tokens of a language model.
+        Rows that are set aside when neighbours are sampled, such as the special tokens
+        of a language model.
 
     Raises
     ------
@@ -206,118 +201,47 @@ class Side:
     >>> side = Side([[3.0, 4.0], [0.0, 0.0]], "item", ids=["a", "b"])
     >>> side.norms, side.zero_rows, side.labels
     (array([5., 0.]), array([1]), array(['a', 'b'], dtype='<U1'))
+    >>> replace(side, title="label").title
+    'label'
     """
 
+    rows: Matrix
     title: str
-    unread: Mapping[str, LazyArray]
-    """The fields that still lie in a file."""
-    rows = OnFirstUse[Matrix]()
-    bias, ids, names = (
-        OnFirstUse[Vector | None](),
-        OnFirstUse[Labels](),
-        OnFirstUse[Labels](),
-    )
-    counts, aside = OnFirstUse[Vector | None](), OnFirstUse[Flags | None]()
+    _: KW_ONLY
+    bias: Vector | None = None
+    ids: NDArray[Any] | None = None
+    names: NDArray[Any] | None = None
+    counts: Vector | None = None
+    aside: Flags | None = None
 
-    def __init__(
-        self,
-        rows: ArrayLike | LazyArray,
-        title: str,
-        *,
-        bias: ArrayLike | None = None,
-        ids: ArrayLike | LazyArray | None = None,
-        names: ArrayLike | LazyArray | None = None,
-        counts: ArrayLike | LazyArray | None = None,
-        aside: ArrayLike | None = None,
-    ) -> None:
-        """Check the rows and what belongs to them; what lies in a file is checked when it is first used."""
-        ids = _index_of(rows) if ids is None else ids
-        beside = dict(zip(OPTIONAL, (bias, ids, names, counts, aside), strict=True))
-        self._hold(title, {"rows": rows, **beside}, {})
-
-    def _hold(self, title: str, fresh: dict[str, Any], current: dict[str, Any]) -> Self:
-        """Take what is given, checked unless it waits in a file, beside what is known."""
-        # A field is checked and held under its name, or in `unread` while its file holds it; None where there is none.
-        waiting = {name: value for name, value in fresh.items() if _waits(name, value)}
-        unread = {
-            name: value
-            for name, value in current.get("unread", {}).items()
-            if name not in fresh
-        } | waiting
-        held = {name: value for name, value in current.items() if name not in waiting}
-        vars(self).update(held | {"title": escaped(title), "unread": unread})
-        # What belongs to rows is checked against their number.
-        for name in ("rows", *OPTIONAL):
-            if name in fresh and name not in waiting:
-                vars(self)[name] = self.checked(name, fresh[name])
-        return self
-
-    def checked(self, field: str, value: Any) -> Any:
-        """Check what was given for a field, which a file may still hold."""
-
-        def check(numbers: Any, title: str) -> Any:
-            return (
-                as_factors(numbers, title)
-                if field == "rows"
-                else OPTIONAL[field](numbers, title, len(self))
-            )
-
-        title = f"{self.title} {'factors' if field == 'rows' else field}"
-        if isinstance(value, LazyArray):
-            return value.checked(check, title)
-        return None if value is None and field != "rows" else check(value, title)
-
-    def _given(self, field: str) -> Any:
-        """Return a field as it is held, be it in a file."""
-        return vars(self)[field] if field in vars(self) else self.unread[field]
-
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with some fields changed; only those are checked, and what was computed of the rows is kept."""
-        title = changes.pop("title", self.title)
-        # Copied in one step: another thread may meanwhile keep what it computed of these rows.
-        current = vars(self).copy()
-        if "aside" in changes:
-            # Rows that are set aside decide which are eligible.
-            current.pop("eligible_rows", None)
-        # New rows start without what was computed of the old ones. Fields beside them were checked against the number
-        # of rows: where that stays they are kept as they are, be they in a file, else they are checked anew.
-        if "rows" in changes and changes["rows"] is not vars(self).get("rows", ...):
-            new = object.__new__(type(self))._hold(
-                title, {"rows": changes.pop("rows")}, {}
-            )
-            beside = {
-                name: self._given(name) for name in OPTIONAL if name not in changes
-            }
-            if len(new) != len(self):
-                return new._hold(title, beside | changes, vars(new))
-            waiting = {
-                name: x for name, x in beside.items() if isinstance(x, LazyArray)
-            }
-            held = {name: x for name, x in beside.items() if name not in waiting}
-            current = vars(new) | held | {"unread": {**new.unread, **waiting}}
-        changes.pop("rows", None)
-        return object.__new__(type(self))._hold(title, changes, current)
+    def __post_init__(self) -> None:
+        """Check the arrays and hold them read-only."""
+        title = escaped(self.title)
+        rows = as_factors(self.rows, f"{title} factors")
+        checked: dict[str, Any] = {"title": title, "rows": rows}
+        for field in OPTIONAL:
+            values = getattr(self, field)
+            if field == "ids" and values is None:
+                values = _index_of(self.rows)
+            if values is not None:
+                name = f"{title} {field}"
+                checked[field] = checked_field(field, values, name, len(rows))
+        for field, value in checked.items():
+            object.__setattr__(self, field, value)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of rows and of columns, which a file tells before its numbers are read."""
-        rows, columns = self._given("rows").shape
-        return int(rows), int(columns)
+        """Number of rows and of columns."""
+        n_rows, n_columns = self.rows.shape
+        return n_rows, n_columns
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the numbers in the rows."""
-        return storage_of(self._given("rows").dtype)
-
-    @property
-    def given(self) -> frozenset[str]:
-        """The fields that there are, be they still in a file."""
-        return frozenset(
-            name for name in ("rows", *OPTIONAL) if self._given(name) is not None
-        )
+        return self.rows.dtype
 
     def __len__(self) -> int:
-        return self.shape[0]
+        return len(self.rows)
 
     @cached_property
     def norms(self) -> Floats:
@@ -344,16 +268,8 @@ class Side:
     @cached_property
     def is_unit(self) -> bool:
         """True if some rows have a direction, and all of those have length 1."""
-        # Rows that wait in a large file are looked through only if the first ones, as a rule, do not settle it.
-        stored = self._given("rows")
-        start = (
-            stored.read()
-            if isinstance(stored, LazyArray) and stored.on_disk
-            else self.rows
-        )
-        if start is not None and not _are_unit(row_norms(np.asarray(start[:FIRST]))):
-            return False
-        return bool(self.norms.any()) and _are_unit(self.norms)
+        lengths = self.norms[self.directed]
+        return len(lengths) > 0 and bool((np.abs(lengths - 1) <= UNIT).all())
 
     @cached_property
     def median_length(self) -> float:
@@ -387,11 +303,12 @@ class Side:
     def take(self, rows: Indices) -> Self:
         """Return the side of some rows only."""
         rows = as_rows(rows, len(self))
-        optional = {name: getattr(self, name) for name in OPTIONAL}
-        return self.replace(
-            rows=self.rows[rows],
-            **{n: None if x is None else x[rows] for n, x in optional.items()},
-        )
+        fields: dict[str, Any] = {"rows": self.rows[rows]}
+        for field in OPTIONAL:
+            values = getattr(self, field)
+            if values is not None:
+                fields[field] = values[rows]
+        return replace(self, **fields)
 
 
 class Sided(Protocol):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -231,29 +229,3 @@ def test_its_condition_is_that_of_its_gains_whatever_their_signs():
 def test_a_final_norm_refuses_other_kinds_gains_shifts_and_epsilons(arguments, part):
     with pytest.raises(InputError, match=re.escape(part)):
         FinalNorm(*arguments)
-
-
-def test_a_side_is_copied_while_another_thread_keeps_what_it_computed():
-    names = (
-        "norms",
-        "zero_rows",
-        "directed",
-        "eligible_rows",
-        "is_unit",
-        "median_length",
-        "moments",
-        "outline",
-    )
-    sys.setswitchinterval(1e-6)
-    for i in range(400):
-        side = FactorModel.from_vectors(np.eye(50, 4) + i).right_side
-        with ThreadPoolExecutor(3) as pool:
-            copies = [
-                pool.submit(
-                    lambda side=side: [side.replace(title="x") for _ in range(40)]
-                )
-                for _ in range(2)
-            ]
-            pool.submit(lambda side=side: [getattr(side, name) for name in names])
-        assert all(len(copy.result()) == 40 for copy in copies)
-    sys.setswitchinterval(0.005)

@@ -27,7 +27,6 @@ from embaudit.io.intake import OF_VECTORS, Contents, Part, Source
 from embaudit.io.remote import with_urls
 from embaudit.io.request import Kind, Request
 from embaudit.model import softmax_link
-from embaudit.model.lazy_array import LazyArray
 from embaudit.model.tying import Tying
 
 Shapes: TypeAlias = "Mapping[str, tuple[int, ...]]"
@@ -801,10 +800,15 @@ def contents_of_layout(
         shape, is_side = tensors[name].shape, field in ("left", "right")
         read = partial(_extra, arrays, name, field)
         if is_side:
-            read = partial(_side, arrays, name, where, field in layout.transposed)
-        fields[field] = Source(
-            name, read, squeezed(shape) if is_side else shape, tensors[name].rounded
-        )
+            read = partial(_rows_of_side, arrays, name, field in layout.transposed)
+        source = Source(name, read, shape, tensors[name].rounded)
+        if is_side:
+            # An array that has a file of its own has no name there.
+            array = UNNAMED if name == str(where) else name
+            source = replace(
+                source, shape=squeezed(shape), path=with_urls(str(where)), array=array
+            )
+        fields[field] = source
     sides = (
         [layout.fields[side] for side in sorted(layout.transposed)]
         if request.transpose is None
@@ -824,7 +828,7 @@ def contents_of_layout(
                 fields.get("right_bias", Source.of("", np.zeros(1))),
             )
             # Weights and bias are completed together, once, when one of them is used.
-            both = cache(lambda: two_labels(weight.read().read(), bias.read()))
+            both = cache(lambda: two_labels(weight.read(), bias.read()))
             fields["right"] = replace(weight, read=lambda: both()[0])
             fields["right_bias"] = replace(bias, read=lambda: both()[1])
             assumed.append("one row stands for two labels, the first with scores of 0")
@@ -867,22 +871,11 @@ def _tying(arrays: Arrays, head: str, config: Config) -> Tying | None:
     return tying_of(head, embeddings, arrays, config, predicts_tokens=predicts_tokens)
 
 
-def _side(arrays: Arrays, name: str, where: object, transposed: bool) -> LazyArray:
-    """Name an array as its file does; one that lies on disk is not looked through before it is used."""
-    # An array that has a file of its own has no name there.
-    called = UNNAMED if name == str(where) else name
+def _rows_of_side(arrays: Arrays, name: str, transposed: bool) -> NDArray[Any]:
+    """Read the rows of a side; those in the type of models stay on disk."""
     stored = arrays[name]
     matrix = stored if stored.ndim <= 2 else stored.reshape(squeezed(stored.shape))
-    array = matrix.T if transposed else matrix
-    read = partial(as_stored, array)
-    return LazyArray(
-        with_urls(str(where)),
-        called,
-        array.shape,
-        array.dtype,
-        read,
-        on_disk=isinstance(array, np.memmap),
-    )
+    return as_stored(matrix.T if transposed else matrix)
 
 
 def planned(

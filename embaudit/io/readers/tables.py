@@ -30,7 +30,6 @@ from embaudit.io.codecs.delimited import (
     read_stacked,
 )
 from embaudit.io.codecs.lists import is_list, is_vectors, matrix
-from embaudit.io.files import as_opened
 from embaudit.io.intake import Contents, Part, Source
 from embaudit.io.readers.layout import FIELDS, OF_HEAD
 from embaudit.io.remote import naming, with_urls
@@ -45,7 +44,6 @@ from embaudit.io.tables.columns import (
 )
 from embaudit.io.tables.interactions import RATING_NAMES, USER_NAMES
 from embaudit.io.tables.titles import ID_NAMES
-from embaudit.model.lazy_array import LazyArray
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -559,52 +557,38 @@ def _called(table: TableFile, place: int) -> str:
 def _of_arrow(
     table: TableFile, stored: ArrowTable, layout: TableLayout
 ) -> dict[str, Source]:
-    """Leave columns in the file until they are used."""
+    """Return the fields that the columns become, each read when a model is made."""
     # Arrow makes a new list of all names whenever it is asked for them.
     all_names = stored.schema.names
     names = [all_names[place] for place in layout.vectors]
-    kinds = [stored.schema.field(name).type for name in names]
+    path = with_urls(str(table.path))
     if layout.lists:
-        called = table.called(layout.vectors[0])
-        columns, kind = (
-            stored.first_list(names[0], called).shape[1],
-            np.dtype(kinds[0].value_type.to_pandas_dtype()),
-        )
-        decode = partial(stored.matrix, names[0], called)
+        array, called = names[0], table.called(layout.vectors[0])
+        n_columns = stored.first_list(array, called).shape[1]
+        decode = partial(stored.matrix, array, called)
     else:
-        columns, kind = (
-            len(names),
-            np.result_type(*(each.to_pandas_dtype() for each in kinds)),
-        )
-        decode = partial(stored.side_by_side, names, kind)
+        array, n_columns = "", len(names)
+        kinds = [stored.schema.field(name).type.to_pandas_dtype() for name in names]
+        decode = partial(stored.side_by_side, names, np.result_type(*kinds))
 
-    def later(
-        name: str, shape: tuple[int, ...], kind: np.dtype[Any], read: Callable[[], Any]
-    ) -> LazyArray:
-        read = naming(str(table.path))(as_opened(stored.files, read))
-        return LazyArray(
-            with_urls(str(table.path)),
-            name,
-            shape,
-            kind,
-            read,
-            on_disk=bool(stored.files),
+    def source_of(
+        name: str, shape: tuple[int | None, ...], read: Callable[[], Any], array: str
+    ) -> Source:
+        return Source(
+            name, naming(str(table.path))(read), shape, path=path, array=array
         )
-
-    def column(field: str, place: int) -> NDArray[Any] | None:
-        return _made(table, stored.column(table.title(place)), field, place)
 
     def source(field: str, place: int) -> Source:
-        read = partial(
-            later, "", (stored.rows,), np.dtype(object), partial(column, field, place)
-        )
-        return Source(_called(table, place), read, (stored.rows,))
+        def read() -> NDArray[Any] | None:
+            return _made(table, stored.column(table.title(place)), field, place)
 
-    name, shape = names[0] if layout.lists else "", (stored.rows, columns)
-    vectors = Source(
+        return source_of(_called(table, place), (stored.rows,), read, "")
+
+    vectors = source_of(
         layout.title(table),
-        partial(later, name, shape, kind, decode),
-        (stored.rows, columns or None),
+        (stored.rows, n_columns or None),
+        decode,
+        array,
     )
     return {"right": vectors} | {
         field: source(field, place) for field, place in layout.beside.items()
