@@ -61,9 +61,7 @@ def test_a_model_says_in_english_how_its_rows_are_compared(how, words):
 
 def kept(model, gauge):
     """Whether the rows that a gauge makes, by its definition, have the same predictions."""
-    moved = model.replace(
-        right=model.right @ np.asarray(gauge.right) + gauge.right_shift
-    )
+    moved = model.replace(right=model.right @ gauge.matrix("right") + gauge.right_shift)
     return bool(np.allclose(moved.scores(), model.scores(), rtol=1e-9, atol=1e-9))
 
 
@@ -73,7 +71,7 @@ def kept(model, gauge):
     [
         (Orthogonal(4).sample(rng=1), ("cosine", "dot")),
         (Gauge.diagonal([1.0, -1.0, 1.0, -1.0]), ("cosine", "dot")),
-        (Gauge.linear(2 * np.asarray(Orthogonal(4).sample(rng=2).left)), ("cosine",)),
+        (Gauge.linear(2 * Orthogonal(4).sample(rng=2).matrix("left")), ("cosine",)),
         (Gauge.diagonal([1.0, 1.0, 1.0, 1.5]), ()),
         (GeneralLinear(4, max_condition=2.0).sample(rng=3), ()),
         (Gauge.translation(4, right=[0.5, 0.0, 0.0, 0.0]), ()),
