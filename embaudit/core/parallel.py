@@ -69,7 +69,8 @@ def parallel_map(
         Small objects such as slices and numbers.
     in_threads : bool
         Use threads of this process whatever the backend is, because the function writes
-        into shared arrays or because sending the results would cost more than they do.
+        into shared arrays, or because sending the results would take longer than
+        computing them.
 
     Raises
     ------
@@ -98,6 +99,23 @@ def parallel_map(
         return _in_this_thread(function, items)
     has_threads = getattr(backend, "supports_sharedmem", False)
     return _on_workers(function, items, n_workers, require, has_threads=has_threads)
+
+
+def fill_in_threads(fill: Callable[[S], None], items: Iterable[S]) -> None:
+    """Call a function for each item, which writes a part of a shared array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> squares = np.zeros(3)
+    >>> def fill(i):
+    ...     squares[i] = i**2
+    >>> fill_in_threads(fill, range(3))
+    >>> squares
+    array([0., 1., 4.])
+    """
+    for _ in parallel_map(fill, items, in_threads=True):
+        pass
 
 
 def _in_this_thread(function: Callable[[S], T], items: Sequence[S]) -> Iterator[T]:

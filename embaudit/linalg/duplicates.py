@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from embaudit.core.checked import Floats, Indices, Matrix
-from embaudit.core.parallel import one_blas_thread, parallel_map, row_blocks
+from embaudit.core.parallel import fill_in_threads, one_blas_thread, row_blocks
 from embaudit.linalg.pairs import pair_cosines
 from embaudit.linalg.rows import PASS_BYTES, unit_rows
 
@@ -71,11 +71,7 @@ def _along(x: Matrix, rows: Indices, basis: Floats) -> Floats:
     def fill(block: slice) -> None:
         projections[block] = unit_rows(x[rows[block]]) @ basis
 
-    list(
-        parallel_map(
-            fill, row_blocks(len(rows), x.shape[1], budget=PASS_BYTES), in_threads=True
-        )
-    )
+    fill_in_threads(fill, row_blocks(len(rows), x.shape[1], budget=PASS_BYTES))
     return projections
 
 

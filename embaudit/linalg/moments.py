@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from embaudit.core.checked import EPS, Floats, Matrix, Vector, frozen
-from embaudit.core.parallel import one_blas_thread, parallel_map, row_blocks
+from embaudit.core.parallel import fill_in_threads, one_blas_thread, row_blocks
 from embaudit.linalg.rows import WIDE, cached_blocks, each_chunk, in_order, unit_rows
 
 Route: TypeAlias = Literal["qr", "gram"]
@@ -455,7 +455,7 @@ def add_gram(gram: Floats, block: Matrix) -> None:
         gram[strip, strip] += columns.T @ columns
         gram[below, strip] += block[:, below].T @ columns
 
-    list(parallel_map(add, range(0, len(gram), STRIP), in_threads=True))
+    fill_in_threads(add, range(0, len(gram), STRIP))
 
 
 def mirror(gram: Floats) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.core.checked import MOST_COUNT, RNG, Floats, as_count, as_generator
-from embaudit.core.parallel import parallel_map, row_blocks
+from embaudit.core.parallel import fill_in_threads, row_blocks
 from embaudit.errors import must_be
 from embaudit.linalg.rows import unit_rows
 from embaudit.linalg.transformed_rows import Rows
@@ -134,7 +134,7 @@ def pair_cosines(x: Rows, y: Rows, pairs: ArrayLike) -> Floats:
             "ij,ij->i", *(ends if shared else map(unit_rows, ends)), out=cosines[rows]
         )
 
-    list(parallel_map(fill, row_blocks(len(index), 4 * x.shape[1]), in_threads=True))
+    fill_in_threads(fill, row_blocks(len(index), 4 * x.shape[1]))
     return np.clip(cosines, -1, 1)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from embaudit.core.checked import Floats, Indices, Matrix, Vector
-from embaudit.core.parallel import parallel_map, row_blocks
+from embaudit.core.parallel import fill_in_threads, parallel_map, row_blocks
 from embaudit.linalg.transformed_rows import Rows
 
 T = TypeVar("T")
@@ -95,7 +95,7 @@ def row_norms(x: Rows) -> Floats:
     def fill(rows: slice) -> None:
         norms[rows] = _block_norms(np.ascontiguousarray(x[rows], dtype=np.float64))
 
-    list(parallel_map(fill, row_blocks(*x.shape, budget=PASS_BYTES), in_threads=True))
+    fill_in_threads(fill, row_blocks(*x.shape, budget=PASS_BYTES))
     return norms
 
 

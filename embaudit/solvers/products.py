@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from embaudit.core.parallel import parallel_map
+from embaudit.core.parallel import fill_in_threads, parallel_map
 from embaudit.errors import must_be
 from embaudit.linalg.rows import in_order
 
@@ -112,8 +112,7 @@ def times(X: Interactions, V: NDArray[Any]) -> NDArray[Any]:
     def fill(rows: slice) -> None:
         product[rows] = row_view(X, rows) @ V
 
-    for _ in parallel_map(fill, row_parts(X), in_threads=True):
-        pass
+    fill_in_threads(fill, row_parts(X))
     return product
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from embaudit.core.checked import as_whole_array, storage_of
-from embaudit.core.parallel import parallel_map, row_blocks
+from embaudit.core.parallel import fill_in_threads, row_blocks
 from embaudit.core.progress import track
 from embaudit.errors import InputError
 from embaudit.linalg.scratch import scratch
@@ -202,7 +202,7 @@ def decode_to_buffer(
     def fill(rows: slice) -> None:
         matrix[rows] = block(rows)
 
-    list(parallel_map(fill, row_blocks(*shape), in_threads=True))
+    fill_in_threads(fill, row_blocks(*shape))
     matrix.flags.writeable = False
     return matrix
 

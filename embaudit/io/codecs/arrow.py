@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from embaudit.core.checked import storage_of
-from embaudit.core.parallel import parallel_map
+from embaudit.core.parallel import fill_in_threads
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.delimited import require_distinct
 from embaudit.io.codecs.lists import is_vectors, stack
@@ -278,7 +278,7 @@ class ArrowTable:
                     self.files[number] if self.files else self.path, ValueError(got)
                 )
 
-        list(parallel_map(fill_from, range(len(self.lengths)), in_threads=True))
+        fill_in_threads(fill_from, range(len(self.lengths)))
         matrix.flags.writeable = False
         return matrix
 
