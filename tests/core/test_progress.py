@@ -1,4 +1,4 @@
-"""Progress bars appear on a terminal while work is slow; wording of errors, shares and seeds."""
+"""Progress bars appear on a terminal while work is slow."""
 
 from __future__ import annotations
 
@@ -11,15 +11,10 @@ from io import StringIO
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import embaudit as ea
 from embaudit.cli.terminal import progress_bars
-from embaudit.core.checked import as_seed
 from embaudit.core.progress import reporting, track
-from embaudit.core.words import percent
-from embaudit.errors import EquivalenceError, InputError, must_be
 
 
 class Recorder:
@@ -146,41 +141,3 @@ def test_the_display_is_removed_when_work_fails() -> None:
             == screen.getvalue().count("\x1b[?25h")
             == 1
         )
-
-
-WORDS = st.text(st.characters(categories=["L"]), min_size=1)
-
-
-@given(WORDS, WORDS, WORDS, WORDS)
-def test_must_be_joins_name_allowed_values_value_and_remedy(
-    name: str, allowed: str, got: str, remedy: str
-) -> None:
-    assert (
-        str(must_be(name, allowed, got, remedy))
-        == f"{name} must be {allowed}; got {got}; {remedy}."
-    )
-    assert str(must_be(name, allowed, got)) == f"{name} must be {allowed}; got {got}."
-
-
-def test_every_error_of_a_user_is_an_input_error() -> None:
-    assert issubclass(InputError, ValueError)
-    assert issubclass(EquivalenceError, InputError)
-    assert type(must_be("a", "b", "c")) is InputError
-
-
-@pytest.mark.parametrize(
-    ("share", "text"),
-    [
-        (0.0, "0 %"), (0.0001, "<0.1 %"), (0.000274, "<0.1 %"), (0.001, "0.1 %"), (0.0099, "1.0 %"), (0.01, "1 %"), (0.5, "50 %"), (0.99, "99 %"),
-        (0.9901, "99.0 %"), (0.99999, "99.9 %"), (1.0, "100 %"), (np.nan, "–"),
-    ],
-)  # fmt: skip
-def test_shares_are_never_rounded_to_all_or_nothing(share, text):
-    assert percent(share) == text
-
-
-def test_a_seed_is_kept_and_no_seed_draws_one():
-    assert as_seed(np.int64(7)) == 7
-    assert 0 <= as_seed(None) < 2**31
-    draw = np.random.default_rng(0)
-    assert as_seed(draw) == np.random.default_rng(0).integers(2**31)

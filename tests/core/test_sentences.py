@@ -1,4 +1,4 @@
-"""Numbers half way between two printed ones are printed alike whatever their last bits are."""
+"""Numbers in sentences: rounding does not depend on last bits, shares are not rounded away."""
 
 from __future__ import annotations
 
@@ -50,3 +50,14 @@ def test_small_shares_are_told_apart() -> None:
     assert percents_apart([0.9996, 0.99977, 1.0]) == ["99.96 %", "99.98 %", "100 %"]
     assert percents_apart([0.000274, 0.000274]) == ["<0.1 %", "<0.1 %"]
     assert percents_apart([]) == []
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.0, "0 %"), (0.0001, "<0.1 %"), (0.000274, "<0.1 %"), (0.001, "0.1 %"), (0.0099, "1.0 %"), (0.01, "1 %"), (0.5, "50 %"), (0.99, "99 %"),
+        (0.9901, "99.0 %"), (0.99999, "99.9 %"), (1.0, "100 %"), (np.nan, "–"),
+    ],
+)  # fmt: skip
+def test_shares_are_never_rounded_to_all_or_nothing(share, text):
+    assert percent(share) == text

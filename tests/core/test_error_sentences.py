@@ -1,10 +1,36 @@
-"""Texts are shown without user, password, query and fragment of the URLs in them."""
+"""The sentences of errors, which are shown without the secrets of URLs."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from embaudit.errors import InputError, must_be, without_secrets
+from embaudit.errors import (
+    EquivalenceError,
+    InputError,
+    must_be,
+    without_secrets,
+)
+
+WORDS = st.text(st.characters(categories=["L"]), min_size=1)
+
+
+@given(WORDS, WORDS, WORDS, WORDS)
+def test_must_be_joins_name_allowed_values_value_and_remedy(
+    name: str, allowed: str, got: str, remedy: str
+) -> None:
+    assert (
+        str(must_be(name, allowed, got, remedy))
+        == f"{name} must be {allowed}; got {got}; {remedy}."
+    )
+    assert str(must_be(name, allowed, got)) == f"{name} must be {allowed}; got {got}."
+
+
+def test_every_error_of_a_user_is_an_input_error() -> None:
+    assert issubclass(InputError, ValueError)
+    assert issubclass(EquivalenceError, InputError)
+    assert type(must_be("a", "b", "c")) is InputError
 
 
 @pytest.mark.parametrize(
