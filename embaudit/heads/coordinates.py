@@ -1,8 +1,9 @@
-"""Coordinates of labels that no affine gauge changes, but for a rotation.
+"""Coordinates of labels that no affine gauge changes, except for a rotation.
 
-Centring the label rows removes every translation, whitening them every linear gauge, and the part of the
-bias that is linear in the rows goes with the translation of the inputs. What is left is the affine shape
-of the head: the place to ask which labels can win.
+Centring the label rows removes every translation, and whitening them every linear
+gauge. A translation of the inputs changes the bias by a part that is linear in the
+rows, so that part is removed from the bias. The rest is the affine shape of the head,
+which decides which labels can be the most probable one.
 """
 
 from __future__ import annotations
@@ -19,13 +20,11 @@ from embaudit.errors import InputError, Parameter, Sentence, must_be
 from embaudit.linalg.moments import Moments, moments
 from embaudit.linalg.rows import float64_blocks, row_norms, unit_rows
 from embaudit.model import FactorModel
-from embaudit.model.sizes import require_model
+from embaudit.model.sizes import require_model, require_ordinary_size
 
 EQUAL = "{} must differ from each other; all rows are equal; check the input."
-ORDINARY = (1e-100, 1e100)
-"""Largest entries between which squares of rows neither overflow nor vanish."""
 LINEAR = 1e-9
-"""A bias whose residual is this small beside its spread is linear in the rows: rounding is all that is left."""
+"""A residual of the bias below this share of the bias's range is rounding."""
 
 
 def require_softmax(model: FactorModel, purpose: str | Parameter) -> None:
@@ -49,23 +48,6 @@ def require_softmax(model: FactorModel, purpose: str | Parameter) -> None:
         )
 
 
-def of_ordinary_size(x: Matrix) -> Matrix:
-    """Multiply a matrix by a power of two where squares of its entries would overflow or vanish.
-
-    Examples
-    --------
-    >>> of_ordinary_size(np.array([[2.0**600, -(2.0**601)]]))
-    array([[ 0.5, -1. ]])
-    """
-    largest = max(float(np.abs(x[rows]).max()) for rows in row_blocks(*x.shape))
-    if not largest or ORDINARY[0] <= largest <= ORDINARY[1]:
-        return x
-    # A power of two rounds nothing, and no answer depends on the scale of a head.
-    return frozen(
-        np.ldexp(np.asarray(x, dtype=np.float64), -int(np.ceil(np.log2(largest))))
-    )
-
-
 def require_different(x: Matrix, what: str) -> None:
     """Refuse a matrix all of whose rows are equal."""
     if all((x[rows] == x[0]).all() for rows in row_blocks(*x.shape)):
@@ -74,21 +56,26 @@ def require_different(x: Matrix, what: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class LabelCoordinates:
-    """Whitened label rows and what is left of the bias, read a block of rows at a time.
+    """Whitened label rows and the part of the bias that they do not explain.
 
-    A label has the coordinates `(z, β)`, `z = (w − w̄) T` with `Σ z zᵀ / V = I` (to six digits, of very many long
-    rows), and β its bias less the best linear fit by z, scaled to spread 1. An input is `(x, τ)` with τ > 0, and a
-    logit `z · x + β τ` up to what is common to all labels; τ → 0 are inputs far out, where the bias no longer counts.
+    A label has the coordinates `u = (z, β)`: `z = (w − w̄) T` with `Σ z zᵀ / V = I`,
+    and β is its bias without the best linear fit by z, scaled to standard deviation 1.
+    The second moments are exact to six digits for very many long rows, whose root is
+    computed in float32. An input is `(x, τ)` with τ > 0, and the logit of a label is `z
+    · x + β τ` up to a constant that all labels share. At τ = 0 the input is far out,
+    where the bias no longer counts.
+
+    Rows are read block by block.
     """
 
     rows: Matrix
-    """(V, k) the label rows as stored."""
+    """(V, k) the label rows as the head multiplies them."""
     mean: Vector
     """(k,) w̄."""
     whitening: Matrix
     """(k, r) T."""
     residual: Vector
-    """(V,) β; zero without a bias, or where the rows explain it."""
+    """(V,) β; zero without a bias, or if the rows explain the bias."""
 
     def __repr__(self) -> str:
         return f"LabelCoordinates({self.n_labels:,} labels, affine rank {self.rank})"
@@ -100,24 +87,25 @@ class LabelCoordinates:
 
     @property
     def rank(self) -> int:
-        """Affine rank r: dimensions that the differences of labels span."""
+        """Affine rank r: number of dimensions that the differences of rows span."""
         return int(self.whitening.shape[1])
 
     @property
     def is_simplex(self) -> bool:
-        """True if the rows are affinely independent: then inputs can make any logits at all.
+        """True if the rows are affinely independent, so inputs can make any logits.
 
         Examples
         --------
-        >>> from embaudit.model import FactorModel
         >>> rows = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [3.0, 2.0]])
-        >>> [label_coordinates(FactorModel.from_softmax(rows[:n])).is_simplex for n in (2, 3, 4)]
-        [True, True, False]
+        >>> for n in (3, 4):
+        ...     label_coordinates(FactorModel.from_softmax(rows[:n])).is_simplex
+        True
+        False
         """
         return self.n_labels <= self.rank + 1
 
     def without_bias(self) -> Self:
-        """Return the coordinates far out, where the bias no longer counts."""
+        """Return coordinates for inputs far out, where the bias no longer counts."""
         return replace(self, residual=np.zeros(self.n_labels))
 
     def take(self, labels: Indices) -> Floats:
@@ -148,48 +136,51 @@ class LabelCoordinates:
 def label_coordinates(
     model: FactorModel, *, summary: Moments | None = None
 ) -> LabelCoordinates:
-    """Whiten the label rows of a softmax head, as it multiplies them, streamed.
+    """Whiten the label rows of a softmax head block by block.
 
     Parameters
     ----------
     model : FactorModel
         A softmax head.
     summary : Moments, optional
-        Of its label rows, where they are at hand already and of ordinary size.
+        Moments of the stored label rows, if they have been computed already.
 
     Raises
     ------
     InputError
-        If the model is no softmax head, or all its rows are equal.
+        If the model is not a softmax head, its rows are too long or too short, or all
+        its rows are equal.
 
     Examples
     --------
-    >>> label_coordinates(FactorModel.from_softmax([[1.0, 5.0], [3.0, 5.0], [8.0, 5.0]]))
+    >>> rows = [[1.0, 5.0], [3.0, 5.0], [8.0, 5.0]]
+    >>> label_coordinates(FactorModel.from_softmax(rows))
     LabelCoordinates(3 labels, affine rank 1)
     """
     require_softmax(model, "the geometry of its labels")
-    rows = model.right if summary is not None else of_ordinary_size(model.right)
-    if "right" in model.link.unit_sides:  # what the head multiplies its inputs with
-        # Moments at hand are those of the rows as stored, not of these.
+    require_ordinary_size(model)
+    rows = model.right
+    if "right" in model.link.unit_sides:
+        # The head multiplies its inputs with unit rows, which have other moments.
         rows, summary = unit_rows(model.right, none=0), None
     summary = moments(rows) if summary is None else summary
     whitening = np.sqrt(model.n_right) * _inverse_root(summary)
-    plain = LabelCoordinates(
+    space = LabelCoordinates(
         rows, summary.mean, frozen(whitening), np.zeros(model.n_right)
     )
     if model.right_bias is None:
-        return plain
-    return replace(
-        plain, residual=frozen(_residual(plain, np.asarray(model.right_bias)))
-    )
+        return space
+    return replace(space, residual=frozen(_residual(space, model.right_bias)))
 
 
 def _inverse_root(summary: Moments) -> Matrix:
-    """Return T with `Σ z zᵀ = I` for `z = (w − w̄) T`, of as many columns as the rows span dimensions."""
+    """Return T, (k, r), with `Σ z zᵀ = I` for `z = (w − w̄) T`.
+
+    With the SVD `O s Vᵀ` of the centred rows, `T = V s⁻¹` gives the rows of O. Singular
+    values that are rounding are dropped.
+    """
     if summary.right_inverse is not None:
         return summary.right_inverse
-    # Axes of the rows, those of rounding left out: with the SVD `O s Vᵀ` of the centred rows, `(w − w̄) V s⁻¹` are rows
-    # of O.
     s, vt = summary.axes
     size = float(np.sqrt(summary.n_rows) * np.abs(summary.mean).max())
     rank = int((s > summary.precision * max(s[0], size)).sum())
@@ -198,24 +189,25 @@ def _inverse_root(summary: Moments) -> Matrix:
     return np.asarray(vt[:rank].T / s[:rank])
 
 
-def _residual(space: LabelCoordinates, bias: Floats) -> Floats:
-    """Remove from the bias what is linear in the rows, and scale the rest to spread 1."""
-    # A constant is common to all labels; what is linear in the rows a shift of the inputs makes up for.
-    centred = bias - bias.mean()
+def _residual(space: LabelCoordinates, bias: Vector) -> Floats:
+    """Remove the mean and the best linear fit from the bias, and scale the rest.
+
+    The mean is common to all labels, and a shift of the inputs makes up for the part
+    that is linear in the rows. With `Σ z zᵀ / V = I` the normal equations of the fit
+    are solved by a product: the fit is `z · Σ (b − b̄) z / V`.
+    """
+    centred = np.asarray(bias - bias.mean(), dtype=np.float64)
     slope = np.zeros(space.rows.shape[1])
     for labels, block in float64_blocks(space.rows):
         slope += centred[labels] @ (block - space.mean)
-    # Σ z zᵀ / V = I turns the normal equations of the fit into a product.
     fit = space.whitening @ (space.whitening.T @ slope) / space.n_labels
     residual = np.empty_like(centred)
     for labels, block in float64_blocks(space.rows):
         residual[labels] = centred[labels] - (block - space.mean) @ fit
     spread = float(np.sqrt(np.mean(residual**2)))
-    return (
-        np.zeros_like(residual)
-        if spread <= LINEAR * float(np.ptp(bias))
-        else residual / spread
-    )
+    if spread <= LINEAR * float(np.ptp(bias)):
+        return np.zeros_like(residual)
+    return residual / spread
 
 
 EQUAL_WITHIN = 256 * np.finfo(np.float64).eps
@@ -225,7 +217,8 @@ EQUAL_WITHIN = 256 * np.finfo(np.float64).eps
 def first_twins(space: LabelCoordinates, bias: Vector | None) -> Indices:
     """Find for each label the first one that always has the same logit; itself where it has no twin.
 
-    One random input gives twins the same logit, up to rounding; rows are compared where it does.
+    One random input gives twins the same logit, up to rounding; rows are compared where
+    it does.
 
     Examples
     --------
@@ -248,7 +241,8 @@ def first_twins(space: LabelCoordinates, bias: Vector | None) -> Indices:
     ):
         keys[labels] += logits[:, 0]
     order = np.argsort(keys, kind="stable")
-    # Equal rows differ by this at most once they are centred and whitened, by a map of orthogonal columns.
+    # Equal rows differ by this at most once they are centred and whitened, by a map of
+    # orthogonal columns.
     longest = float(row_norms(space.rows).max())
     tolerance = float(
         EQUAL_WITHIN * longest * np.linalg.norm(space.whitening, axis=0).max()

@@ -1,4 +1,4 @@
-"""Label cosines that no gauge moves: of rows of the projector onto the labels, and of logits over a set of inputs."""
+"""Label cosines that no gauge moves: projector cosines, and cosines of logits."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ from embaudit.errors import InputError
 from embaudit.heads.coordinates import (
     LabelCoordinates,
     label_coordinates,
-    of_ordinary_size,
     require_different,
     require_softmax,
 )
 from embaudit.linalg.pairs import as_pairs, pair_cosines
 from embaudit.model import FactorModel
-from embaudit.model.sizes import require_model
+from embaudit.model.sizes import require_model, require_ordinary_size
 
 if TYPE_CHECKING:
     import pandas as pd
 
 THIN = 2.0
-"""Labels a dimension below which projector cosines mostly repeat that the dimensions are used up."""
+"""Labels per dimension below which projector cosines say little but this number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,72 +59,85 @@ class ProjectorCosines(Result):
         )
 
     def __repr__(self) -> str:
-        state = (
-            "degenerate" if self.degenerate else "thin" if self.thin else "informative"
+        if self.degenerate:
+            state = "degenerate"
+        elif self.thin:
+            state = "thin"
+        else:
+            state = "informative"
+        pairs = counted(len(self.pairs), "pair")
+        return (
+            f"ProjectorCosines({pairs}, V/k = {self.labels_per_dimension:.3g}, {state})"
         )
-        return f"ProjectorCosines({counted(len(self.pairs), 'pair')}, V/k = {self.labels_per_dimension:.3g}, {state})"
 
     @property
     def labels_per_dimension(self) -> float:
-        """V/k, with the dimensions that are used."""
+        """V/r, the number of labels per dimension that their differences span."""
         return self.n_labels / self.rank
 
     @property
     def degenerate(self) -> bool:
-        """True for V <= r + 1: every cosine is then −1/(V − 1), whatever the head says."""
+        """True for V <= r + 1: then every cosine is −1/(V − 1) in every such head."""
         return self.n_labels <= self.rank + 1
 
     @property
     def thin(self) -> bool:
-        """True for fewer than 2 labels a dimension."""
+        """True for fewer than 2 labels per dimension."""
         return self.labels_per_dimension < THIN
 
     @property
     def typical(self) -> float:
-        """Root mean square over all pairs if every label had an equal share: fixed by V and r alone.
+        """Root mean square over all pairs if all `H_ii` are equal; V and r fix it.
 
-        A projector of rank r on V centred labels has `Σ_j H_ij² = H_ii` and mean `H_ii = r/V`.
+        A projector H of rank r on V centred labels has `Σ_j H_ij² = H_ii` and
+        mean `H_ii = r/V`.
         """
         v, r = self.n_labels, self.rank
         return float(np.sqrt(max(0.0, (v / r - 1) / (v - 1))))
 
     @property
     def warning(self) -> str:
-        """Caution about these cosines, empty where there is none."""
+        """Caution about these cosines; empty if none is needed."""
         if self.degenerate:
             return (
-                f"With {self.n_labels:,} labels in {counted(self.rank, 'dimension')} the labels are "
-                "affinely independent, and every projector cosine is -1/(V-1) = "
-                f"{-1 / (self.n_labels - 1):.4g}: they say nothing about this head."
+                f"With {self.n_labels:,} labels in {counted(self.rank, 'dimension')} "
+                "the labels are affinely independent, and every projector cosine is "
+                f"-1/(V-1) = {-1 / (self.n_labels - 1):.4g}: they say nothing about this "
+                "head."
             )
         if self.thin:
             return (
-                f"With {self.labels_per_dimension:.2g} labels a dimension the labels nearly fill their space, and "
-                "projector cosines say little more than that."
+                f"With {self.labels_per_dimension:.2g} labels a dimension the labels "
+                "nearly fill their space, and projector cosines say little more than "
+                "that."
             )
         return ""
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a pair: its two row numbers and its cosine."""
+        """Return one row per pair: its two row numbers and its cosine."""
         import pandas as pd
 
         first, second = self.pairs.T
         return pd.DataFrame({"first": first, "second": second, "cosine": self.cosines})
 
     def explain(self) -> str:
-        """Describe how large the projector cosines are, with the caution that applies."""
+        """Describe how large the projector cosines are, with the caution if any."""
         sizes = np.abs(self.cosines[~np.isnan(self.cosines)])
         size = f"{sizes.mean():.3f} on average in size" if len(sizes) else "undefined"
         pairs = f"{counted(len(self.pairs), 'pair')} of {self.n_labels:,} labels"
-        text = f"The projector cosines of {pairs} are {size}; even shares would give {self.typical:.3f}."
+        text = (
+            f"The projector cosines of {pairs} are {size}; even shares would give "
+            f"{self.typical:.3f}."
+        )
         return f"{text} {self.warning}".rstrip()
 
 
 def projector_cosines(model: FactorModel, *, pairs: ArrayLike) -> ProjectorCosines:
     """Compute the projector cosine of pairs of labels.
 
-    `H = W_c (W_cᵀ W_c)⁺ W_cᵀ` with the centred rows W_c: no affine gauge changes H, and the cosine of its rows i
-    and j is `H_ij / √(H_ii H_jj)`, that of the whitened rows. The bias does not enter.
+    With the centred rows W_c, the projector is `H = W_c (W_cᵀ W_c)⁺ W_cᵀ`. No affine
+    gauge changes H. The cosine of its rows i and j is `H_ij / √(H_ii H_jj)`, which is
+    the cosine of the whitened rows. The bias does not enter.
 
     Parameters
     ----------
@@ -137,12 +149,12 @@ def projector_cosines(model: FactorModel, *, pairs: ArrayLike) -> ProjectorCosin
     Returns
     -------
     ProjectorCosines
-        With V/k and a warning where the cosines say nothing.
+        The cosines with V/r, and a warning if they say nothing.
 
     Raises
     ------
     InputError
-        If the model is no softmax head, or all its rows are equal.
+        If the model is not a softmax head, or all its rows are equal.
 
     Examples
     --------
@@ -153,8 +165,9 @@ def projector_cosines(model: FactorModel, *, pairs: ArrayLike) -> ProjectorCosin
 
     The last of these labels lies at the mean row and has no direction:
 
-    >>> star = FactorModel.from_softmax([[1.0, 0.0], [-1.0, 0.0], [0.0, 2.0], [0.0, -2.0], [0.0, 0.0]])
-    >>> projector_cosines(star, pairs=[[0, 1], [0, 4]]).cosines
+    >>> star = [[1.0, 0.0], [-1.0, 0.0], [0.0, 2.0], [0.0, -2.0], [0.0, 0.0]]
+    >>> head = FactorModel.from_softmax(star)
+    >>> projector_cosines(head, pairs=[[0, 1], [0, 4]]).cosines
     array([-1., nan])
     """
     require_model(model)
@@ -164,13 +177,13 @@ def projector_cosines(model: FactorModel, *, pairs: ArrayLike) -> ProjectorCosin
 
 
 def projector_cosines_in(space: LabelCoordinates, pairs: Indices) -> ProjectorCosines:
-    """Compute them where the coordinates of the labels are at hand already."""
+    """Compute projector cosines from coordinates of the labels that exist already."""
     if not len(pairs):
         return ProjectorCosines(pairs, np.zeros(0), space.n_labels, space.rank)
     wanted, where = np.unique(pairs, return_inverse=True)
-    # Whitened rows: H = Z Zᵀ / V, so that cosines of rows of H are those of rows of Z.
+    # H = Z Zᵀ / V for the whitened rows Z, so rows of H and of Z have the same cosines.
     z = space.take(wanted)[:, :-1]
-    # A label at the mean row has no direction but that of rounding.
+    # The whitened row of a label at the mean row is rounding, which has no direction.
     size = float(np.linalg.norm(space.mean) + np.abs(space.rows[wanted]).max())
     size *= float(np.linalg.norm(space.whitening, axis=0).max())
     z[np.linalg.norm(z, axis=1) <= 64 * np.finfo(float).eps * size] = 0
@@ -185,12 +198,13 @@ def projector_cosines_in(space: LabelCoordinates, pairs: Indices) -> ProjectorCo
 def logit_cosines(
     model: FactorModel, *, pairs: ArrayLike, inputs: ArrayLike | None = None
 ) -> Floats:
-    """Compute the cosine of the double-centred logits of pairs of labels over a set of inputs.
+    """Compute the cosine of the double-centred logits of pairs of labels over inputs.
 
-    The logits of n inputs and V labels, less their mean over labels (which no probability shows) and less their
-    mean over inputs (which a bias absorbs), are `(X − x̄)(W − w̄)ᵀ`. The cosine of two of its columns is that of
-    `w − w̄` in the metric `(X − x̄)ᵀ(X − x̄)`, computed in k dimensions, never n×V. No affine gauge changes it when
-    it acts on head and inputs alike; other inputs do.
+    The logits of n inputs and V labels without their mean over labels (which no
+    probability shows) and without their mean over inputs (which a bias absorbs) are `(X
+    − x̄)(W − w̄)ᵀ`. The cosine of two of its columns is the cosine of the rows `w − w̄`
+    in the metric `(X − x̄)ᵀ(X − x̄)`. It is computed in k dimensions, never from an n×V
+    array. An affine gauge of head and inputs does not change it; other inputs do.
 
     Parameters
     ----------
@@ -199,7 +213,7 @@ def logit_cosines(
     pairs : array of shape (m, 2)
         Row numbers of labels.
     inputs : array of shape (n, k), optional
-        The inputs the answer is about; those of the model by default.
+        The inputs; those of the model by default.
 
     Returns
     -------
@@ -209,30 +223,32 @@ def logit_cosines(
     Raises
     ------
     InputError
-        If the model is no softmax head, there are no inputs, or all inputs or all label rows are equal.
+        If the model is not a softmax head, its rows are too long or too short, there
+        are no inputs, or all inputs or all label rows are equal.
 
     Examples
     --------
     >>> from embaudit.gauges import Gauge
     >>> x = [[1.0, 0.0], [0.0, 2.0], [-1.0, -2.0]]
-    >>> head = FactorModel.from_softmax([[1.0, 1.0], [2.0, 0.0], [0.0, 0.5]], embeddings=x)
-    >>> moved = (Gauge.translation(2, right=[3.0, 1.0]) @ Gauge.diagonal([1.0, 5.0])).act(head)
-    >>> logit_cosines(head, pairs=[[0, 1]]).round(9), logit_cosines(moved, pairs=[[0, 1]]).round(9)
-    (array([-0.5]), array([-0.5]))
+    >>> rows = [[1.0, 1.0], [2.0, 0.0], [0.0, 0.5]]
+    >>> head = FactorModel.from_softmax(rows, embeddings=x)
+    >>> gauge = Gauge.translation(2, right=[3.0, 1.0]) @ Gauge.diagonal([1.0, 5.0])
+    >>> logit_cosines(head, pairs=[[0, 1]]).round(9)
+    array([-0.5])
+    >>> logit_cosines(gauge.act(head), pairs=[[0, 1]]).round(9)
+    array([-0.5])
     """
     require_softmax(model, "logit cosines")
     if inputs is not None:
         model = model.replace(left=None).replace(left=np.asanyarray(inputs))
     if model.left is None:
         raise InputError(
-            "logit cosines must be asked over inputs; got a head without any; pass inputs=, the vectors that reach the "
-            "head for the texts or images you care about."
+            "logit cosines must be asked over inputs; got a head without any; pass "
+            "inputs=, the vectors that reach the head for the texts or images you care "
+            "about."
         )
+    require_ordinary_size(model)
     require_different(model.left, "inputs")
     require_different(model.right, "label rows")
-    sized = model.replace(
-        link="softmax",
-        left=of_ordinary_size(model.left),
-        right=of_ordinary_size(model.right),
-    )
-    return identified_cosines(sized, role="right", pairs=pairs)
+    plain = model.replace(link="softmax")
+    return identified_cosines(plain, role="right", pairs=pairs)
