@@ -1,4 +1,4 @@
-"""Properties of a softmax head that no gauge changes, and what label cosines can mean."""
+"""Softmax heads: properties that no gauge changes, and meanings of label cosines."""
 
 from embaudit.heads.argmaxable import (
     Argmaxable,

@@ -1,4 +1,4 @@
-"""Heads with the same probabilities: centred, made to order for a pair, and drawn at random; each one verified."""
+"""Heads with the same probabilities: centred, made for a pair, and drawn at random."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ from embaudit.movements.movement import QUERIES, Movement, MovementProbe
 
 @dataclass(frozen=True)
 class EquivalentHead:
-    """Effect of a gauge on the probabilities (none, if it is one of this head) and on the label cosines."""
+    """Change of probabilities and of label cosines under a gauge.
+
+    Probabilities stay if the gauge is one of this head.
+    """
 
     name: str
     """Name of the gauge."""
     kind: str
-    """One of centring, construction, translation, linear, affine."""
+    """One of centring, translation, linear, affine."""
     condition_number: float
     """κ of its linear part."""
     shift: float
@@ -62,12 +65,12 @@ class EquivalentHead:
 
 @dataclass(frozen=True)
 class Construction:
-    """An equivalent head in which two chosen labels have the cosine one asked for."""
+    """An equivalent head in which two chosen labels have a given cosine."""
 
     names: tuple[str, str]
     """The labels."""
     before: float
-    """Cosine of the two labels as the head stands."""
+    """Cosine of the two labels in the stored head."""
     target: float
     """−1 or 1."""
     after: float
@@ -81,9 +84,10 @@ class Construction:
 def random_heads(
     panel: LabelSample, n_gauges: int, max_condition: float, rng: np.random.Generator
 ) -> Iterator[EquivalentModel]:
-    """Yield translations one median row long, linear gauges of the condition number given, and both together.
+    """Yield random translations, linear gauges, and products of the two.
 
-    Those that change what the head predicts are left out.
+    Translations are one median row long, and linear gauges have the given condition
+    number. Gauges that change the predictions of the head are left out.
     """
     k = panel.model.rank
     translation = Translation(k, max_shift=panel.median_norm)
@@ -92,7 +96,7 @@ def random_heads(
     if panel.model.predicts is Equivalence.COSINES:
         return
     for i in range(1, n_gauges + 1):
-        # One linear gauge, one translation, and the two together, so that their effects can be told apart.
+        # The product has the same two factors, so that their effects can be compared.
         stretch = linear.sample(rng=rng)
         yield EquivalentModel.by(stretch, f"linear {i}", linear.kind)
         if "right" in panel.model.free_shifts:
@@ -102,13 +106,13 @@ def random_heads(
 
 
 def centring(panel: LabelSample) -> EquivalentModel:
-    """Make the translation that removes the mean row of the whole head."""
+    """Return the translation that removes the mean row of the whole head."""
     gauge = Gauge.translation(panel.model.rank, right=-panel.mean)
     return EquivalentModel.by(gauge, "mean row removed", "centring")
 
 
 class HeadProbe:
-    """Applies gauges to a panel and measures what they do to probabilities and cosines.
+    """Apply gauges to a panel and measure probabilities and label cosines.
 
     Parameters
     ----------
@@ -138,7 +142,7 @@ class HeadProbe:
         self.probe = MovementProbe(panel.model, ["right"], rng=rng, **sizes)
 
     def measure(self, made: EquivalentModel) -> EquivalentHead:
-        """Apply one gauge, also one that what is declared of the head rules out."""
+        """Measure one equivalent model, also one that a declared guard rules out."""
         after = self._apply(made.of)
         drift = self.sample.drift(after, made.condition_number)
         return EquivalentHead(
@@ -153,9 +157,10 @@ class HeadProbe:
         )
 
     def construct(self, pair: tuple[int, int]) -> Iterator[Construction]:
-        """Bring one pair of the panel to cosine −1 and to 1, by the two translations of Nielsen's lemma.
+        """Bring one pair of the panel to cosine −1 and to 1, by Nielsen's translations.
 
-        `v = −(a + b)/2` leaves the rows `±(a − b)/2`, and `v = −a + (b − a)/2` leaves `(b − a)/2` and `3(b − a)/2`.
+        `v = −(a + b)/2` leaves the rows `±(a − b)/2`, and `v = −a + (b − a)/2` leaves
+        `(b − a)/2` and `3(b − a)/2`.
         """
         model = self.panel.model
         a, b = model.right[list(pair)]
@@ -172,6 +177,9 @@ class HeadProbe:
             )
 
     def _apply(self, change: Callable[[FactorModel], FactorModel]) -> FactorModel:
-        """Change the head as if nothing were declared of it, so that what a declaration rules out can be measured."""
+        """Change the head as a plain softmax head, without its guard.
+
+        So a translation that a soft cap rules out can be measured, too.
+        """
         model = self.panel.model
         return change(model.replace(link="softmax")).replace(link=model.link)

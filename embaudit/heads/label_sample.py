@@ -1,4 +1,4 @@
-"""The labels an audit of a head looks at one by one, and the inputs on which their probabilities are verified."""
+"""Labels that an audit of a head examines one by one, and inputs to verify them on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from embaudit.core.checked import (
     as_generator,
     is_integer,
 )
-from embaudit.core.parallel import parallel_map, row_blocks
+from embaudit.core.parallel import row_blocks
 from embaudit.core.ties import TIE, first_largest
 from embaudit.errors import must_be
 from embaudit.heads.coordinates import require_different, require_softmax
@@ -33,42 +33,48 @@ from embaudit.movements.twins import twins
 N_PROBES = 256
 """Inputs on which probabilities are verified."""
 AT_MEAN = 1e-12
-"""A row this near to the mean, beside its length, has no direction once the mean is removed."""
-SURELY = 1e6
-"""Factor of that share by which the lengths of a row and of the mean differ where they surely lie apart."""
+"""A row nearer to the mean than this share of its length has no centred direction."""
 ONE_DIRECTION = 1e-9
-"""Rows whose cosine is this near to 1 make no telling pair."""
+"""Rows whose cosine is this near to 1 have one direction."""
 TELLING = 0.995
-"""Cosine below which two digits read as less than 1.00."""
+"""Cosine that is shown as less than 1.00 with two digits."""
 LOGIT_SPREAD = 4.0
-"""Standard deviation of the logits of a typical label over probe inputs: some labels likely, none certain."""
+"""Standard deviation of a typical label's logits over probe inputs.
+
+Then some labels are likely and none is certain.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class LabelSample:
-    """A head cut down to some labels, in float64, with inputs to verify probabilities on.
+    """Some labels of a head in float64, with inputs to verify probabilities on.
 
-    Probabilities among some of the labels (given that one of them is meant) are kept by a gauge whenever
-    those among all are, and only odds enter both.
+    A gauge that keeps the probabilities of all labels keeps the probabilities among
+    some of them, because only odds enter both.
     """
 
     labels: Indices
-    """Rows of the head, in order; all of them in a small one."""
+    """Row numbers in order; all labels of a small head."""
     model: FactorModel
-    """The head restricted to them, with inputs."""
+    """The head restricted to these labels, with inputs."""
     n_labels: int
     """Labels of the whole head."""
     summary: Moments
-    """Mean row and root of the whole head, a root in float32 where rows are very many and long."""
+    """Mean row and root of the whole head; float32 for very many long rows."""
     median_norm: float
     """Median length of a row of the whole head: the unit of shifts."""
     n_zero: int
-    """Labels of the whole head without a direction, before or after the mean row is removed; they are in no panel."""
+    """Labels of the whole head that have no direction, stored or centred.
+
+    They are in no sample.
+    """
     n_aside: int = 0
-    """Labels with a direction that are set aside; they are in no sample either."""
+    """Labels with a direction that are set aside; they are in no sample."""
     at_mean: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-    """Labels that have a direction as stored, but none once the mean row is removed;
-    `n_zero` counts them."""
+    """Labels with a direction as stored, but without one once the mean row is removed.
+
+    `n_zero` counts them.
+    """
 
     @property
     def mean(self) -> Vector:
@@ -81,7 +87,7 @@ class LabelSample:
         return len(self.labels) + self.n_zero + self.n_aside < self.n_labels
 
     def place(self, pair: tuple[int, int]) -> tuple[int, int]:
-        """Find where in the panel two of its labels are."""
+        """Find the places of two labels in the sample."""
         if pair[0] == pair[1]:
             raise must_be("pair", "two different labels", f"label {pair[0]} twice")
         first, second = np.searchsorted(self.labels, pair)
@@ -89,18 +95,18 @@ class LabelSample:
 
 
 def probe_inputs(model: FactorModel, n: int = N_PROBES, *, rng: RNG = 0) -> Floats:
-    """Draw inputs at the scale of a head, where none are at hand.
+    """Draw inputs at the scale of a head that has no inputs of its own.
 
-    Their entries are normal, with a spread that gives the logits of a label at the typical distance from the mean
-    row a standard deviation of 4. Equivalence of two heads is linear in the inputs, so any k of them
-    in general position verify it for all.
+    Their entries are normal. Their spread gives the logits of a label at the typical
+    distance from the mean row a standard deviation of 4. Equivalence of two heads is
+    linear in the inputs, so any k inputs in general position verify it for all.
 
     Parameters
     ----------
     model : FactorModel
         A softmax head.
     n : int
-        How many.
+        Number of inputs.
     rng : numpy Generator or int
         Source of randomness.
 
@@ -111,12 +117,13 @@ def probe_inputs(model: FactorModel, n: int = N_PROBES, *, rng: RNG = 0) -> Floa
     Raises
     ------
     InputError
-        If the model is no softmax head, or its numbers are too large or too small to be multiplied.
+        If the model is not a softmax head, or its rows are too long or too short.
 
     Examples
     --------
     >>> head = FactorModel.from_softmax([[100.0, 0.0], [-100.0, 0.0]])
-    >>> probe_inputs(head, 3, rng=0).shape, bool(np.abs(head.right @ probe_inputs(head).T).max() < 20)
+    >>> inputs = probe_inputs(head, 3, rng=0)
+    >>> inputs.shape, bool(np.abs(head.right @ inputs.T).max() < 20)
     ((3, 2), True)
     """
     require_softmax(model, "probe inputs")
@@ -127,13 +134,11 @@ def probe_inputs(model: FactorModel, n: int = N_PROBES, *, rng: RNG = 0) -> Floa
 
 
 def _probes(summary: Moments, n: int, rng: np.random.Generator) -> Floats:
+    """Draw normal inputs whose logits have the standard deviation `LOGIT_SPREAD`."""
     distance = float(np.linalg.norm(summary.centred_root)) / np.sqrt(summary.n_rows)
-    # Rows that are equal lie apart by the rounding of their mean.
-    scale = (
-        LOGIT_SPREAD / distance
-        if distance > AT_MEAN * float(np.linalg.norm(summary.mean))
-        else 1.0
-    )
+    rounding = AT_MEAN * float(np.linalg.norm(summary.mean))
+    # The distances of equal rows from their mean are rounding, which has no scale.
+    scale = LOGIT_SPREAD / distance if distance > rounding else 1.0
     return scale * rng.standard_normal((n, len(summary.mean)))
 
 
@@ -144,19 +149,18 @@ def make_panel(
     *,
     include: Sequence[int] = (),
 ) -> LabelSample:
-    """Choose up to `n_labels` labels that have a direction, and inputs; sums over all rows are streamed.
+    """Draw up to `n_labels` labels that have a direction, and choose inputs.
 
-    Labels of `include`, two or none, are taken in any case; those set aside are in no panel else.
+    The sample always holds the labels of `include`, two or none. It holds no other
+    label that is set aside.
     """
     require_softmax(model, "a head report")
     require_ordinary_size(model)
     require_different(model.right, "label rows")
     side = model.right_side
-    # What a bias has beside the rows is found by all of them.
-    norms, summary = (
-        side.norms,
-        side.outline if model.right_bias is None else side.moments,
-    )
+    norms = side.norms
+    # The part of a bias that rows do not explain needs exact moments of all rows.
+    summary = side.outline if model.right_bias is None else side.moments
     alive = np.flatnonzero((norms > 0) & _are_away(model.right, norms, summary.mean))
     if len(norms) == 2 and not norms.all():
         remedy = "a binary head is rows 0 and w, and has no cosine to audit"
@@ -180,14 +184,13 @@ def make_panel(
         )
         raise must_be("pair", needed, tuple(include))
     eligible = np.intersect1d(alive, model.right_side.eligible_rows)
-    # Two labels make the first pair: with fewer left, those set aside serve as well.
-    eligible = eligible if len(eligible) > 1 else alive
-    # Without replacement, and labels keep the order of the head.
-    drawn = (
-        eligible
-        if len(eligible) <= n_labels
-        else rng.choice(eligible, n_labels, replace=False)
-    )
+    if len(eligible) < 2:
+        # A pair needs two labels, so labels that are set aside have to serve.
+        eligible = alive
+    drawn = eligible
+    if len(eligible) > n_labels:
+        drawn = rng.choice(eligible, n_labels, replace=False)
+    # The union sorts labels in the order of the head.
     labels = np.union1d(drawn, np.asarray(include, dtype=np.intp))
     return LabelSample(
         labels=labels,
@@ -219,88 +222,91 @@ def with_mean_rows(panel: LabelSample, model: FactorModel) -> LabelSample:
 
 
 def only_labels(model: FactorModel, labels: Indices) -> FactorModel:
-    """Cut a head down to some labels, called as they are in the whole one.
+    """Restrict a head to some labels, which keep their names.
+
+    Labels without names keep their numbers.
 
     Examples
     --------
     >>> head = FactorModel.from_softmax(np.eye(3))
     >>> named = head.replace(right_names=["a", "b", "c"])
-    >>> [only_labels(one, np.array([0, 2])).names("right").tolist() for one in (head, named)]
-    [[0, 2], ['a', 'c']]
+    >>> only_labels(head, np.array([0, 2])).names("right").tolist()
+    [0, 2]
+    >>> only_labels(named, np.array([0, 2])).names("right").tolist()
+    ['a', 'c']
     """
     if len(labels) == model.n_right:
         return model
-    panel = model.take(right=labels)
-    # Labels without names keep their numbers.
-    called = model.right_names is not None or model.right_ids is not None
-    return panel if called else panel.replace(right_ids=labels)
+    restricted = model.take(right=labels)
+    if model.right_names is None and model.right_ids is None:
+        return restricted.replace(right_ids=labels)
+    return restricted
 
 
 def _with_inputs(
     head: FactorModel, summary: Moments, rng: np.random.Generator
 ) -> FactorModel:
-    """Bring a head to float64 and to few inputs: some of its own, or drawn ones."""
-    if head.left is not None:
+    """Return a head in float64 with a few inputs, its own or drawn ones."""
+    if head.left is None:
+        inputs = _probes(summary, N_PROBES, rng)
+    else:
         head = head.take(left=sample_rows(head.n_left, N_PROBES, rng))
-    inputs = (
-        _probes(summary, N_PROBES, rng)
-        if head.left is None
-        else np.asarray(head.left, dtype=np.float64)
-    )
+        inputs = np.asarray(head.left, dtype=np.float64)
     return head.replace(left=inputs, right=np.asarray(head.right, dtype=np.float64))
 
 
 def most_alike(panel: LabelSample) -> tuple[int, int]:
-    """Find the pair of the panel with the largest cosine below 0.995, of labels without twins where there are some.
+    """Find the pair of labels with the largest cosine that is not one direction twice.
 
-    Where there is none it is a pair of two groups of twins, or else one that is not one direction twice; where all
-    rows share a direction it is the first two that differ.
+    The first choice is a pair of labels without twins and with a cosine below 0.995,
+    the second a pair of two groups of twins, the third any pair with a cosine below 1.
+    If all rows share a direction, the pair is the first row and the first row that
+    differs.
     """
     x, groups = panel.model.right, twins(panel.model)
-    everyone = np.arange(len(x))
-    # First labels without duplicates below .995, then one of each group, then any below a cosine of 1.
-    tried = (
+    choices = (
         (np.flatnonzero(groups.alone), TELLING),
-        (np.unique(groups.first), 1),
-        (everyone, 1 - ONE_DIRECTION),
+        (np.unique(groups.first), 1.0),
+        (np.arange(len(x)), 1 - ONE_DIRECTION),
     )
-    for rows, below in tried:
-        pair = _nearest_pair(x[rows], below) if len(rows) > 1 else None
+    for rows, below in choices:
+        if len(rows) < 2:
+            continue
+        pair = _nearest_pair(x[rows], below)
         if pair is not None:
             return int(rows[pair[0]]), int(rows[pair[1]])
     return 0, int(np.argmax((x != x[0]).any(axis=1)))
 
 
 def _nearest_pair(x: Matrix, below: float) -> tuple[int, int] | None:
-    """Find the pair with the largest cosine below a value; None where there is none."""
+    """Find the pair of rows with the largest cosine below a value; None without one."""
     n, most = 2, len(x) - 1
     while True:
         nearest = neighbours(x, min(n, most))
         cosines = np.where(nearest.cosines < below - TIE, nearest.cosines, -np.inf)
-        # A list full of larger cosines does not tell the one sought.
+        # A list that holds only larger cosines is too short.
         if n >= most or np.isfinite(cosines.max(axis=1)).all():
             break
         n *= 4
+    if not np.isfinite(cosines).any():
+        return None
     row, column = divmod(first_largest(cosines.ravel(), TIE), cosines.shape[1])
     other = int(nearest.indices[row, column])
-    return (min(row, other), max(row, other)) if np.isfinite(cosines).any() else None
+    return min(row, other), max(row, other)
 
 
 def _are_away(x: Matrix, norms: Vector, mean: Vector) -> Flags:
-    """Flag rows that lie apart from the mean; the distance of one that is longer or shorter need not be computed."""
+    """Flag rows w that lie apart from the mean row: `‖w − w̄‖ > AT_MEAN ‖w‖`.
+
+    Because of `‖w − w̄‖ >= |‖w‖ − ‖w̄‖|`, only rows about as long as the mean row can
+    lie at it, so distances are computed for these rows alone.
+    """
     length = float(np.linalg.norm(mean))
-    # ‖w − w̄‖ >= |‖w‖ − ‖w̄‖|: only rows about as long as the mean can lie at it.
-    alike = np.flatnonzero(
-        np.abs(norms - length) <= SURELY * AT_MEAN * np.maximum(norms, length)
-    )
     away = np.ones(len(norms), dtype=bool)
-
-    def fill(block: slice) -> None:
+    # Norms themselves are rounded, so rows are examined up to a relative 1e-6.
+    alike = np.flatnonzero(np.abs(norms - length) <= 1e-6 * np.maximum(norms, length))
+    for block in row_blocks(len(alike), x.shape[1]):
         rows = alike[block]
-        away[rows] = (
-            row_norms(np.asarray(x[rows], dtype=np.float64) - mean)
-            > AT_MEAN * norms[rows]
-        )
-
-    list(parallel_map(fill, row_blocks(len(alike), x.shape[1]), in_threads=True))
+        distances = row_norms(np.asarray(x[rows], dtype=np.float64) - mean)
+        away[rows] = distances > AT_MEAN * norms[rows]
     return away

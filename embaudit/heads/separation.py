@@ -1,4 +1,4 @@
-"""Heads that cannot be a minimum of their loss without a penalty, whatever the labels of their inputs are."""
+"""Heads that cannot be a minimum of their loss without a penalty."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ from embaudit.model import FactorModel
 
 
 def excludes_minimum(model: FactorModel) -> bool:
-    """Return True if a head without a penalty can be at no minimum over its inputs, whatever their labels are.
+    """Return True if no labels of its inputs make a head a minimum of its loss.
 
-    At a minimum of the cross-entropy, one more multiplication of the head by 1 + t changes nothing. So the sum over
-    all inputs of `s_max − E s`, the largest score less the mean score under the predicted probabilities, equals the
-    sum of `s_max − s_y` over the labels y. The latter is 0 if every input has its most probable label, and otherwise
-    at least the smallest lead of a most probable label. If the former lies strictly between the two, no labels make
-    this head a minimum. This happens if planes separate the labels: the loss then falls as long as the head grows.
+    The loss is the cross-entropy without a penalty. At a minimum, one more
+    multiplication of the head by 1 + t changes nothing. So the sum over all inputs of
+    `s_max − E s`, the largest score less the mean score under the predicted
+    probabilities, equals the sum of `s_max − s_y` over the labels y. The latter is 0 if
+    every input has its most probable label, and otherwise at least the smallest lead of
+    a most probable label. If the former lies strictly between the two, no labels make
+    this head a minimum. This happens if planes separate the labels: the loss then falls
+    as long as the head grows.
 
-    With a sigmoid link each label has a minimum of its own, and one label without is enough.
+    With a sigmoid link each label has a minimum of its own, and one label without is
+    enough.
 
     Parameters
     ----------
@@ -27,22 +31,29 @@ def excludes_minimum(model: FactorModel) -> bool:
 
     Examples
     --------
-    Of two inputs a head can be sure, because a plane separates them. At a score of 0 every label may be wrong.
+    A plane separates two inputs, so the head can be sure of their labels. At a third
+    input with equal scores every label may be wrong.
 
-    >>> inputs, labels = [[1.0], [-1.0]], [[4.0], [-4.0]]
-    >>> head = FactorModel.from_softmax(labels, embeddings=inputs)
-    >>> excludes_minimum(head), excludes_minimum(head.replace(left=[[1.0], [-1.0], [0.0]]))
-    (True, False)
+    >>> rows = [[4.0], [-4.0]]
+    >>> excludes_minimum(FactorModel.from_softmax(rows, embeddings=[[1.0], [-1.0]]))
+    True
+    >>> inputs = [[1.0], [-1.0], [0.0]]
+    >>> excludes_minimum(FactorModel.from_softmax(rows, embeddings=inputs))
+    False
     """
     if model.left is None or model.n_left <= model.rank:
-        # Planes separate any labels of so few inputs, which cannot be all that a head was trained on.
+        # Planes separate any labels of so few inputs, so these are not all inputs of
+        # the training.
         return False
     is_softmax = model.link.name == "softmax"
     n_problems = 1 if is_softmax else model.n_right
     shortfall, least_lead = np.zeros(n_problems), np.full(n_problems, np.inf)
     for rows in row_blocks(model.n_left, model.n_right):
         scores = model.scores(np.arange(rows.start, rows.stop))
-        missing, leads = _of_softmax(scores) if is_softmax else _of_sigmoids(scores)
+        if is_softmax:
+            missing, leads = _of_softmax(scores)
+        else:
+            missing, leads = _of_sigmoids(scores)
         shortfall += missing.sum(axis=0)
         least_lead = np.minimum(least_lead, leads.min(axis=0))
     return bool(np.any((shortfall > 0) & (shortfall < least_lead)))
@@ -58,6 +69,6 @@ def _of_softmax(scores: Floats) -> tuple[Floats, Floats]:
 
 
 def _of_sigmoids(scores: Floats) -> tuple[Floats, Floats]:
-    """Return the same of each label alone, whose two scores are 0 and s."""
+    """Return `s_max − E s` and the lead of each label alone, with scores 0 and s."""
     lead = np.abs(scores)
     return lead / (1 + np.exp(np.minimum(lead, 700.0))), lead

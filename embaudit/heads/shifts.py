@@ -1,4 +1,4 @@
-"""Shifts of all labels: the shortest one that brings a pair to a cosine, and nearest labels before and after one."""
+"""Shifts of all labels: the shortest for a pair, and nearest labels after a shift."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from embaudit.heads.label_sample import LabelSample
 from embaudit.linalg.mapped import shifted_rows
 from embaudit.linalg.nearest import list_length, neighbours
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
-from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import FactorModel
 from embaudit.movements.neighbourhoods import (
     LISTED,
@@ -33,7 +32,7 @@ N_SHOWN = 5
 
 @dataclass(frozen=True)
 class PairShift:
-    """One pair of labels and the shift it needs."""
+    """One pair of labels and the shortest shift that gives it a target cosine."""
 
     names: tuple[str, str]
     """The two labels."""
@@ -47,51 +46,58 @@ class PairShift:
 class ShiftSummary:
     """Shortest shifts of many pairs to one target, in median row lengths.
 
-    At a target of 0 or 1 some are infima: a slightly longer shift comes as near as one likes.
+    At a target of 0 or 1 some of them are infima: slightly longer shifts come as near
+    to the target as desired.
     """
 
     target: float
     """The cosine to reach."""
     n_pairs: int
-    """Pairs asked about that some shift brings there."""
+    """Pairs that some shift brings to the target."""
     n_fixed: int
-    """Pairs that no shift brings there: equal rows keep cosine 1."""
+    """Pairs that no shift brings to the target: equal rows keep cosine 1."""
     exact: bool
-    """True if these were all pairs of labels."""
+    """True if these are all pairs of labels."""
     quantiles: dict[float, float]
     """Quantiles of the shift."""
     within_one: float
-    """Share of pairs that a shift of one median row length suffices for."""
+    """Share of pairs for which a shift of one median row length suffices."""
     easiest: tuple[PairShift, ...]
     """Pairs with the shortest shifts."""
     hardest: tuple[PairShift, ...]
-    """Pairs with the longest."""
+    """Pairs with the longest shifts."""
 
 
 def panel_pairs(
     panel: LabelSample, size: int, rng: np.random.Generator
 ) -> tuple[Indices, bool]:
-    """All pairs of the panel, or `size` drawn ones, and whether they are all pairs of the head."""
+    """Return all pairs of the panel, or a sample of `size` of them.
+
+    The flag is True if these are all pairs of the head.
+    """
     count = len(panel.labels)
-    return draw_pairs(count, size, rng=rng), n_pairs(
-        count
-    ) <= size and not panel.is_sample
+    is_all = n_pairs(count) <= size and not panel.is_sample
+    return draw_pairs(count, size, rng=rng), is_all
 
 
 def shift_summaries(
     panel: LabelSample, pairs: Indices, *, exact: bool
 ) -> tuple[ShiftSummary, ...]:
-    """Summarise the shifts of pairs of the panel for each target; in one dimension cosines are signs, so none."""
+    """Summarise the shortest shifts of pairs of the panel for each target.
+
+    In one dimension there are none, because cosines are signs.
+    """
     rows = np.asarray(panel.model.right, dtype=np.float64)
     if rows.shape[1] < 2:
         return ()
-    shifts = np.empty((len(TARGETS), len(pairs)))
 
-    def fill(block: slice) -> None:
-        a, b = (rows[pairs[block, side]] for side in (0, 1))
-        shifts[:, block] = shifts_to_reach(a, b, TARGETS) / panel.median_norm
+    def shortest(block: slice) -> Floats:
+        first, second = pairs[block].T
+        return np.asarray(shifts_to_reach(rows[first], rows[second], TARGETS))
 
-    list(parallel_map(fill, row_blocks(len(pairs), 8 * rows.shape[1]), in_threads=True))
+    blocks = row_blocks(len(pairs), 8 * rows.shape[1])
+    parts = list(parallel_map(shortest, blocks, in_threads=True))
+    shifts = np.concatenate(parts, axis=1) / panel.median_norm
     cosines = pair_cosines(rows, rows, pairs)
     return tuple(
         _summary(panel, pairs, cosines, lengths, target, exact=exact)
@@ -108,8 +114,8 @@ def _summary(
     *,
     exact: bool,
 ) -> ShiftSummary:
-    """Summarise the shortest shifts of all pairs to one target, with the easiest and the hardest pairs."""
-    # Equal rows need an infinite shift for anything but a cosine of 1: counted apart, in no quantile.
+    """Summarise the shortest shifts of all pairs to one target."""
+    # No shift brings equal rows to another cosine than 1, so their shift is infinite.
     movable = np.flatnonzero(np.isfinite(shifts))
     easiest = movable[largest_first(-shifts[movable])]
     hardest = movable[largest_first(shifts[movable])]
@@ -124,15 +130,18 @@ def _summary(
         )
 
     reached = shifts[movable]
+    quantiles: dict[float, float] = {}
+    within_one = 0.0
+    if len(movable):
+        quantiles = {level: float(np.quantile(reached, level)) for level in QUANTILES}
+        within_one = float(np.mean(reached <= 1 + TIE))
     return ShiftSummary(
         target=target,
         n_pairs=len(movable),
         n_fixed=len(pairs) - len(movable),
         exact=exact,
-        quantiles={level: float(np.quantile(reached, level)) for level in QUANTILES}
-        if len(movable)
-        else {},
-        within_one=float(np.mean(reached <= 1 + TIE)) if len(movable) else 0.0,
+        quantiles=quantiles,
+        within_one=within_one,
         easiest=shown(easiest[:N_SHOWN]),
         hardest=shown(hardest[:N_SHOWN]),
     )
@@ -143,21 +152,24 @@ class NeighbourChange:
     """Effect of a translation on the nearest labels."""
 
     n_rows: int
-    """Labels whose neighbours were compared, among all labels: one of each group of copies, as in the lists."""
+    """Labels whose neighbours were compared: one of each group of copies."""
     exact: bool
     """True if these were all labels with a direction."""
     top1_changed: float
-    """Share whose nearest label became another one; ties count as kept."""
+    """Share of them whose nearest label changed; ties count as kept."""
     ci_low: float
-    """Lower end of its 95 % interval (Wilson); the share itself where exact."""
+    """Lower end of its 95 % interval (Wilson); the share itself if exact."""
     ci_high: float
     """Upper end."""
     top_n: int
     """N of the longer lists."""
     top_n_changed: float
-    """Mean share of a label's N nearest that are no longer among them."""
+    """Mean share of a label's N nearest labels that are no longer among them."""
     examples: tuple[Neighbourhood, ...]
-    """A few labels with their neighbours before and after, those that changed most first; twins come last."""
+    """A few labels with their neighbours before and after.
+
+    Labels that lost most neighbours come first, and labels with twins last.
+    """
     compared: tuple[int, ...] = field(default=(), repr=False)
     """The labels whose neighbours were compared."""
 
@@ -180,55 +192,60 @@ class NeighbourChange:
 def neighbour_change(
     model: FactorModel, rows: Indices, shift: Vector, *, n: int | None, exact: bool
 ) -> NeighbourChange:
-    """Compare the `n` nearest labels of some rows before and after a translation of all labels.
+    """Compare the `n` nearest labels of some rows before and after a shift.
+
+    Duplicates change places by rounding alone, so one of each group stands for all of
+    them, both among the rows and in the lists.
 
     Examples
     --------
-    >>> head = FactorModel.from_softmax([[9.0, 1.0], [9.0, -1.0], [11.0, 1.2], [11.0, -0.8]])
-    >>> change = neighbour_change(head, np.arange(4), -head.right.mean(axis=0), n=1, exact=True)
-    >>> change.top1_changed
+    >>> rows = [[9.0, 1.0], [9.0, -1.0], [11.0, 1.2], [11.0, -0.8]]
+    >>> head = FactorModel.from_softmax(rows)
+    >>> shift = -head.right.mean(axis=0)
+    >>> neighbour_change(head, np.arange(4), shift, n=1, exact=True).top1_changed
     1.0
-    >>> neighbour_change(FactorModel.from_softmax([[9.0, 1.0], [0.0, 0.0]]), np.array([0]), np.ones(2), n=1, exact=True)
-    NeighbourChange(n_rows=1, exact=True, top1_changed=nan, ..., top_n=0, top_n_changed=nan, examples=())
     """
-    # Duplicates change places by rounding alone: one of each group stands for all, in rows asked and in lists.
     copies, first = twins(model), standing_rows(model, "right")
     labels = once(rows, first)
     n = list_length(n, len(once(model.right_side.directed, first)))
-    if n < 1:  # all labels are copies of one
-        nothing = float("nan")
+    if n < 1:
+        # All labels are copies of one, so there are no lists.
         return NeighbourChange(
-            len(labels),
-            exact,
-            nothing,
-            nothing,
-            nothing,
-            0,
-            nothing,
-            (),
-            tuple(labels.tolist()),
+            n_rows=len(labels),
+            exact=exact,
+            top1_changed=np.nan,
+            ci_low=np.nan,
+            ci_high=np.nan,
+            top_n=0,
+            top_n_changed=np.nan,
+            examples=(),
+            compared=tuple(labels.tolist()),
         )
-    versions: tuple[Rows, ...] = (model.right, shifted_rows(model.right, shift))
-    before, after = (neighbours(x, n, rows=labels, first=first) for x in versions)
-    nearest, changed = (
-        NearestChanged.of(before, after, exact=exact),
-        1 - before.overlap(after),
-    )
+    before = neighbours(model.right, n, rows=labels, first=first)
+    shifted = shifted_rows(model.right, shift)
+    after = neighbours(shifted, n, rows=labels, first=first)
+    nearest = NearestChanged.of(before, after, exact=exact)
     lost = np.count_nonzero((before.indices >= 0) & ~before.kept_in(after), axis=1)
-    other = ~before.first(1).kept_in(after.first(1))[:, 0]
-    # Examples: labels without duplicates first, then by neighbours lost; a changed nearest one counts once more.
-    most = np.lexsort((-lost - other, ~copies.alone[labels]))[:N_SHOWN]
-    shown = (lists.of(most) for lists in (before, after))
-    examples = by_name(model.names("right"), *shown, first=copies.first, most=LISTED)
-    compared = tuple(labels.tolist())
+    nearest_lost = ~before.first(1).kept_in(after.first(1))[:, 0]
+    # Labels without duplicates come first, then labels by the neighbours that they
+    # lost; a lost nearest neighbour counts twice.
+    order = np.lexsort((-lost - nearest_lost, ~copies.alone[labels]))
+    shown = order[:N_SHOWN]
+    examples = by_name(
+        model.names("right"),
+        before.of(shown),
+        after.of(shown),
+        first=copies.first,
+        most=LISTED,
+    )
     return NeighbourChange(
-        len(labels),
-        exact,
-        nearest.share,
-        nearest.ci_low,
-        nearest.ci_high,
-        n,
-        changed,
-        examples,
-        compared,
+        n_rows=len(labels),
+        exact=exact,
+        top1_changed=nearest.share,
+        ci_low=nearest.ci_low,
+        ci_high=nearest.ci_high,
+        top_n=n,
+        top_n_changed=1 - before.overlap(after),
+        examples=examples,
+        compared=tuple(labels.tolist()),
     )

@@ -31,7 +31,7 @@ class LabelCombinations(Result):
     """The sets of labels that some input turns on while it turns all others off."""
 
     on: Flags
-    """(m, V) one row a combination, in order of the binary number it spells."""
+    """(m, V) one row per combination, in order of its flags as binary number."""
     names: NDArray[Any]
     """(V,) the labels."""
 
@@ -46,7 +46,8 @@ class LabelCombinations(Result):
         )
 
     def __repr__(self) -> str:
-        return f"LabelCombinations({len(self.on):,} of {self.n_all:,} for {counted(len(self.names), 'label')})"
+        labels = counted(len(self.names), "label")
+        return f"LabelCombinations({len(self.on):,} of {self.n_all:,} for {labels})"
 
     @property
     def labels(self) -> list[str]:
@@ -59,7 +60,7 @@ class LabelCombinations(Result):
         return 1 << len(self.names)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a combination, one column a label."""
+        """Return one row per combination, one column per label."""
         import pandas as pd
 
         return pd.DataFrame(self.on, columns=self.labels)
@@ -67,7 +68,10 @@ class LabelCombinations(Result):
     def explain(self) -> str:
         """Describe how many combinations of labels some input gives."""
         labels = counted(len(self.names), "label")
-        return f"Some input gives {len(self.on):,} of the {self.n_all:,} combinations of {labels}."
+        return (
+            f"Some input gives {len(self.on):,} of the {self.n_all:,} combinations of "
+            f"{labels}."
+        )
 
 
 def label_combinations(
@@ -78,13 +82,16 @@ def label_combinations(
 ) -> LabelCombinations:
     """List the label combinations that a sigmoid head can predict.
 
-    Label j is on where `w_j·x + b_j > 0`, so combinations are the regions that V hyperplanes cut Rᵏ into (through the
-    origin without a bias): at most `2 Σ_{i<k} C(V−1, i)` without and `Σ_{i<=k} C(V, i)` with one, of 2^V. Linear gauges
-    and shifts of the inputs absorbed by the bias leave them, a translation of the labels does not: it is no
-    gauge of a sigmoid head. Without a bias the cosines of the rows do fix them.
+    Label j is on if `w_j·x + b_j > 0`, so the combinations are the regions into which V
+    hyperplanes cut Rᵏ. Without a bias the hyperplanes pass through the origin, and
+    there are at most `2 Σ_{i<k} C(V−1, i)` regions; with a bias there are at most
+    `Σ_{i<=k} C(V, i)`. Linear gauges, and shifts of the inputs that the bias absorbs,
+    keep the combinations. A translation of the labels changes them, because it is not a
+    gauge of a sigmoid head. Without a bias the cosines of the rows fix the
+    combinations.
 
-    Labels are added one at a time; a region keeps its input, and one linear program asks whether the new
-    hyperplane cuts it.
+    Labels are added one at a time. Each region keeps an input, and the nearest point of
+    a hull decides whether the hyperplane of the new label cuts the region.
 
     Parameters
     ----------
@@ -94,12 +101,13 @@ def label_combinations(
         Smallest distance from every boundary that counts, for an input `(x, 1)` divided
         by its length.
     max_combinations : int
-        Refuse heads with more.
+        Largest number of combinations; heads with more are refused.
 
     Returns
     -------
     LabelCombinations
-        Without any combination where a label has neither row nor bias: it is never on and never off.
+        Without any combination if a label has neither row nor bias, because such a
+        label is never on and never off.
 
     Raises
     ------
@@ -108,28 +116,27 @@ def label_combinations(
 
     Examples
     --------
-    >>> label_combinations(FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
+    >>> rows = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+    >>> label_combinations(FactorModel.from_softmax(rows))
     LabelCombinations(6 of 8 for 3 labels)
 
-    References
-    ----------
-    Cover, IEEE Trans. Electronic Computers EC-14, 1965 (the counts); Grivas, Vergari & Lopez, "Taming the Sigmoid
-    Bottleneck: Provably Argmaxable Sparse Multi-Label Classification", AAAI 2024.
+    References ---------- Cover, IEEE Trans. Electronic Computers EC-14, 1965 (the
+    counts); Grivas, Vergari & Lopez, "Taming the Sigmoid Bottleneck: Provably
+    Argmaxable Sparse Multi-Label Classification", AAAI 2024.
     """
     rows = lifted_rows(model)
     if not is_number(margin):
         raise must_be("margin", "a number", repr(margin))
     as_count(max_combinations, "max_combinations")
-    # One region to begin with: all inputs, of which `(0, 1)` is one; each label cuts those that its hyperplane meets.
+    # At first there is one region, all inputs, with the input `(0, 1)`.
     regions = [(np.zeros(0), np.append(np.zeros(rows.shape[1] - 1), 1.0))]
     for label in track(
         range(len(rows)), "enumerating combinations of labels", len(rows)
     ):
-        regions = [
-            child
-            for signs, x in regions
-            for child in _cut(rows[: label + 1], signs, x, margin)
-        ]
+        children = []
+        for signs, x in regions:
+            children.extend(_cut(rows[: label + 1], signs, x, margin))
+        regions = children
         if len(regions) > max_combinations:
             raise must_be(
                 "the number of label combinations",
@@ -137,13 +144,13 @@ def label_combinations(
                 f"more after {label + 1} of {len(rows)} labels",
                 "ask for fewer labels or raise max_combinations",
             )
-    # In order of the binary numbers that the combinations spell.
+    # Sort the combinations as binary numbers.
     on = np.array([signs for signs, _ in regions]).reshape(-1, len(rows)) > 0
     return LabelCombinations(on[np.lexsort(on.T[::-1])], model.names("right"))
 
 
 def lifted_rows(model: FactorModel) -> Floats:
-    """Rows `(w, b)`, each of length 1: a sign does not depend on how long its row is."""
+    """Return the rows `(w, b)` divided by their lengths, which keeps all signs."""
     require_model(model)
     bias = np.full(model.n_right, model.offset)
     if model.right_bias is not None:
@@ -156,7 +163,10 @@ def lifted_rows(model: FactorModel) -> Floats:
 def _cut(
     rows: Floats, signs: Floats, x: Floats, margin: float
 ) -> list[tuple[Floats, Floats]]:
-    """Split a region by the last row's hyperplane; return the sides that exist, each with an input."""
+    """Split a region by the hyperplane of the last row.
+
+    Return the sides that exist, each with an input.
+    """
     children = []
     axis_of_bias = np.eye(rows.shape[1])[-1]
     for sign in (1.0, -1.0):
