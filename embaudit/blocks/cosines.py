@@ -325,18 +325,23 @@ class BlockCosines(Drawn):
 
     def explain(self) -> str:
         """Describe how the local cosines make up the global one, and its range."""
-        if self.norm_cosine:
-            mean = f"× {self.mean_cosine:.4f}, the weighted mean cosine"
-        else:
-            mean = "as both lie in none"
-        low, high = self.bounds
-        text = (
-            f"The global cosine is {self.global_cosine:.4f}: {self.norm_cosine:.4f}, "
-            f"the cosine of the block norms, {mean} of {counted(len(self), 'block')} "
-            f"(by {self.partition}, {self.n_entries:,} entries).\n"
-            "With these norms, and local cosines from the lowest to the highest of "
-            f"these, it can be {down(low, 4):.4f} to {up(high, 4):.4f}."
+        blocks = (
+            f"{counted(len(self), 'block')} (by {self.partition}, "
+            f"{self.n_entries:,} entries)"
         )
+        if self.norm_cosine == 0:
+            text = (
+                f"The global cosine is 0, because x or y is zero in each of {blocks}."
+            )
+        else:
+            low, high = self.bounds
+            text = (
+                f"The global cosine is {self.global_cosine:.4f}: "
+                f"{self.norm_cosine:.4f}, the cosine of the block norms, × "
+                f"{self.mean_cosine:.4f}, the weighted mean cosine of {blocks}.\n"
+                "With these norms, and local cosines from the lowest to the highest of "
+                f"these, it can be {down(low, 4):.4f} to {up(high, 4):.4f}."
+            )
         zero = self.zero_blocks
         if any(zero.values()):
             text += (

@@ -236,6 +236,15 @@ def test_block_cosines_split_the_global_cosine_into_norms_and_blocks():
     assert "it can be 0.0000 to 1.0000" in blocks.explain()
 
 
+def test_block_cosines_say_that_no_block_is_in_both_vectors():
+    text = ea.block_cosines([1.0, 0.0], [0.0, 2.0]).explain()
+    assert text.splitlines() == [
+        "The global cosine is 0, because x or y is zero in each of 2 blocks (by "
+        "coordinates, 2 entries).",
+        "Zero blocks: 1 in x only, 1 in y only, 0 in both.",
+    ]
+
+
 def test_block_cosines_name_what_different_norms_cost():
     # Norms (1, √2) and (√2, 0) have cosine 1/√3, and block p has cosine 1/√2.
     x = {"p": [1.0, 0.0], "q": [1.0, 1.0]}
