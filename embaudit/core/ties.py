@@ -65,17 +65,6 @@ def first_largest(values: ArrayLike, tolerance: float | None = None) -> int:
     return int(np.argmax(values >= values.max() - tolerance))
 
 
-def first_smallest(values: ArrayLike, tolerance: float | None = None) -> int:
-    """Return the index of the first value equal to the smallest one in a tolerance.
-
-    Examples
-    --------
-    >>> first_smallest([3.0, 1.0 + 1e-15, 1.0])
-    1
-    """
-    return first_largest(-np.asarray(values, dtype=np.float64), tolerance)
-
-
 def first_best(
     items: Sequence[T], key: Callable[[T], float], tolerance: float | None = None
 ) -> T:

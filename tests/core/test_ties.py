@@ -9,7 +9,6 @@ from embaudit.core.ties import (
     exceeds,
     first_best,
     first_largest,
-    first_smallest,
     largest_first,
     level_ties,
     order_lists,
@@ -26,7 +25,6 @@ def test_the_first_of_equal_values_is_chosen_whatever_their_last_bit(
 ) -> None:
     values = np.array([0.5, 1.0, 1.0, 1.0]) + np.array([0, *noise])
     assert first_largest(values) == 1
-    assert first_smallest(-values) == 1
     assert largest_first(values).tolist() == [1, 2, 3, 0]
     assert first_best("abcd", lambda letter: values["abcd".index(letter)]) == "b"
 
