@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 import matplotlib as mpl
+import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -13,7 +15,8 @@ from matplotlib.text import Text
 from embaudit.errors import InputError
 from embaudit.reproduce import nielsen
 
-NAMES = ("netflix", "nielsen", "simpson", "remedies")
+FIGURES = ("netflix", "nielsen", "simpson")
+PICTURES = (*FIGURES, "remedies")
 
 
 @pytest.fixture
@@ -39,7 +42,7 @@ def drawn_texts(monkeypatch):
 
 
 @pytest.mark.parametrize("dpi", [100, 200])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PICTURES)
 def test_texts_neither_overlap_nor_leave_the_page(drawings, name, dpi, drawn_texts):
     boxes = drawn_texts(drawings[name], dpi)
     assert len(boxes) > 10
@@ -55,8 +58,23 @@ def test_texts_neither_overlap_nor_leave_the_page(drawings, name, dpi, drawn_tex
         assert width <= 1 or height <= 1, (first, second)
 
 
+@pytest.mark.parametrize("name", FIGURES)
+def test_csv_and_json_files_hold_the_tables_of_the_figure(name, figures, saved):
+    figure = figures[name]
+    folder = saved[name][0].parent
+    document = json.loads((folder / f"{name}.json").read_text())
+    assert document["figure"] == name
+    assert document["caption"] == figure.caption
+    for table_name, table in figure.tables.items():
+        stem = name if table_name == "numbers" else f"{name}_{table_name}"
+        in_csv = pd.read_csv(folder / f"{stem}.csv")
+        pd.testing.assert_frame_equal(in_csv, table, check_exact=True)
+        in_json = pd.DataFrame(document[table_name])
+        pd.testing.assert_frame_equal(in_json, table, check_exact=True)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES[:3])
+@pytest.mark.parametrize("name", FIGURES)
 def test_another_run_writes_the_same_tables_and_pictures(name, makers, saved, tmp_path):
     first, again = saved[name], makers[name]().save(tmp_path)
     assert [path.name for path in first] == [path.name for path in again]
