@@ -1,4 +1,4 @@
-"""Figure 1 of the Netflix paper: equal predictions, very different item-item cosines."""
+"""Figure 1 of the Netflix paper: equal predictions, different item-item cosines."""
 
 from __future__ import annotations
 
@@ -130,8 +130,8 @@ class NetflixFigure(PaperFigure):
             "Item-item cosines of one simulated data set "
             f"({self.setting.n_users:,} users, {self.setting.n_items:,} items, "
             f"seed {self.seeds[0]}). The four solutions of Eq. 1 make the same "
-            f"predictions (largest difference {change_size(largest_change)}), yet their "
-            f"cosines differ: {'; '.join(models)}. The ten nearest items under "
+            f"predictions (largest difference {change_size(largest_change)}), yet "
+            f"their cosines differ: {'; '.join(models)}. The ten nearest items under "
             f"D = {first.model} and under Eq. 2 have {percent(eq2.overlap_with_first)} "
             f"in common. Of the {self.setting.rank} dimensions asked for, Eq. 2 keeps "
             f"{eq2.effective_rank}: only so many singular values exceed its penalty."

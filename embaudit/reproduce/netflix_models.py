@@ -105,7 +105,7 @@ def eq1_rescalings(matrix: Any, rank: int, alpha: float) -> dict[str, FactorMode
 
 
 def prediction_changes(models: dict[str, FactorModel]) -> dict[str, float]:
-    """Compute the largest difference of any score from that of the symmetric solution."""
+    """Compute the largest change of any score from the symmetric solution."""
     symmetric = models[SYMMETRIC]
     changes = dict.fromkeys(models, 0.0)
     for rows in row_blocks(symmetric.n_left, 2 * symmetric.n_right):
@@ -188,7 +188,7 @@ class MeasuredCosines:
     overlaps: pd.DataFrame
     """Mean share of common ten nearest items, model by model."""
     cosines: dict[str, NDArray[np.float32]]
-    """Cosines of every model, shape (p, p), with the items in the order of the figure."""
+    """Cosines of every model, shape (p, p), in the order of the figure."""
 
 
 def measure(solved: SolvedModels) -> MeasuredCosines:

@@ -1,8 +1,8 @@
 """The remedies that the Netflix paper names but does not test.
 
-Most remedies change the training data and then solve Eq. 1, whose cosines are as free as
-before: they are measured for all four rescalings. The prediction cosine of such a fit
-depends on the predictions only, so it is one number for all rescalings.
+Most remedies change the training data and then solve Eq. 1, whose cosines are as free
+as before: they are measured for all four rescalings. The prediction cosine of such a
+fit depends on the predictions only, so it is one number for all rescalings.
 """
 
 from __future__ import annotations
@@ -139,8 +139,8 @@ REMEDIES = (
     ),
     DataChange(
         name="negatives by popularity^3/4",
-        note=f"{NEGATIVES} negatives for each positive; no closed form at bounded rank: "
-        "the free optimum, factorised",
+        note=f"{NEGATIVES} negatives for each positive; no closed form at bounded "
+        "rank: the free optimum, factorised",
         apply=negative_sampling,
     ),
     DataChange(
@@ -174,7 +174,7 @@ def remedy_records(
 
 
 def _squared_size(matrix: Any) -> float:
-    """Compute `‖X‖²` of a dense array, or of a sparse one, whose `*` is also by entry."""
+    """Compute `‖X‖²` of a dense or sparse array."""
     return float((matrix * matrix).sum())
 
 
@@ -210,7 +210,7 @@ def _record(
 
 
 def summarise(records: pd.DataFrame) -> pd.DataFrame:
-    """Summarise the records of several seeds, one row per remedy and kind of similarity.
+    """Summarise records of several seeds, one row per remedy and kind of similarity.
 
     A similarity that is not unique has a range of results, from the worst to the best
     rescaling, each averaged over the seeds. A unique one has one result.

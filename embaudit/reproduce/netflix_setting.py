@@ -21,7 +21,7 @@ MOST_ITEMS = 5_000
 
 @dataclass(frozen=True)
 class NetflixSetting:
-    """Size of the data, weights of the penalties, and the choices the paper leaves open.
+    """Size of the data, penalties, and the choices that the paper leaves open.
 
     Raises
     ------
@@ -115,5 +115,7 @@ CHOICES: Mapping[str, Mapping[str, float | str]] = MappingProxyType(
         "power law as density": {"popularity_law": "density"},
     }
 )
-"""Other answers to what the paper leaves open, which show how much the figure depends on
-them."""
+"""Other answers to what the paper leaves open.
+
+They show how much the figure depends on these choices.
+"""

@@ -101,7 +101,7 @@ class NielsenFigure(PaperFigure):
 
     @property
     def inputs_per_label(self) -> Indices:
-        """Number of inputs for which each label of Figure 1 is the most probable one."""
+        """Number of inputs whose most probable label is each label of Figure 1."""
         return np.bincount(self.most_probable, minlength=len(FIGURE_1))
 
     def __repr__(self) -> str:
@@ -121,8 +121,8 @@ class NielsenFigure(PaperFigure):
         lower, higher = CONTRASTS["centred"]
         reach = two_decimals(pairs.loc[higher, "both_reach"])
         return (
-            "Adding one vector v to every label leaves all probabilities (largest change "
-            f"{largest_change}). The cosine of labels 0 and 1 is then "
+            "Adding one vector v to every label leaves all probabilities (largest "
+            f"change {largest_change}). The cosine of labels 0 and 1 is then "
             f"{', '.join(cosines)}. In a centred head labels {lower[0]} and {lower[1]} "
             f"(cosine {two_decimals(pairs.loc[lower, 'cosine'])}) can share the "
             f"probability ½/½. Labels {higher[0]} and {higher[1]} "
@@ -206,7 +206,7 @@ class NielsenFigure(PaperFigure):
 
 
 def _draw_labels(ax: Axes, rows: Floats) -> None:
-    """Draw each row as an arrow from the origin, with its marker and number at the tip."""
+    """Draw each row as an arrow from the origin, with marker and number at its tip."""
     arrow = {
         "arrowstyle": "-|>",
         "color": INK,
@@ -236,7 +236,7 @@ def _draw_labels(ax: Axes, rows: Floats) -> None:
         # Another arrow passes the tip if it is longer and has about the same direction.
         extent = rows @ np.array([x, y])
         is_passing = (extent > 1.05 * lengths[label]) & (extent > 0.98 * lengths)
-        # The number stands 11 points beyond the tip, or to its right if an arrow passes.
+        # The number stands 11 points beyond the tip, or beside it if an arrow passes.
         offset = (11 * y, -11 * x) if is_passing.any() else (11 * x, 11 * y)
         ax.annotate(
             str(label),

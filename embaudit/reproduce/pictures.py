@@ -78,10 +78,7 @@ def new_picture(width: float, height: float) -> Iterator[Picture]:
     True
     """
     with settings_of(STYLE):
-        picture = Picture(figsize=(width, height), layout="constrained")
-        yield picture
-        # Matplotlib makes ticks when they are first drawn, in the style of that time.
-        picture.draw_without_rendering()
+        yield Picture(figsize=(width, height), layout="constrained")
 
 
 def rounded(frame: pd.DataFrame) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Local and global cosine, and Simpson's paradox: the whole can deny what all parts say."""
+"""Local and global cosine, and Simpson's paradox: all parts agree, the whole does not."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SimpsonFigure(PaperFigure):
     seed: int
     """Seed of the points."""
     example: pd.DataFrame
-    """One row per block of x = (1, 1), y = (1, 2): local cosine, weight, contribution."""
+    """Local cosine, weight and contribution of each block of x = (1, 1), y = (1, 2)."""
     global_cosine: float
     """Cosine of x and y."""
     norm_cosine: float
@@ -87,11 +87,11 @@ class SimpsonFigure(PaperFigure):
         last = self.sweep[self.sweep["local_cosine"] == 1.0].iloc[-1]
         *within, pooled = [two_decimals(r) for r in self.groups["r"]]
         return (
-            "x = (1, 1) and y = (1, 2) agree in every block (local cosines 1), yet their "
-            f"global cosine is {self.global_cosine:.4f}. With block norms in ratio "
-            f"{last['ratio']:,.0f} it is {last['global_cosine']:.4f}: fixed local cosines "
-            f"do not keep it from 0. In grouped data r is {' and '.join(within)} inside "
-            f"the groups and {pooled} over all."
+            "x = (1, 1) and y = (1, 2) agree in every block (local cosines 1), yet "
+            f"their global cosine is {self.global_cosine:.4f}. With block norms in "
+            f"ratio {last['ratio']:,.0f} it is {last['global_cosine']:.4f}: fixed "
+            "local cosines do not keep it from 0. In grouped data r is "
+            f"{' and '.join(within)} inside the groups and {pooled} over all."
         )
 
     def plot(self) -> Figure:
@@ -249,7 +249,7 @@ def _example_table(compared: BlockCosines) -> pd.DataFrame:
 
 
 def _norm_sweep() -> pd.DataFrame:
-    """Compute the global cosine for block norms (1, s) and (s, 1) and equal local cosines."""
+    """Compute the global cosine for block norms (1, s) and (s, 1), over s."""
     s = np.logspace(0, 4, 41)
     rho = 2 * s / (1 + s**2)
     parts = [

@@ -88,8 +88,10 @@ class SimpsonReport(Drawn):
     n_permutations: int
     """Number of random groupings behind the p-value."""
     seed: int | None
-    """Seed of these groupings: `simpson` with `rng=seed` gives the same p-value. None for
-    `similarity_reversal`, which draws nothing."""
+    """Seed of these groupings: `simpson` with `rng=seed` gives the same p-value.
+
+    None for `similarity_reversal`, which draws nothing.
+    """
     alpha: float
     """Largest p-value that counts as significant."""
     min_size: int

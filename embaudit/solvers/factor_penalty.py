@@ -1,4 +1,4 @@
-"""Factorisation with a penalty on each factor: it fixes the cosines (Netflix, Eq. 2)."""
+"""Factorisation with a penalty on each factor, which fixes the cosines (Eq. 2)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from embaudit.solvers.linear_embedding import LinearEmbedding, dot, squared_erro
 def factor_objective(X: Any, A: ArrayLike, B: ArrayLike, *, alpha: float) -> float:
     """Compute `‖X − X A Bᵀ‖² + α (‖X A‖² + ‖B‖²)` without an n×p matrix.
 
-    Rotations `(A M, B M)` keep its value. At the optimum and for α > 0 every other gauge
-    increases it.
+    Rotations `(A M, B M)` keep its value. At the optimum and for α > 0 every other
+    gauge increases it.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ MIN_EXPANSION = 4
 FIRST_CHECK = 2.5
 """Convergence is first checked when the basis has so many times the wanted vectors."""
 CHECK_GROWTH = 1.05
-"""Growth of the basis between two checks, because a check costs the cube of its size."""
+"""Growth of the basis between two checks. A check costs the cube of its size."""
 
 
 def orthonormal(block: NDArray[Any]) -> NDArray[Any]:
@@ -31,9 +31,9 @@ def orthonormal(block: NDArray[Any]) -> NDArray[Any]:
 def value_errors(values: NDArray[Any], residuals: NDArray[Any], k: int) -> Floats:
     """Estimate the relative error of the square roots of the first `k` Ritz values.
 
-    An eigenvalue lies within the residual r of each Ritz value θ, and within r²/gap if all
-    other eigenvalues are farther away than the gap. The gap is taken to the last Ritz
-    value. The relative error of √θ is half that of θ.
+    An eigenvalue lies within the residual r of each Ritz value θ, and within r²/gap if
+    all other eigenvalues are farther away than the gap. The gap is taken to the last
+    Ritz value. The relative error of √θ is half that of θ.
 
     Parameters
     ----------
@@ -83,8 +83,8 @@ def block_krylov(
     k : int
         Number of Ritz vectors that have to converge.
     tolerance : float
-        Stop if `value_errors` of the first k are at most this, apart from values that are
-        zero within rounding, or if the basis is full.
+        Stop if `value_errors` of the first k are at most this, apart from values that
+        are zero within rounding, or if the basis is full.
 
     Returns
     -------
@@ -134,14 +134,14 @@ def block_krylov(
         leading = vectors[:, :n_vectors]
         residuals = np.linalg.norm(coupling @ leading[first:], axis=0)
         errors = value_errors(values[:n_vectors], residuals, k)
-        # A value below the rounding of the largest one has no digits that could converge.
+        # A value below the rounding of the largest one has no digits to converge.
         is_rounding = values[:k] <= np.finfo(start.dtype).eps * values[0]
         if room == 0 or np.all((errors <= tolerance) | is_rounding):
             return np.asarray(V @ leading.astype(start.dtype))
 
 
 def _capacity(m: int, width: int, n_vectors: int, itemsize: int) -> int:
-    """Return the number of basis vectors that fit into memory, and at least a few blocks."""
+    """Return the number of vectors that fit into memory, at least a few blocks."""
     affordable = min(BASIS_BYTES // (m * itemsize), MAX_COLUMNS)
     wanted = max(MIN_EXPANSION * n_vectors, affordable)
     return max(min(m, wanted), width, n_vectors)

@@ -1,4 +1,4 @@
-"""Factorisation with a penalty on the product: it leaves cosines free (Netflix, Eq. 1)."""
+"""Factorisation with a penalty on the product, which leaves cosines free (Eq. 1)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ RESCALINGS: Mapping[str, Rescaling] = MappingProxyType(
 def product_objective(X: Any, A: ArrayLike, B: ArrayLike, *, alpha: float) -> float:
     """Compute `‖X − X A Bᵀ‖² + α ‖A Bᵀ‖²` without an n×p or p×p matrix.
 
-    It depends on A and B only through `A Bᵀ`, so every `(A M, B M⁻ᵀ)` has the same value.
+    It depends on A and B only through `A Bᵀ`, so every `(A M, B M⁻ᵀ)` has the same
+    value.
 
     Parameters
     ----------
@@ -68,9 +69,10 @@ class ProductPenaltyMF(LinearEmbedding):
     """Minimise `‖X − X A Bᵀ‖² + α ‖A Bᵀ‖²` over A, B of shape (p, k).
 
     With `X = U Σ Vᵀ` the product is `A Bᵀ = V_k diag(g) V_kᵀ`, where
-    `g = 1 / (1 + α/σ²)`. It is unique if `σ_k > σ_{k+1}`. The objective does not say how
-    the product is split into A and B: any invertible matrix can be between them. Here
-    `A = V_k diag(g)^s` and `B = V_k diag(g)^(1−s)`, so cosines depend on the split s.
+    `g = 1 / (1 + α/σ²)`. It is unique if `σ_k > σ_{k+1}`. The objective does not say
+    how the product is split into A and B: any invertible matrix can be between them.
+    Here `A = V_k diag(g)^s` and `B = V_k diag(g)^(1−s)`, so cosines depend on the
+    split s.
 
     Parameters
     ----------

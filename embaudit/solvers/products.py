@@ -21,7 +21,7 @@ Interactions: TypeAlias = Any
 """A dense matrix, or a sparse one in row order (CSR), in float32 or float64."""
 
 N_PARTS = 16
-"""Number of parts of the rows. It is fixed so that sums do not depend on the workers."""
+"""Number of parts of the rows, whatever the number of workers, so that sums agree."""
 
 
 def is_sparse(X: Any) -> bool:
@@ -75,8 +75,8 @@ def row_view(X: Interactions, rows: slice) -> Interactions:
         return X[rows]
     start, stop = X.indptr[rows.start], X.indptr[rows.stop]
     part = sp.csr_array((rows.stop - rows.start, X.shape[1]), dtype=X.dtype)
-    # `X[rows]` and the constructor from arrays copy the entries. That would take a fifth
-    # of the time of an SVD.
+    # `X[rows]` and the constructor from arrays copy the entries. That would take a
+    # fifth of the time of an SVD.
     part.data = X.data[start:stop]
     part.indices = X.indices[start:stop]
     part.indptr = X.indptr[rows.start : rows.stop + 1] - start

@@ -1,17 +1,17 @@
 """The truncated SVD of a dense or sparse matrix, with a certificate.
 
-1. A basis that nearly holds the k leading right singular vectors is computed: by LAPACK
-   for small matrices, from the Gram matrix of the smaller side if that has at most 4,000
-   rows, and otherwise by block Krylov iteration in float32. A sparse matrix of which few
-   vectors are wanted is also iterated over, because its Gram matrix is dense.
-2. One Rayleigh–Ritz step in float64 finds the best singular triplets within the span of
-   that basis, and measures the residual `‖XᵀX v − σ² v‖` of each of them.
+1. A basis that nearly holds the k leading right singular vectors is computed: by
+   LAPACK for small matrices, from the Gram matrix of the smaller side if that has at
+   most 4,000 rows, and otherwise by block Krylov iteration in float32. A sparse matrix
+   of which few vectors are wanted is always iterated over, because its Gram matrix is
+   dense.
+2. One Rayleigh–Ritz step in float64 finds the best singular triplets within the span
+   of that basis, and measures the residual `‖XᵀX v − σ² v‖` of each of them.
 3. If these residuals do not bound the relative error of each σ by 1e-8, the Krylov
    iteration is repeated in float64 from the vectors found so far.
 
 The Krylov basis is the only place of the package that computes in float32, because
-float64 takes 1.6 times as long. Step 2 does not use the float32 numbers for anything but
-the span.
+float64 takes 1.6 times as long. Step 2 uses the float32 numbers for the span only.
 """
 
 from __future__ import annotations
@@ -49,13 +49,15 @@ from embaudit.solvers.products import (
 )
 
 LAPACK_SIDE, LAPACK_ENTRIES = 500, 2_000_000
-"""Smaller side and number of entries up to which a full SVD takes less than a second."""
+"""Smaller side and number of entries up to which a full SVD takes below a second."""
 GRAM_SIDE = 4_000
 """Smaller side up to which its Gram matrix can be decomposed in seconds."""
 GRAM_SHARE = 1 / 8
-"""Share of the vectors of a sparse matrix below which iterating is faster than its Gram
-matrix. For 6,040 × 3,706 ratings with a million entries, of which 50 vectors are wanted,
-it takes a tenth of the time."""
+"""Share of wanted vectors below which iterating over a sparse matrix is faster.
+
+For 50 vectors of 6,040 × 3,706 ratings with a million entries, iterating takes a tenth
+of the time of the Gram matrix.
+"""
 OVERSAMPLE = 8
 """Vectors beyond k, which guard the gap to the other singular values."""
 KRYLOV_WIDTH = 16
@@ -105,7 +107,7 @@ class TruncatedSVD:
 
 @dataclass(frozen=True, eq=False)
 class _Triplets:
-    """Singular values in descending order, right vectors, and `‖XᵀX v − σ² v‖` of each."""
+    """Singular values σ, in descending order, right vectors v, and `‖XᵀX v − σ² v‖`."""
 
     values: Floats
     right: Floats
@@ -122,8 +124,9 @@ class _Triplets:
 def _rayleigh_ritz(X: Interactions, basis: NDArray[Any]) -> _Triplets:
     """Find the best singular triplets within the span of a basis, in float64.
 
-    For an orthonormal basis V and `X V = Q R`, the SVD `R = U Σ Wᵀ` gives the values Σ and
-    the right vectors `V W`. Unlike the Gram matrix `VᵀXᵀX V`, it does not square them.
+    For an orthonormal basis V and `X V = Q R`, the SVD `R = U Σ Wᵀ` gives the values Σ
+    and the right vectors `V W`. Unlike the Gram matrix `VᵀXᵀX V`, it does not square
+    the values.
     """
     span = orthonormal(np.asarray(basis, dtype=np.float64))
     image = times(X, span)
@@ -134,7 +137,7 @@ def _rayleigh_ritz(X: Interactions, basis: NDArray[Any]) -> _Triplets:
 
 
 def _from_smaller_side(X: Interactions, vectors: NDArray[Any]) -> NDArray[Any]:
-    """Return a basis of right vectors from eigenvectors of `XᵀX`, or of `XXᵀ` if n < p."""
+    """Return a basis of right vectors from eigenvectors of `XᵀX`, or `XXᵀ` if n < p."""
     n, p = X.shape
     if p <= n:
         return vectors
@@ -183,7 +186,7 @@ def _by_gram(X: Interactions, k: int) -> _Triplets:
 
 
 def _by_krylov(X: Interactions, k: int, rng: np.random.Generator) -> _Triplets:
-    """Find the triplets by block Krylov iteration in float32, and in float64 if needed."""
+    """Find the triplets by Krylov iteration in float32, and in float64 if needed."""
     n, p = X.shape
     m = min(n, p)
     n_vectors = min(k + OVERSAMPLE, m)
@@ -255,12 +258,12 @@ def _in_range(X: Interactions) -> tuple[Interactions, float]:
 
 
 def zero_below(shape: tuple[int, ...], largest: float) -> float:
-    """Return the singular value that is zero within rounding, `eps · max(n, p) · σ₁`."""
+    """Return the size up to which σ is zero by rounding, `eps · max(n, p) · σ₁`."""
     return float(np.finfo(np.float64).eps) * max(shape) * largest
 
 
 def _positive_signs(right: NDArray[Any]) -> NDArray[Any]:
-    """Flip columns so that their entry of largest magnitude (the first of equals) is > 0."""
+    """Make the entry of largest magnitude (the first of equals) of each column > 0."""
     flipped = right.copy()
     for j, sizes in enumerate(np.abs(right).T):
         # Vectors of the Krylov iteration agree with exact ones to about 1e-6.
@@ -273,9 +276,9 @@ def _positive_signs(right: NDArray[Any]) -> NDArray[Any]:
 def truncated_svd(X: Any, k: int, *, rng: RNG = 0) -> TruncatedSVD:
     """Compute the k largest singular values of X and their right singular vectors.
 
-    Small matrices are decomposed by LAPACK, matrices whose smaller side has at most 4,000
-    rows by their Gram matrix, and all others by block Krylov iteration; so are sparse
-    matrices of which few vectors are wanted.
+    Small matrices are decomposed by LAPACK, matrices whose smaller side has at most
+    4,000 rows by their Gram matrix, and all others by block Krylov iteration; so are
+    sparse matrices of which few vectors are wanted.
 
     Parameters
     ----------
@@ -335,8 +338,8 @@ def _warn_of_errors(triplets: _Triplets, k: int, floor: float) -> None:
     values = triplets.values[:k]
     if np.any((values > floor) & (values < RESOLVED * values[0])):
         warnings.warn(
-            "the smallest singular values asked for lie below 1e-6 of the largest and are "
-            "not resolved; ask for fewer components.",
+            "the smallest singular values asked for lie below 1e-6 of the largest and "
+            "are not resolved; ask for fewer components.",
             RuntimeWarning,
             stacklevel=3,
         )

@@ -1,4 +1,4 @@
-"""What a reader sees in each figure: panels, titles, axis labels, legends and the data drawn."""
+"""Panels, titles, axis labels, legends and data that a reader sees in each figure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Netflix figure: equal predictions, different cosines; one set of numbers everywhere."""
+"""The Netflix figure: equal predictions, different cosines, and remedies."""
 
 from __future__ import annotations
 
@@ -70,18 +70,43 @@ def test_effective_rank_of_eq_2_counts_the_singular_values_above_its_penalty(sol
 
 _OVERLAP = {"overlap_with_first": (0.57, 0.82)}
 REFERENCE = {
-    "g^1/2": {"within_mean": (0.11, 0.45), "between_mean": (0.0, 0.0), "auc": (0.67, 0.92)},
-    "identity": {"within_mean": (0.28, 0.65), "between_mean": (0.0, 0.03), "auc": (0.91, 0.995), **_OVERLAP},
-    "g^-1/2": {"within_mean": (0.54, 0.87), "between_mean": (0.005, 0.09), "auc": (0.985, 1.0), **_OVERLAP},
-    "sigma^-1/2": {"within_mean": (0.80, 0.90), "between_mean": (0.09, 0.42), "auc": (0.988, 1.0), **_OVERLAP},
+    "g^1/2": {
+        "within_mean": (0.11, 0.45),
+        "between_mean": (0.0, 0.0),
+        "auc": (0.67, 0.92),
+    },
+    "identity": {
+        "within_mean": (0.28, 0.65),
+        "between_mean": (0.0, 0.03),
+        "auc": (0.91, 0.995),
+        **_OVERLAP,
+    },
+    "g^-1/2": {
+        "within_mean": (0.54, 0.87),
+        "between_mean": (0.005, 0.09),
+        "auc": (0.985, 1.0),
+        **_OVERLAP,
+    },
+    "sigma^-1/2": {
+        "within_mean": (0.80, 0.90),
+        "between_mean": (0.09, 0.42),
+        "auc": (0.988, 1.0),
+        **_OVERLAP,
+    },
     "Eq. 2": {
-        "within_mean": (0.97, 0.999), "between_mean": (0.16, 0.57), "auc": (0.993, 1.0),
-        "overlap_with_first": (0.05, 0.13), "effective_rank": (4, 6),
-        },
-}  # fmt: skip
-"""Orders of magnitude of an independent run of the recipe at the paper's size (five settings, two seeds each)."""
+        "within_mean": (0.97, 0.999),
+        "between_mean": (0.16, 0.57),
+        "auc": (0.993, 1.0),
+        "overlap_with_first": (0.05, 0.13),
+        "effective_rank": (4, 6),
+    },
+}
+"""Ranges of an independent run of the recipe at the paper's size.
+
+They are over five settings with two seeds each.
+"""
 REFERENCE_ROUNDING = 0.005
-"""They are given to two decimals."""
+"""The ranges are given to two decimals."""
 
 
 @pytest.mark.slow
@@ -152,7 +177,7 @@ def test_inverse_propensity_minimises_the_weighted_loss(solved):
 
 
 def test_negative_sampling_takes_the_scores_at_which_the_gradient_vanishes(solved):
-    """The loss of a score s is `x (1 − s)² + c s²`; there are 5 negatives per positive."""
+    """The loss of a score s is `x (1 − s)² + c s²`, with 5 negatives per positive."""
     X = solved.matrix.toarray()
     noise = X.mean(axis=0) ** 0.75
     positives_per_user = X.sum(axis=1).mean()

@@ -21,7 +21,7 @@ PICTURES = (*FIGURES, "remedies")
 
 @pytest.fixture
 def drawn_texts(monkeypatch):
-    """Return a function that draws a figure and lists its texts with their boxes in pixels."""
+    """Return a function that draws a figure and lists its texts and boxes in pixels."""
 
     def draw(figure, dpi):
         boxes = []

@@ -8,8 +8,9 @@ import pandas as pd
 def berkeley() -> pd.DataFrame:
     """Graduate admissions at Berkeley, autumn 1973, the six largest departments.
 
-    Bickel, Hammel & O'Connell, "Sex bias in graduate admissions: data from Berkeley", Science 187 (1975) 398-404;
-    counts as in Freedman, Pisani & Purves, "Statistics" (1978).
+    Bickel, Hammel & O'Connell, "Sex bias in graduate admissions: data from Berkeley",
+    Science 187 (1975) 398-404; counts as in Freedman, Pisani & Purves, "Statistics"
+    (1978).
     """
     counts = {
         "A": (512, 313, 89, 19),
@@ -19,17 +20,17 @@ def berkeley() -> pd.DataFrame:
         "E": (53, 138, 94, 299),
         "F": (22, 351, 24, 317),
     }
-    cells = [("man", 1), ("man", 0), ("woman", 1), ("woman", 0)]
-    rows = [
-        (d, *cell, n)
-        for d, row in counts.items()
-        for cell, n in zip(cells, row, strict=True)
-    ]
+    rows = []
+    for department, (men, men_refused, women, women_refused) in counts.items():
+        rows.append((department, "man", 1, men))
+        rows.append((department, "man", 0, men_refused))
+        rows.append((department, "woman", 1, women))
+        rows.append((department, "woman", 0, women_refused))
     return pd.DataFrame(rows, columns=["department", "sex", "admitted", "n"])
 
 
 def kidney_stones() -> pd.DataFrame:
-    """Success of open surgery and of percutaneous nephrolithotomy, by size of the stone.
+    """Success of open surgery and percutaneous nephrolithotomy, by size of the stone.
 
     Charig, Webb, Payne & Wickham, British Medical Journal 292 (1986) 879-882.
     """
@@ -39,9 +40,8 @@ def kidney_stones() -> pd.DataFrame:
         ("small", "percutaneous", 234, 270),
         ("large", "percutaneous", 55, 80),
     ]
-    cells = [
-        (size, how, won, n)
-        for size, how, good, of in rows
-        for won, n in ((1, good), (0, of - good))
-    ]
+    cells = []
+    for size, treatment, n_good, n_all in rows:
+        cells.append((size, treatment, 1, n_good))
+        cells.append((size, treatment, 0, n_all - n_good))
     return pd.DataFrame(cells, columns=["size", "treatment", "success", "n"])

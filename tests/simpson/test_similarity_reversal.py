@@ -14,7 +14,7 @@ BETWEEN = "between clusters"
 
 
 def structures_in_clusters() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return two sets of vectors in three clusters that lie far apart, and the clusters.
+    """Return two sets of vectors in three clusters far apart, and the clusters.
 
     Within a cluster, items lie on a line. The second set folds this line in the middle.
     """

@@ -1,4 +1,4 @@
-"""The closed forms against a numerical optimiser, and their cosines against the paper."""
+"""The closed forms against a numerical optimiser, and cosines against the paper."""
 
 from __future__ import annotations
 
@@ -445,7 +445,8 @@ def test_fitting_needs_two_users_but_embedding_only_one():
     with pytest.raises(InputError) as refused:
         ProductPenaltyMF(1).fit(X[:1])
     assert str(refused.value) == (
-        "X must be users × items with at least 2 users (rows); got 1 sample; add the other users' rows."
+        "X must be users × items with at least 2 users (rows); got 1 sample; add the "
+        "other users' rows."
     )
     with pytest.raises(InputError) as refused:
         mf.inverse_transform(np.ones((4, 3)))

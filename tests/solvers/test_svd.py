@@ -1,8 +1,8 @@
 """The truncated SVD against singular values that are known by construction.
 
 Size and storage of a matrix decide how it is decomposed: by LAPACK if the smaller side
-has at most 500 rows, from its Gram matrix if it is dense and the smaller side has at most
-4,000 rows, and otherwise by Krylov iteration.
+has at most 500 rows, from its Gram matrix if it is dense and the smaller side has at
+most 4,000 rows, and otherwise by Krylov iteration.
 """
 
 from __future__ import annotations
