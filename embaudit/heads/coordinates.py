@@ -22,6 +22,8 @@ from embaudit.linalg.rows import float64_blocks, row_norms, unit_rows
 from embaudit.model import FactorModel
 from embaudit.model.sizes import require_model, require_ordinary_size
 
+ROUNDOFF = 2.0**-24
+"""Unit roundoff of float32."""
 EQUAL = "{} must differ from each other; all rows are equal; check the input."
 LINEAR = 1e-9
 """A residual of the bias below this share of the bias's range is rounding."""

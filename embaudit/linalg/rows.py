@@ -93,13 +93,14 @@ def row_norms(x: Rows) -> Floats:
     norms = np.empty(len(x))
 
     def fill(rows: slice) -> None:
-        norms[rows] = _block_norms(np.ascontiguousarray(x[rows], dtype=np.float64))
+        norms[rows] = block_norms(np.ascontiguousarray(x[rows], dtype=np.float64))
 
     fill_in_threads(fill, row_blocks(*x.shape, budget=PASS_BYTES))
     return norms
 
 
-def _block_norms(block: Floats) -> Floats:
+def block_norms(block: Floats) -> Floats:
+    """Compute `row_norms` of one block of rows."""
     with np.errstate(over="ignore", under="ignore"):
         norms: Floats = np.sqrt(np.einsum("ij,ij->i", block, block))
     extreme = (norms < 1e-140) | (norms > 1e140)
@@ -152,7 +153,7 @@ def unit_rows(
 
 def _divide(block: Floats, none: float, unit: NDArray[Any]) -> None:
     """Write the directions of a block of rows."""
-    norms = _block_norms(block)
+    norms = block_norms(block)
     zero = norms == 0
     norms[zero] = 1
     np.divide(block, norms[:, None], out=unit, casting="same_kind")

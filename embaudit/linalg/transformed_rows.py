@@ -1,15 +1,12 @@
-"""Matrices by rows, and float32 rows for the search for neighbours."""
+"""Matrices by rows, and lengths of rows."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from embaudit.core.checked import Matrix, Vector
-
-Singles: TypeAlias = NDArray[np.float32]
 
 
 class Rows(Protocol):
@@ -27,13 +24,6 @@ class Rows(Protocol):
 
     def __getitem__(self, rows: Any, /) -> Any:
         """Take some rows, by a slice or by their numbers."""
-
-
-def single(x: Rows, rows: slice) -> tuple[Singles, Vector]:
-    """Take rows in float32, and return by which factor rounding grew in each."""
-    with np.errstate(over="ignore"):
-        block = np.asarray(x[rows], dtype=np.float32)
-    return block, np.ones(len(block))
 
 
 def lengths(block: Matrix) -> Vector:

@@ -47,7 +47,7 @@ def test_rows_of_one_direction_are_listed_in_order_of_their_numbers() -> None:
 
 
 def test_large_models_list_parallel_rows_in_order_of_their_numbers() -> None:
-    """From 30,000 rows on, lists are first searched in float32."""
+    """31,000 rows are searched in many blocks."""
     x = tied_rows(6_200, 8)
     lists = neighbours(x, 3, rows=[0, 6_200, 24_801])
     assert lists.indices[0].tolist() == [6_200, 12_400, 18_600]
