@@ -125,6 +125,13 @@ class Evidence:
     """Traits of the rows, one record per side; for a head, traits of all its labels."""
 
     @property
+    def declared_training(self) -> str:
+        """The declared training, if there is one, and who declared it."""
+        if self.model.objective is None:
+            return self.declared_by
+        return f"{self.model.objective}, {self.declared_by}"
+
+    @property
     def roles(self) -> tuple[Role, ...]:
         """Kinds of pairs that were measured."""
         return tuple(self.equivalence.freedom)

@@ -57,7 +57,6 @@ def check(evidence: Evidence) -> Iterator[Finding]:
     if not head.origin_is_free or not exceeds(head.offset, DECAYED):
         return
     label = evidence.model.title("right")
-    declared = ", ".join(filter(None, (evidence.model.objective, evidence.declared_by)))
     yield Finding(
         code=ENTRY.name,
         severity=Severity.TIP,
@@ -66,7 +65,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         rows=f"{label} rows",
         role="right",
         value=head.offset,
-        title=f"the mean row contradicts the training ({declared})",
+        title=f"the mean row contradicts the training ({evidence.declared_training})",
         text=(
             f"Where weight decay on all {label}s has come to rest, the {label} rows add "
             f"up to zero. Here their mean is {head.offset:.2g} of a typical row long."

@@ -58,8 +58,7 @@ def finding(
 
     role = role or cast("Role | None", template(code, "role") or None)
     names: dict[str, Any] = dict(names_of(evidence.model, role or evidence.role))
-    declared = ", ".join(filter(None, (evidence.model.objective, evidence.declared_by)))
-    names |= {"value": value, "declared": declared, **fields}
+    names |= {"value": value, "declared": evidence.declared_training, **fields}
     names["rows"] = rows = rows or written("rows") or names["cosines"]
     models, entry = written("scope"), CODES.get(code)
     usual = Severity.NOTE if entry is None else entry.severities[0]

@@ -1,0 +1,263 @@
+"""Notes on a softmax head: its origin, shortest shifts, inputs, final norm and tying."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isnan
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
+from embaudit.auditing.findings.folded_norm import (
+    changed_labels,
+    decides_nearest_labels,
+)
+from embaudit.auditing.findings.mean_row import (
+    cosines_of,
+    counted_labels_of,
+    origin_matters,
+)
+from embaudit.auditing.wording import is_head
+from embaudit.core.ties import exceeds
+from embaudit.core.words import counted, drawn_of, row_quoted, share_of, up
+from embaudit.heads.conventions import folding
+from embaudit.linalg.pairs import n_pairs
+
+if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
+    from embaudit.auditing.heads import HeadReport
+    from embaudit.heads.shifts import ShiftSummary
+
+NOTES = (
+    "origin",
+    "shortest",
+    "logits",
+    "norm",
+    "ones",
+    "tied",
+    "tying_unknown",
+    "tying_contradicted",
+)
+"""Words of the notes that this module can write."""
+
+CENTRED = 1e-3
+"""Offset of the mean row below which the labels count as centred."""
+
+
+def origin(evidence: Evidence) -> Iterator[Finding]:
+    """Report that removing the mean row of a head changes little; else EMB301 is drawn."""
+    head = evidence.head
+    if head is None or not head.origin_is_free or origin_matters(head):
+        return
+    label = evidence.model.title("right")
+    share = head.neighbours.top1_changed
+    kept = share_of(1 - share, head.neighbours.n_rows)
+    text = (
+        f"Centring changes little: {kept} {counted_labels_of(head)} keep their nearest "
+        f"{label}. "
+    )
+    if exceeds(head.offset, CENTRED):
+        text += (
+            f"Their origin lies near their mean row, which is only {head.offset:.2g} of "
+            "a typical row (median) long; other origins would predict the same."
+        )
+    else:
+        text += (
+            f"Their origin lies at their mean row. Weight decay on all {label}s puts it "
+            "there, and so does gradient descent from zero; the probabilities alone do "
+            "not."
+        )
+    yield Finding(
+        code="origin",
+        severity=Severity.NOTE,
+        kind=Kind.SHOWN,
+        scope=Scope(f"the {_noun(evidence)} less its mean row"),
+        rows=cosines_of(head),
+        role="right",
+        value=share,
+        witness=head.centred.gauge,
+        text=text,
+    )
+
+
+def shortest(evidence: Evidence) -> Iterator[Finding]:
+    """Report how short a shift of all labels makes a pair of them opposite."""
+    head = evidence.head
+    if head is None or not head.constructions:
+        return
+    for summary in head.shifts:
+        if summary.target == -1 and summary.quantiles:
+            yield _shortest(evidence, head, summary)
+            return
+
+
+def _shortest(evidence: Evidence, head: HeadReport, summary: ShiftSummary) -> Finding:
+    """Name the pair that needs the shortest shift, and what half of the pairs need."""
+    made = head.constructions[0]
+    label, row_title = evidence.model.title("right"), evidence.model.row_title("right")
+    first, second = (row_quoted(row_title, str(name)) for name in made.names)
+    pairs = _pairs_of(head, summary, label)
+    return Finding(
+        code="shortest",
+        severity=Severity.NOTE,
+        kind=Kind.SHOWN,
+        scope=Scope(f"shifts of all {label}s"),
+        rows=f"{label} cosines of {pairs}",
+        role="right",
+        value=made.shift,
+        text=(
+            f"A shift of {made.shift:.2g} times a typical row (median) makes {first} and "
+            f"{second} (cosine {made.before:.2f}) exactly opposite. Half of {pairs} need "
+            f"no more than {up(summary.quantiles[0.5]):.2f}."
+        ),
+    )
+
+
+def _pairs_of(head: HeadReport, summary: ShiftSummary, label: str) -> str:
+    """Name the pairs whose shortest shifts were looked at."""
+    n_all = n_pairs(head.model.n_right)
+    looked_at = drawn_of(summary.n_pairs + summary.n_fixed, n_all, "pair")
+    if summary.n_fixed:
+        return (
+            f"the {counted(summary.n_pairs, 'pair')} that a shift can turn (of "
+            f"{looked_at}; equal rows stay equal)"
+        )
+    if not summary.exact:
+        return f"the pairs looked at ({looked_at})"
+    if summary.n_pairs == n_all:
+        return "all pairs"
+    if head.n_aside:
+        return f"all pairs of {label}s that have a direction and are not set aside"
+    return f"all pairs of {label}s that have a direction"
+
+
+def logits(evidence: Evidence) -> Iterator[Finding]:
+    """Report how far label cosines agree with those of the logits over the inputs."""
+    head = evidence.head
+    if head is None or head.logit_agreement is None:
+        return
+    label = evidence.model.title("right")
+    if is_head(evidence.model):
+        start = f"Over its own inputs the logits of two {label}s"
+    else:
+        start = f"Over the rows of the other side the scores of two {label}s"
+    yield Finding(
+        code="logits",
+        severity=Severity.NOTE,
+        kind=Kind.MEASURED,
+        scope=Scope("these inputs"),
+        rows=f"{label} cosines",
+        role="right",
+        value=head.logit_agreement,
+        text=(
+            f"{start} agree with their cosine only as far as a correlation of "
+            f"{head.logit_agreement:.2f}."
+        ),
+    )
+
+
+def final_norm(evidence: Evidence) -> Iterator[Finding]:
+    """Report that folding in the final norm changes few labels; else EMB307 is drawn."""
+    norm = evidence.norm
+    if norm is None or norm.norm.condition_number == 1 or decides_nearest_labels(norm):
+        return
+    label = evidence.model.title("right")
+    changed = changed_labels(norm, norm.folded, label)
+    gauge = folding(norm.norm)
+    if gauge is None:
+        text = (
+            f"Gains of the final {norm.norm.title} are 0, so that some dimensions reach "
+            f"no logit. Multiplied into the rows, they give {changed} another nearest "
+            "one."
+        )
+    else:
+        text = (
+            f"Multiplied into the rows, the gains of the final {norm.norm.title} (κ = "
+            f"{norm.norm.condition_number:.3g}) change no logit. Then {changed} have "
+            f"another nearest {label}."
+        )
+    yield Finding(
+        code="norm",
+        severity=Severity.NOTE,
+        kind=Kind.MEASURED if gauge is None else Kind.SHOWN,
+        scope=Scope(
+            f"the {_noun(evidence)} with the gains of its final norm folded in"
+        ),
+        rows=f"{label} cosines",
+        role="right",
+        value=norm.folded.nearest.share,
+        witness=gauge,
+        text=text,
+    )
+
+
+def ones(evidence: Evidence) -> Iterator[Finding]:
+    """Report what no state behind a LayerNorm sees of the rows."""
+    norm = evidence.norm
+    if norm is None or norm.ones is None or isnan(norm.ones):
+        return
+    label = evidence.model.title("right")
+    yield Finding(
+        code="ones",
+        severity=Severity.NOTE,
+        kind=Kind.MEASURED,
+        scope=Scope("states behind a LayerNorm"),
+        rows=f"{label} cosines",
+        role="right",
+        value=norm.ones,
+        text=(
+            "States behind a LayerNorm sum to 0. So any number may be added along the "
+            "ones vector to each folded row, another one to each: no logit shows it. The "
+            f"cosine of any two {label}s can be brought near 1 and near −1. Here the "
+            f"median row has {norm.ones:.2g} times the length of its rest there."
+        ),
+    )
+
+
+def tied(evidence: Evidence) -> Iterator[Finding]:
+    """Report whether the head is also the input embeddings.
+
+    If so, an equivalent head needs a separate table.
+    """
+    tying = evidence.tying
+    if evidence.head is None or tying is None:
+        return
+    noun = _noun(evidence)
+    scope = Scope(f"models in which the {noun} and the inputs have separate tables")
+    if tying.status == "tied":
+        code, kind = "tied", Kind.MEASURED
+        text = (
+            f"The {noun} is also the input embeddings ({tying.because}). An equivalent "
+            f"model with another {noun} needs a separate table for the {noun}, because "
+            "the inputs share this one: subtracting the mean row from the shared table "
+            "changes the inputs, too, and so the probabilities."
+        )
+    elif tying.status == "unknown":
+        code, kind = "tying_unknown", Kind.UNDECIDED
+        text = (
+            f"config.json does not say if the {noun} is also the input embeddings (key "
+            "`tie_word_embeddings`), and the checkpoint holds no separate input "
+            f"embeddings. If it is, an equivalent model with another {noun} needs a "
+            f"separate table for the {noun}, because the inputs share this one."
+        )
+    else:
+        code, kind, scope = "tying_contradicted", Kind.MEASURED, AT_HAND
+        text = (
+            f"config.json ties the {noun} to the input embeddings, but the checkpoint "
+            "stores two tables that differ. Transformers 5 reads them as two, as this "
+            f"audit does. Older versions use the input embeddings as the {noun}: "
+            f"`--weight {tying.embedding} --kind head` audits those."
+        )
+    yield Finding(
+        code=code,
+        severity=Severity.NOTE,
+        kind=kind,
+        scope=scope,
+        rows=f"{evidence.model.title('right')} rows",
+        role="right",
+        text=text,
+    )
+
+
+def _noun(evidence: Evidence) -> str:
+    """Return the noun of the model: head, or model for two towers."""
+    return "head" if is_head(evidence.model) else "model"

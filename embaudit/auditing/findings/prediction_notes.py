@@ -1,0 +1,213 @@
+"""Notes on predictions: that they stay, what they compare, and how cosines differ from theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
+from embaudit.auditing.findings.effect import MOVES, is_effect
+from embaudit.auditing.findings.given_side import given_side
+from embaudit.auditing.findings.movement import SEEN
+from embaudit.auditing.wording import Nouns, is_alone, prediction_noun
+from embaudit.core.ties import reaches
+from embaudit.core.words import counted, percent
+from embaudit.movements import Movement
+
+if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
+
+NOTES = (
+    "predictions",
+    "one_side",
+    "data",
+    "together",
+    "distances",
+    "compared",
+    "products",
+    "cosines_agree",
+    "cosines_near",
+    "cosines_differ",
+    "lists_near",
+    "lists_differ",
+)
+"""Words of the notes that this module can write."""
+
+
+def predictions_stay(evidence: Evidence) -> Iterator[Finding]:
+    """Report the largest change of a prediction in models that should predict the same."""
+    changes = [drift.max_abs for drift in evidence.drift]
+    if evidence.head is not None:
+        changes += [other.change for other in evidence.head.verifiable]
+    if not changes:
+        return
+    model = evidence.model
+    made = counted(evidence.n_visited, "equivalent model")
+    noun = prediction_noun(model)
+    heading = "Check" if is_alone(model) else "Predictions"
+    where = ""
+    if model.left is None and model.compared is None:
+        where = ", on probe rows for the side that is missing"
+    yield Finding(
+        code="predictions",
+        severity=Severity.NOTE,
+        kind=Kind.MEASURED,
+        scope=Scope(f"the {made} visited"),
+        rows=f"every {noun}",
+        value=max(changes),
+        text=f"{heading}: {made} made every {noun} the same{where}, up to rounding.",
+    )
+
+
+def one_side(evidence: Evidence) -> Iterator[Finding]:
+    """Report that the model has one side and nothing to predict with."""
+    model = evidence.model
+    if model.left is not None or model.compared is not None:
+        return
+    items = Nouns.of(model, evidence.role).items
+    yield Finding(
+        code="one_side",
+        severity=Severity.NOTE,
+        kind=Kind.MEASURED,
+        scope=AT_HAND,
+        rows=items,
+        text=f"Only {items} were loaded.",
+    )
+
+
+def given_inputs(evidence: Evidence) -> Iterator[Finding]:
+    """Report that the left rows are data, which training did not learn."""
+    if given_side(evidence.model) not in evidence.model.sides:
+        return
+    nouns = Nouns.of(evidence.model, "left")
+    yield Finding(
+        code="data",
+        severity=Severity.NOTE,
+        kind=Kind.ASSUMED,
+        scope=AT_HAND,
+        rows=nouns.cosines,
+        role="left",
+        text=(
+            f"Training did not learn these {nouns.items}: they are data, and the model "
+            "says nothing about their cosines."
+        ),
+    )
+
+
+def compared(evidence: Evidence) -> Iterator[Finding]:
+    """Report that predictions compare the rows of one table with each other."""
+    model = evidence.model
+    if model.compared is None:
+        return
+    declared = evidence.declared_training
+    yield _about_one_table(
+        evidence,
+        "together",
+        f"Training compared these rows with each other ({declared}).",
+    )
+    if model.link.measures_distances:
+        yield _about_one_table(
+            evidence,
+            "distances",
+            "Predictions are the distances between these rows, so lists of the nearest "
+            "rows by distance are fixed.",
+        )
+        return
+    if model.compared == "cosine":
+        code = "compared"
+        text = (
+            "Predictions are cosines of these rows with each other: who is nearest is "
+            "fixed. If training compared them through a temperature, levels such as 0.80 "
+            "are a convention of this model."
+        )
+    else:
+        code = "products"
+        text = (
+            "Predictions are products of these rows with each other, which fix every "
+            "cosine between them. A softmax of such products would not: one number more "
+            "in every row keeps it and moves cosines."
+        )
+    yield _about_one_table(evidence, code, text + _scale(evidence))
+
+
+def _about_one_table(evidence: Evidence, code: str, text: str) -> Finding:
+    """Make a note on rows that are compared with each other."""
+    return Finding(
+        code=code,
+        severity=Severity.NOTE,
+        kind=Kind.ASSUMED,
+        scope=evidence.equivalence.scope,
+        rows=Nouns.of(evidence.model, "right").cosines,
+        role="right",
+        text=text,
+    )
+
+
+def _scale(evidence: Evidence) -> str:
+    """Write what a high cosine is in this table, if that was measured."""
+    for traits in evidence.traits:
+        if traits.levels is not None:
+            return f" {traits.levels.scale}" if traits.levels.scale else ""
+    return ""
+
+
+def predicted(evidence: Evidence) -> Iterator[Finding]:
+    """Compare the cosines and lists of each side with those of what is predicted."""
+    if evidence.predicted is None:
+        return
+    for movement in evidence.predicted.movement:
+        yield _cosines(evidence, movement)
+        if movement.max_abs > SEEN and movement.top_n:
+            yield _lists(evidence, movement)
+
+
+def _cosines(evidence: Evidence, movement: Movement) -> Finding:
+    """Report how far cosines are from those of what is predicted."""
+    nouns = Nouns.of(evidence.model, movement.role)
+    value = movement.mean_abs
+    if movement.max_abs <= SEEN:
+        code, value = "cosines_agree", movement.max_abs
+        text = f"The {nouns.cosines} are those of {nouns.seen}, but for rounding."
+    elif reaches(movement.mean_abs, MOVES):
+        code = "cosines_differ"
+        text = (
+            f"The {nouns.cosines} differ by {value:.2f} on average from those of "
+            f"{nouns.seen}."
+        )
+    else:
+        code = "cosines_near"
+        text = (
+            f"The {nouns.cosines} nearly are those of {nouns.seen}: they differ by "
+            f"{value:.2g} on average."
+        )
+    return Finding(
+        code=code,
+        severity=Severity.NOTE,
+        kind=Kind.MEASURED,
+        scope=Scope(f"the cosines of {nouns.seen}"),
+        rows=nouns.cosines,
+        role=movement.role,
+        value=value,
+        text=text,
+    )
+
+
+def _lists(evidence: Evidence, movement: Movement) -> Finding:
+    """Report the share of neighbours that differ from those by what is predicted."""
+    nouns = Nouns.of(evidence.model, movement.role)
+    changed = 1 - movement.top_n_overlap
+    is_large = is_effect(changed, movement.n_lists)
+    n_rows = counted(movement.n_lists, nouns.item)
+    return Finding(
+        code="lists_differ" if is_large else "lists_near",
+        severity=Severity.NOTE,
+        kind=Kind.MEASURED,
+        scope=Scope(f"the cosines of {nouns.seen}"),
+        rows=f"the {movement.top_n} nearest of {n_rows}",
+        role=movement.role,
+        value=changed,
+        text=(
+            f"{percent(changed)} of the {movement.top_n} nearest {nouns.items} differ "
+            f"when {nouns.items} are compared by {nouns.theirs}."
+        ),
+    )
