@@ -23,7 +23,7 @@ from embaudit.auditing.findings import (
     identification,
     item_bias,
     mean_row,
-    movement,
+    movement_notes,
     near_duplicate_rows,
     orthogonal_rows,
     orthonormal_columns,
@@ -81,7 +81,7 @@ MODULES: tuple[FindingModule, ...] = (
     near_duplicate_rows,
 )
 """The modules of findings, each with one code."""
-NOTES = (*prediction_notes.NOTES, *head_notes.NOTES)
+NOTES = (*prediction_notes.NOTES, *movement_notes.NOTES, *head_notes.NOTES)
 """The words of notes that modules write."""
 CHECKS: tuple[Check, ...] = (
     prediction_notes.predictions_stay,
@@ -117,11 +117,11 @@ CHECKS: tuple[Check, ...] = (
     prediction_notes.compared,
     prediction_notes.predicted,
     constant_vectors.check,
-    movement.moved,
-    movement.drawn,
-    movement.ranges,
-    movement.certificates,
-    movement.attacks,
+    movement_notes.moved,
+    movement_notes.drawn,
+    movement_notes.ranges,
+    movement_notes.certificates,
+    movement_notes.attacks,
     duplicate_rows.check,
     near_duplicate_rows.check,
     common_direction.check,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
 from embaudit.auditing.findings.effect import MOVES, is_effect
 from embaudit.auditing.findings.given_side import given_side
-from embaudit.auditing.findings.movement import SEEN
+from embaudit.auditing.findings.movement_notes import SEEN
 from embaudit.auditing.wording import Nouns, is_alone, prediction_noun
 from embaudit.core.ties import reaches
 from embaudit.core.words import counted, percent
