@@ -132,7 +132,8 @@ class LabelCoordinates:
             values += np.outer(self.residual[labels], bias_scale)
             return labels, values
 
-        yield from parallel_map(logits, row_blocks(*self.rows.shape), in_threads=True)
+        blocks = row_blocks(self.n_labels, self.rows.shape[1] + len(inputs))
+        yield from parallel_map(logits, blocks, in_threads=True)
 
 
 def label_coordinates(

@@ -49,9 +49,9 @@ from embaudit.linalg.nearest import TopK
 MARGIN = 1e-6
 """Leads up to this many standard deviations of the logits count as rounding."""
 MAX_CELLS = 2**20
-"""Entries of the largest matrix of rivals, labels × dimensions: about a second each."""
+"""Entries of the largest matrix of rivals, labels × dimensions."""
 ROUNDS = 100
-"""Nearest points computed for one label; 30 were enough in heads of 20,000 × 768."""
+"""Most nearest points for one label; in heads of 20,000 × 768 up to 27 were needed."""
 RIVALS = 64
 """Labels that become rivals in one round."""
 CHUNK = 2048
@@ -234,15 +234,16 @@ def solve_feasibility(
     if not is_number(margin) or not margin > 0:
         raise must_be("margin", "a positive number", repr(margin))
     as_count(max_cells, "max_cells")
-    if space.is_simplex:
-        # Some input gives the leaders the logit 1 and all other labels 0.
-        n_leading = np.where(members[:, 0] == members[:, 1], 1, 2)
-        n_trailing = space.n_labels - n_leading
-        with np.errstate(divide="ignore"):
-            lead = space.n_labels / np.sqrt(n_leading * n_trailing)
-        return Feasibility(np.full(len(members), YES), lead)
     answer = np.full(len(members), UNDECIDED)
     lead = np.zeros(len(members))
+    if space.is_simplex:
+        # Some input gives the m leaders the logit 1 and the other V − m labels 0. The
+        # standard deviation of these logits is √(m (V − m)) / V.
+        n_leading = np.where(members[:, 0] == members[:, 1], 1, 2)
+        answer[:] = YES
+        with np.errstate(divide="ignore"):
+            lead[:] = space.n_labels / np.sqrt(n_leading * (space.n_labels - n_leading))
+        return Feasibility(answer, lead)
     for start in range(0, len(members), CHUNK):
         chunk = slice(start, start + CHUNK)
         leaders = _Leaders.from_members(space, members[chunk])
@@ -259,7 +260,11 @@ def _by_cutting_planes(
     max_cells: int,
     title: str,
 ) -> tuple[NDArray[np.str_], Floats]:
-    """Return the answer for each of the leaders and the lead of the input found."""
+    """Return the answer for each of the leaders, (m,), and the lead of the input found.
+
+    A label stays undecided if its matrix of rivals is too large, the nearest point cannot
+    be computed, or the rounds do not suffice.
+    """
     answer = np.full(len(leaders), UNDECIDED)
     lead = np.zeros(len(leaders))
     inputs = leaders.middle.copy()
@@ -282,12 +287,13 @@ def _by_cutting_planes(
             if differences.size > max_cells:
                 continue
             try:
-                inputs[i], weights = nearest_point(differences, axis_of_bias)
+                point, weights = nearest_point(differences, axis_of_bias)
             except RuntimeError:
                 continue
-            if np.linalg.norm(inputs[i]) <= margin:
+            if np.linalg.norm(point) <= margin:
                 answer[i] = NO
                 continue
+            inputs[i] = point
             # Rivals that the point does not need are dropped, so hulls stay small.
             rivals[i] = labels[weights > 0]
             continuing.append(i)

@@ -136,6 +136,28 @@ def test_a_pair_shares_halves_iff_its_largest_tied_lead_exceeds_the_margin(n, ra
     assert (found.lead <= leads + 1e-6).all()
 
 
+def test_of_the_nine_points_of_a_grid_only_the_corners_can_lead():
+    """The others lie on an edge of the square or inside it."""
+    grid = [[x, y] for x in (-1, 0, 1) for y in (-1, 0, 1)]
+    found = argmaxable(FactorModel.from_softmax(grid))
+    assert found.labels[found.can_lead].tolist() == [0, 2, 6, 8]
+    assert found.decided.all()
+
+
+def test_the_corners_of_a_grid_share_no_half_because_a_third_point_is_between():
+    grid = [[x, y] for x in (-1, 0, 1) for y in (-1, 0, 1)]
+    found = shared_halves(FactorModel.from_softmax(grid), [[0, 2], [0, 1], [0, 8]])
+    assert not found.can_share.any()
+    assert found.decided.all()
+
+
+def test_a_bias_lifts_a_label_inside_the_hull_over_the_others():
+    """At the input 0 the logits are the biases, so the last label leads by 1."""
+    rows = [[1, 1], [-1, 1], [-1, -1], [1, -1], [0, 0]]
+    assert not argmaxable(FactorModel.from_softmax(rows)).can_lead[4]
+    assert argmaxable(FactorModel.from_softmax(rows, [0, 0, 0, 0, 1])).can_lead[4]
+
+
 def test_the_lead_of_a_corner_of_a_square_is_its_gap_over_the_deviation_of_the_logits():
     """The input (1, 1) gives the four corners the logits 2, 0, -2 and 0.
 
