@@ -1,25 +1,24 @@
-"""Changes of the cosines of pairs: their sums over all pairs, which need none formed, and figures of drawn ones.
+"""Changes of the cosines of pairs, and sums of cosines over all pairs, which need none formed.
+
+Figures are those of all pairs, or of some drawn without replacement, then with 95 % intervals. Of N pairs n drawn
+without replacement say as much as `n (N − 1)/(N − n)` independent draws (Cochran, Sampling Techniques, 1977, chapter
+2). That pairs share rows plays no part: the target is the figure over these N pairs.
 
 With unit rows B (before) and C (after), `Σ s = ½(‖Σ rows‖² − p)`, `Σ s² = ½(‖BᵀB‖² − p)` and `Σ s s' = ½(‖BᵀC‖² − p)`
 over the pairs of one side, in the Frobenius norm; over the pairs of two sides they are inner products of the sums and
 of the Gram matrices.
-
-Other figures are those of all pairs, or of some drawn without replacement, then with 95 % intervals. Of N pairs n drawn
-without replacement say as much as `n (N − 1)/(N − n)` independent draws (Cochran, Sampling Techniques, 1977, chapter
-2). That pairs share rows plays no part: the target is the figure over these N pairs.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil
 
 import numpy as np
 
 from embaudit.core.checked import Floats, Indices, Matrix
-from embaudit.core.parallel import row_blocks
 from embaudit.core.ties import TIE
 from embaudit.linalg.intervals import (
     Z95,
@@ -43,63 +42,6 @@ class CosineSums:
     after_squared: float
     product: float
 
-    @property
-    def mean(self) -> float:
-        """Mean of Δ."""
-        return (self.after - self.before) / self.total
-
-    @property
-    def rms(self) -> float:
-        """Root mean square of Δ."""
-        return float(
-            np.sqrt(
-                max(0.0, self.before_squared - 2 * self.product + self.after_squared)
-                / self.total
-            )
-        )
-
-    @property
-    def pearson(self) -> float:
-        """Correlation of before and after."""
-        n = self.total
-        variances = (self.before_squared - self.before**2 / n) * (
-            self.after_squared - self.after**2 / n
-        )
-        covariance = self.product - self.before * self.after / n
-        # Below this the variance is the rounding of its own subtraction.
-        floor = abs(
-            (64 * np.finfo(float).eps * self.before_squared) * self.after_squared
-        )
-        return (
-            float(np.clip(covariance / np.sqrt(variances), -1, 1))
-            if variances > floor
-            else float("nan")
-        )
-
-
-def table_sums(before: Floats, after: Floats, *, symmetric: bool) -> CosineSums:
-    """Sum tables of cosines, over the pairs i < j where they are of one side.
-
-    Examples
-    --------
-    >>> table_sums(np.eye(3), np.ones((3, 3)), symmetric=True).mean
-    1.0
-    """
-    # Over ordered pairs; each row with itself adds 1 to every term, whatever the model.
-    terms = (
-        before.sum(),
-        after.sum(),
-        np.vdot(before, before),
-        np.vdot(after, after),
-        np.vdot(before, after),
-    )
-    p, sums = len(before), [float(term) for term in terms]
-    return (
-        CosineSums(n_pairs(p), *((x - p) / 2 for x in sums))
-        if symmetric
-        else CosineSums(before.size, *sums)
-    )
-
 
 @dataclass(frozen=True, eq=False)
 class RowSums:
@@ -108,11 +50,6 @@ class RowSums:
     count: int
     total: Floats
     gram: Floats
-
-    def __add__(self, other: RowSums) -> RowSums:
-        return RowSums(
-            self.count + other.count, self.total + other.total, self.gram + other.gram
-        )
 
     @classmethod
     def of(cls, unit: Matrix) -> RowSums:
@@ -131,17 +68,6 @@ def _known(unit: Floats) -> Floats:
     """Put zeros for rows without direction, all of whose entries are NaN."""
     none = np.isnan(unit[:, 0])
     return np.where(none[:, None], 0.0, unit) if none.any() else unit
-
-
-def cross_gram(before: Matrix, after: Matrix) -> Floats:
-    """Compute `BᵀC` of unit rows, those without direction counting as zero."""
-    square = np.zeros((before.shape[1], after.shape[1]))
-    for rows in row_blocks(len(before), square.size // len(square) + len(square)):
-        b, c = (
-            _known(np.asarray(unit[rows], dtype=np.float64)) for unit in (before, after)
-        )
-        square += b.T @ c
-    return square
 
 
 def pair_sums(
@@ -216,14 +142,29 @@ class PairChanges:
     ranks: tuple[Indices, Floats] | None = None
 
     @cached_property
+    def changes(self) -> Floats:
+        """(n,) Δ."""
+        return self.after - self.before
+
+    @cached_property
     def sizes(self) -> Floats:
         """(n,) |Δ|."""
-        return np.abs(self.after - self.before)
+        return np.abs(self.changes)
 
     @property
     def draws(self) -> float:
         """Independent draws that would say as much; infinitely many where these are all pairs."""
         return independent_draws(len(self.before), self.total)
+
+    @property
+    def mean(self) -> float:
+        """Mean of Δ."""
+        return float(self.changes.mean())
+
+    @property
+    def rms(self) -> float:
+        """Root mean square of Δ."""
+        return float(np.sqrt(np.mean(self.changes**2)))
 
     @property
     def mean_abs(self) -> float:
@@ -240,6 +181,11 @@ class PairChanges:
     def max_abs(self) -> float:
         """Largest |Δ| of these pairs."""
         return float(self.sizes.max())
+
+    @property
+    def pearson(self) -> float:
+        """Correlation of the cosines before and after; NaN where one side does not vary."""
+        return self._correlated[0]
 
     @property
     def sign_flips(self) -> float:
@@ -260,21 +206,37 @@ class PairChanges:
 
     @property
     def intervals(self) -> dict[str, tuple[float, float]]:
-        """Intervals of the sign flips, of Spearman's correlation and of quantiles; none where these are all pairs."""
+        """Intervals of all figures but the largest |Δ|, quantiles by level; none where these are all pairs."""
         if np.isinf(self.draws):
             return {}
-        correlation, error = self._ranked
-        ends = np.clip(
-            [correlation - Z95 * error, correlation + Z95 * error], -1, 1
-        ).tolist()
-        return {
+        mean_low, mean_high = mean_interval(self.changes, self.draws)
+        square_low, square_high = mean_interval(self.changes**2, self.draws)
+        intervals = {
+            "mean": (max(-2.0, mean_low), min(2.0, mean_high)),
+            "rms": (math.sqrt(max(0.0, square_low)), min(2.0, math.sqrt(square_high))),
+            "pearson": _correlation_interval(*self._correlated),
+            "spearman": _correlation_interval(*self._ranked),
             "sign_flips": wilson_interval(self.sign_flips, self.draws),
-            "spearman": (ends[0], ends[1]),
-            **{
-                f"{level:g}": (low, high)
-                for level, (_, low, high) in self._quantiles.items()
-            },
         }
+        for level, (_, low, high) in self._quantiles.items():
+            intervals[f"{level:g}"] = (low, high)
+        return intervals
+
+    @cached_property
+    def _correlated(self) -> tuple[float, float]:
+        """Pearson's correlation r, and its standard error.
+
+        With standard scores x and y, the influence of a pair on r is `x y − r (x² + y²)/2` (Devlin, Gnanadesikan &
+        Kettenring, Biometrika 62, 1975).
+        """
+        # Cosines that differ by rounding only do not vary.
+        if min(np.ptp(self.before), np.ptp(self.after)) <= TIE:
+            return float("nan"), float("nan")
+        x = (self.before - self.before.mean()) / self.before.std()
+        y = (self.after - self.after.mean()) / self.after.std()
+        correlation = float(np.clip(np.mean(x * y), -1, 1))
+        influence = x * y - correlation * (x * x + y * y) / 2
+        return correlation, float(influence.std() / np.sqrt(self.draws))
 
     @cached_property
     def _quantiles(self) -> dict[float, tuple[float, float, float]]:
@@ -288,13 +250,13 @@ class PairChanges:
         needed = [
             place
             for at, low, high in places.values()
-            for place in (int(at), ceil(at), low - 1, high - 1)
+            for place in (int(at), math.ceil(at), low - 1, high - 1)
         ]
         # Only these few places need to be in order.
         ordered = np.partition(self.sizes, np.unique(np.clip(needed, 0, n - 1)))
         result = {}
         for level, (at, low, high) in places.items():
-            here, beyond = ordered[int(at)], ordered[ceil(at)]
+            here, beyond = ordered[int(at)], ordered[math.ceil(at)]
             ends = (
                 float(ordered[low - 1]) if low >= 1 else 0.0,
                 float(ordered[high - 1]) if high <= n else 2.0,
@@ -320,6 +282,14 @@ class PairChanges:
         return float(x @ y / len(x) / scale), float(
             influence.std() / scale / np.sqrt(self.draws)
         )
+
+
+def _correlation_interval(correlation: float, error: float) -> tuple[float, float]:
+    """Return the 95 % interval of a correlation with this standard error."""
+    low, high = np.clip(
+        [correlation - Z95 * error, correlation + Z95 * error], -1, 1
+    ).tolist()
+    return low, high
 
 
 def cell_ranks(cosines: Floats) -> tuple[Indices, Floats]:

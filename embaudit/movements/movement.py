@@ -1,20 +1,15 @@
 """Movement of the cosines between two equivalent models: what may change while predictions do not.
 
-Signed mean, RMS and Pearson's r over *all* pairs need no pair (`linalg.pair_changes`); of very many rows they are taken
-over the pairs of some, with an interval. The rest (mean |Δ|, maximum, quantiles, Spearman, sign flips) is that of pairs
-drawn without replacement, with intervals, or of all pairs where there are no more than asked for.
-
-Of a side of very many rows, those of its sampled pairs stand for all. Sums of cosines over all pairs of such rows are
-U-statistics of the rows drawn; their values without each group of rows in turn bound their distance from the sums over
-all rows (delete-a-group jackknife).
+All figures of cosines are those of the same pairs in both models. The pairs are drawn without replacement, and the
+figures then have 95 % intervals; if there are no more pairs than asked for, all are taken. Lists of nearest neighbours
+are compared for a sample of rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
@@ -35,8 +30,6 @@ from embaudit.core.plain import plain_dict
 from embaudit.core.results import Drawn
 from embaudit.core.words import counted, drawn_of, percent
 from embaudit.errors import must_be
-from embaudit.linalg.intervals import draw_groups, jackknife_margin
-from embaudit.linalg.mapped import Mapped
 from embaudit.linalg.nearest import (
     NeighbourLists,
     list_length,
@@ -45,15 +38,10 @@ from embaudit.linalg.nearest import (
     tie_of,
 )
 from embaudit.linalg.pair_changes import (
-    CosineSums,
     PairChanges,
-    RowSums,
     cell_ranks,
-    cross_gram,
-    pair_sums,
-    table_sums,
 )
-from embaudit.linalg.rows import CACHE_BYTES, WIDE, A, in_order, sample_rows, unit_rows
+from embaudit.linalg.rows import CACHE_BYTES, sample_rows, unit_rows
 from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.model.drift import require_same_rows
@@ -71,11 +59,11 @@ class Movement(Drawn):
     max_abs: float
     """Largest ``|Δ|`` among the pairs visited: where these are some, others may have moved further."""
     rms: float
-    """Root mean square of Δ over all pairs."""
+    """Root mean square of Δ."""
     mean: float
-    """Mean of Δ over all pairs; of very many rows, over those of some (see `margins`)."""
+    """Mean of Δ."""
     pearson: float
-    """Correlation of the cosines before and after over all pairs; NaN where one side does not vary."""
+    """Correlation of the cosines before and after; NaN where one side does not vary."""
     spearman: float
     """Rank correlation, from 65,536 cells of cosines a side."""
     sign_flips: float
@@ -92,7 +80,7 @@ class Movement(Drawn):
     tied_lists: float
     """Share of the lists that end in a tie, so that another choice of neighbours would be as good; NaN without."""
     n_pairs: int
-    """Pairs behind the figures that need pairs, drawn without replacement."""
+    """Pairs behind all figures but the lists, drawn without replacement."""
     n_all_pairs: int
     """Pairs there are."""
     exact: bool
@@ -105,10 +93,9 @@ class Movement(Drawn):
     """Rows without direction, left out."""
     quantiles: dict[float, float]
     """Quantiles of ``|Δ|``."""
-    margins: dict[str, float] = field(default_factory=dict)
-    """Half the widths of the 95 % intervals of `mean`, `rms` and `pearson`, where these are of some rows; else none."""
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """95 % intervals of `sign_flips`, `spearman` and `quantiles`, by name or level, where pairs are sampled."""
+    """95 % intervals of `mean`, `rms`, `pearson`, `spearman`, `sign_flips` and `quantiles`, by name or level, where
+    pairs are sampled."""
     pairs: NDArray[np.intp] | None = field(default=None, repr=False)
     """The pairs, where they are sampled."""
     lists: NeighbourLists | None = field(default=None, repr=False)
@@ -137,7 +124,6 @@ class Movement(Drawn):
                 "ci_high": self.ci_high,
                 "n_zero": self.n_zero,
                 "quantiles": self.quantiles,
-                "margins": self.margins,
                 "intervals": self.intervals,
             }
         )
@@ -165,17 +151,13 @@ class Movement(Drawn):
 
 
 WHOLE = 50_000
-"""Rows of a side up to which all of them are held; products of more take longer than all the rest of an audit."""
-SUMMED = 20_000
-"""Rows over which sums are taken where not all are held."""
+"""Rows of a side up to which all of them are divided by their lengths, and not only those of the pairs."""
+PRODUCTS = 10_000_000
+"""Products of all rows that are formed at most to look up those of the pairs."""
+PRODUCTS_PER_PAIR = 12
+"""Products of all rows that take less time than fetching the two rows of one pair."""
 ASIDE = 5_000_000
 """Pairs up to which they are drawn aside: the rows drawn later are the same whether all pairs are visited or some."""
-TABLE = 10_000_000
-"""Products of all rows that are held at most."""
-GATHERED = 8
-"""Products of all rows that take less time than fetching the two rows of one pair."""
-FEW = 2
-"""Rows a column up to which multiplying all rows takes less than Gram matrices."""
 QUERIES = 400
 """Rows whose neighbours are compared; all of them where there are no more."""
 SEARCHED = 20_000_000
@@ -194,141 +176,13 @@ def share_of(most: int, n_lists: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class RowSample:
-    """Rows of a side that are held, and the groups of them that sums leave out in turn."""
-
-    x: Matrix
-    """(p, k) the rows of the side."""
-    rows: Indices | None = None
-    """Row numbers in order; None for all."""
-    groups: Sequence[Indices] = ()
-    """Places among them; none where sums run over all rows of the side."""
-
-    @cached_property
-    def held(self) -> Matrix:
-        """The rows held."""
-        return self.x if self.rows is None else self.x[self.rows]
-
-    def units(self, rows: Rows) -> Matrix:
-        """Divide the rows held, as another model has them, by their lengths; as precise as they are stored."""
-        if self.rows is not None and isinstance(rows, Mapped) and rows.x is self.x:
-            # The map is applied to the rows held alone: a side of very many rows is never mapped whole.
-            return unit_rows(replace(rows, x=self.held), dtype=rows.dtype)
-        return unit_rows(
-            rows if self.rows is None else rows[self.rows], dtype=rows.dtype
-        )
-
-    def parts(self, unit: Matrix) -> Iterator[Matrix]:
-        """Yield the directions that are summed, group by group."""
-        yield from (unit[group] for group in self.groups) if self.groups else (unit,)
-
-
-class SampleSnapshot:
-    """The directions of a model's rows and their sums, computed once for every role that needs them."""
-
-    def __init__(
-        self,
-        samples: Mapping[SideName, RowSample],
-        rows: Mapping[SideName, Rows],
-        before: SampleSnapshot | None = None,
-    ) -> None:
-        self.samples, self.rows, self.before = samples, rows, before
-        self.unit = {side: sample.units(rows[side]) for side, sample in samples.items()}
-
-    @cached_property
-    def sums(self) -> dict[SideName, list[RowSums]]:
-        """Sums of the directions of each group, by side."""
-        return {
-            side: [RowSums.of(group) for group in self.samples[side].parts(unit)]
-            for side, unit in self.unit.items()
-        }
-
-    @cached_property
-    def cross(self) -> dict[SideName, list[Floats]]:
-        """Products of the directions of each group with those before, by side."""
-        assert self.before is not None
-        parts = {
-            side: zip(
-                sample.parts(self.before.unit[side]),
-                sample.parts(self.unit[side]),
-                strict=True,
-            )
-            for side, sample in self.samples.items()
-        }
-        return {
-            side: [cross_gram(*both) for both in pairs] for side, pairs in parts.items()
-        }
-
-    @property
-    def loses_rows(self) -> bool:
-        """True if a row held has a direction before, and none here."""
-        assert self.before is not None
-        both = (
-            (rows[:, 0], self.unit[side][:, 0])
-            for side, rows in self.before.unit.items()
-        )
-        return any(
-            bool((np.isnan(now) > np.isnan(before)).any()) for before, now in both
-        )
-
-    def table(self, sides: tuple[SideName, ...]) -> Floats:
-        """Cosines of all rows held, of one side with each other or of the first with the second; NaN without one."""
-        x, *second = (np.asarray(self.unit[side], np.float64) for side in sides)
-        return np.asarray(x @ (second[0] if second else x).T)
-
-    def cosines(self, sides: tuple[SideName, ...], ends: Sequence[Indices]) -> Floats:
-        """Cosines of pairs of rows held."""
-        x, y = self.unit[sides[0]], self.unit[sides[-1]]
-        first, other = ends
-        cosines = np.empty(len(first))
-        for block in row_blocks(
-            len(first), 4 * x.shape[1], budget=CACHE_BYTES
-        ):  # beside the rows they are of
-            both = (
-                np.asarray(rows.take(ends[block], axis=0), np.float64)
-                for rows, ends in ((x, first), (y, other))
-            )
-            cosines[block] = np.einsum("ij,ij->i", *both)
-        return np.clip(cosines, -1, 1)
-
-    def pair_sums(
-        self, sides: tuple[SideName, ...]
-    ) -> tuple[CosineSums, list[CosineSums]]:
-        """Sum the cosines of all pairs of the rows summed, before and here, and the same without each group."""
-        assert self.before is not None
-        before = self.before.sums
-
-        def without(group: int | None) -> CosineSums:
-            there, here = (
-                [_total(sums[side], group) for side in sides]
-                for sums in (before, self.sums)
-            )
-            return pair_sums(
-                there, here, [_total(self.cross[side], group) for side in sides]
-            )
-
-        # Sums of groups are kept apart, so that leaving one out is an addition and no further pass over the rows.
-        n_groups = max(len(self.samples[side].groups) for side in sides)
-        return without(None), [without(group) for group in range(n_groups)]
-
-
-def _total(parts: Sequence[A], without: int | None) -> A:
-    """Add up the sums of all groups but one; of a side whose rows all count, and of a lone group, there is one sum."""
-    return in_order(
-        term
-        for number, term in enumerate(parts)
-        if number != without or len(parts) == 1
-    )
-
-
-@dataclass(frozen=True, eq=False)
 class _RolePlan:
     """Sample of one role: pairs of rows with a direction, and neighbour lists."""
 
     role: Role
     sides: tuple[SideName, ...]
     pairs: NDArray[np.intp]
-    """All, or drawn ones."""
+    """(n, 2) row numbers of all pairs, or of drawn ones."""
     total: int
     """Number of all pairs."""
     lists: NeighbourLists | None = None
@@ -341,11 +195,17 @@ class _RolePlan:
         """True if all pairs are visited."""
         return len(self.pairs) == self.total
 
+    def rows_of(self, side: SideName) -> Indices:
+        """Return the rows of a side that are in a pair, in order."""
+        if len(self.sides) == 1:
+            return np.unique(self.pairs)
+        return np.unique(self.pairs[:, self.sides.index(side)])
+
 
 class MovementProbe:
     """Measures how far other models' cosines lie from one model's, computing what belongs to that model once.
 
-    Pairs and lists are drawn first, role by role; then the rows that they need, side by side; then the cosines before.
+    Pairs and lists are drawn first, role by role. All models are then compared on the same pairs and lists.
 
     Parameters
     ----------
@@ -370,143 +230,141 @@ class MovementProbe:
         rng: RNG = 0,
     ) -> None:
         """Draw the sample, and compute the cosines and lists before."""
-        self.model, self.rng = model, as_generator(rng)
+        self.model = model
         self.n_pairs, self.n_neighbours, self.n_lists = n_pairs, n_neighbours, n_lists
         self.sides: tuple[SideName, ...] = tuple(
             dict.fromkeys(side for role in roles for side in Pairs(role).sides)
         )
+        generator = as_generator(rng)
         # A generator of its own, so that draws for few pairs do not move those of all others.
-        self.aside = np.random.default_rng(deepcopy(self.rng).integers(2**63, size=4))
-        self.plans: list[_RolePlan] = []
-        for role in roles:
-            self.plans.append(self._plan(role))
-        samples = {side: self._sample(side) for side in self.sides}
-        self.before = SampleSnapshot(
-            samples, {side: model.factors(side) for side in self.sides}
-        )
-        self.ends = {plan.role: self._ends(plan) for plan in self.plans}
-        self.tables = {plan.role: self._table(plan, self.before) for plan in self.plans}
+        aside = np.random.default_rng(deepcopy(generator).integers(2**63, size=4))
+        self.plans = [self._plan(role, aside, generator) for role in roles]
+        # Models are measured side by side: a sample drawn anew must not depend on which of them comes first.
+        self.seeds = deepcopy(generator).integers(2**63, size=4)
+        self.rows = {side: self._rows(side) for side in self.sides}
+        units = self._directions({side: model.factors(side) for side in self.sides})
         self.cosines = {
-            plan.role: self._cosines(plan, self.before, self.tables[plan.role])
+            plan.role: self._cosines(plan, units, self._table(plan, units))
             for plan in self.plans
         }
         self.ranks = {
             role: cell_ranks(cosines) for role, cosines in self.cosines.items()
         }
-        # Models are measured side by side: a sample drawn anew must not depend on which of them comes first.
-        self.seeds = deepcopy(self.rng).integers(2**63, size=4)
 
-    def _plan(self, role: Role) -> _RolePlan:
+    def _plan(
+        self, role: Role, aside: np.random.Generator, generator: np.random.Generator
+    ) -> _RolePlan:
         """Draw the pairs of a role and, within a side, the lists of neighbours before."""
         model, sides = self.model, Pairs(role).sides
         total = Pairs(role).n_pairs(model)
-        pairs = Pairs(role).sample(
-            model, self.n_pairs, rng=self.aside if total <= ASIDE else self.rng
-        )
+        pairs_rng = aside if total <= ASIDE else generator
+        pairs = Pairs(role).sample(model, self.n_pairs, rng=pairs_rng)
         if role == "cross":
-            ends = (
-                pairs.T
-                if len(pairs) == total
-                else [self._held(*end) for end in zip(sides, pairs.T, strict=True)]
-            )
-            return _RolePlan(role, sides, np.column_stack(list(ends)), total)
+            return _RolePlan(role, sides, pairs, total)
         rows, first = model.side(role).directed, standing_rows(model, role)
         # A list needs its row, its n neighbours and one row that is left out.
         n = list_length(self.n_neighbours, len(once(rows, first)), left_out=1)
         if n < 1:
             return _RolePlan(role, sides, pairs, total, None, first)
-        drawn = sample_rows(
-            rows, min(self.n_lists, max(50, SEARCHED // len(rows))), self.rng
-        )
-        return _RolePlan(
-            role,
-            sides,
-            pairs,
-            total,
-            neighbours(model.factors(role), n, rows=once(drawn, first), first=first),
-            first,
-        )
+        n_lists = min(self.n_lists, max(50, SEARCHED // len(rows)))
+        drawn = once(sample_rows(rows, n_lists, generator), first)
+        lists = neighbours(model.factors(role), n, rows=drawn, first=first)
+        return _RolePlan(role, sides, pairs, total, lists, first)
 
-    def _held(self, side: SideName, drawn: Indices) -> Indices:
-        """Put rows of the pairs within a side for those of left-right pairs, one for one, where not all are held.
-
-        Both are uniform draws of rows, so that pairs stay different and as probable as each other.
-        """
+    def _rows(self, side: SideName) -> Indices | None:
+        """Return the rows of a side whose directions are computed: those in a pair, or None for all of a smaller side."""
         if len(self.model.side(side)) <= WHOLE:
-            return drawn
-        rows = np.unique(drawn)
-        within = np.unique(
-            next((plan.pairs for plan in self.plans if plan.role == side), drawn[:0])
-        )
-        if len(within) < len(rows):
-            return drawn
-        return np.asarray(
-            self.aside.choice(within, len(rows), replace=False)[
-                np.searchsorted(rows, drawn)
-            ]
-        )
+            return None
+        in_pairs = [plan.rows_of(side) for plan in self.plans if side in plan.sides]
+        return np.unique(np.concatenate(in_pairs))
 
-    def _sample(self, side: SideName) -> RowSample:
-        """Hold all rows of a side; where there are very many, those of its pairs, and sum over some of them."""
-        x, plans = (
-            self.model.factors(side),
-            [plan for plan in self.plans if side in plan.sides],
-        )
-        if len(x) <= WHOLE or any(plan.exact for plan in plans):
-            return RowSample(x)
-        ends = [
-            plan.pairs
-            if len(plan.sides) == 1
-            else plan.pairs[:, plan.sides.index(side)]
-            for plan in plans
-        ]
-        rows = np.unique(np.concatenate([end.ravel() for end in ends]))
-        summed = sample_rows(len(rows), SUMMED, self.rng)
-        group = draw_groups(len(summed), self.rng)
-        return RowSample(
-            x, rows, [summed[group == number] for number in range(int(group.max()) + 1)]
-        )
+    def _directions(self, rows: Mapping[SideName, Rows]) -> dict[SideName, Matrix]:
+        """Divide rows by their lengths, as precise as they are stored; NaN for a row without direction."""
+        units: dict[SideName, Matrix] = {}
+        for side in self.sides:
+            taken, width = self.rows[side], rows[side].shape[1]
+            if taken is None:
+                units[side] = unit_rows(rows[side], dtype=rows[side].dtype)
+                continue
+            units[side] = np.empty((len(taken), width), dtype=rows[side].dtype)
+            for block in row_blocks(len(taken), width):
+                units[side][block] = unit_rows(rows[side][taken[block]])
+        return units
 
-    def _ends(self, plan: _RolePlan) -> list[Indices]:
-        """Find both ends of the pairs among the rows held."""
-        # In order of the first ends, which are then near each other in memory.
-        pairs = plan.pairs[np.argsort(plan.pairs[:, 0], kind="stable")]
-        held = (
-            self.before.samples[side].rows for side in (plan.sides[0], plan.sides[-1])
-        )
-        return [
-            end if rows is None else np.searchsorted(rows, end)
-            for rows, end in zip(held, pairs.T, strict=True)
-        ]
+    def _places(self, side: SideName, rows: Indices) -> Indices:
+        """Find rows of a side among those whose directions are computed."""
+        taken = self.rows[side]
+        return rows if taken is None else np.searchsorted(taken, rows)
 
-    def _table(self, plan: _RolePlan, snapshot: SampleSnapshot) -> Floats | None:
-        """Multiply all rows where these are few: the products serve pairs, sums and lists."""
-        sizes, k = [len(self.model.side(side)) for side in plan.sides], self.model.rank
-        products = sizes[0] * sizes[-1]
-        # One product of all rows is faster than gathering pairs, up to some cells a pair; of long rows also where there
-        # are few.
-        few = products <= GATHERED * len(plan.pairs) or (
-            k > WIDE and max(sizes) <= FEW * k
-        )
-        return snapshot.table(plan.sides) if few and products <= TABLE else None
+    def _table(
+        self, plan: _RolePlan, units: Mapping[SideName, Matrix]
+    ) -> Floats | None:
+        """Multiply all rows, if that takes less time than fetching the rows of each pair."""
+        x, y = units[plan.sides[0]], units[plan.sides[-1]]
+        if len(x) * len(y) > min(PRODUCTS, PRODUCTS_PER_PAIR * len(plan.pairs)):
+            return None
+        left = np.asarray(x, dtype=np.float64)
+        right = left if y is x else np.asarray(y, dtype=np.float64)
+        return np.asarray(left @ right.T)
 
     def _cosines(
-        self, plan: _RolePlan, snapshot: SampleSnapshot, table: Floats | None
+        self, plan: _RolePlan, units: Mapping[SideName, Matrix], table: Floats | None
     ) -> Floats:
-        """Cosines of the pairs."""
+        """Compute the cosines of the pairs of a role, or look them up in the table of all."""
+        side, other_side = plan.sides[0], plan.sides[-1]
+        first = self._places(side, plan.pairs[:, 0])
+        second = self._places(other_side, plan.pairs[:, 1])
+        if table is not None:
+            return np.clip(table[first, second], -1, 1)
+        x, y = units[side], units[other_side]
+        cosines = np.empty(len(first))
+        for block in row_blocks(len(first), 4 * x.shape[1], budget=CACHE_BYTES):
+            left = np.asarray(x[first[block]], dtype=np.float64)
+            right = np.asarray(y[second[block]], dtype=np.float64)
+            cosines[block] = np.einsum("ij,ij->i", left, right)
+        return np.clip(cosines, -1, 1)
+
+    def _overlap(
+        self,
+        plan: _RolePlan,
+        units: Mapping[SideName, Matrix],
+        after: Mapping[SideName, Rows],
+        table: Floats | None,
+    ) -> float:
+        """Compute the share of the neighbours before that stay neighbours, ties counted as kept.
+
+        The same rows are asked and the same row stands for each group of copies, so that lists differ by the gauge
+        alone.
+        """
+        lists, side = plan.lists, plan.sides[0]
+        if lists is None:
+            return float("nan")
+        n = lists.indices.shape[1]
+        if self.rows[side] is not None:
+            found = neighbours(after[side], n, rows=lists.rows, first=plan.first)
+            return lists.overlap(found, tie=tie_of(after[side]))
+        # All rows were divided by their lengths, which need not be done again.
+        rows = units[side]
         if table is None:
-            return snapshot.cosines(plan.sides, self.ends[plan.role])
-        return np.clip(table[tuple(self.ends[plan.role])], -1, 1)
+            found = neighbours(rows, n, rows=lists.rows, first=plan.first)
+            return lists.overlap(found, tie=tie_of(rows))
+        candidates = once(np.arange(len(table)), plan.first)
+        # A row without direction (NaN) is no neighbour.
+        cosines = np.fmax(table[np.ix_(lists.rows, candidates)], -np.inf)
+        # The nearest candidate of a row is the row itself, and then come n neighbours.
+        last = np.partition(cosines, -n - 1, axis=1)[:, -n - 1, None]
+        kept = table[lists.rows[:, None], lists.indices] >= last - tie_of(rows)
+        return float(kept.mean())
 
     def over(self, model: FactorModel, roles: Sequence[Role]) -> MovementProbe:
         """Make a probe of another model that looks at as much."""
-        sizes: dict[str, Any] = {
-            "n_pairs": self.n_pairs,
-            "n_neighbours": self.n_neighbours,
-            "n_lists": self.n_lists,
-        }
         return MovementProbe(
-            model, roles, rng=np.random.default_rng(self.seeds), **sizes
+            model,
+            roles,
+            n_pairs=self.n_pairs,
+            n_neighbours=self.n_neighbours,
+            n_lists=self.n_lists,
+            rng=np.random.default_rng(self.seeds),
         )
 
     def measure(self, after: FactorModel) -> tuple[Movement, ...]:
@@ -521,90 +379,47 @@ class MovementProbe:
         Rows that have no direction there are left out before, too: pairs and lists are then drawn anew among the
         others, and a role that has no pair left is left out.
         """
-        now = SampleSnapshot(self.before.samples, after, self.before)
+        units = self._directions(after)
         plans = [plan for plan in self.plans if roles is None or plan.role in roles]
-        if not now.loses_rows:
-            return tuple(self._measure(plan, now) for plan in plans)
+        if not self._loses_rows(units):
+            return tuple(self._measure(plan, units, after) for plan in plans)
         common = directed_in(self.model, after)
         left = [plan.role for plan in plans if Pairs(plan.role).n_pairs(common)]
         return self.over(common, left).measure_rows(after) if left else ()
 
-    def _measure(self, plan: _RolePlan, now: SampleSnapshot) -> Movement:
-        """Compare the cosines of the sample before and now: pairs, then sums over all of them, then lists."""
-        role, lists, sides = (
-            plan.role,
-            plan.lists,
-            [self.model.side(side) for side in plan.sides],
-        )
-        table = self._table(plan, now)
-        changes = PairChanges(
-            self.cosines[role],
-            self._cosines(plan, now, table),
-            plan.total,
-            self.ranks[role],
-        )
+    def _loses_rows(self, units: Mapping[SideName, Matrix]) -> bool:
+        """Check whether a row has a direction before, and none in another model."""
+        for side, unit in units.items():
+            has_none = np.isnan(unit[:, 0])
+            # All rows in pairs have a direction before.
+            if self.rows[side] is None:
+                has_none = has_none[self.model.side(side).directed]
+            if has_none.any():
+                return True
+        return False
+
+    def _measure(
+        self,
+        plan: _RolePlan,
+        units: Mapping[SideName, Matrix],
+        after: Mapping[SideName, Rows],
+    ) -> Movement:
+        """Compare the cosines of the pairs before and after, and the lists of neighbours."""
+        table = self._table(plan, units)
+        before, ranks = self.cosines[plan.role], self.ranks[plan.role]
+        after_cosines = self._cosines(plan, units, table)
+        changes = PairChanges(before, after_cosines, plan.total, ranks)
         low, high = changes.mean_abs_interval
-        margins: dict[str, float] = {}
-        # Where all products are held, sums run over them, but for rows without direction. Else sums of directions and
-        # their Gram matrices give mean, RMS and correlation of all pairs without forming one.
-        if table is not None:
-            cells = np.ix_(sides[0].directed, sides[-1].directed)
-            whole = all(len(side.directed) == len(side) for side in sides)
-            both = (
-                x if whole else x[cells] for x in (np.asarray(self.tables[role]), table)
-            )
-            sums = table_sums(*both, symmetric=len(sides) == 1)
-        else:
-            sums, without = now.pair_sums(plan.sides)
-            names = ("mean", "rms", "pearson")
-            if without:
-                replicates = np.array(
-                    [[getattr(rest, name) for name in names] for rest in without]
-                )
-                margins = dict(
-                    zip(names, jackknife_margin(replicates).tolist(), strict=True)
-                )
-        overlap = tied = float("nan")
-        if lists is not None:
-            n, side, tied = (
-                lists.indices.shape[1],
-                plan.sides[0],
-                float(lists.tied.mean()),
-            )
-            # Rows that are all held are divided by their lengths already.
-            rows: Rows = (
-                now.unit[side] if now.samples[side].rows is None else now.rows[side]
-            )
-            # The same rows are asked and the same row stands for each group of copies, so that lists differ by the
-            # gauge alone.
-            if table is None:
-                overlap = lists.overlap(
-                    neighbours(rows, n, rows=lists.rows, first=plan.first),
-                    tie=tie_of(rows),
-                )
-            else:
-                # Products at hand tell who is kept: a row no farther than the last of the n nearest. The nearest of all
-                # is the row itself; one without direction, NaN, is none.
-                near = np.fmax(
-                    table[np.ix_(lists.rows, once(np.arange(len(table)), plan.first))],
-                    -np.inf,
-                )
-                last = np.partition(near, -n - 1, axis=1)[:, -n - 1, None]
-                overlap = float(
-                    np.mean(
-                        table[lists.rows[:, None], lists.indices] >= last - tie_of(rows)
-                    )
-                )
+        lists = plan.lists
         return Movement(
-            role=role,
+            role=plan.role,
             n_pairs=len(plan.pairs),
             n_all_pairs=plan.total,
             exact=plan.exact,
-            n_zero=sum(len(side.zero_rows) for side in sides),
-            mean=sums.mean,
-            rms=sums.rms,
-            pearson=sums.pearson,
-            margins=margins,
+            n_zero=sum(len(self.model.side(side).zero_rows) for side in plan.sides),
+            mean=changes.mean,
+            rms=changes.rms,
+            pearson=changes.pearson,
             mean_abs=changes.mean_abs,
             ci_low=low,
             ci_high=high,
@@ -614,9 +429,9 @@ class MovementProbe:
             spearman=changes.spearman,
             sign_flips=changes.sign_flips,
             top_n=0 if lists is None else lists.indices.shape[1],
-            top_n_overlap=overlap,
+            top_n_overlap=self._overlap(plan, units, after, table),
             n_lists=0 if lists is None else len(lists.rows),
-            tied_lists=tied,
+            tied_lists=float("nan") if lists is None else float(lists.tied.mean()),
             pairs=None if plan.exact else plan.pairs,
             lists=lists,
         )

@@ -45,7 +45,8 @@ def of_all(before, after):
 
 def figures(changes):
     return {
-        "mean_abs": changes.mean_abs, "sign_flips": changes.sign_flips, "spearman": changes.spearman,
+        "mean_abs": changes.mean_abs, "mean": changes.mean, "rms": changes.rms, "pearson": changes.pearson,
+        "sign_flips": changes.sign_flips, "spearman": changes.spearman,
         **{f"{level:g}": value for level, value in changes.quantiles.items()},
     }  # fmt: skip
 
@@ -56,6 +57,10 @@ def test_figures_of_all_pairs_are_those_of_the_definition():
     assert changes.mean_abs == pytest.approx(delta.mean(), rel=1e-12)
     assert changes.mean_abs_interval == (changes.mean_abs, changes.mean_abs)
     assert changes.max_abs == delta.max()
+    assert changes.mean == pytest.approx((after - before).mean(), rel=1e-12)
+    assert changes.rms == pytest.approx(np.sqrt((delta**2).mean()), rel=1e-12)
+    correlation = np.corrcoef(before, after)[0, 1]
+    assert changes.pearson == pytest.approx(correlation, rel=1e-12)
     assert changes.sign_flips == (before * after < -1e-12).mean()
     assert changes.spearman == pytest.approx(spearmanr(before, after)[0], abs=1e-4)
     assert changes.quantiles == {
@@ -91,5 +96,6 @@ def test_edges_of_what_is_counted():
     assert opposite.max_abs == 2.0
     still = of_all(np.array([0.25, 0.25 + 1e-12, 0.25]), np.array([0.1, 0.2, 0.3]))
     assert np.isnan(still.spearman)
+    assert np.isnan(still.pearson)
     order = np.array([0.1, 0.5, 0.9, -0.3])
     assert [of_all(order, sign * order).spearman for sign in (1, -1)] == [1.0, -1.0]

@@ -183,17 +183,19 @@ def test_sampled_pairs_estimate_the_measures_of_all_pairs(role):
         assert not sampled.exact
         assert sampled.n_pairs == 4_000
         assert sampled.ci_low < sampled.mean_abs < sampled.ci_high
-        sums = (exact.mean, exact.rms, exact.pearson)
-        assert (sampled.mean, sampled.rms, sampled.pearson) == pytest.approx(
-            sums, rel=1e-12
-        )
         assert sampled.max_abs <= exact.max_abs + 1e-15
         assert sampled.intervals.keys() == {
+            "mean",
+            "rms",
+            "pearson",
             "sign_flips",
             "spearman",
             *(f"{level:g}" for level in sampled.quantiles),
         }
         assert sampled.spearman == pytest.approx(exact.spearman, abs=0.03)
+        assert sampled.mean == pytest.approx(exact.mean, abs=0.02)
+        assert sampled.rms == pytest.approx(exact.rms, rel=0.1)
+        assert sampled.pearson == pytest.approx(exact.pearson, abs=0.03)
         inside += sampled.ci_low <= exact.mean_abs <= sampled.ci_high
     assert inside >= 15
 

@@ -12,8 +12,8 @@ from embaudit.auditing.equivalence_class import equivalence_class_of
 from embaudit.auditing.finding import Kind
 from embaudit.heads.argmaxable import argmaxable
 from embaudit.heads.coordinates import label_coordinates
-from embaudit.linalg.pair_changes import CosineSums
 from embaudit.model import FactorModel, softmax_link
+from embaudit.movements import movement
 
 EFFORT = {"n_gauges": 1, "n_starts": 1, "n_steps": 2}
 
@@ -128,7 +128,10 @@ def test_a_model_whose_biases_can_hold_every_score_is_audited(k):
 
 
 def test_a_single_pair_at_a_right_angle_has_no_correlation():
-    assert np.isnan(CosineSums(1.0, 0.5, 1e-9, 0.25, -1e-17, 0.0).pearson)
+    rows = np.eye(2)
+    moved = movement(FactorModel.from_vectors(rows), FactorModel.from_vectors(2 * rows))
+    assert moved.n_pairs == 1
+    assert np.isnan(moved.pearson)
 
 
 def test_shares_of_labels_say_that_copies_are_counted_once():
