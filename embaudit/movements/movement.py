@@ -37,10 +37,7 @@ from embaudit.linalg.nearest import (
     require_length,
     tie_of,
 )
-from embaudit.linalg.pair_changes import (
-    PairChanges,
-    cell_ranks,
-)
+from embaudit.linalg.pair_changes import PairChanges, cell_ranks
 from embaudit.linalg.rows import CACHE_BYTES, sample_rows, unit_rows
 from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import FactorModel, Pairs, Role, SideName
@@ -130,20 +127,14 @@ class Movement(Drawn):
 
     def explain(self) -> str:
         """Describe how far the cosines moved, and how many neighbours stayed."""
-        pairs, among = (
-            drawn_of(self.n_pairs, self.n_all_pairs, f"{self.role} pair"),
-            "" if self.exact else " among these",
-        )
-        overlap = (
-            f" and {percent(self.top_n_overlap)} of the {self.top_n} nearest rows stay"
-            if self.top_n
-            else ""
-        )
-        zero = (
-            f" {counted(self.n_zero, 'row')} without direction left out."
-            if self.n_zero
-            else ""
-        )
+        pairs = drawn_of(self.n_pairs, self.n_all_pairs, f"{self.role} pair")
+        among = "" if self.exact else " among these"
+        overlap = zero = ""
+        if self.top_n:
+            share = percent(self.top_n_overlap)
+            overlap = f" and {share} of the {self.top_n} nearest rows stay"
+        if self.n_zero:
+            zero = f" {counted(self.n_zero, 'row')} without direction left out."
         return (
             f"Over {pairs} cosines moved by {self.mean_abs:.3f} on average and by at most "
             f"{self.max_abs:.2f}{among}; {percent(self.sign_flips)} change their sign{overlap}.{zero}"
@@ -438,7 +429,7 @@ class MovementProbe:
 
 
 def directed_in(model: FactorModel, after: Mapping[SideName, Rows]) -> FactorModel:
-    """Put zeros for the rows of some sides that have a direction, and none in another model of the same entities.
+    """Return the model with zeros for its rows that have no direction in another model of the same entities.
 
     Examples
     --------
@@ -446,14 +437,14 @@ def directed_in(model: FactorModel, after: Mapping[SideName, Rows]) -> FactorMod
     array([[0., 0.],
            [0., 1.]])
     """
-    some = {}
+    changed = {}
     for side, rows in after.items():
-        has_direction = np.concatenate(
-            [np.any(rows[block] != 0, axis=1) for block in row_blocks(*rows.shape)]
-        )
+        blocks = row_blocks(*rows.shape)
+        parts = [np.any(rows[block] != 0, axis=1) for block in blocks]
+        has_direction = np.concatenate(parts)
         if not has_direction[model.side(side).directed].all():
-            some[side] = model.factors(side) * has_direction[:, None]
-    return model.replace(**some) if some else model
+            changed[side] = model.factors(side) * has_direction[:, None]
+    return model.replace(**changed) if changed else model
 
 
 def movement(
@@ -502,15 +493,11 @@ def movement(
     require_length(n_neighbours, max(len(before.side(side)) for side in pairs.sides))
     after_rows = {side: after.factors(side) for side in pairs.sides}
     if not pairs.n_pairs(directed_in(before, after_rows)):
-        name, remedy = (
-            "rows of which cosines are compared",
-            "take others, or a role that has some",
-        )
         raise must_be(
-            name,
+            "rows of which cosines are compared",
             "two or more that have a direction in both models",
             f"fewer {pairs} rows",
-            remedy,
+            "take others, or a role that has some",
         )
     probe = MovementProbe(
         before, [before.role(role)], n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng

@@ -15,6 +15,8 @@ where K is `(a·b - r²) / (‖a‖ L)`, the half-angle tangents of the two ends
 until the disc meets the line through a and b: on the segment the cosine is -1, on the
 line outside the segment it is 1. The second form follows from
 `α² β² - K² = sin² φ - ρ²`. If K is negative the first form cancels, otherwise the second.
+Because everything is seen from a and measured in its length, nearly equal rows keep their
+digits and squares of short rows do not vanish.
 """
 
 from __future__ import annotations
@@ -29,11 +31,7 @@ from numpy.typing import ArrayLike
 from embaudit.core.checked import Flags, Floats, as_numbers
 from embaudit.errors import must_be
 from embaudit.linalg.rows import row_norms
-from embaudit.ranges.half_angle import (
-    cosine_of,
-    half_angle_tangents,
-    tangent_lengths,
-)
+from embaudit.ranges.half_angle import cosine_of, half_angle_tangents, tangent_lengths
 from embaudit.ranges.linear import orthogonal_direction, require_cosines
 from embaudit.ranges.range_solver import End, RangeEnds
 
@@ -47,9 +45,9 @@ class _Triangles:
     y: Floats
     """(m, k) the second rows."""
     x_length: Floats
-    """(m,) their lengths."""
+    """(m,) lengths of the first rows."""
     y_length: Floats
-    """(m,)"""
+    """(m,) lengths of the second rows."""
     base: Floats
     """(m,) L = ‖x - y‖; 0 for equal rows."""
     height: Floats

@@ -18,7 +18,8 @@ are two cases:
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,8 @@ CONVERGED = 1e-11
 """A cosine this close below its upper bound is exact."""
 
 
-class Best(NamedTuple):
+@dataclass(frozen=True)
+class Best:
     """The largest cosine of each pair and where it is reached."""
 
     tangent: Floats
