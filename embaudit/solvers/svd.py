@@ -3,8 +3,8 @@
 1. A basis that nearly holds the k leading right singular vectors is computed: by
    LAPACK for small matrices, from the Gram matrix of the smaller side if that has at
    most 4,000 rows, and otherwise by block Krylov iteration in float32. A sparse matrix
-   of which few vectors are wanted is always iterated over, because its Gram matrix is
-   dense.
+   of which few vectors are wanted is iterated over, too, if its Gram matrix, which is
+   dense, would take more than about a second.
 2. One Rayleigh–Ritz step in float64 finds the best singular triplets within the span
    of that basis, and measures the residual `‖XᵀX v − σ² v‖` of each of them.
 3. If these residuals do not bound the relative error of each σ by 1e-8, the Krylov
@@ -52,6 +52,8 @@ LAPACK_SIDE, LAPACK_ENTRIES = 500, 2_000_000
 """Smaller side and number of entries up to which a full SVD takes below a second."""
 GRAM_SIDE = 4_000
 """Smaller side up to which its Gram matrix can be decomposed in seconds."""
+GRAM_PRODUCTS = 4e10
+"""Multiplications for a Gram matrix, `n p min(n, p)`, that take about a second."""
 GRAM_SHARE = 1 / 8
 """Share of wanted vectors below which iterating over a sparse matrix is faster.
 
@@ -223,8 +225,9 @@ def _triplets(
     m = min(n, p)
     if m <= LAPACK_SIDE and n * p <= LAPACK_ENTRIES:
         return _by_lapack(X, k), "lapack"
-    is_gram_faster = not is_sparse(X) or k >= GRAM_SHARE * m
-    if m <= GRAM_SIDE and is_gram_faster:
+    # The vectors of the Gram matrix are exact, and those of the iteration to about 1e-6.
+    is_cheap = n * p * m <= GRAM_PRODUCTS or k >= GRAM_SHARE * m
+    if m <= GRAM_SIDE and (is_cheap or not is_sparse(X)):
         return _by_gram(X, k), "gram"
     return _by_krylov(X, k, rng), "krylov"
 
@@ -278,7 +281,7 @@ def truncated_svd(X: Any, k: int, *, rng: RNG = 0) -> TruncatedSVD:
 
     Small matrices are decomposed by LAPACK, matrices whose smaller side has at most
     4,000 rows by their Gram matrix, and all others by block Krylov iteration; so are
-    sparse matrices of which few vectors are wanted.
+    sparse matrices of which few vectors are wanted, if the Gram matrix takes long.
 
     Parameters
     ----------
