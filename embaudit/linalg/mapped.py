@@ -116,8 +116,10 @@ def affine(centre: Vector, linear: Matrix, precision: float) -> RowMap:
         suspects = np.flatnonzero(
             lengths <= precision * largest * lengths_of_rows.sum()
         )
-        sizes = (np.abs(block[suspects]) + np.abs(centre)) @ lengths_of_rows
-        result[suspects[lengths[suspects] <= precision * sizes]] = 0
+        # Each column has a rounding of its own, because `linear` can stretch one far.
+        sizes = (np.abs(block[suspects]) + np.abs(centre)) @ np.abs(linear)
+        is_zero = (np.abs(result[suspects]) <= precision * sizes).all(axis=1)
+        result[suspects[is_zero]] = 0
         return result
 
     return function

@@ -277,3 +277,23 @@ def test_balanced_factors_have_equal_gram_matrices_and_whitened_ones_the_identit
     )
     np.testing.assert_allclose(left.left.T @ left.left, np.eye(5), atol=1e-12)
     np.testing.assert_allclose(right.right.T @ right.right, np.eye(5), atol=1e-12)
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0])
+def test_a_direction_made_by_float32_leaves_the_scores_at_every_exponent(exponent):
+    """All items have −3 in a column, which a free user bias takes up.
+
+    Rounding after a rotation leaves about 1e-7 of it, and whitening stretches that to
+    the size of the other columns.
+    """
+    draw = np.random.default_rng(0)
+    users = draw.standard_normal((7, 3))
+    items = np.column_stack([draw.standard_normal((6, 2)), np.full(6, -3.0)])
+    rotation = np.linalg.qr(draw.standard_normal((3, 3)))[0]
+    model = FactorModel(
+        (users @ rotation).astype(np.float32),
+        (items @ rotation).astype(np.float32),
+        left_bias=np.zeros(7),
+    )
+    scores = at_exponent(model, exponent).scores()
+    np.testing.assert_allclose(scores, model.scores(), atol=1e-5)
