@@ -41,9 +41,9 @@ def excludes_minimum(model: FactorModel) -> bool:
     >>> excludes_minimum(FactorModel.from_softmax(rows, embeddings=inputs))
     False
     """
-    if model.left is None or model.n_left <= model.rank:
-        # Planes separate any labels of so few inputs, so these are not all inputs of
-        # the training.
+    if model.left is None or model.n_left <= model.side("left").outline.rank:
+        # Planes separate any labels of independent inputs, so these are not all inputs
+        # of the training.
         return False
     is_softmax = model.link.name == "softmax"
     n_problems = 1 if is_softmax else model.n_right
