@@ -17,8 +17,14 @@ from embaudit.auditing.finding import Kind, Scope
 from embaudit.auditing.texts import ARGUMENTS
 from embaudit.auditing.wording import prediction_noun, worded_for
 from embaudit.canonical import Pinning, other_temperature
-from embaudit.canonical.pinned import MIN_MOVEMENT, SCOPES, pinned_test
-from embaudit.canonical.row_span import outside_shares, reached_space, seen_directions
+from embaudit.canonical.pinned import MIN_MOVEMENT, SCOPES, decided_in
+from embaudit.canonical.row_span import (
+    outside_shares,
+    reached_space,
+    seen_directions,
+    spanning_bases,
+    turned,
+)
 from embaudit.core.plain import plain_dict
 from embaudit.core.words import counted, drawn_of
 from embaudit.errors import InputError
@@ -151,20 +157,67 @@ def equivalence_class_of(
         and model.link.name == "cosine"
     ):
         return _up_to_a_temperature(model, roles, rng, uncut)
-    if model.predicts is Equivalence.COSINES:
-        # Rotations move no cosine. A linear test decides whether another metric gives
-        # all rows length 1, too.
-        pinning = pinned_test(model, rng=rng)
-        if pinning.status == "pinned":
-            among_maps = pinning.scope in (SCOPES["gauge"], SCOPES["affine"])
-            scope = Scope(pinning.scope, whole=not among_maps)
-        else:
-            scope = Scope("equivalent models of the same rank", whole=True)
-        freedom = {role: _pinned(model, pinning, role) for role in roles}
-        return EquivalenceClass(scope, {}, freedom, pinning, model.rank)
     if model.link.measures_distances:
         argued = dict.fromkeys(roles, _of_distances(model))
         return EquivalenceClass(_scope(model), {}, argued, None, model.rank)
+    if width is None:
+        width = model.rank
+    if model.predicts is Equivalence.COSINES:
+        return _of_unit_rows(model, roles, uncut=uncut, width=width, rng=rng)
+    return _of_products(model, roles, uncut=uncut, width=width)
+
+
+def _of_unit_rows(
+    model: FactorModel,
+    roles: Sequence[Role],
+    *,
+    uncut: FactorModel,
+    width: int,
+    rng: int,
+) -> EquivalenceClass:
+    """Decide for cosines that are predictions, or that lengths of 1 may fix.
+
+    Rotations move no cosine. A linear test decides whether another metric gives all rows
+    length 1, too.
+    """
+    draw = np.random.default_rng(rng)
+    pinning = decided_in(spanning_bases(uncut), model, draw=draw)
+    pinning = replace(pinning, width=width)
+    if pinning.status == "pinned":
+        among_maps = pinning.scope in (SCOPES["gauge"], SCOPES["affine"])
+        scope = Scope(pinning.scope, whole=not among_maps)
+    else:
+        scope = Scope("equivalent models of the same rank", whole=True)
+    freedom = {role: _pinned(model, pinning, role) for role in roles}
+    return EquivalenceClass(scope, {}, freedom, pinning, model.rank)
+
+
+def _of_products(
+    model: FactorModel, roles: Sequence[Role], *, uncut: FactorModel, width: int
+) -> EquivalenceClass:
+    """Decide for products of rows, in the dimensions that all rows span.
+
+    If rounding may have made some dimensions, the cosines of a role are decided only if
+    the result is the same with and without these dimensions.
+    """
+    classes = [
+        _of_spanning_rows(turned(model, basis), turned(uncut, basis), roles, width)
+        for basis in spanning_bases(uncut)
+    ]
+    without, result = classes[0], classes[-1]
+    freedom = {}
+    for role in roles:
+        freedom[role] = result.freedom[role]
+        if without.moves(role) is not result.moves(role):
+            text = _argument(model, "rounded", role)
+            freedom[role] = Freedom(None, Kind.UNDECIDED, text)
+    return replace(result, freedom=freedom)
+
+
+def _of_spanning_rows(
+    model: FactorModel, uncut: FactorModel, roles: Sequence[Role], width: int
+) -> EquivalenceClass:
+    """Decide for products of rows that span every column."""
     if model.left is None:
         # The other side can be any table, so predictions see all dimensions that the
         # rows span, and no component lies outside of them.

@@ -7,7 +7,7 @@ anything that has length 1 on every label, a translation included. Normalising *
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -23,8 +23,15 @@ from embaudit.canonical.quadratic_forms import (
     span_of,
     symmetric,
 )
-from embaudit.canonical.row_span import outside_shares, rows_space
-from embaudit.canonical.tight_frames import forms_tight_frame, used_dimensions
+from embaudit.canonical.row_span import (
+    n_directions,
+    outside_shares,
+    rows_space,
+    spanning_bases,
+    turned,
+    used_dimensions,
+)
+from embaudit.canonical.tight_frames import forms_tight_frame
 from embaudit.core.checked import (
     EPS,
     RNG,
@@ -41,7 +48,6 @@ from embaudit.core.ties import TIE, first_best, first_largest, largest_first
 from embaudit.core.words import counted
 from embaudit.errors import must_be
 from embaudit.gauges import Gauge
-from embaudit.linalg.duplicates import duplicate_representatives
 from embaudit.linalg.pairs import draw_pairs, pair_cosines
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import OPPOSITE, FactorModel, Role, SideName
@@ -136,6 +142,12 @@ class Pinning(Result):
     rows_missing: Mapping[SideName, int] = field(default_factory=dict)
     """Number of further rows of each side alone, in general position, that decide; empty where the test decides, or
     where rows would not."""
+    to_decide: str = ""
+    """Clause on what would decide an undecided test; empty if no method here would."""
+    dimensions: int = 0
+    """Number of dimensions that the rows span, in which numbers are counted."""
+    width: int = 0
+    """Number of columns of the rows as stored."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON can hold it; None for a number that does not exist."""
@@ -208,31 +220,46 @@ class Pinning(Result):
 
     def explain(self) -> str:
         """Describe in plain words the result of the test."""
-        # All numbers may be fixed near this model while another one is not ruled out.
-        silent = self.flip is not None or (
-            self.status == "undecided" and self.rank == self.needed
-        )
-        most = "" if self.is_counted else "At most "
-        count = (
-            ""
-            if silent
-            else f" {most}{self.rank:,} of {self.needed:,} numbers of a change of axes are fixed."
-        )
-        because = f"{self.because[0].upper()}{self.because[1:]}.{'' if self.scope == TABLE else count}"
         if self.scope == TABLE:
-            return f"The predictions fix every cosine, among {self.scope}. {because}"
-        if self.status == "pinned":
-            return f"The predictions pin the cosines within each side, among {self.scope}. {because}"
+            return f"The predictions fix every cosine, among {self.scope}. {_sentence(self.because)}"
+        result = f"{self._verdict()} {_sentence(self.because)}"
+        # All numbers may be fixed near this model while another one is not ruled out.
+        all_fixed = self.status == "undecided" and self.rank == self.needed
+        if self.flip is None and not all_fixed:
+            most = "" if self.is_counted else "At most "
+            result += f" {most}{self.rank:,} of {self.needed:,} numbers of a change of axes are fixed."
+        if self.dimensions < self.width:
+            result += f" {self._about_the_span()}"
         if self.status == "undecided":
-            return f"Whether the predictions pin the cosines within each side is undecided. {because}"
-        text = f"The predictions do not pin the cosines within each side. {because}"
-        if not self.moved:
-            return text
-        parts = [
-            f"{m.mean_abs:.2g} on average and {m.max_abs:.2g} at most ({side})"
-            for side, m in self.moved.items()
-        ]
-        return f"{text} An equivalent model moves them by {' and by '.join(parts)}."
+            result += f" {_sentence(self.to_decide or 'no method here decides it')}"
+        if self.moved:
+            parts = [
+                f"{m.mean_abs:.2g} on average and {m.max_abs:.2g} at most ({side})"
+                for side, m in self.moved.items()
+            ]
+            result += f" An equivalent model moves them by {' and by '.join(parts)}."
+        return result
+
+    def _verdict(self) -> str:
+        if self.status == "pinned":
+            return (
+                f"The predictions pin the cosines within each side, among {self.scope}."
+            )
+        if self.status == "free":
+            return "The predictions do not pin the cosines within each side."
+        return "Whether the predictions pin the cosines within each side is undecided."
+
+    def _about_the_span(self) -> str:
+        span = (
+            f"These rows span {self.dimensions:,} of {counted(self.width, 'dimension')}"
+        )
+        if self.status == "pinned" and self.scope in (SCOPES["cosine"], SCOPES["head"]):
+            return f"{span}, and models whose rows span more are not ruled out."
+        return f"{span}, and the others are left out here."
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def pinned_test(
@@ -274,9 +301,7 @@ def pinned_test(
     Pinning(pinned, 3 of 3 constraints)
     """
     require_model(model)
-    if model.compared is not None:
-        return _one_table(model)
-    if not model.link.unit_sides:
+    if model.compared is None and not model.link.unit_sides:
         raise must_be(
             "the link",
             "one that divides rows by their length",
@@ -286,6 +311,54 @@ def pinned_test(
     if not is_number(max_condition) or max_condition <= 1:
         raise must_be("max_condition", "a number above 1", repr(max_condition))
     draw = as_generator(rng)
+    return decided_in(
+        spanning_bases(model), model, max_condition=max_condition, draw=draw
+    )
+
+
+def decided_in(
+    bases: Sequence[Floats | None],
+    model: FactorModel,
+    *,
+    max_condition: float = 3.0,
+    draw: np.random.Generator,
+) -> Pinning:
+    """Decide in the dimensions that rows span, given the bases of `spanning_bases`.
+
+    If there are two bases, the test decides in both. If the results differ, rounding
+    decides between them, so the test is undecided.
+    """
+    results = [
+        _in_columns(_decided(turned(model, basis), max_condition, draw), model, basis)
+        for basis in bases
+    ]
+    without, result = results[0], results[-1]
+    if without.status == result.status:
+        return result
+    n_unsure = result.dimensions - without.dimensions
+    because = (
+        f"rows hold so little in {n_unsure:,} of {counted(model.rank, 'dimension')} that "
+        f"rounding may have put it there; without it the cosines are {without.status}, "
+        f"and with it they are {result.status}"
+    )
+    return Pinning(
+        "undecided",
+        because,
+        result.scope,
+        result.rank,
+        result.needed,
+        to_decide="numbers stored with more digits would decide it",
+        dimensions=result.dimensions,
+        width=result.width,
+    )
+
+
+def _decided(
+    model: FactorModel, max_condition: float, draw: np.random.Generator
+) -> Pinning:
+    """Test a model whose rows span every column."""
+    if model.compared is not None:
+        return _one_table(model)
     if "left" in model.link.unit_sides:
         return _one_side(model) if model.left is None else _both_sides(model)
     return _unseen_by(model, "right", SCOPES["head"]) or _head(
@@ -293,9 +366,35 @@ def pinned_test(
     )
 
 
+def _in_columns(pinning: Pinning, model: FactorModel, basis: Floats | None) -> Pinning:
+    """Express the result of a test of the rows `x @ basis` in the columns of x."""
+    k = model.rank
+    if basis is None:
+        return replace(pinning, dimensions=k, width=k)
+    pinning = replace(pinning, dimensions=basis.shape[1], width=k)
+    if pinning.flip is not None:
+        unseen = frozen(basis @ pinning.flip.unseen @ basis.T)
+        pinning = replace(pinning, flip=replace(pinning.flip, unseen=unseen))
+    if pinning.witness is not None:
+        # The dimensions that no row uses are stretched as much as some other one, so
+        # that the condition number stays.
+        gauge = pinning.witness
+        unused = np.eye(k) - basis @ basis.T
+        stretch = float(np.linalg.norm(gauge.left, 2))
+        witness = Gauge(
+            basis @ gauge.left @ basis.T + stretch * unused,
+            basis @ gauge.right @ basis.T + unused / stretch,
+            basis @ gauge.left_shift,
+            basis @ gauge.right_shift,
+        )
+        pinning = replace(pinning, witness=witness)
+    return pinning
+
+
 SCOPES = {
     "gauge": "linear maps of these rows, whatever the other side holds, if that has full rank",
-    "affine": "linear maps and shifts of these rows, whatever the other side holds, if that has full rank",
+    "affine": "linear maps and shifts of these rows in the dimensions that they span, whatever the other side holds, if "
+    "that has full rank",
     "cosine": "equivalent models of the same rank",
     "used": "equivalent models of the dimensions that these rows use",
     "head": "equivalent models of the same rank whose inputs are learned and span every direction",
@@ -314,16 +413,11 @@ def _too_large(model: FactorModel, scope: str, needed: int) -> Pinning:
 def _most_constraints(model: FactorModel, needed: int) -> int:
     """Bound the constraints of a span that was not counted: a row adds one at most."""
     n = sum(
-        _n_directions(model, side)
+        n_directions(model, side)
         for side in model.link.unit_sides
         if side in model.sides
     )
     return min(n, needed)
-
-
-def _n_directions(model: FactorModel, side: SideName) -> int:
-    directed = model.side(side).directed
-    return len(np.unique(duplicate_representatives(model.factors(side), directed)))
 
 
 def _with_missing(
@@ -339,7 +433,7 @@ def _with_missing(
         return pinning
     missing: dict[SideName, int] = {}
     for side, span in spans.items():
-        n = _n_directions(model, side)
+        n = n_directions(model, side)
         # What a softmax hides is fixed by more right rows, see `_fixes_the_number`.
         needed = n_forms(model.rank, affine=hides and side == "right")
         if n >= span.needed or (span.needed <= LARGEST and span.rank < n):
@@ -352,8 +446,11 @@ def _with_missing(
             missing[side] += needed // SPARE
     fewest = min(missing, key=lambda side: missing[side])
     rows = counted(missing[fewest], f"more {model.title(fewest)} row")
-    because = f"{pinning.because}; {rows} in general position would decide it"
-    return replace(pinning, because=because, rows_missing=missing)
+    return replace(
+        pinning,
+        rows_missing=missing,
+        to_decide=f"{rows} in general position would decide it",
+    )
 
 
 def _one_table(model: FactorModel) -> Pinning:
@@ -399,7 +496,14 @@ def _one_side(model: FactorModel) -> Pinning:
     else:
         free = counted(needed - rank, "direction")
         because = f"the {title} rows leave {free}, which the other side may fix"
-    undecided = Pinning("undecided", because, scope, rank, needed)
+    undecided = Pinning(
+        "undecided",
+        because,
+        scope,
+        rank,
+        needed,
+        to_decide="the other side may decide it",
+    )
     return _with_missing(model, undecided, {"right": span})
 
 
@@ -507,12 +611,14 @@ def _collapsed(model: FactorModel, used: Floats) -> Pinning:
         )
         return Pinning("pinned", because, scope, needed, needed)
     if needed > LARGEST:
-        rank = min(needed, sum(_n_directions(model, side) for side in model.sides))
+        rank = min(needed, sum(n_directions(model, side) for side in model.sides))
     else:
         rank = span_of(*rows.values()).rank
-    others = "one takes" if k - r == 1 else f"{k - r:,} take"
+    others = "other one" if k - r == 1 else f"other {k - r:,}"
     because = (
-        f"{where}, no argument rules out that the other {others} part in another model"
+        f"these rows use {r} of {counted(k, 'dimension')} and hold at most "
+        f"{outside:.1g} of their squared length in the {others}, where rows of an "
+        f"equivalent model may hold more"
     )
     return Pinning("undecided", because, scope, rank, needed)
 
@@ -528,6 +634,7 @@ def _by_lifts(model: FactorModel) -> Pinning:
         if span.is_nearly_full:
             because = _nearly(model.title(side))
     full = next((side for side in reversed(model.sides) if spans[side].is_full), None)
+    to_decide = ""
     if full is not None:
         other = OPPOSITE[full]
         because = f"the {model.title(full)} rows alone fix every number of a metric"
@@ -537,6 +644,7 @@ def _by_lifts(model: FactorModel) -> Pinning:
             )
         elif _hides_a_number(model) and not _fixes_the_number(model, spans):
             because += ", but not the numbers that a softmax adds to cosines unseen"
+            to_decide = _fixing_the_number(model, spans)
         else:
             return Pinning("pinned", because, scope, needed, needed)
     if needed > LARGEST:
@@ -544,7 +652,7 @@ def _by_lifts(model: FactorModel) -> Pinning:
     else:
         # To first order S and S⁻¹ are bound by the forms that vanish on the rows of both sides.
         rank = span_of(*(model.factors(side) for side in model.sides)).rank
-    undecided = Pinning("undecided", because, scope, rank, needed)
+    undecided = Pinning("undecided", because, scope, rank, needed, to_decide=to_decide)
     return _with_missing(model, undecided, spans)
 
 
@@ -567,6 +675,15 @@ def _fixes_the_number(model: FactorModel, spans: Mapping[SideName, Span]) -> boo
     if spans["left"].is_full and on_no_hyperplane(model.right):
         return True
     return span_of(model.right, affine=True).is_full
+
+
+def _fixing_the_number(model: FactorModel, spans: Mapping[SideName, Span]) -> str:
+    """Name right rows that would satisfy `_fixes_the_number`."""
+    title = model.title("right")
+    if spans["left"].is_full:
+        return f"one more {title} row off the hyperplane of the others would decide it"
+    rows = counted(model.rank, f"more {title} row")
+    return f"{rows} in general position would decide it"
 
 
 def _head(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning:

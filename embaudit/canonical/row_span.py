@@ -8,17 +8,28 @@ the bias can absorb its scores.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from embaudit.core.checked import Floats, Matrix, Vector, frozen
 from embaudit.errors import InputError
+from embaudit.linalg.duplicates import duplicate_representatives, spacing_of, spread
 from embaudit.linalg.mapped import Mapped
-from embaudit.linalg.rows import float64_blocks
+from embaudit.linalg.rows import float64_blocks, unit_rows
 from embaudit.model import OPPOSITE, FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 
 DEAR = 1_024
 """Number of columns above which (columns × columns) matrices cost too much."""
+FLOAT32_SHARE = 1e-14
+"""Bound of the share of the squared length of a row that rounding to float32 leaves
+outside its span, which is at most `(2⁻²⁴)²` = 3.6e-15."""
+USED = 1e-12
+"""Least share of the squared length of some row by which it clearly uses a dimension.
+
+A gauge of condition number 1e6 leaves 1e-12 in a dimension that a row of the same length
+uses in full."""
 
 
 def in_span(model: FactorModel, *, most: int = DEAR) -> FactorModel:
@@ -96,6 +107,159 @@ def _used_columns(model: FactorModel) -> Floats | None:
             if used.all():
                 return None
     return np.asarray(np.eye(model.rank)[:, used]) if used.any() else None
+
+
+def spanning_bases(model: FactorModel) -> list[Floats | None]:
+    """Return orthonormal columns that span every row in as few dimensions as possible.
+
+    Storage must not count as room for other models, so whether cosines are free, pinned
+    or undecided is decided in the dimensions that the rows span. Columns of zeros add
+    none. Rotated columns of zeros add none either, but after rounding the rows hold a
+    little in them. So a dimension counts as used if some row has a share of more than
+    `USED` of its squared length there, and more than rounding leaves. It counts as
+    unused if no row has a larger share than rounding to the stored format leaves,
+    float32 at most. In between, rounding may have made it.
+
+    Returns
+    -------
+    list of arrays of shape (k, r), or None for all k columns
+        One basis, or two if rounding may have made some dimensions: first the basis
+        without these dimensions, then the basis with them. The columns are columns of
+        the identity if this suffices, and principal axes of the rows otherwise.
+        Principal axes are not computed if a final norm follows, which divides by the
+        number of columns, and for more than `DEAR` columns.
+
+    Examples
+    --------
+    >>> plane = np.array([[3.0, 4.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
+    >>> spanning_bases(FactorModel.from_vectors(plane))[0].tolist()
+    [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
+    >>> rotation, _ = np.linalg.qr(np.vander([1.0, 2.0, 3.0]))
+    >>> [basis.shape for basis in spanning_bases(FactorModel.from_vectors(plane @ rotation))]
+    [(3, 2)]
+    >>> spanning_bases(FactorModel.from_vectors(plane[:, :2]))
+    [None]
+
+    A third dimension that holds 1e-13 of the squared length of the last row may come
+    from rounding.
+
+    >>> plane[2, 2] = 2 * 1e-13**0.5
+    >>> bases = spanning_bases(FactorModel.from_vectors(plane))
+    >>> bases[0].shape, bases[1]
+    ((3, 2), None)
+    """
+    columns = _used_columns(model)
+    if model.rank > DEAR or model.final_norm is not None:
+        return [columns]
+    spacing = max(_spacing(model.factors(side)) for side in model.sides)
+    # Rounding moves each number by at most half a spacing.
+    used = max(USED, spacing**2 / 4)
+    unused = min(FLOAT32_SHARE, (model.rank * spacing) ** 2)
+    if _sample_uses_all(model, used):
+        return [None]
+    axes, outside = _principal_axes(model)
+    widths = sorted({_n_axes(outside, used), _n_axes(outside, unused)})
+    bases: list[Floats | None] = []
+    for width in widths:
+        if width == model.rank:
+            bases.append(None)
+        elif columns is not None and columns.shape[1] == width:
+            # Columns are preferred if they are as few, because they are exact.
+            bases.append(columns)
+        else:
+            bases.append(axes[:, :width])
+    return bases
+
+
+def _spacing(x: Matrix) -> float:
+    """Return the distance from 1 to the next number of the format of a few rows."""
+    return spacing_of(np.asarray(x[spread(len(x))], dtype=np.float64))
+
+
+def _sample_uses_all(model: FactorModel, share: float) -> bool:
+    """Return True if an even sample of rows shows that every dimension is used."""
+    if sum(len(model.side(side)) for side in model.sides) < model.rank:
+        return False
+    # The largest share of a row along an axis is at least the mean share. Each side
+    # adds its mean share to the moments.
+    sample = {}
+    for side in model.sides:
+        n = len(model.side(side))
+        sample[side] = np.unique(np.linspace(0, n - 1, 2 * model.rank).astype(int))
+    least = np.linalg.eigvalsh(_unit_moments(model.take(**sample)))[0]
+    return bool(least > len(model.sides) * share)
+
+
+def n_directions(model: FactorModel, side: SideName) -> int:
+    """Count the different directions of the rows of one side.
+
+    Examples
+    --------
+    >>> rows = [[1.0, 2.0], [2.0, 4.0], [0.0, 0.0], [-1.0, -2.0]]
+    >>> n_directions(FactorModel.from_vectors(rows), "right")
+    2
+    """
+    directed = model.side(side).directed
+    return len(np.unique(duplicate_representatives(model.factors(side), directed)))
+
+
+def _principal_axes(model: FactorModel) -> tuple[Floats, Vector]:
+    """Return the principal axes of the unit rows, and what leading axes leave out.
+
+    Returns
+    -------
+    axes : array of shape (k, k)
+        The longest axis first; each side has the same total weight.
+    outside : array of shape (k,)
+        Largest share of the squared length of a row outside of the first r axes, for
+        every r from 0 to k − 1.
+    """
+    axes = np.linalg.eigh(_unit_moments(model))[1][:, ::-1]
+    outside = np.zeros(model.rank)
+    for side in model.sides:
+        for units in _unit_blocks(model.factors(side)):
+            squares = np.square(units @ axes)
+            # Sum up from the last axis, whose squares are the smallest.
+            left_over = np.cumsum(squares[:, ::-1], axis=1)[:, ::-1]
+            outside = np.maximum(outside, left_over.max(axis=0))
+    return axes, outside
+
+
+def _n_axes(outside: Vector, most_outside: float) -> int:
+    """Count the leading axes that leave out at most a share of every row."""
+    return max(1, int((outside > most_outside).sum()))
+
+
+def used_dimensions(model: FactorModel, *, most_outside: float) -> Floats:
+    """Return the fewest principal axes that hold nearly all of every unit row.
+
+    Parameters
+    ----------
+    model : FactorModel
+        A model of one side or of both sides.
+    most_outside : float
+        Largest share of its squared length that a row may have outside of the axes.
+
+    Returns
+    -------
+    array of shape (k, r)
+        Leading principal axes of the unit rows of all sides.
+    """
+    axes, outside = _principal_axes(model)
+    return axes[:, : _n_axes(outside, most_outside)]
+
+
+def _unit_moments(model: FactorModel) -> Floats:
+    """Sum up `x xᵀ` of the unit rows x of each side, which then gets a trace of 1."""
+    moments = np.zeros((model.rank, model.rank))
+    for side in model.sides:
+        total = sum(units.T @ units for units in _unit_blocks(model.factors(side)))
+        moments += total / max(np.trace(total), 1)
+    return moments
+
+
+def _unit_blocks(x: Matrix) -> Iterator[Floats]:
+    return (unit_rows(block, none=0) for _, block in float64_blocks(x))
 
 
 def stored_columns(basis: Floats | None) -> tuple[int, ...] | None:

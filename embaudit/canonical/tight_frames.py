@@ -12,14 +12,11 @@ A softmax over the right rows hides a number per left row: `X′ Y′ᵀ = P + a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from embaudit.canonical.quadratic_forms import lifted, n_forms, packed
-from embaudit.core.checked import Floats, Matrix
-from embaudit.linalg.rows import float64_blocks, unit_rows
-from embaudit.model import FactorModel
+from embaudit.core.checked import Floats
+from embaudit.linalg.rows import unit_rows
 
 LARGEST_FRAME = 300
 """Largest number of entries of a form for which weights are searched: 24 dimensions,
@@ -73,38 +70,3 @@ def forms_tight_frame(rows: Floats, *, centred: bool = False) -> bool:
         # The iteration did not converge, so no weights were found.
         return False
     return bool(distance < SOLVED)
-
-
-def used_dimensions(model: FactorModel, *, most_outside: float) -> Floats:
-    """Return an orthonormal basis of the fewest directions that hold nearly all of every unit row of both sides.
-
-    Parameters
-    ----------
-    model : FactorModel
-        A model with both sides.
-    most_outside : float
-        Largest share of its squared length that a row may have outside of them.
-
-    Returns
-    -------
-    array of shape (k, r)
-        Leading principal axes of all unit rows; both sides have equal total weight.
-    """
-    moments = np.zeros((model.rank, model.rank))
-    for side in model.sides:
-        total = sum(units.T @ units for units in _unit_blocks(model.factors(side)))
-        moments += total / np.trace(total)
-    axes = np.linalg.eigh(moments)[1][:, ::-1]
-    outside = np.zeros(model.rank)
-    for side in model.sides:
-        for units in _unit_blocks(model.factors(side)):
-            squares = np.square(units @ axes)
-            # Squared lengths outside of the r leading axes, for every r from 1 to k.
-            left_over = squares.sum(axis=1, keepdims=True) - squares.cumsum(axis=1)
-            outside = np.maximum(outside, left_over.max(axis=0))
-    n_used = 1 + int(np.argmax(outside <= most_outside))
-    return np.asarray(axes[:, :n_used])
-
-
-def _unit_blocks(x: Matrix) -> Iterator[Floats]:
-    return (unit_rows(block, none=0) for _, block in float64_blocks(x))

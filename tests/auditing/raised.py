@@ -449,6 +449,8 @@ def rows() -> dict[str, Evidence]:
         rows_missing={"right": 148},
     )
     wide = Pinning("undecided", "too many numbers", "models of rank 3", 9, 131328)
+    open_ = Pinning("undecided", "rows depend on each other", "models of rank 3", 5, 6)
+    narrow = replace(few, dimensions=64, width=70)
     ugly = ALONE.replace(right_names=UGLY)
     found = {
         "rows of zeros": evidence(zero),
@@ -534,6 +536,12 @@ def rows() -> dict[str, Evidence]:
         ),
         "too few unit rows of one side": evidence(
             COSINE, equivalence=equivalence(OPEN, pinning=replace(few, rank=2080))
+        ),
+        "too few unit rows in the dimensions that they span": evidence(
+            COSINE, equivalence=equivalence(OPEN, pinning=narrow)
+        ),
+        "unit rows that no method decides": evidence(
+            COSINE, equivalence=equivalence(OPEN, pinning=open_)
         ),
         "too many numbers": evidence(
             COSINE, equivalence=equivalence(OPEN, pinning=wide)

@@ -239,7 +239,23 @@ def test_a_fixed_temperature_pins_if_one_side_spans_all_forms(users, items):
 def test_a_fixed_temperature_leaves_three_items_undecided():
     """Any three items lie on a plane, as the items on the circle above do."""
     towers = FactorModel(MANY, FEW[:3], link="cosine", objective="fixed-temperature")
-    assert pinned_test(towers).status == "undecided"
+    found = pinned_test(towers)
+    assert found.status == "undecided"
+    assert "One more item row off the hyperplane of the others" in found.explain()
+    # The fourth item lies off that plane.
+    assert pinned_test(towers.replace(right=FEW)).status == "pinned"
+
+
+def test_a_fixed_temperature_says_how_many_more_items_decide():
+    """Seven items fix six numbers of a metric, but only seven of nine with a shift.
+
+    At most three more items in general position fix all nine.
+    """
+    towers = FactorModel(FEW, MANY[:7], link="cosine", objective="fixed-temperature")
+    found = pinned_test(towers)
+    assert found.status == "undecided"
+    assert "3 more item rows in general position would decide it." in found.explain()
+    assert pinned_test(towers.replace(right=MANY[:10])).status == "pinned"
 
 
 def band(width):

@@ -280,14 +280,23 @@ def shapes() -> Iterator[Row]:
     yield Row(
         "parallel items", parallel, FREE, {"EMB203": "issue", **TWO}, answer=CONVENTION
     )
-    says = ("more than 1 of 2 dimensions",)
+    line = np.outer([1.0, 2, -3, 4], [1, 1])
     yield Row(
         "parallel vectors",
-        vectors(np.outer([1.0, 2, -3, 4], [1, 1])),
-        alone,
-        TWO,
-        says,
-        answer=OPEN,
+        vectors(line),
+        {"right": "P"},
+        says=("vectors of rank 1", "if no bias takes part"),
+    )
+    nearly = vectors(line + 1e-5 * drawn(4, 2, 1))
+    yield Row("nearly parallel vectors", nearly, alone, TWO, answer=OPEN)
+    # About 1e-13 of a squared length lies across the line.
+    unsure = vectors(line + 6e-7 * drawn(4, 2, 1))
+    yield Row(
+        "vectors that rounding may have turned off a line",
+        unsure,
+        {"right": "U"},
+        {"EMB105": "tip", "EMB401": "issue"},
+        ("rounding may have put it there", "more digits would decide it"),
     )
     yield Row("vectors", vectors(q), alone, TWO, answer=OPEN)
     yield Row(
@@ -782,7 +791,11 @@ def wrong_before() -> Iterator[Row]:
         leaning,
         {"right": "U", "left": "U"},
         {"EMB105": "tip", "EMB413": "tip", "EMB403": "tip"},
-        (*says, "no argument rules out that the other 9 take part"),
+        (
+            *says,
+            "where rows of an equivalent model may hold more",
+            "No method here decides it.",
+        ),
         ("more items",),
     )
     axes = head(np.vstack([np.eye(3), -np.eye(3)]))
@@ -1031,6 +1044,54 @@ def unit(rows: np.ndarray) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
+def unused_columns() -> Iterator[Row]:
+    """Unit rows in two of five columns, and with 1e-5 of their length in the others.
+
+    Columns that are zero, also before a rotation, give no room to models of the same
+    rank. Columns that hold a little may hold more in an equivalent model.
+    """
+    rotation = orthonormal(5, 5)
+    lean = np.array([4.0, 0.0])
+    for size, name in ((0, "no part"), (1e-5, "a small part")):
+        sides = [
+            unit(np.hstack([rows + lean, size * drawn(8, 3, 9)]) @ rotation)
+            for rows in (drawn(8, 2), drawn(8, 2, 1))
+        ]
+        towers = FactorModel.from_user_item(*sides, link="cosine")
+        labels = unit(np.hstack([drawn(8, 2), size * drawn(8, 3, 9)]) @ rotation)
+        head = FactorModel.from_softmax(labels)
+        if size == 0:
+            yield Row(
+                f"turned towers with {name} in three columns",
+                towers,
+                {"right": "P", "left": "P"},
+                says=("equivalent models of the same rank",),
+            )
+            yield Row(
+                f"turned unit labels with {name} in three columns",
+                head,
+                {"right": "P"},
+                {},
+                ("equivalent models of the same rank",),
+                options={"normalised": True},
+            )
+        else:
+            yield Row(
+                f"turned towers with {name} in three columns",
+                towers,
+                {"right": "U", "left": "U"},
+                {"EMB105": "tip"},
+                ("use 2 of 5 dimensions", "No method here decides it."),
+            )
+            yield Row(
+                f"turned unit labels with {name} in three columns",
+                head,
+                {"right": "F"},
+                {"EMB101": "issue"},
+                options={"normalised": True},
+            )
+
+
 def compared() -> Iterator[Row]:
     """One table whose rows were compared with each other, and unit rows of which nobody said what was trained."""
     pinned, never = (
@@ -1129,6 +1190,7 @@ def compared() -> Iterator[Row]:
         fixed,
         never=signs,
     )
+    yield from unused_columns()
     few = FactorModel.from_vectors(unit(drawn(9, 4))).replace(link="cosine")
     says, tip = (
         ("the rows fix 9 of 10 numbers", "About 1 more item from"),
@@ -1143,8 +1205,18 @@ def compared() -> Iterator[Row]:
         ("tries no proof",),
         whole=False,
     )
-    long = FactorModel.from_vectors(unit(drawn(9, 512))).replace(link="cosine")
-    says = ("a change of axes has 131,328 numbers here", "tries no proof above 8,400")
+    wide = FactorModel.from_vectors(unit(drawn(9, 512))).replace(link="cosine")
+    yield Row(
+        "nine unit rows of 512 columns",
+        wide,
+        {"right": "U"},
+        tip,
+        ("fix 9 of 45 numbers", "if they span no more than these 9 dimensions"),
+        ("tries no proof",),
+        whole=False,
+    )
+    long = FactorModel.from_vectors(unit(drawn(131, 130))).replace(link="cosine")
+    says = ("a change of axes has 8,515 numbers here", "tries no proof above 8,400")
     yield Row(
         "rows too long for a proof",
         long,

@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 from truth.stored import (
     STORAGE,
+    add_zero_columns,
     convert_rows,
     has_only_rows,
     move_biases_into_columns,
+    rotate_columns,
     save_and_load,
     save_and_load_sides,
     save_as_implicit_does,
@@ -73,6 +75,21 @@ def require_the_same_answer(model, name):
 )
 def test_storage_changes_no_answer(name, how):
     require_the_same_answer(STORAGE[how](TABLE[name].model), name)
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        (name, how)
+        for name in TABLE
+        for how in ("in float64", "in float32")
+        if not decides(name, "with zero columns") and not decides(name, how)
+    ],
+)
+def test_zero_columns_change_no_answer_after_a_rotation_either(name, how):
+    turned = rotate_columns(add_zero_columns(TABLE[name].model))
+    dtype = np.float32 if how == "in float32" else np.float64
+    require_the_same_answer(convert_rows(turned, dtype), name)
 
 
 @pytest.mark.parametrize("name", TABLE)

@@ -82,6 +82,9 @@ def undecided(evidence: Evidence) -> Iterator[Finding]:
         yield finding("untried", evidence, needed=needed, largest=largest)
     elif pinning.rows_missing:
         yield _rows_missing(evidence, pinning)
+    else:
+        clause = pinning.to_decide or "no method here decides it"
+        yield finding("to_decide", evidence, clause=clause)
 
 
 def _rows_missing(evidence: Evidence, pinning: Pinning) -> Finding:
@@ -98,6 +101,9 @@ def _rows_missing(evidence: Evidence, pinning: Pinning) -> Finding:
     fixed = f"{pinning.rank:,}"
     if not pinning.is_counted:
         fixed = f"at most {fixed}"
+    where = ""
+    if pinning.dimensions < pinning.width:
+        where = f", if they span no more than these {pinning.dimensions:,} dimensions"
     return finding(
         "rows_missing",
         evidence,
@@ -105,6 +111,7 @@ def _rows_missing(evidence: Evidence, pinning: Pinning) -> Finding:
         fixed=fixed,
         needed=f"{pinning.needed:,}",
         missing=" or ".join(missing),
+        where=where,
     )
 
 
