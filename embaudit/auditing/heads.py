@@ -283,7 +283,7 @@ def declare(
         )
     link = softmax_link(
         soft_cap=model.link.soft_cap if soft_cap is None else soft_cap,
-        unit_rows=normalised or bool(model.link.unit_sides),
+        unit_rows=bool(normalised or model.link.unit_sides),
     )
     return model.replace(link=link)
 

@@ -128,7 +128,7 @@ def naming(path: str) -> Iterator[None]:
         yield
     except InputError as error:
         sentence = error.sentence
-        if path not in str(error):
+        if path not in str(error) and with_urls(path) not in str(error):
             sentence = Sentence("{}: {}", path, sentence)
         sentence = sentence.map_texts(with_urls)
         if str(sentence) == str(error):
