@@ -200,8 +200,12 @@ def _by_krylov(X: Interactions, k: int, rng: np.random.Generator) -> _Triplets:
             n_vectors,
             k,
             tolerance=KRYLOV_TOLERANCE,
-        )
-        return _from_smaller_side(matrix, vectors)
+        ).astype(np.float64)
+        # One more product, in float64, damps what rounding to float32 added, and gives
+        # equal columns of X equal rows, which belong to duplicates.
+        if p <= n:
+            vectors = times(X, vectors)
+        return transposed_times(X, vectors)
 
     random_block = rng.standard_normal((m, KRYLOV_WIDTH), dtype=np.float32)
     triplets = _rayleigh_ritz(X, basis(with_dtype(X, np.float32), random_block))
@@ -225,7 +229,7 @@ def _triplets(
     m = min(n, p)
     if m <= LAPACK_SIDE and n * p <= LAPACK_ENTRIES:
         return _by_lapack(X, k), "lapack"
-    # The vectors of the Gram matrix are exact, and those of the iteration to about 1e-6.
+    # The vectors of the Gram matrix are exact, and those of the iteration nearly so.
     is_cheap = n * p * m <= GRAM_PRODUCTS or k >= GRAM_SHARE * m
     if m <= GRAM_SIDE and (is_cheap or not is_sparse(X)):
         return _by_gram(X, k), "gram"

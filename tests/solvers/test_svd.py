@@ -125,6 +125,22 @@ def test_dense_data_give_the_result_of_sparse_data(solver: str) -> None:
     np.testing.assert_allclose(dense.right, sparse.right, atol=1e-4)
 
 
+@pytest.mark.parametrize("kind", ["tall", "wide"])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_items_with_the_same_interactions_get_the_same_vector(
+    solver: str, kind: str
+) -> None:
+    """Equal columns of X have equal rows of V, as `v = Xᵀ u / σ` shows."""
+    X, _ = example(solver, DECAYING, kind)
+    columns = np.arange(X.shape[1])
+    columns[[0, 1, 2]] = [10, 20, 30]
+    found = truncated_svd(X[:, columns], 5)
+    assert found.solver == solver
+    np.testing.assert_allclose(
+        found.right[[0, 1, 2]], found.right[[10, 20, 30]], rtol=0, atol=1e-14
+    )
+
+
 @pytest.mark.parametrize("solver", ["lapack", "krylov"])
 @pytest.mark.parametrize(
     "form", [sp.csc_array, sp.coo_array, sp.csr_matrix, sp.csc_matrix]
