@@ -42,7 +42,12 @@ def squared_error(X: Any, A: ArrayLike, B: ArrayLike) -> float:
     a = np.asarray(A, dtype=np.float64)
     b = np.asarray(B, dtype=np.float64)
     if is_sparse(X):
-        entries = X.tocsr().data.astype(np.float64)
+        matrix = X.tocsr()
+        if not matrix.has_canonical_format:
+            # Several stored numbers in one place stand for their sum.
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        entries = matrix.data.astype(np.float64)
         left = X @ a
         squared_size = float(entries @ entries)
         error = squared_size - 2 * dot(X @ b, left) + dot(left.T @ left, b.T @ b)

@@ -325,6 +325,16 @@ def test_sparse_and_dense_data_give_the_same_factors(kind: type, form: Any) -> N
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)
+def test_numbers_stored_in_one_place_stand_for_their_sum(kind: type) -> None:
+    """The first entry of the matrix is stored as 1 + 1, and the objective counts 2."""
+    values, columns, row_starts = [1.0, 1.0, 3.0], [0, 0, 1], [0, 2, 3]
+    X = sp.csr_array((values, columns, row_starts), shape=(2, 2))
+    mf = kind(1, alpha=0.5).fit(X)
+    assert mf.objective(X) == pytest.approx(mf.objective(X.toarray()), rel=1e-12)
+    assert X.nnz == 3
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
 @pytest.mark.parametrize(
     ("shape", "solver"), [((40, 15), "lapack"), ((700, 510), "gram")]
 )
