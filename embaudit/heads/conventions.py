@@ -220,7 +220,9 @@ class ConventionDistance:
     nearest: NearestChanged
     """Labels without a copy whose nearest label changes; ties count as kept."""
     first_changed: float
-    """Share of all labels, with copies, whose first neighbour is another, even tied."""
+    """Share of the labels searched, with copies, whose first neighbour changes.
+
+    Ties count as changed."""
     top_n: int
     """N of the longer lists."""
     top_n_changed: float

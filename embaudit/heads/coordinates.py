@@ -27,6 +27,11 @@ ROUNDOFF = 2.0**-24
 EQUAL = "{} must differ from each other; all rows are equal; check the input."
 LINEAR = 1e-9
 """A residual of the bias below this share of the bias's range is rounding."""
+EQUAL_WITHIN = 256 * np.finfo(np.float64).eps
+"""Rows are equal if they differ by at most this share of the longest row.
+
+The same holds for biases and the largest bias.
+"""
 
 
 def require_softmax(model: FactorModel, purpose: str | Parameter) -> None:
@@ -50,10 +55,10 @@ def require_softmax(model: FactorModel, purpose: str | Parameter) -> None:
         )
 
 
-def require_different(x: Matrix, what: str) -> None:
-    """Refuse a matrix all of whose rows are equal."""
+def require_different(x: Matrix, name: str) -> None:
+    """Raise InputError if all rows of a matrix are equal."""
     if all((x[rows] == x[0]).all() for rows in row_blocks(*x.shape)):
-        raise InputError(EQUAL.format(what))
+        raise InputError(EQUAL.format(name))
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,54 +218,51 @@ def _residual(space: LabelCoordinates, bias: Vector) -> Floats:
     return residual / spread
 
 
-EQUAL_WITHIN = 256 * np.finfo(np.float64).eps
-"""Rows and biases that differ by less, beside the largest ones, differ by rounding."""
-
-
 def first_twins(space: LabelCoordinates, bias: Vector | None) -> Indices:
-    """Find for each label the first one that always has the same logit; itself where it has no twin.
+    """Find for each label the first label with an equal row and an equal bias.
 
-    One random input gives twins the same logit, up to rounding; rows are compared where
-    it does.
+    A label without such a twin is its own first label. One random input gives twins the
+    same logit up to rounding, so rows are compared only for labels with such logits.
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
-    >>> from embaudit.heads.coordinates import label_coordinates
-    >>> head = FactorModel.from_softmax([[1.0, 0.0], [0.0, 2.0], [1.0, 0.0], [3.0, 1.0]])
+    >>> rows = [[1.0, 0.0], [0.0, 2.0], [1.0, 0.0], [3.0, 1.0]]
+    >>> head = FactorModel.from_softmax(rows)
     >>> first_twins(label_coordinates(head), None).tolist()
     [0, 1, 0, 3]
     """
-    biases = (
-        np.zeros(space.n_labels) if bias is None else np.asarray(bias, dtype=np.float64)
-    )
-    level = float(np.abs(biases).max()) or 1.0
-    # Logits of one random input of length √r, and the bias by another random number.
+    biases = np.zeros(space.n_labels)
+    if bias is not None:
+        biases = np.asarray(bias, dtype=np.float64)
+    largest_bias = float(np.abs(biases).max()) or 1.0
+    # The key of a label is its logit for one random input of length √r, plus its bias
+    # times another number. Twins are next to each other in the order of the keys.
     direction = np.random.default_rng(0).standard_normal(space.rank)
     direction *= np.sqrt(space.rank) / np.linalg.norm(direction)
-    keys = np.sqrt(2) * biases / level
-    for labels, logits in space.without_bias().logit_blocks(
-        np.append(direction, 0.0)[None]
-    ):
+    keys = np.sqrt(2) * biases / largest_bias
+    random_input = np.append(direction, 0.0)[None]
+    for labels, logits in space.without_bias().logit_blocks(random_input):
         keys[labels] += logits[:, 0]
     order = np.argsort(keys, kind="stable")
-    # Equal rows differ by this at most once they are centred and whitened, by a map of
-    # orthogonal columns.
+    # Largest distance of the coordinates of equal rows. The columns of the whitening
+    # are orthogonal, so its longest column bounds how much it stretches a difference.
     longest = float(row_norms(space.rows).max())
-    tolerance = float(
-        EQUAL_WITHIN * longest * np.linalg.norm(space.whitening, axis=0).max()
-    )
-    near = np.diff(keys[order]) <= np.sqrt(space.rank) * tolerance + 2 * EQUAL_WITHIN
-    near &= np.abs(np.diff(biases[order])) <= EQUAL_WITHIN * level
-    candidates = np.flatnonzero(near)
+    stretch = float(np.linalg.norm(space.whitening, axis=0).max())
+    tolerance = EQUAL_WITHIN * longest * stretch
+    # `is_twin[i]` tells whether the labels at places i and i + 1 of the order are twins.
+    key_tolerance = np.sqrt(space.rank) * tolerance + 2 * EQUAL_WITHIN
+    is_twin = np.diff(keys[order]) <= key_tolerance
+    is_twin &= np.abs(np.diff(biases[order])) <= EQUAL_WITHIN * largest_bias
+    candidates = np.flatnonzero(is_twin)
     for block in row_blocks(len(candidates), 2 * space.rank):
-        pair = candidates[block]
-        gap = space.take(order[pair])[:, :-1] - space.take(order[pair + 1])[:, :-1]
-        near[pair] = np.linalg.norm(gap, axis=1) <= tolerance
-    # Each run of labels that are near one another is called by its smallest number.
-    begins = np.concatenate([[0], np.flatnonzero(~near) + 1])
+        places = candidates[block]
+        z = space.take(order[places])[:, :-1]
+        z_next = space.take(order[places + 1])[:, :-1]
+        is_twin[places] = np.linalg.norm(z - z_next, axis=1) <= tolerance
+    # The first label of a run of twins is the one with the smallest row number.
+    starts = np.concatenate([[0], np.flatnonzero(~is_twin) + 1])
+    run_lengths = np.diff(np.append(starts, len(order)))
+    smallest = np.minimum.reduceat(order, starts)
     first = np.empty(len(order), dtype=np.intp)
-    first[order] = np.repeat(
-        np.minimum.reduceat(order, begins), np.diff(np.append(begins, len(order)))
-    )
+    first[order] = np.repeat(smallest, run_lengths)
     return first

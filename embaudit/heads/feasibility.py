@@ -262,8 +262,8 @@ def _by_cutting_planes(
 ) -> tuple[NDArray[np.str_], Floats]:
     """Return the answer for each of the leaders, (m,), and the lead of the input found.
 
-    A label stays undecided if its matrix of rivals is too large, the nearest point cannot
-    be computed, or the rounds do not suffice.
+    A label stays undecided if its matrix of rivals is too large, the nearest point
+    cannot be computed, or the rounds do not suffice.
     """
     answer = np.full(len(leaders), UNDECIDED)
     lead = np.zeros(len(leaders))

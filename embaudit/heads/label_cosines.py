@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 THIN = 2.0
-"""Labels per dimension below which projector cosines say little but this number."""
+"""Number of labels per dimension below which projector cosines show little else."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,8 +26,11 @@ from embaudit.movements.twins import once, standing_rows, twins
 from embaudit.ranges.translation import shifts_to_reach
 
 TARGETS = (0.0, -1.0, 1.0)
+"""Cosines to which pairs of labels are shifted."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""Levels of the quantiles of the shortest shifts."""
 N_SHOWN = 5
+"""Number of examples: pairs with the shortest and longest shifts, and labels."""
 
 
 @dataclass(frozen=True)

@@ -120,9 +120,11 @@ def label_combinations(
     >>> label_combinations(FactorModel.from_softmax(rows))
     LabelCombinations(6 of 8 for 3 labels)
 
-    References ---------- Cover, IEEE Trans. Electronic Computers EC-14, 1965 (the
-    counts); Grivas, Vergari & Lopez, "Taming the Sigmoid Bottleneck: Provably
-    Argmaxable Sparse Multi-Label Classification", AAAI 2024.
+    References
+    ----------
+    Cover, IEEE Trans. Electronic Computers EC-14, 1965 (the counts); Grivas, Vergari &
+    Lopez, "Taming the Sigmoid Bottleneck: Provably Argmaxable Sparse Multi-Label
+    Classification", AAAI 2024.
     """
     rows = lifted_rows(model)
     if not is_number(margin):
