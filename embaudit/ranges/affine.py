@@ -44,7 +44,7 @@ from embaudit.ranges.linear import (
     stretched,
 )
 from embaudit.ranges.range_solver import AffineBudget, End, RangeEnds, point
-from embaudit.ranges.translation import shift_to_end, shifted_ends
+from embaudit.ranges.translation import PAST_ROW, shift_to_end, shifted_ends
 
 
 @dataclass(frozen=True)
@@ -212,20 +212,22 @@ def _shift_to(
     beyond the origin.
     """
     length = float(np.linalg.norm(moving_row))
-    radius = np.inf if max_shift is None else max_shift / length
+    radius = np.inf if max_shift is None else max_shift
     wanted = _at_angle(
         fixed_row / np.linalg.norm(fixed_row), moving_row / length, angle
     )
     along = float(moving_row @ wanted)
-    if radius > 1:
-        # The shifted row can be in any direction: stop just beyond the origin.
-        along = max(along, length * min(1.0, (radius - 1) / 2))
+    rest = tangent_lengths(moving_row[None], np.array([length]), radius)[0]
+    if np.isnan(rest):
+        # The shifted row can be in any direction: stop just beyond the origin, but far
+        # enough from it that rounding does not turn the row.
+        share_left = min(1.0, (radius / length - 1) / 2)
+        along = max(along, length * max(share_left, PAST_ROW))
+        return np.asarray(along * wanted - moving_row)
     shift = along * wanted - moving_row
-    if max_shift is None:
-        return shift
     # A short shift is the difference of two long vectors, and rounding may lengthen it.
     size = float(np.linalg.norm(shift))
-    return shift if size <= max_shift else shift * (max_shift / size)
+    return shift if size <= radius else shift * (radius / size)
 
 
 def _at_angle(fixed_unit: Floats, moving_unit: Floats, angle: float) -> Floats:

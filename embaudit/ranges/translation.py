@@ -35,6 +35,13 @@ from embaudit.ranges.half_angle import cosine_of, half_angle_tangents, tangent_l
 from embaudit.ranges.linear import orthogonal_direction, require_cosines
 from embaudit.ranges.range_solver import End, RangeEnds
 
+PAST_ROW = 2.0**-31
+"""By how much a witness can exceed the longest shift, relative to it, to get past a row.
+
+A shift that is longer than a row by less than rounding points the row anywhere, but sums
+in float64 cannot show this. `within_budget` allows for twice as much.
+"""
+
 
 @dataclass(frozen=True)
 class _Triangles:
@@ -235,6 +242,17 @@ def _on_line(
 
     It is the middle of the longest part of an interval that the disc covers.
     """
+    low, high = _longest_covered(u, h, radius, intervals)
+    if high - low < PAST_ROW * radius < np.inf:
+        # The disc ends at a row up to rounding, and the origin must not fall on the row.
+        low, high = _longest_covered(u, h, radius * (1 + PAST_ROW), intervals)
+    return (low + high) / 2
+
+
+def _longest_covered(
+    u: float, h: float, radius: float, intervals: list[tuple[float, float]]
+) -> tuple[float, float]:
+    """Return both ends of the longest part of an interval that the disc covers."""
     half_chord = np.inf
     if np.isfinite(radius):
         half_chord = np.sqrt(max(0.0, (radius - h) * (radius + h)))
@@ -246,7 +264,7 @@ def _on_line(
     finite = [abs(edge) for part in covered for edge in part if np.isfinite(edge)]
     far = 4 * max(finite)
     low, high = max(covered, key=lambda part: part[1] - part[0])
-    return float(max(low, -far) + min(high, far)) / 2
+    return float(max(low, -far)), float(min(high, far))
 
 
 def _segment_axes(x: Floats, y: Floats) -> tuple[Floats, Floats]:

@@ -202,3 +202,25 @@ def test_rows_of_equal_lengths_up_to_rounding_have_ends_if_the_shift_is_as_long(
         model_of(rows, rows), Translation(2, max_shift=1.0), pairs=[[0, 1]]
     )
     assert (found.lower[0], found.upper[0]) == (-1, 1)
+
+
+@pytest.mark.parametrize("role", ["cross", "right"])
+@pytest.mark.parametrize("kappa", [1.0, 2.0, None])
+@pytest.mark.parametrize("excess", [0.0, 1e-15, 1e-12, 1e-9])
+def test_ends_have_witnesses_if_the_shift_exceeds_a_row_by_rounding_only(
+    role: str, kappa: float | None, excess: float
+) -> None:
+    """An audit shifts by the median length: that of a row if their number is odd."""
+    draw = np.random.default_rng(2)
+    for _ in range(20):
+        rows, left = draw.normal(size=(2, 3, 2))
+        shift = float(np.median(np.linalg.norm(rows, axis=1))) * (1 + excess)
+        group = Affine(2, max_condition=kappa, max_shift=shift)
+        pairs = [[0, 1], [0, 2], [1, 2]]
+        found = cosine_range(model_of(left, rows), group, role=role, pairs=pairs)
+        for pair in range(len(pairs)):
+            for end, goal in (("lower", found.lower), ("upper", found.upper)):
+                gauge = found.witness(pair, end)
+                assert group.contains(gauge)
+                reached = found.cosine_under(gauge, pair)
+                assert reached == pytest.approx(goal[pair], abs=1e-7)
