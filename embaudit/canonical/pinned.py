@@ -17,6 +17,7 @@ from embaudit.canonical.quadratic_forms import (
     LARGEST,
     LARGEST_SHOWN,
     Span,
+    form_rounding,
     n_forms,
     on_no_hyperplane,
     packed,
@@ -72,6 +73,8 @@ CANDIDATES = 48
 SPARE = 4
 """Above the size that is counted, one row per so many numbers of a form is needed in addition to one row per number."""
 Status: TypeAlias = Literal["pinned", "free", "undecided"]
+Roundings: TypeAlias = Mapping[SideName, float]
+"""The `form_rounding` of each side as stored."""
 TABLE = "models that compare these rows with each other in the same way"
 """The set of models that predict products, or cosines, of the rows of one table."""
 
@@ -328,10 +331,12 @@ def decided_in(
     If there are two bases, the test decides in both. If the results differ, rounding
     decides between them, so the test is undecided.
     """
-    results = [
-        _in_columns(_decided(turned(model, basis), max_condition, draw), model, basis)
-        for basis in bases
-    ]
+    # A rotation hides the format in which the rows were rounded, so it is read before.
+    rounding = {side: form_rounding(model.factors(side)) for side in model.sides}
+    results = []
+    for basis in bases:
+        pinning = _decided(turned(model, basis), rounding, max_condition, draw)
+        results.append(_in_columns(pinning, model, basis))
     without, result = results[0], results[-1]
     if without.status == result.status:
         return result
@@ -354,15 +359,20 @@ def decided_in(
 
 
 def _decided(
-    model: FactorModel, max_condition: float, draw: np.random.Generator
+    model: FactorModel,
+    rounding: Roundings,
+    max_condition: float,
+    draw: np.random.Generator,
 ) -> Pinning:
     """Test a model whose rows span every column."""
     if model.compared is not None:
         return _one_table(model)
     if "left" in model.link.unit_sides:
-        return _one_side(model) if model.left is None else _both_sides(model)
+        if model.left is None:
+            return _one_side(model, rounding)
+        return _both_sides(model, rounding)
     return _unseen_by(model, "right", SCOPES["head"]) or _head(
-        model, max_condition, draw
+        model, rounding, max_condition, draw
     )
 
 
@@ -421,7 +431,10 @@ def _most_constraints(model: FactorModel, needed: int) -> int:
 
 
 def _with_missing(
-    model: FactorModel, pinning: Pinning, spans: Mapping[SideName, Span]
+    model: FactorModel,
+    pinning: Pinning,
+    spans: Mapping[SideName, Span],
+    rounding: Roundings,
 ) -> Pinning:
     """Add to an undecided test how many further rows of one side would decide it.
 
@@ -438,7 +451,10 @@ def _with_missing(
         needed = n_forms(model.rank, affine=hides and side == "right")
         if n >= span.needed or (span.needed <= LARGEST and span.rank < n):
             return pinning
-        if hides and side == "left" and not on_no_hyperplane(model.right):
+        needs_no_plane = hides and side == "left"
+        if needs_no_plane and not on_no_hyperplane(
+            model.right, rounding=rounding["right"]
+        ):
             continue
         missing[side] = needed - n
         if needed > LARGEST:
@@ -466,7 +482,7 @@ def _one_table(model: FactorModel) -> Pinning:
     return Pinning("pinned", because, TABLE, n_forms(k), n_forms(k))
 
 
-def _one_side(model: FactorModel) -> Pinning:
+def _one_side(model: FactorModel, rounding: Roundings) -> Pinning:
     """Decide without the other side: pinned if the lifts of this side span everything, else undecided.
 
     If the cosines go through a softmax, equivalent rows are `N (q + w)`, so the forms
@@ -480,7 +496,7 @@ def _one_side(model: FactorModel) -> Pinning:
     needed = n_forms(k, affine=affine)
     if needed > LARGEST_SHOWN:
         return _too_large(model, scope, needed)
-    span = span_of(model.right, affine=affine)
+    span = span_of(model.right, affine=affine, rounding=rounding["right"])
     if span.is_full:
         numbers = "a change of axes" if affine else "a metric"
         because = f"the {title} rows alone fix every number of {numbers}"
@@ -504,7 +520,7 @@ def _one_side(model: FactorModel) -> Pinning:
         needed,
         to_decide="the other side may decide it",
     )
-    return _with_missing(model, undecided, {"right": span})
+    return _with_missing(model, undecided, {"right": span}, rounding)
 
 
 def _nearly(title: str) -> str:
@@ -566,7 +582,7 @@ def moved_cosines(before: Matrix, after: Matrix) -> Moved:
     )
 
 
-def _both_sides(model: FactorModel) -> Pinning:
+def _both_sides(model: FactorModel, rounding: Roundings) -> Pinning:
     """Decide from both sides: free if one does not see a direction of the other, pinned by its lifts or as frames.
 
     If the lifts of one side span everything, S = I on that side (docs/theory.md, "Rows of length 1 may pin the rest"),
@@ -580,7 +596,7 @@ def _both_sides(model: FactorModel) -> Pinning:
     used = used_dimensions(model, most_outside=MIN_MOVEMENT / 2)
     if used.shape[1] < model.rank:
         return _collapsed(model, used)
-    return _by_lifts(model)
+    return _by_lifts(model, rounding)
 
 
 def _collapsed(model: FactorModel, used: Floats) -> Pinning:
@@ -623,12 +639,15 @@ def _collapsed(model: FactorModel, used: Floats) -> Pinning:
     return Pinning("undecided", because, scope, rank, needed)
 
 
-def _by_lifts(model: FactorModel) -> Pinning:
+def _by_lifts(model: FactorModel, rounding: Roundings) -> Pinning:
     """Decide from both sides whose rows use every dimension."""
     scope, needed = SCOPES["cosine"], n_forms(model.rank)
     if needed > LARGEST_SHOWN:
         return _too_large(model, scope, needed)
-    spans = {side: span_of(model.factors(side)) for side in model.sides}
+    spans = {
+        side: span_of(model.factors(side), rounding=rounding[side])
+        for side in model.sides
+    }
     because = "no side alone fixes every number of a metric"
     for side, span in spans.items():
         if span.is_nearly_full:
@@ -642,7 +661,7 @@ def _by_lifts(model: FactorModel) -> Pinning:
             because += (
                 f", but the {model.title(other)} rows do not have every direction"
             )
-        elif _hides_a_number(model) and not _fixes_the_number(model, spans):
+        elif _hides_a_number(model) and not _fixes_the_number(model, spans, rounding):
             because += ", but not the numbers that a softmax adds to cosines unseen"
             to_decide = _fixing_the_number(model, spans)
         else:
@@ -653,7 +672,7 @@ def _by_lifts(model: FactorModel) -> Pinning:
         # To first order S and S⁻¹ are bound by the forms that vanish on the rows of both sides.
         rank = span_of(*(model.factors(side) for side in model.sides)).rank
     undecided = Pinning("undecided", because, scope, rank, needed, to_decide=to_decide)
-    return _with_missing(model, undecided, spans)
+    return _with_missing(model, undecided, spans, rounding)
 
 
 def _hides_a_number(model: FactorModel) -> bool:
@@ -662,7 +681,9 @@ def _hides_a_number(model: FactorModel) -> bool:
     return law is not None and law.name == "fixed-temperature"
 
 
-def _fixes_the_number(model: FactorModel, spans: Mapping[SideName, Span]) -> bool:
+def _fixes_the_number(
+    model: FactorModel, spans: Mapping[SideName, Span], rounding: Roundings
+) -> bool:
     """Check that no number per row can be added to the cosines at the same rank.
 
     Let `P'Q'ᵀ = PQᵀ + a 1ᵀ` with unit rows, P and Q of full column rank k. If 1 is no
@@ -672,9 +693,10 @@ def _fixes_the_number(model: FactorModel, spans: Mapping[SideName, Span]) -> boo
     unless w is 0. If the lifts of Q span all forms with a linear part, N is a rotation
     and w is 0 at once.
     """
-    if spans["left"].is_full and on_no_hyperplane(model.right):
+    stored = rounding["right"]
+    if spans["left"].is_full and on_no_hyperplane(model.right, rounding=stored):
         return True
-    return span_of(model.right, affine=True).is_full
+    return span_of(model.right, affine=True, rounding=stored).is_full
 
 
 def _fixing_the_number(model: FactorModel, spans: Mapping[SideName, Span]) -> str:
@@ -686,7 +708,9 @@ def _fixing_the_number(model: FactorModel, spans: Mapping[SideName, Span]) -> st
     return f"{rows} in general position would decide it"
 
 
-def _head(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning:
+def _head(
+    model: FactorModel, rounding: Roundings, most: float, draw: np.random.Generator
+) -> Pinning:
     """Decide from the labels alone: what they leave free is linear, so each free form is an equivalent model."""
     k, title, scope = model.rank, model.title("right"), SCOPES["head"]
     # Under a cap no number may be added to a row of scores.
@@ -694,7 +718,7 @@ def _head(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning
     needed = n_forms(k, affine=affine)
     if needed > LARGEST_SHOWN:
         return _with_fewer_rows(model, needed) or _too_large(model, scope, needed)
-    span = span_of(model.right, affine=affine)
+    span = span_of(model.right, affine=affine, rounding=rounding["right"])
     rank = span.rank
     if span.is_full and not affine:
         because = f"the {title} rows fix every gauge, but under a cap equal probabilities do not imply equal scores"

@@ -114,7 +114,9 @@ def n_forms(k: int, *, affine: bool = False) -> int:
     return k * (k + 1) // 2 + (k if affine else 0)
 
 
-def span_of(*sides: Matrix, affine: bool = False) -> Span:
+def span_of(
+    *sides: Matrix, affine: bool = False, rounding: float | None = None
+) -> Span:
     """Find the span of the lifts of all unit rows of one side, or of several sides together.
 
     The decomposition is a streamed QR of the lifts and not one of their Gram matrix, which would square singular values
@@ -126,6 +128,9 @@ def span_of(*sides: Matrix, affine: bool = False) -> Span:
         Rows of any length. A zero row has no lift.
     affine : bool
         Forms `rᵀ T r + g · r`, k(k+3)/2 numbers. A constant is the trace of T on rows of length 1.
+    rounding : float, optional
+        The `form_rounding` of the rows as stored, if these rows are rotated stored rows.
+        By default that of `sides`.
 
     Returns
     -------
@@ -133,10 +138,12 @@ def span_of(*sides: Matrix, affine: bool = False) -> Span:
         Above `LARGEST` numbers only a full span of a single side is recognised.
     """
     needed = n_forms(sides[0].shape[1], affine=affine)
+    if rounding is None:
+        rounding = max(form_rounding(x) for x in sides)
     if needed > LARGEST:
         if needed > LARGEST_SHOWN or len(sides) > 1:
             return Span(0, needed, False)
-        return _recognised(sides[0], needed, affine=affine)
+        return _recognised(sides[0], needed, rounding, affine=affine)
     factor = np.zeros((0, needed))
     # Blocks of twice the width: each QR then works on at least as many new rows as old ones.
     blocks = [
@@ -148,10 +155,10 @@ def span_of(*sides: Matrix, affine: bool = False) -> Span:
         rows = unit_rows(block, none=0)
         lifts = np.hstack([lifted(rows), rows]) if affine else lifted(rows)
         factor = np.asarray(np.linalg.qr(np.vstack([factor, lifts]), mode="r"))
-    return _counted(factor, max(form_rounding(x) for x in sides))
+    return _counted(factor, rounding)
 
 
-def on_no_hyperplane(x: Matrix) -> bool:
+def on_no_hyperplane(x: Matrix, *, rounding: float | None = None) -> bool:
     """Return True if, beyond doubt, no hyperplane holds every unit row.
 
     A hyperplane, through the origin or not, is an affine function `w · r + c` that
@@ -163,6 +170,8 @@ def on_no_hyperplane(x: Matrix) -> bool:
     ----------
     x : array of shape (n, k)
         Rows of any length. Zero rows are skipped.
+    rounding : float, optional
+        The `form_rounding` of the rows as stored. By default that of x.
 
     Examples
     --------
@@ -179,7 +188,9 @@ def on_no_hyperplane(x: Matrix) -> bool:
         factor = np.asarray(np.linalg.qr(np.vstack([factor, rows]), mode="r"))
     if len(factor) <= k:
         return False
-    return _counted(factor, form_rounding(x)).is_full
+    if rounding is None:
+        rounding = form_rounding(x)
+    return _counted(factor, rounding).is_full
 
 
 def form_rounding(x: Matrix) -> float:
@@ -266,7 +277,7 @@ class _Lifts:
         return float(np.sqrt(mean_square) / np.linalg.norm(self.on_units(form)))
 
 
-def _recognised(x: Matrix, needed: int, *, affine: bool) -> Span:
+def _recognised(x: Matrix, needed: int, rounding: float, *, affine: bool) -> Span:
     """Tell whether the lifts L of some drawn rows span everything, by a least-squares problem.
 
     A Gaussian form Y is a combination `Lᵀ w` of the lifts for almost every Y if they span everything, and for almost no Y
@@ -293,7 +304,7 @@ def _recognised(x: Matrix, needed: int, *, affine: bool) -> Span:
         unit_form = frozen(vanishing / np.linalg.norm(vanishing))
         return Span(0, needed, False, vanishing=unit_form)
     # One step of inverse iteration may stay above the least singular value by a small factor.
-    if lifts.size(solution) <= 4 * max(FIRM, form_rounding(x)):
+    if lifts.size(solution) <= 4 * max(FIRM, rounding):
         return unknown
     return Span(needed, needed, True)
 

@@ -547,6 +547,24 @@ def test_the_rounding_of_storage_fixes_no_number(stored, widened):
 
 
 @STORED
+@pytest.mark.parametrize("widened", [False, True])
+def test_the_rounding_of_storage_fixes_no_number_if_two_columns_are_equal(
+    stored, widened
+):
+    """These rows span 3 of 4 dimensions, so they are rotated before the test decides."""
+    left, right = (
+        stored(np.column_stack([side[:, [0, 0]] / np.sqrt(2), side[:, 1:]]))
+        for side in cones()
+    )
+    if widened:
+        left, right = left.astype(np.float64), right.astype(np.float64)
+    found = pinned_test(FactorModel(left, right, link="cosine"))
+    assert (found.status, found.dimensions) == ("undecided", 3)
+    assert "nearly" in found.because
+    assert pinned_test(FactorModel(None, right, link=UNIT)).status != "pinned"
+
+
+@STORED
 @pytest.mark.parametrize("k", [3, 16])
 def test_the_rounding_of_storage_does_not_hide_that_generic_rows_are_pinned(stored, k):
     left = stored(unit(rows(600, k, seed=1)))
