@@ -117,12 +117,17 @@ def test_the_residual_is_the_one_of_its_definition(solver: str) -> None:
     assert found.residual == pytest.approx(gaps.max() / 10**2, rel=0.05, abs=1e-15)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_dense_data_give_the_result_of_sparse_data(solver: str) -> None:
+@pytest.mark.parametrize(
+    ("solver", "tolerance"), [("lapack", 1e-9), ("gram", 1e-9), ("krylov", 1e-4)]
+)
+def test_dense_data_give_the_result_of_sparse_data(
+    solver: str, tolerance: float
+) -> None:
+    """Vectors of the Krylov iteration agree to fewer digits with those of the Gram matrix."""
     X, _ = with_spectrum(SHAPES[solver]["tall"], DECAYING)
     sparse, dense = truncated_svd(X, 5), truncated_svd(X.toarray(), 5)
     np.testing.assert_allclose(dense.singular_values, sparse.singular_values, rtol=1e-9)
-    np.testing.assert_allclose(dense.right, sparse.right, atol=1e-4)
+    np.testing.assert_allclose(dense.right, sparse.right, atol=tolerance)
 
 
 @pytest.mark.parametrize("kind", ["tall", "wide"])
