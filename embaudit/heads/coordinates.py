@@ -249,7 +249,7 @@ def first_twins(space: LabelCoordinates, bias: Vector | None) -> Indices:
     longest = float(row_norms(space.rows).max())
     stretch = float(np.linalg.norm(space.whitening, axis=0).max())
     tolerance = EQUAL_WITHIN * longest * stretch
-    # `is_twin[i]` tells whether the labels at places i and i + 1 of the order are twins.
+    # `is_twin[i]` is True if the labels at places i and i + 1 of the order are twins.
     key_tolerance = np.sqrt(space.rank) * tolerance + 2 * EQUAL_WITHIN
     is_twin = np.diff(keys[order]) <= key_tolerance
     is_twin &= np.abs(np.diff(biases[order])) <= EQUAL_WITHIN * largest_bias

@@ -1,7 +1,7 @@
-"""FactorModel: two factor matrices, their biases and a link, and what the model predicts.
+"""FactorModel: two factor matrices, their biases and a link, and its predictions.
 
-A score is `s_ij = p_i · q_j + a_i + b_j + c` with left factors p (users, inputs), right factors q (items,
-labels), left bias a, right bias b and offset c.
+A score is `s_ij = p_i · q_j + a_i + b_j + c` with left factors p (users, inputs), right
+factors q (items, labels), left bias a, right bias b and offset c.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from embaudit.model.tying import Tying, require_head
 
 
 def _require_nothing_of(title: str, fields: dict[str, Any]) -> None:
-    """Refuse fields of rows that are missing."""
+    """Raise InputError if a field of missing rows is given."""
     for field, value in fields.items():
         if value is not None:
             raise must_be(
@@ -48,23 +48,22 @@ def _require_nothing_of(title: str, fields: dict[str, Any]) -> None:
 
 
 def _require_one_length(left: Side, right: Side) -> None:
-    """Refuse rows that have no products, as one side is longer or stored a column an entity."""
-    if left.shape[1] != right.shape[1]:
-        remedy = Sentence(
-            "a bias column kept on one side only has to be passed as a bias"
-        )
-        for name, turned, other in (("right", right, left), ("left", left, right)):
-            if turned.shape[0] == other.shape[1]:
-                remedy = Sentence(
-                    "say {} if each column is one {}",
-                    Option("transpose", name),
-                    turned.title,
-                )
-        what, got = (
-            f"{left.title} and {right.title} factors",
-            f"{left.shape[1]} and {right.shape[1]}",
-        )
-        raise must_be(what, "of the same number of columns", got, remedy)
+    """Raise InputError unless both sides have the same number of columns."""
+    if left.shape[1] == right.shape[1]:
+        return
+    remedy = Sentence("a bias column kept on one side only has to be passed as a bias")
+    for name, side, other in (("right", right, left), ("left", left, right)):
+        if side.shape[0] == other.shape[1]:
+            # The transpose of this side would fit.
+            remedy = Sentence(
+                "say {} if each column is one {}", Option("transpose", name), side.title
+            )
+    raise must_be(
+        f"{left.title} and {right.title} factors",
+        "of the same number of columns",
+        f"{left.shape[1]} and {right.shape[1]}",
+        remedy,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,13 +73,13 @@ class FactorModel:
     Parameters
     ----------
     left : array of shape (n, k) or None
-        Users or inputs; None where only one side is at hand.
+        Users or inputs; None if the model has only one side.
     right : array of shape (p, k)
         Items or labels.
     link : Link or {"identity", "softmax", "sigmoid", "cosine", "ranking"}, optional
-        How scores become predictions. None says that nobody told it: see `from_user_item`.
+        How scores become predictions. None if it is not known: see `from_user_item`.
     left_bias, right_bias : array of shape (n,) and (p,), optional
-        A bias that is given counts as free, so that a translation can be absorbed into it.
+        A bias that is given counts as free, so that it can absorb a translation.
     offset : float
         Added to every score.
     roles : pair of str
@@ -90,24 +89,28 @@ class FactorModel:
     left_names, right_names : array of shape (n,) and (p,), optional
         Titles to show to people; need not be unique.
     objective : str, optional
-        Which training objective made the model (see `embaudit.model.objectives`), where known.
+        Training objective of the model, if known; see `embaudit.model.objectives`.
     left_counts, right_counts : array of shape (n,) and (p,), optional
         Interactions behind each row.
     left_aside, right_aside : array of bool of shape (n,) and (p,), optional
-        Rows that are set aside when neighbours are sampled, such as the special tokens of a language model.
+        Rows that are set aside when neighbours are sampled, such as the special tokens
+        of a language model.
     final_norm : FinalNorm, optional
-        What normalises the states of a network before they reach this softmax head.
+        Norm that the states of a network pass before they reach this softmax head.
     tying : Tying, optional
-        Whether this softmax head is also the input embeddings of its network; None if it is not.
+        Whether this softmax head is also the input embeddings of its network; None if
+        it is not.
 
     Raises
     ------
     InputError
-        For non-finite entries, ranks that differ, wrong lengths, duplicated ids, an objective of another link.
+        For non-finite entries, ranks that differ, wrong lengths, duplicated ids, or an
+        objective of another link.
 
     Examples
     --------
-    >>> model = FactorModel.from_user_item([[1.0, 0.0], [1.0, 1.0]], [[2.0, 1.0], [0.0, 3.0], [1.0, 1.0]])
+    >>> users, items = [[1.0, 0.0], [1.0, 1.0]], [[2.0, 1.0], [0.0, 3.0], [1.0, 1.0]]
+    >>> model = FactorModel.from_user_item(users, items)
     >>> model
     FactorModel(2 users × 3 items, 2 dimensions, identity link, float64)
     >>> model.scores([1])
@@ -115,7 +118,7 @@ class FactorModel:
     """
 
     left_side: Side | None
-    """Users or inputs, None where they are not at hand."""
+    """Users or inputs; None if this side is missing."""
     right_side: Side
     """Items or labels."""
     link: Link
@@ -125,7 +128,8 @@ class FactorModel:
     final_norm: FinalNorm | None
     tying: Tying | None
 
-    # Of a side, under the names of the constructor; None where the side, or what is asked of it, is not at hand.
+    # The fields of both sides, under the names of the constructor. None if the side or
+    # the field is missing.
     left = OfSide[Matrix | None]("left", "rows")
     right = OfSide[Matrix]("right", "rows")
     left_bias, right_bias = (
@@ -167,7 +171,7 @@ class FactorModel:
         final_norm: FinalNorm | None = None,
         tying: Tying | None = None,
     ) -> None:
-        """Gather what belongs to each side; fields of left rows that are missing are refused."""
+        """Make the sides; fields of left rows without left rows raise InputError."""
         users, items = as_titles(roles)
         right_fields: dict[str, Any] = {
             "rows": right,
@@ -212,7 +216,7 @@ class FactorModel:
         norm: FinalNorm | None,
         tying: Tying | None,
     ) -> Self:
-        """Check that the sides, the link and the objective agree, and set the fields."""
+        """Check that sides, link and objective agree, and set the fields."""
         if not is_number(offset):
             raise must_be("offset", "a finite number", repr(offset))
         if (
@@ -222,7 +226,7 @@ class FactorModel:
             and left.is_unit
             and right.is_unit
         ):
-            # Dot products are cosines here: nothing tells which of them training used.
+            # Dot products are cosines here, so training can have used either of them.
             link = LINKS["unknown"]
         elif link is None:
             link = link_of_training(
@@ -231,10 +235,10 @@ class FactorModel:
                 alone=left is None,
             )
         link = as_link(link)
-        # Rows compared with each other have nothing beside them.
         if left is not None:
             _require_one_length(left, right)
         if link.compares is not None:
+            # Rows that are compared with each other are the whole model.
             extras = {
                 "another side": left is not None,
                 "a bias": right.bias is not None,
@@ -274,14 +278,16 @@ class FactorModel:
         link: str | Link | None = None,
         objective: str | None = None,
     ) -> Self:
-        """Make a recommender's model: `score = user · item + user_bias + item_bias + offset`.
+        """Make a recommender: `score = user · item + user_bias + item_bias + offset`.
 
-        Without a link a dot product is assumed, or the cosine if that is the objective. Without either, rows of length
-        1 on both sides have the "unknown" link: dot products are cosines there, and a gauge has to keep both.
+        Without a link a dot product is assumed, or the cosine if that is the objective.
+        Without either, rows of length 1 on both sides have the "unknown" link: dot
+        products are cosines there, and a gauge has to keep both.
 
         Examples
         --------
-        >>> FactorModel.from_user_item([[1.0]], [[2.0], [3.0]], item_bias=[0.5, 0.0]).scores()
+        >>> items = [[2.0], [3.0]]
+        >>> FactorModel.from_user_item([[1.0]], items, item_bias=[0.5, 0.0]).scores()
         array([[2.5, 3. ]])
         """
         return cls(
@@ -341,16 +347,17 @@ class FactorModel:
         Parameters
         ----------
         vectors, ids : array of shape (n, k) and (n,)
-            One row an entity, and what tells them apart.
+            One row per entity, and an identifier of each row.
         compared : {"cosine", "dot", "distance", "hyperbolic"}, optional
-            How the model compares these rows with each other, as sentence encoders do: then what it predicts fixes
-            every cosine. By default they were multiplied with another side, which is not at hand.
+            How the model compares these rows with each other. By default the rows were
+            multiplied with those of another side, which is missing.
 
         Examples
         --------
         >>> FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8]], ids=["a", "b"])
         FactorModel(2 items, 2 dimensions, identity link, float64, no users)
-        >>> FactorModel.from_vectors([[1.0, 0.0], [3.0, 4.0]], compared="cosine").scores([0])
+        >>> rows = [[1.0, 0.0], [3.0, 4.0]]
+        >>> FactorModel.from_vectors(rows, compared="cosine").scores([0])
         array([[1. , 0.6]])
         """
         link = None if compared is None else comparison_link(compared)
@@ -358,30 +365,21 @@ class FactorModel:
 
     def __repr__(self) -> str:
         users, items = self.roles
-        left = [] if self.left is None else [counted(self.n_left, users)]
-        size = " × ".join([*left, counted(self.n_right, items)])
-        sides = (self.left_side, self.right_side)
+        size = counted(self.n_right, items)
+        if self.left_side is not None:
+            size = f"{counted(self.n_left, users)} × {size}"
+        link = f"{self.link.name} link"
+        if self.compared is not None:
+            link = f"compared by {self.link.comparison_words}"
         biases = [
             f"{side.title} bias"
-            for side in sides
+            for side in (self.left_side, self.right_side)
             if side is not None and side.bias is not None
         ]
-        link = (
-            f"{self.link.name} link"
-            if self.compared is None
-            else f"compared by {self.link.comparison_words}"
-        )
-        missing = (
-            [f"no {users}s"] if self.left_side is None and self.compared is None else []
-        )
-        parts = [
-            size,
-            counted(self.rank, "dimension"),
-            link,
-            str(self.right_side.dtype),
-            *biases,
-            *missing,
-        ]
+        dtype = str(self.right_side.dtype)
+        parts = [size, counted(self.rank, "dimension"), link, dtype, *biases]
+        if self.left_side is None and self.compared is None:
+            parts.append(f"no {users}s")
         return f"FactorModel({', '.join(parts)})"
 
     @property
@@ -391,8 +389,10 @@ class FactorModel:
 
     @property
     def n_left(self) -> int:
-        """Number of left rows, 0 where the left side is missing."""
-        return 0 if self.left_side is None else len(self.left_side)
+        """Number of left rows; 0 if the left side is missing."""
+        if self.left_side is None:
+            return 0
+        return len(self.left_side)
 
     @property
     def n_right(self) -> int:
@@ -406,16 +406,17 @@ class FactorModel:
 
     @property
     def compared(self) -> Comparison | None:
-        """Comparison of the rows with each other, where that is what the model predicts; None for any other."""
+        """Comparison of the rows of one table; None for other models."""
         return self.link.compares
 
     @property
     def free_shifts(self) -> tuple[SideName, ...]:
-        """The sides whose rows may all be shifted by one vector while every prediction stays."""
-        # A shift of the left rows is a number per column: (p + u)·q + b = p·q + (b + q·u).
-        # A free right bias b absorbs it. A shift of the right rows is a number per row,
-        # which a free left bias absorbs, and which probabilities and orders do not show.
-        # A shift changes lengths, so that rows divided by their length are not shifted.
+        """Sides whose rows one vector can shift while every prediction stays."""
+        # A shift of the left rows adds a number per column of the scores:
+        # (p + u)·q + b = p·q + (b + q·u). A free right bias b absorbs it. A shift of
+        # the right rows adds a number per row, which a free left bias absorbs, and
+        # which probabilities and orders do not show. A shift changes lengths, so rows
+        # that are divided by their length are not shifted.
         if self.link.compares == "distance":
             return ("right",)
         if self.link.fixes_origin:
@@ -430,7 +431,10 @@ class FactorModel:
 
     @property
     def centred_sides(self) -> tuple[SideName, ...]:
-        """The sides that are centred before the scores are decomposed: those whose mean says nothing."""
+        """Sides that are centred before scores are decomposed.
+
+        Predictions do not depend on their mean rows.
+        """
         if self.link.name == "softmax" and self.link.soft_cap is None:
             # Logits are judged relative to those of the mean input.
             return ("left", "right")
@@ -438,25 +442,33 @@ class FactorModel:
 
     @property
     def sides(self) -> tuple[SideName, ...]:
-        """The sides at hand."""
-        return ("right",) if self.left_side is None else ("left", "right")
+        """The sides that the model has."""
+        if self.left_side is None:
+            return ("right",)
+        return ("left", "right")
 
     def title(self, role: str) -> str:
-        """Return what people call one entity of a side, whether it is at hand or not."""
-        return dict(zip(("left", "right"), self.roles, strict=True))[
-            self.side_name(role)
-        ]
+        """Return the title of a row of a side, also of a missing side."""
+        users, items = self.roles
+        if self.side_name(role) == "left":
+            return users
+        return items
 
     def row_title(self, role: SideName) -> str:
-        """Return what a row that goes by a bare number is called: nothing where rows have names, such as digits."""
-        return "" if self.side(role).names is not None else self.title(role)
+        """Return the title that stands before the number of a row.
+
+        It is empty if the rows have names, because a name can be a number.
+        """
+        if self.side(role).names is not None:
+            return ""
+        return self.title(role)
 
     def role(self, name: str) -> Role:
-        """Return "left", "right" or "cross" for what people call a side or its pairs: "item", "item-item"."""
+        """Return "left", "right" or "cross" for a title, such as "item-item"."""
         return Pairs.of(name, self.roles).value
 
     def side_name(self, name: str) -> SideName:
-        """Return "left" or "right" for what people call a side; left-right pairs are refused."""
+        """Return "left" or "right" for a title; left-right pairs raise InputError."""
         pairs, (users, items) = Pairs.of(name, self.roles), self.roles
         if pairs is Pairs.CROSS:
             raise must_be(
@@ -485,20 +497,27 @@ class FactorModel:
         return self.left_side
 
     def moments(self, role: SideName) -> Moments:
-        """Sum up the rows of a side as the link multiplies them: of length 1 where it divides by lengths."""
+        """Return the moments of the rows of a side as the link multiplies them."""
         side = self.side(role)
-        return side.unit_moments if role in self.link.unit_sides else side.moments
+        if role in self.link.unit_sides:
+            return side.unit_moments
+        return side.moments
 
     def seen(self, role: SideName, block: Floats) -> Floats:
-        """Return float64 rows of a side as the link multiplies them; a zero row stays zero."""
-        return unit_rows(block, none=0) if role in self.link.unit_sides else block
+        """Return float64 rows of a side as the link multiplies them.
+
+        A zero row stays zero.
+        """
+        if role in self.link.unit_sides:
+            return unit_rows(block, none=0)
+        return block
 
     def factors(self, role: str) -> Matrix:
         """Return the factor matrix of one side; see `side`."""
         return self.side(role).rows
 
     def names(self, role: str) -> NDArray[Any]:
-        """Return what to call each row of a side: its title, else its id, else its number."""
+        """Return the label of each row of a side: its title, else its id or number."""
         return self.side(role).labels
 
     def zero_rows(self, role: str) -> Indices:
@@ -506,57 +525,56 @@ class FactorModel:
         return self.side(role).zero_rows
 
     def scores(self, rows: ArrayLike | slice | None = None) -> Floats:
-        """Compute the scores of selected left rows, or those of one table, against all right ones, in float64.
+        """Compute the scores of left rows against all right rows, in float64.
+
+        In a model of one table, these are scores of right rows against right rows.
 
         Parameters
         ----------
         rows : slice or array of int, optional
-            Which rows; all of them by default (then the result is n×p).
+            Row numbers; all rows by default.
 
         Returns
         -------
         array of shape (len(rows), p)
         """
-        # s_ij = p_i · q_j + a_i + b_j + c, with rows of length 1 where the link divides by lengths.
-        left, right, units = (
-            self.side(self.link.scored_role),
-            self.right_side,
-            self.link.unit_sides,
-        )
-        rows = (
-            slice(None)
-            if rows is None
-            else rows
-            if isinstance(rows, slice)
-            else as_rows(rows, len(left))
-        )
-        block, columns = (
-            unit_rows(x) if side in units else np.asarray(x, np.float64)
-            for side, x in (
-                (self.link.scored_role, left.rows[rows]),
-                ("right", right.rows),
-            )
-        )
+        # s_ij = p_i · q_j + a_i + b_j + c, with unit rows if the link needs them.
+        scored = self.side(self.link.scored_role)
+        if rows is None:
+            rows = slice(None)
+        elif not isinstance(rows, slice):
+            rows = as_rows(rows, len(scored))
+        block = self._factors_of_scores(self.link.scored_role, scored.rows[rows])
+        columns = self._factors_of_scores("right", self.right_side.rows)
         scores = self.link.products(block, columns)
-        if self.link.sees_biases:
-            # Each term that there is takes a pass over all scores, which is as long as their products.
-            biases = (
-                self.offset or None,
-                None if left.bias is None else left.bias[rows][:, None],
-                right.bias,
-            )
-            for bias in (term for term in biases if term is not None):
-                scores += bias
+        if not self.link.sees_biases:
+            return scores
+        # Adding a term takes about as long as the products, so zeros are not added.
+        if self.offset:
+            scores += self.offset
+        if scored.bias is not None:
+            scores += scored.bias[rows][:, None]
+        if self.right_side.bias is not None:
+            scores += self.right_side.bias
         return scores
 
+    def _factors_of_scores(self, role: SideName, rows: Matrix) -> Floats:
+        """Return rows in float64, with length 1 if the link divides by lengths.
+
+        A zero row then becomes NaN, because its cosines do not exist.
+        """
+        if role in self.link.unit_sides:
+            return unit_rows(rows)
+        return np.asarray(rows, dtype=np.float64)
+
     def predictions(self, rows: ArrayLike | slice | None = None) -> NDArray[Any]:
-        """Compute what the model predicts for selected left rows.
+        """Compute the predictions for selected left rows.
 
         Returns
         -------
         array of shape (len(rows), p)
-            Scores (identity), probabilities (softmax, sigmoid), cosines (cosine) or, for a ranking model, the right
-            rows in order, best first.
+            Scores (identity), probabilities (softmax, sigmoid), cosines (cosine) or,
+            for a ranking model, the right rows in order, best first.
 
         Examples
         --------
@@ -571,7 +589,8 @@ class FactorModel:
         Parameters
         ----------
         role : {"left", "right", "cross"}
-            Left-left, right-right, or left-right pairs, by this name or by what people call the sides, "item" say.
+            Left-left, right-right or left-right pairs. Titles, such as "item", are also
+            accepted.
         pairs : array of shape (m, 2) or (2,), optional
             Row numbers; all pairs by default, up to 5 million.
 
@@ -588,7 +607,7 @@ class FactorModel:
     def take(
         self, *, left: Indices | None = None, right: Indices | None = None
     ) -> Self:
-        """Return the model of some rows only, with all that is known of them."""
+        """Return the model of some rows only, with their fields."""
         left_side = self.left_side if left is None else self.side("left").take(left)
         right_side = self.right_side if right is None else self.right_side.take(right)
         return self._of(
@@ -603,34 +622,38 @@ class FactorModel:
         )
 
     def replace(self, **changes: Any) -> Self:
-        """Return a copy with some fields changed and checked; what is not named is kept, with what is known of it.
+        """Return a copy with some fields changed and checked.
 
-        Without left factors, what belongs to their rows goes with them. A named objective decides a link of no source.
-        The final norm and the tying are kept only as long as the right rows and the
-        kind of head stay the same.
+        Other fields are kept. If the left factors are removed, their fields are removed
+        with them. If the link was only assumed, a new objective sets it. The final norm
+        and the tying are kept only as long as the right rows and the kind of head stay
+        the same.
 
         Examples
         --------
         >>> model = FactorModel.from_vectors([[1.0]])
-        >>> model.replace(objective="product").objective, model.replace(offset=2.0).offset
+        >>> changed = model.replace(objective="product", offset=2.0)
+        >>> changed.objective, changed.offset
         ('product', 2.0)
         >>> model.replace(bias=[1.0])
         Traceback (most recent call last):
             ...
         TypeError: a model has no field bias
         """
-        # A link that was only assumed follows an objective that is named now.
-        renewed = self.link.is_assumed and changes.get("objective") is not None
-        changes.setdefault("link", None if renewed else self.link)
+        link: Any = self.link
+        if self.link.is_assumed and changes.get("objective") is not None:
+            link = None
+        link = changes.pop("link", link)
+        offset = changes.pop("offset", self.offset)
+        objective = changes.pop("objective", self.objective)
         roles = as_titles(changes.pop("roles", self.roles))
-        norm = changes.pop(
-            "final_norm", None if "right" in changes else self.final_norm
-        )
-        tying = changes.pop("tying", None if "right" in changes else self.tying)
-        left, right = (self._changed(side, changes) for side in ("left", "right"))
-        link, offset, objective = (
-            changes.pop(x, getattr(self, x)) for x in ("link", "offset", "objective")
-        )
+        norm, tying = self.final_norm, self.tying
+        if "right" in changes:
+            norm = tying = None
+        norm = changes.pop("final_norm", norm)
+        tying = changes.pop("tying", tying)
+        left = self._changed_side("left", changes)
+        right = self._changed_side("right", changes)
         if changes:
             raise TypeError(f"a model has no field {', '.join(changes)}")
         # A norm or tying of this model that no longer fits is dropped; a new one that
@@ -647,30 +670,29 @@ class FactorModel:
             and as_link(link).name != "softmax"
         ):
             tying = None
-        sides = (
-            side
-            if side is None or side.title == title
-            else dataclasses.replace(side, title=title)
-            for side, title in zip((left, right), roles, strict=True)
-        )
-        return self._of(*sides, link, offset, roles, objective, norm, tying)
+        users, items = roles
+        if left is not None and left.title != users:
+            left = dataclasses.replace(left, title=users)
+        if right is not None and right.title != items:
+            right = dataclasses.replace(right, title=items)
+        return self._of(left, right, link, offset, roles, objective, norm, tying)
 
-    def _changed(self, role: SideName, changes: dict[str, Any]) -> Side | None:
-        here: Side | None = getattr(self, f"{role}_side")
-        of_side = {
-            field: changes.pop(f"{role}_{field}")
-            for field in OPTIONAL
-            if f"{role}_{field}" in changes
-        }
+    def _changed_side(self, role: SideName, changes: dict[str, Any]) -> Side | None:
+        """Remove the fields of a side from `changes`, and return the side with them."""
+        current: Side | None = getattr(self, f"{role}_side")
+        optional: dict[str, Any] = {}
+        for field in OPTIONAL:
+            if f"{role}_{field}" in changes:
+                optional[field] = changes.pop(f"{role}_{field}")
+        replaced = dict(optional)
         if role in changes:
-            of_side["rows"] = changes.pop(role)
-        # Without left rows there is no left side; fields of one that were named are refused, those it had go with it.
-        if role == "left" and of_side.get("rows", here) is None:
-            _require_nothing_of(
-                self.title(role),
-                {field: x for field, x in of_side.items() if field != "rows"},
-            )
+            replaced["rows"] = changes.pop(role)
+        if role == "left" and replaced.get("rows", current) is None:
+            # There is no left side, so that it cannot have fields either.
+            _require_nothing_of(self.title(role), optional)
             return None
-        if here is None:
-            return Side(title=self.title(role), **of_side)
-        return dataclasses.replace(here, **of_side) if of_side else here
+        if current is None:
+            return Side(title=self.title(role), **replaced)
+        if not replaced:
+            return current
+        return dataclasses.replace(current, **replaced)

@@ -1,4 +1,4 @@
-"""Links: the functions from scores to predictions, and the gauges that each link allows."""
+"""Links: functions from scores to predictions, and the gauges that each one allows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from embaudit.model.equivalence import Equivalence, largest_gap, log_softmax
 from embaudit.model.side import SideName
 
 Comparison: TypeAlias = Literal["cosine", "dot", "distance", "hyperbolic"]
-"""Comparison of the rows of one table with each other: by cosine, dot product or distance."""
+"""How the rows of one table are compared with each other."""
 COMPARISON_WORDS: dict[Comparison, str] = {
     "cosine": "cosine",
     "dot": "dot product",
@@ -43,7 +43,7 @@ class Link:
     name: str
     """Name in a file or on the command line."""
     level: Equivalence = field(repr=False)
-    """Level at which two models are compared: scores, probabilities, order or cosines."""
+    """Level at which models are compared: scores, probabilities, order or cosines."""
     predicts: Equivalence = field(repr=False)
     """Level that a gauge must preserve for the predictions to stay."""
     noun: str = field(default="scores", repr=False)
@@ -64,22 +64,30 @@ class Link:
 
     @property
     def comparison_words(self) -> str:
-        """Words that follow "rows compared by"; empty unless rows of one table are compared."""
-        return "" if self.compares is None else COMPARISON_WORDS[self.compares]
+        """Words that follow "rows compared by"; empty for models of two sides."""
+        if self.compares is None:
+            return ""
+        return COMPARISON_WORDS[self.compares]
 
     @property
     def measures_distances(self) -> bool:
-        """True if rows of one table are compared by their distance, which fixes no cosine."""
+        """True if rows are compared by their distance, which fixes no cosine."""
         return self.compares in ("distance", "hyperbolic")
 
     @property
     def scored_role(self) -> SideName:
-        """Side whose rows are scored against the right rows; "right" for a model of one table."""
+        """Side whose rows are scored against the right rows.
+
+        It is "right" for a model of one table.
+        """
         return "left" if self.compares is None else "right"
 
     @property
     def needs_lengths(self) -> bool:
-        """True if a gauge must keep the lengths of rows: no other side makes up for a common scale."""
+        """True if a gauge must keep the lengths of rows.
+
+        This is so if no other side makes up for a common scale.
+        """
         if self.compares is not None:
             return self.compares != "cosine"
         return len(self.unit_sides) == 1
@@ -95,7 +103,10 @@ class Link:
 
     @property
     def guard(self) -> str:
-        """Guards of a softmax head beyond `x·w + b`, in words; empty for a plain softmax."""
+        """Guards of a softmax head beyond `x·w + b`, in words.
+
+        Empty for a plain softmax.
+        """
         guards = []
         if self.soft_cap is not None:
             guards.append(f"a logit soft-cap of {self.soft_cap:g}")
@@ -111,7 +122,8 @@ class Link:
 
         Examples
         --------
-        >>> LINKS["compared-distance"].products(np.array([[3.0, 0.0]]), np.array([[3.0, 4.0], [3.0, 0.0]]))
+        >>> left, right = np.array([[3.0, 0.0]]), np.array([[3.0, 4.0], [3.0, 0.0]])
+        >>> LINKS["compared-distance"].products(left, right)
         array([[-8.,  0.]])
         >>> rows = np.array([[0.0, 0.0], [np.tanh(0.5), 0.0]])
         >>> np.arccosh(1 - LINKS["compared-hyperbolic"].products(rows, rows)).round(9)
@@ -138,7 +150,7 @@ class Link:
         return scores
 
     def gap(self, before: Floats, after: Floats) -> float:
-        """Measure the largest difference between the predictions of two blocks of scores."""
+        """Measure the largest difference of predictions of two blocks of scores."""
         return largest_gap(self.level, self._capped(before), self._capped(after))
 
     def _capped(self, scores: Floats) -> Floats:
@@ -160,8 +172,9 @@ def _half_squared_distances(left: Floats, right: Floats) -> Floats:
 def _hyperbolic_scores(left: Floats, right: Floats) -> Floats:
     """Compute 1 − cosh d for each pair of rows in the Poincaré ball.
 
-    `cosh d = 1 + 2‖x − y‖² / ((1 − ‖x‖²)(1 − ‖y‖²))`. These scores sort pairs as −d does,
-    without a square root, which would magnify the rounding error of a small ‖x − y‖².
+    `cosh d = 1 + 2‖x − y‖² / ((1 − ‖x‖²)(1 − ‖y‖²))`. These scores sort pairs as −d
+    does, without a square root, which would magnify the rounding error of a small
+    ‖x − y‖².
     """
     left_gaps = np.maximum(1 - np.square(left).sum(axis=1), SMALLEST)
     right_gaps = np.maximum(1 - np.square(right).sum(axis=1), SMALLEST)
@@ -189,11 +202,12 @@ _ALL = (
         fixes_origin=True,
         sees_biases=False,
     ),
-    # Only the order of the right rows counts. Any small enough change keeps an order, not
-    # only gauges: a bound over gauges does not bound every equivalent model.
+    # Only the order of the right rows counts. Any small enough change keeps an order,
+    # not only gauges: a bound over gauges does not bound every equivalent model.
     Link("ranking", Equivalence.RANKINGS, Equivalence.RANKINGS),
-    # Dot products of rows of length 1, if it is not declared whether training divided by
-    # lengths. A dot product and a cosine are the same number there. A gauge must keep both.
+    # Dot products of rows of length 1, if it is not declared whether training divided
+    # by lengths. A dot product and a cosine are the same number there. A gauge must
+    # keep both.
     Link(
         "unknown",
         Equivalence.SCORES,
@@ -201,10 +215,10 @@ _ALL = (
         fixes_origin=True,
         is_assumed=True,
     ),
-    # Cosines of the rows of one table with each other, as sentence encoders are trained on.
-    # If training compared them through a temperature, their order is fixed and their level
-    # is not: rows `(√(1−b) x̂, √b)` with temperature `(1−b)τ` have cosines `(1−b)c + b` and
-    # the same softmax.
+    # Cosines of the rows of one table with each other, on which sentence encoders are
+    # trained. If training compared them through a temperature, their order is fixed and
+    # their level is not: rows `(√(1−b) x̂, √b)` with temperature `(1−b)τ` have cosines
+    # `(1−b)c + b` and the same softmax.
     Link(
         "compared-cosine",
         Equivalence.COSINES,
@@ -215,8 +229,8 @@ _ALL = (
         sees_biases=False,
         compares="cosine",
     ),
-    # The Gram matrix `X Xᵀ` of one table. It fixes X up to an orthogonal map, hence every
-    # cosine. Products of different rows alone do so for generic rows if n > k and
+    # The Gram matrix `X Xᵀ` of one table. It fixes X up to an orthogonal map, hence
+    # every cosine. Products of different rows alone do so for generic rows if n > k and
     # `(n − k)² > n + k` (Ledermann's bound; Bekker and ten Berge, 1997). A softmax over
     # them does not: rows `(x, √a)` have the same softmax and other cosines.
     Link(
@@ -227,8 +241,9 @@ _ALL = (
         compares="dot",
     ),
     # Euclidean distances of the rows of one table, as TransE and metric learning train
-    # them. Rotations of all rows and one vector added to all rows keep every distance, and
-    # no other maps do (Schoenberg, 1935). A cosine depends on the origin; no distance does.
+    # them. Rotations of all rows and one vector added to all rows keep every distance,
+    # and no other maps do (Schoenberg, 1935). A cosine depends on the origin; no
+    # distance does.
     Link(
         "compared-distance",
         Equivalence.SCORES,
@@ -237,8 +252,8 @@ _ALL = (
         sees_biases=False,
         compares="distance",
     ),
-    # Distances in the Poincaré ball. Isometries of hyperbolic space keep every distance and
-    # move the origin, so that no distance fixes a cosine (Nickel and Kiela, 2017,
+    # Distances in the Poincaré ball. Isometries of hyperbolic space keep every distance
+    # and move the origin, so that no distance fixes a cosine (Nickel and Kiela, 2017,
     # section 3). A shift is not an isometry of the ball.
     Link(
         "compared-hyperbolic",
@@ -272,16 +287,16 @@ def as_link(link: str | Link) -> Link:
 
 
 def softmax_link(*, soft_cap: float | None = None, unit_rows: bool = False) -> Link:
-    """Return a softmax over the right rows, `softmax(s)` or, with a cap, `softmax(c tanh(s/c))`.
+    """Return a softmax over the right rows: `softmax(s)`, or `softmax(c tanh(s/c))`.
 
     Parameters
     ----------
     soft_cap : float, optional
-        c. A cap bends each score by itself, so that adding a constant to a row of scores
-        changes the probabilities: a gauge must keep the scores.
+        c. A cap bends each score by itself, so that adding a constant to a row of
+        scores changes the probabilities: a gauge must keep the scores.
     unit_rows : bool
-        True if label rows are divided by their length before use: then a gauge must keep
-        the lengths, too.
+        True if label rows are divided by their length before use: then a gauge must
+        keep the lengths, too.
 
     Examples
     --------

@@ -31,16 +31,19 @@ T = TypeVar("T")
 SideName: TypeAlias = Literal["left", "right"]
 """The two sides of a model: users or inputs, items or labels."""
 UNIT = 1e-3
-"""Distance of the lengths of rows from 1 up to which they are unit rows: what rounding to a few digits leaves."""
+"""Rows whose lengths differ from 1 by at most this are unit rows.
+
+Rows that were written with a few digits differ from length 1 by rounding.
+"""
 OPPOSITE: dict[SideName, SideName] = {"left": "right", "right": "left"}
-"""The side that each one is multiplied with."""
+"""The side that each side is multiplied with."""
 Labels: TypeAlias = NDArray[Any] | None
 
 
 def _as_labels(
     labels: ArrayLike, name: str, length: int, *, unique: bool
 ) -> NDArray[Any]:
-    """Check labels, one a row, and return them as an array of text or numbers."""
+    """Check labels, one per row, and return them as an array of texts or numbers."""
     try:
         values = np.array(with_seen_zeros(labels))
     except ValueError as error:
@@ -50,23 +53,26 @@ def _as_labels(
     if values.shape != (length,):
         raise must_be(name, f"a list of {length}, one a row", f"shape {values.shape}")
     require_each(labels, name)
-    values = _encodable(values.astype(str) if values.dtype == object else values)
+    if values.dtype == object:
+        values = values.astype(str)
+    values = _encodable(values)
     if unique:
-        # np.unique sorts, so that the error names the same id whatever the order of the rows.
-        distinct, counts = np.unique(values, return_counts=True)
-        if len(distinct) < length:
-            first = distinct[counts > 1][0]
-            raise must_be(
-                name,
-                "unique",
-                f"{first!s} {counts[counts > 1][0]} times",
-                "keep one row for each id",
-            )
+        _require_unique(values, name)
     return frozen(values)
 
 
+def _require_unique(ids: NDArray[Any], name: str) -> None:
+    # np.unique sorts, so the error names the same id whatever the order of the rows.
+    distinct, counts = np.unique(ids, return_counts=True)
+    is_repeated = counts > 1
+    if is_repeated.any():
+        first, count = distinct[is_repeated][0], counts[is_repeated][0]
+        remedy = "keep one row for each id"
+        raise must_be(name, "unique", f"{first!s} {count} times", remedy)
+
+
 def as_titles(roles: Any) -> tuple[str, str]:
-    """Check what people call the two sides, and write it so that it stays on one line.
+    """Check the titles of the two sides, and write control characters as escapes.
 
     Examples
     --------
@@ -75,7 +81,8 @@ def as_titles(roles: Any) -> tuple[str, str]:
     >>> as_titles("item")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: roles must be two texts, such as ("user", "item"); got 'item'.
+    embaudit.errors.InputError: roles must be two texts, such as ("user", "item"); got
+    'item'.
     """
     if (
         not isinstance(roles, (tuple, list))
@@ -87,24 +94,22 @@ def as_titles(roles: Any) -> tuple[str, str]:
 
 
 def _encodable(texts: NDArray[Any]) -> NDArray[Any]:
-    """Keep halves of letters and zeros, which no file and no terminal takes, as escapes."""
-    if texts.dtype.kind == "U":
-        # An array of text is one of code points, four bytes each; the surrogates lie between 0xD800 and 0xDFFF.
-        codes = np.ascontiguousarray(texts).view(
-            np.dtype("u4").newbyteorder(texts.dtype.byteorder)
-        )
-        if ((codes >= 0xD800) & (codes < 0xE000)).any():
-            return np.array(
-                [
-                    name.encode("utf-8", "backslashreplace").decode()
-                    for name in texts.tolist()
-                ]
-            )
-        # Zeros at the end of a text fill the room of the longest. Arrow and C cut texts
-        # at any other zero.
-        codes = codes.reshape(len(texts), -1)
-        if ((codes[:, :-1] == 0) & (codes[:, 1:] != 0)).any():
-            return np.array([name.replace("\0", "\\x00") for name in texts.tolist()])
+    """Write lone surrogates, which UTF-8 cannot encode, and zeros as escapes."""
+    if texts.dtype.kind != "U":
+        return texts
+    # NumPy stores a text as code points of four bytes each.
+    code_point = np.dtype("u4").newbyteorder(texts.dtype.byteorder)
+    codes = np.ascontiguousarray(texts).view(code_point)
+    is_surrogate = (codes >= 0xD800) & (codes < 0xE000)
+    if is_surrogate.any():
+        encoded = [name.encode("utf-8", "backslashreplace") for name in texts.tolist()]
+        return np.array([name.decode() for name in encoded])
+    # NumPy fills texts with zeros up to the length of the longest one. Arrow and C cut
+    # a text at any other zero.
+    codes = codes.reshape(len(texts), -1)
+    is_inner_zero = (codes[:, :-1] == 0) & (codes[:, 1:] != 0)
+    if is_inner_zero.any():
+        return np.array([name.replace("\0", "\\x00") for name in texts.tolist()])
     return texts
 
 
@@ -127,14 +132,17 @@ def _as_aside(aside: ArrayLike, name: str, length: int) -> Flags:
 
 
 def _index_of(rows: Any) -> Any:
-    """Return what a data frame calls its rows, None for row numbers and for what is no data frame."""
+    """Return the index of a data frame of pandas.
+
+    None for other objects, and for an index that only counts the rows.
+    """
+    # The package is recognised by its name, so that pandas is not imported for arrays.
     if type(rows).__module__.split(".")[0] != "pandas" or not hasattr(rows, "columns"):
         return None
-    numbered = type(rows.index).__name__ == "RangeIndex" and (
-        rows.index.start,
-        rows.index.step,
-    ) == (0, 1)
-    return None if numbered else rows.index
+    index = rows.index
+    if type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1):
+        return None
+    return index
 
 
 OPTIONAL: dict[str, Callable[[Any, str, int], Any]] = {
@@ -260,10 +268,17 @@ class Side:
 
     @cached_property
     def eligible_rows(self) -> Indices:
-        """Rows that are not set aside; all of them where that would leave fewer than two with a direction."""
-        everyone = np.arange(len(self))
-        eligible = everyone if self.aside is None else np.flatnonzero(~self.aside)
-        return eligible if np.count_nonzero(self.norms[eligible]) > 1 else everyone
+        """Rows that are not set aside.
+
+        All rows, if fewer than two of these have a direction.
+        """
+        all_rows = np.arange(len(self))
+        if self.aside is None:
+            return all_rows
+        eligible = np.flatnonzero(~self.aside)
+        if np.count_nonzero(self.norms[eligible]) < 2:
+            return all_rows
+        return eligible
 
     @cached_property
     def is_unit(self) -> bool:
@@ -273,10 +288,13 @@ class Side:
 
     @cached_property
     def median_length(self) -> float:
-        """Median length of the rows that have a direction, 0 without any: what shifts are measured by."""
-        return (
-            float(np.median(self.norms[self.directed])) if len(self.directed) else 0.0
-        )
+        """Median length of the rows that have a direction, the unit of shifts.
+
+        0 if all rows are zero.
+        """
+        if len(self.directed) == 0:
+            return 0.0
+        return float(np.median(self.norms[self.directed]))
 
     @cached_property
     def moments(self) -> Moments:
@@ -285,7 +303,7 @@ class Side:
 
     @cached_property
     def outline(self) -> Moments:
-        """`moments`; of very many long rows with a root in float32, to whiten with."""
+        """`moments`, but with a root in float32 for very many long rows."""
         return outlined(self.rows) or self.moments
 
     @cached_property
@@ -298,7 +316,9 @@ class Side:
         """Label of each row: its title, else its id, else its number."""
         if self.names is not None:
             return self.names
-        return np.arange(len(self)) if self.ids is None else self.ids
+        if self.ids is not None:
+            return self.ids
+        return np.arange(len(self))
 
     def take(self, rows: Indices) -> Self:
         """Return the side of some rows only."""
@@ -316,7 +336,7 @@ class Sided(Protocol):
 
     @property
     def left_side(self) -> Side | None:
-        """Users or inputs, None where they are not at hand."""
+        """Users or inputs; None if this side is missing."""
 
     @property
     def right_side(self) -> Side:
@@ -327,7 +347,7 @@ class Sided(Protocol):
 
 
 class OfSide(Generic[T]):
-    """A field of one side, read from a model; None where the side is missing."""
+    """A field of one side, read from a model; None if the side is missing."""
 
     def __init__(self, role: SideName, field: str) -> None:
         self.side, self.field = f"{role}_side", field

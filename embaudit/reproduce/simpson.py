@@ -1,4 +1,4 @@
-"""Local and global cosine, and Simpson's paradox: all parts agree, the whole does not."""
+"""Local and global cosine, and Simpson's paradox: parts agree, the whole does not."""
 
 from __future__ import annotations
 
