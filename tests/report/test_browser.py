@@ -113,7 +113,7 @@ def equal_model(audit, found, kind, place):
             for one in audit.evidence.limits.attacks
             if one.objective == "neighbours"
         ).gauge
-        u, s, _ = np.linalg.svd(gauge.right)
+        u, s, _ = np.linalg.svd(gauge.matrix("right"))
         return Gauge.from_svd(u, s**-place, np.eye(len(s))).act(model)
     if kind == "folded":
         return Gauge.diagonal(np.abs(GAIN) ** -place).act(model)
@@ -123,7 +123,7 @@ def equal_model(audit, found, kind, place):
 def shown_predictions(model, found, left):
     """What the explorer shows of each left row."""
     scores = left.scores()
-    if found.link.name == "ranking":
+    if found.link == "ranking":
         return scores - scores.max(axis=1, keepdims=True)
     return model.link.predict(scores)
 

@@ -182,7 +182,7 @@ def test_the_slider_of_the_worst_gauge_leads_from_the_model_to_that_gauge(
         for one in audit.evidence.limits.attacks
         if one.role == "right" and one.objective == "neighbours"
     ]
-    u, s, vt = np.linalg.svd(attack.gauge.right)
+    u, s, vt = np.linalg.svd(attack.gauge.matrix("right"))
     equal = model.right @ (u * s**share) @ vt
     rows, _ = family.moved_rows(share)
     np.testing.assert_allclose(cosines(rows), cosines(equal), atol=1e-12)
