@@ -109,9 +109,12 @@ class Displacement(NamedTuple):
         return Displacement(shift, axes, clipped(np.log(squares), budget.window))
 
     def gauge(self, group: GaugeGroup, role: Role, span: Floats | None) -> Gauge:
-        """Make the gauge of the set, from the dimensions of a span if there is one: outside it nothing is changed."""
+        """Make the gauge of the set; with a span, it acts only in the span.
+
+        Rows of the attacked side are multiplied by S^½ and rows of the other side by its
+        inverse, so that predictions stay.
+        """
         shift = self.shift
-        # Rows of the side attacked are multiplied by S^½, those of the other side by its inverse: predictions stay.
         scales = np.exp(self.logs / 2)
         if span is not None:
             axes = span if self.axes is None else span @ self.axes
@@ -122,11 +125,9 @@ class Displacement(NamedTuple):
         else:
             on_side = Gauge.from_svd(self.axes, 1 / scales, self.axes.T)
         linear = on_side if role == "right" else on_side.inverse()
-        return (
-            group.after(shift, linear)
-            if isinstance(group, Affine) and shift.any()
-            else linear
-        )
+        if isinstance(group, Affine) and shift.any():
+            return group.after(shift, linear)
+        return linear
 
 
 def clipped(logs: Floats, window: float) -> Floats:

@@ -302,7 +302,7 @@ class Gauge:
 
     @property
     def linear_kind(self) -> Linear:
-        """Kind of the linear part (identity, rotation, similarity or any), within rounding.
+        """Kind of the linear part up to rounding: identity, rotation, similarity, any.
 
         A reflection counts as a rotation, because `M Mᵀ = I` holds for it, too.
         """
@@ -357,11 +357,12 @@ class Gauge:
 
     def preserves_in(self, model: FactorModel) -> Equivalence:
         """Return the level preserved in this model, whose free biases absorb translations."""
-        # Where one side only is divided by its lengths, a common scale is not divided out of the other.
         require_model(model)
+        # If only one side is divided by its lengths, a common scale stays in the scores.
         if model.link.needs_lengths and not self.is_isometry:
             return Equivalence.NOTHING
-        # Labels of length 1 stay as they are where inputs are shifted, and their bias takes up the shift.
+        # A shift of the inputs leaves labels of length 1 alone, and the label bias absorbs
+        # it.
         if (
             model.link.needs_lengths
             and self.shifts
@@ -405,7 +406,7 @@ class Gauge:
         return self.multiply(np.eye(self.rank), side)
 
     def shift_before(self, side: SideName) -> Vector:
-        """Return the shift that, added before M acts, has the effect of the shift after M.
+        """Return the shift before M acts that has the effect of the shift after M.
 
         It is v in `Q M⁻ᵀ + 1wᵀ = (Q + 1vᵀ) M⁻ᵀ`, so `v = M w`, and `M⁻ᵀ u` on the left.
 
@@ -502,11 +503,9 @@ class Gauge:
         if self.shifts_left and right_bias is not None:
             rows = model.seen("right", np.asarray(model.right, dtype=np.float64))
             right_bias = right_bias - rows @ self.shift_before("left")
-        objective = (
-            kept_objective(model.objective, self.linear_kind, self.shifts)
-            if model.objective
-            else None
-        )
+        objective = None
+        if model.objective:
+            objective = kept_objective(model.objective, self.linear_kind, self.shifts)
         return model.replace(
             left=left,
             right=right,
@@ -520,6 +519,7 @@ class Gauge:
         result = np.empty(x.shape, dtype=x.dtype)
         for rows, block in cached_blocks(x, slice(0, len(x))):
             moved = self.apply(block, side)
+            # A conversion to the stored type would turn larger numbers into infinity.
             largest = float(np.abs(moved).max())
             if largest > float(np.finfo(x.dtype).max):
                 raise must_be(

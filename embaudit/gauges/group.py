@@ -77,8 +77,8 @@ class GaugeGroup(ABC):
     def preserves(self) -> Equivalence:
         """Level that every gauge of the set preserves in a model without biases.
 
-        M and M⁻¹ cancel in the scores, and a rotation also preserves cosines. A shift of
-        right rows adds a number to a whole row of scores, which the softmax and the
+        M and M⁻¹ cancel in the scores, and a rotation also preserves cosines. A shift
+        of right rows adds a number to a whole row of scores, which the softmax and the
         order within the row ignore. A shift of left rows adds a number to each column.
         """
         if self.max_shift != 0:
@@ -238,7 +238,7 @@ def require_budget(
     if budget is None:
         return
     if not (is_number(budget) and budget >= least):
-        # A condition number has no values below 1, so the message says what it measures.
+        # No condition number is below 1, so the message says what it measures.
         remedy = (
             "it is the largest stretch over the smallest, such as 2"
             if least == 1
@@ -255,7 +255,7 @@ def require_budget(
 
 
 def within_budget(spent: float, budget: float | None) -> bool:
-    """Return True if a condition number or a length is within a budget, up to rounding."""
+    """Return True if a condition number or length is within a budget up to rounding."""
     return budget is None or spent <= budget * (1 + 1e-9)
 
 

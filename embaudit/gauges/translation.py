@@ -17,8 +17,8 @@ class Translation(GaugeGroup):
     """Shifts `Q' = Q + 1vᵀ` (side right) or `P' = P + 1uᵀ` (side left).
 
     A shift of right rows adds `p · v` to a whole row of scores, which the softmax and
-    the order within the row ignore. A shift of left rows adds `q · u` to a whole column,
-    which only a free right bias can absorb.
+    the order within the row ignore. A shift of left rows adds `q · u` to a whole
+    column, which only a free right bias can absorb.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ class Mapped:
         return self.function(np.array(self.x[rows], dtype=np.float64))
 
     def blocks(self) -> Iterator[tuple[slice, Matrix]]:
-        """Yield `(rows, self[rows])` of one chunk after another, in the stored precision."""
+        """Yield `(rows, self[rows])` chunk by chunk, in the stored precision."""
 
         def computed(chunk: slice) -> tuple[slice, Matrix]:
             result = np.empty((chunk.stop - chunk.start, self.width), dtype=self.dtype)
@@ -98,7 +98,7 @@ def multiplied_rows(x: Rows, linear: Matrix) -> Mapped:
 
 
 def affine(centre: Vector, linear: Matrix, precision: float) -> RowMap:
-    """Return the function `x → (x − centre) · linear` of rows of some relative precision.
+    """Return the function `x → (x − centre) · linear` for rows of a given precision.
 
     A result that is zero except for rounding becomes zero. Otherwise it would have a
     direction that consists of rounding errors.

@@ -145,7 +145,7 @@ class NeighbourLists:
     """(m, N) their neighbours. Neighbours whose cosines differ only by rounding are in
     order of row number; -1 if no row with a direction is left."""
     cosines: Floats
-    """(m, N) the N largest cosines in descending order; NaN if there is no neighbour."""
+    """(m, N) the N largest cosines in descending order; NaN without a neighbour."""
     runner_up: Floats
     """(m,) the largest cosine that is not listed; -inf if no row is left, NaN for a row
     without direction."""

@@ -1,8 +1,9 @@
 """Movement of the cosines between two equivalent models: what may change while predictions do not.
 
-All figures of cosines are those of the same pairs in both models. The pairs are drawn without replacement, and the
-figures then have 95 % intervals; if there are no more pairs than asked for, all are taken. Lists of nearest neighbours
-are compared for a sample of rows.
+All figures of cosines are those of the same pairs in both models. If there are more
+pairs than requested, pairs are drawn without replacement, and the figures have 95 %
+intervals. Otherwise all pairs are taken. Lists of nearest neighbours are compared for a
+sample of rows.
 """
 
 from __future__ import annotations
@@ -91,8 +92,8 @@ class Movement(Drawn):
     quantiles: dict[float, float]
     """Quantiles of ``|Δ|``."""
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """95 % intervals of `mean`, `rms`, `pearson`, `spearman`, `sign_flips` and `quantiles`, by name or level, where
-    pairs are sampled."""
+    """95 % intervals of `mean`, `rms`, `pearson`, `spearman`, `sign_flips` and
+    `quantiles`, by name or level, if pairs are sampled."""
     pairs: NDArray[np.intp] | None = field(default=None, repr=False)
     """The pairs, where they are sampled."""
     lists: NeighbourLists | None = field(default=None, repr=False)
@@ -142,9 +143,12 @@ class Movement(Drawn):
 
 
 WHOLE = 50_000
-"""Rows of a side up to which all of them are divided by their lengths, and not only those of the pairs."""
+"""Largest number of rows of a side that are all divided by their lengths.
+
+Of a larger side, only the rows in a pair are divided.
+"""
 PRODUCTS = 10_000_000
-"""Products of all rows that are formed at most to look up those of the pairs."""
+"""Largest number of products of all rows that are formed to look up those of the pairs."""
 PRODUCTS_PER_PAIR = 12
 """Products of all rows that take less time than fetching the two rows of one pair."""
 ASIDE = 5_000_000
@@ -196,7 +200,8 @@ class _RolePlan:
 class MovementProbe:
     """Measures how far other models' cosines lie from one model's, computing what belongs to that model once.
 
-    Pairs and lists are drawn first, role by role. All models are then compared on the same pairs and lists.
+    Pairs and lists are drawn first, role by role. All models are then compared on the
+    same pairs and lists.
 
     Parameters
     ----------
@@ -227,10 +232,12 @@ class MovementProbe:
             dict.fromkeys(side for role in roles for side in Pairs(role).sides)
         )
         generator = as_generator(rng)
-        # A generator of its own, so that draws for few pairs do not move those of all others.
+        # The pairs of small models have their own generator, so that the number of
+        # drawn pairs does not change which rows are drawn later.
         aside = np.random.default_rng(deepcopy(generator).integers(2**63, size=4))
         self.plans = [self._plan(role, aside, generator) for role in roles]
-        # Models are measured side by side: a sample drawn anew must not depend on which of them comes first.
+        # Several models can be measured in any order, so a new sample must not depend on
+        # the order.
         self.seeds = deepcopy(generator).integers(2**63, size=4)
         self.rows = {side: self._rows(side) for side in self.sides}
         units = self._directions({side: model.factors(side) for side in self.sides})
@@ -258,19 +265,25 @@ class MovementProbe:
         if n < 1:
             return _RolePlan(role, sides, pairs, total, None, first)
         n_lists = min(self.n_lists, max(50, SEARCHED // len(rows)))
-        drawn = once(sample_rows(rows, n_lists, generator), first)
-        lists = neighbours(model.factors(role), n, rows=drawn, first=first)
+        queries = once(sample_rows(rows, n_lists, generator), first)
+        lists = neighbours(model.factors(role), n, rows=queries, first=first)
         return _RolePlan(role, sides, pairs, total, lists, first)
 
     def _rows(self, side: SideName) -> Indices | None:
-        """Return the rows of a side whose directions are computed: those in a pair, or None for all of a smaller side."""
+        """Return the rows of a side whose directions are computed.
+
+        These are the rows in a pair. None stands for all rows, of a smaller side.
+        """
         if len(self.model.side(side)) <= WHOLE:
             return None
         in_pairs = [plan.rows_of(side) for plan in self.plans if side in plan.sides]
         return np.unique(np.concatenate(in_pairs))
 
     def _directions(self, rows: Mapping[SideName, Rows]) -> dict[SideName, Matrix]:
-        """Divide rows by their lengths, as precise as they are stored; NaN for a row without direction."""
+        """Divide rows by their lengths, in the stored precision.
+
+        A row without direction becomes NaN.
+        """
         units: dict[SideName, Matrix] = {}
         for side in self.sides:
             taken, width = self.rows[side], rows[side].shape[1]
@@ -290,7 +303,7 @@ class MovementProbe:
     def _table(
         self, plan: _RolePlan, units: Mapping[SideName, Matrix]
     ) -> Floats | None:
-        """Multiply all rows, if that takes less time than fetching the rows of each pair."""
+        """Multiply all rows if that is faster than fetching the rows of each pair."""
         x, y = units[plan.sides[0]], units[plan.sides[-1]]
         if len(x) * len(y) > min(PRODUCTS, PRODUCTS_PER_PAIR * len(plan.pairs)):
             return None
@@ -301,7 +314,7 @@ class MovementProbe:
     def _cosines(
         self, plan: _RolePlan, units: Mapping[SideName, Matrix], table: Floats | None
     ) -> Floats:
-        """Compute the cosines of the pairs of a role, or look them up in the table of all."""
+        """Compute the cosines of the pairs of a role, or look them up in a table."""
         side, other_side = plan.sides[0], plan.sides[-1]
         first = self._places(side, plan.pairs[:, 0])
         second = self._places(other_side, plan.pairs[:, 1])
@@ -322,10 +335,10 @@ class MovementProbe:
         after: Mapping[SideName, Rows],
         table: Floats | None,
     ) -> float:
-        """Compute the share of the neighbours before that stay neighbours, ties counted as kept.
+        """Compute the share of the neighbours that stay neighbours; ties count as kept.
 
-        The same rows are asked and the same row stands for each group of copies, so that lists differ by the gauge
-        alone.
+        Both models have lists of the same rows, and the same row stands for each group
+        of copies, so that lists differ by the gauge alone.
         """
         lists, side = plan.lists, plan.sides[0]
         if lists is None:
@@ -347,8 +360,8 @@ class MovementProbe:
         kept = table[lists.rows[:, None], lists.indices] >= last - tie_of(rows)
         return float(kept.mean())
 
-    def over(self, model: FactorModel, roles: Sequence[Role]) -> MovementProbe:
-        """Make a probe of another model that looks at as much."""
+    def with_model(self, model: FactorModel, roles: Sequence[Role]) -> MovementProbe:
+        """Make a probe of another model with as many pairs and lists."""
         return MovementProbe(
             model,
             roles,
@@ -365,10 +378,11 @@ class MovementProbe:
     def measure_rows(
         self, after: Mapping[SideName, Rows], roles: Sequence[Role] | None = None
     ) -> tuple[Movement, ...]:
-        """Measure the movement of every role, or of some, to other rows of the same entities.
+        """Measure the movement of all or some roles to other rows of the same entities.
 
-        Rows that have no direction there are left out before, too: pairs and lists are then drawn anew among the
-        others, and a role that has no pair left is left out.
+        Rows that have no direction in the other model are skipped in both. Pairs and
+        lists are then drawn again among the remaining rows, and a role without pairs is
+        skipped.
         """
         units = self._directions(after)
         plans = [plan for plan in self.plans if roles is None or plan.role in roles]
@@ -376,7 +390,9 @@ class MovementProbe:
             return tuple(self._measure(plan, units, after) for plan in plans)
         common = directed_in(self.model, after)
         left = [plan.role for plan in plans if Pairs(plan.role).n_pairs(common)]
-        return self.over(common, left).measure_rows(after) if left else ()
+        if not left:
+            return ()
+        return self.with_model(common, left).measure_rows(after)
 
     def _loses_rows(self, units: Mapping[SideName, Matrix]) -> bool:
         """Check whether a row has a direction before, and none in another model."""
@@ -395,7 +411,7 @@ class MovementProbe:
         units: Mapping[SideName, Matrix],
         after: Mapping[SideName, Rows],
     ) -> Movement:
-        """Compare the cosines of the pairs before and after, and the lists of neighbours."""
+        """Compare the cosines of the pairs and the neighbour lists before and after."""
         table = self._table(plan, units)
         before, ranks = self.cosines[plan.role], self.ranks[plan.role]
         after_cosines = self._cosines(plan, units, table)
@@ -429,7 +445,7 @@ class MovementProbe:
 
 
 def directed_in(model: FactorModel, after: Mapping[SideName, Rows]) -> FactorModel:
-    """Return the model with zeros for its rows that have no direction in another model of the same entities.
+    """Set rows to zero that have no direction in another model of the same entities.
 
     Examples
     --------

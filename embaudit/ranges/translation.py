@@ -14,9 +14,9 @@ where K is `(a·b - r²) / (‖a‖ L)`, the half-angle tangents of the two ends
 
 until the disc meets the line through a and b: on the segment the cosine is -1, on the
 line outside the segment it is 1. The second form follows from
-`α² β² - K² = sin² φ - ρ²`. If K is negative the first form cancels, otherwise the second.
-Because everything is seen from a and measured in its length, nearly equal rows keep their
-digits and squares of short rows do not vanish.
+`α² β² - K² = sin² φ - ρ²`. If K is negative the first form cancels, otherwise the
+second. Because everything is seen from a and measured in its length, nearly equal rows
+keep their digits and squares of short rows do not vanish.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from embaudit.ranges.linear import orthogonal_direction, require_cosines
 from embaudit.ranges.range_solver import End, RangeEnds
 
 PAST_ROW = 2.0**-31
-"""By how much a witness can exceed the longest shift, relative to it, to get past a row.
+"""Relative excess of a witness over the longest shift, to move a row past the origin.
 
-A shift that is longer than a row by less than rounding points the row anywhere, but sums
-in float64 cannot show this. `within_budget` allows for twice as much.
+A shift that is longer than a row by less than rounding points the row anywhere, but
+sums in float64 cannot show this. `within_budget` allows for twice this excess.
 """
 
 
@@ -244,7 +244,7 @@ def _on_line(
     """
     low, high = _longest_covered(u, h, radius, intervals)
     if high - low < PAST_ROW * radius < np.inf:
-        # The disc ends at a row up to rounding, and the origin must not fall on the row.
+        # The disc ends at a row up to rounding. The origin must not fall on the row.
         low, high = _longest_covered(u, h, radius * (1 + PAST_ROW), intervals)
     return (low + high) / 2
 
