@@ -1,8 +1,12 @@
-"""Drift of the predictions between two models that claim to be equivalent: what must stay, and how exactly it can.
+"""Drift of the predictions between two models that claim to be equivalent.
 
-A gauge is applied in floating point, so a score moves by rounding. With u the unit roundoff of float64 and s
-that of the stored factors, `P' = fl(P M)` is off by at most `u k^½·k ‖p‖‖M‖`, and likewise Q', so that
-`|Δ score| <= 4 u k^(3/2) κ ‖p‖‖q‖ + 4 s ‖p'‖‖q'‖ + 4 u Σ|bias|`: drift is judged against this bound and no constant.
+A gauge is applied in floating point, so a score moves by rounding. With u the unit
+roundoff of float64 and s that of the stored factors, the error of `P' = fl(P M)` is at
+most `u k^½·k ‖p‖‖M‖`, and likewise for Q', so that
+
+    |Δ score| <= 4 u k^(3/2) κ ‖p‖‖q‖ + 4 s ‖p'‖‖q'‖ + 4 u Σ|bias|.
+
+Drift is compared with this bound instead of a constant.
 """
 
 from __future__ import annotations
@@ -34,7 +38,10 @@ MANY = 100_000
 COLUMNS = 10_000
 """Number of right rows drawn."""
 LONG_ROWS = 256
-"""Rows of each side that are compared where rows are long: to map more takes longer than to measure what moved."""
+"""Number of rows of each side that are compared if rows are long.
+
+Mapping more of them would take longer than measuring movement.
+"""
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,7 @@ class Drift(Result):
     """Right rows they were compared with; None for all of them."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return plain values for JSON; None stands for an undefined number."""
         return plain_dict(
             {
                 "level": self.level,
@@ -79,15 +86,14 @@ class Drift(Result):
     def explain(self) -> str:
         """Describe how far the predictions moved, and whether rounding explains it."""
         cause = "which rounding explains" if self.ok else "more than rounding explains"
-        rows = f"{'all ' * (self.exact and self.n_rows > 1)}{counted(self.n_rows, 'left row')}"
-        rows += (
-            ""
-            if self.n_columns is None
-            else f" and {counted(self.n_columns, 'right row')}"
-        )
+        rows = counted(self.n_rows, "left row")
+        if self.exact and self.n_rows > 1:
+            rows = f"all {rows}"
+        if self.n_columns is not None:
+            rows += f" and {counted(self.n_columns, 'right row')}"
         return (
-            f"Over {rows} the predictions ({self.level.title}) moved by at most {self.max_abs:.1e}, {cause} "
-            f"({self.tolerance:.1e})."
+            f"Over {rows} the predictions ({self.level.title}) moved by at most "
+            f"{self.max_abs:.1e}, {cause} ({self.tolerance:.1e})."
         )
 
 
@@ -105,13 +111,13 @@ def rounding_bound(
     rows : array of int
         The left rows compared; of a model of one table, its rows.
     """
-    # A gauge stores each side as precisely as it was: the coarser of the two bounds what storage rounds.
+    # A gauge keeps the precision of each side, and the coarser one bounds the rounding.
     k = float(before.rank)
     scored = before.link.scored_role
     storage: float = max(
         float(np.finfo(x.dtype).eps) for x in (before.factors(scored), before.right)
     )
-    # Rows of length 1 have scores of at most 1, so that sizes need not be looked up.
+    # Rows of length 1 have scores of at most 1, so the bound needs no lengths.
     if scored in before.link.unit_sides:
         return float(4 * (EPS * k**1.5 * condition_number + storage))
     if before.link.compares == "hyperbolic":
@@ -120,82 +126,78 @@ def rounding_bound(
         longest = max(float(x.right_side.norms.max()) for x in (before, after))
         room = max(1 - longest**2, SMALLEST)
         return float(64 * (EPS * k**1.5 + storage) / room**3)
-    # ‖p‖‖q‖ of the longest rows, before and after; biases of either model may differ by what a shift put into them.
+    # ‖p‖‖q‖ of the longest rows, before and after. The biases of both models count,
+    # because a shift changes them.
     sizes: list[float] = []
     biases = abs(before.offset)
     for model in (before, after):
-        longest = (
-            1.0
-            if "right" in model.link.unit_sides
-            else float(model.right_side.norms.max())
-        )
+        longest = 1.0
+        if "right" not in model.link.unit_sides:
+            longest = float(model.right_side.norms.max())
         sizes.append(float(model.side(scored).norms[rows].max()) * longest)
         if model.left_bias is not None:
             biases += float(np.abs(model.left_bias[rows]).max())
         if model.right_bias is not None:
             biases += float(np.abs(model.right_bias).max())
-    # Rounding of k products, and of a map of condition κ before them, relative to the largest product of lengths;
-    # storage rounds once more.
-    bound = (
-        4 * EPS * (k**1.5 * condition_number * sizes[0] + biases)
-        + 4 * storage * sizes[1]
-    )
-    # An order or a log-probability depends on two scores, which may move apart.
-    return float(before.link.sensitivity * bound)
+    # Rounding of k products, and of a map of condition κ before them, relative to the
+    # largest product of lengths. Storage rounds once more.
+    computing = 4 * EPS * (k**1.5 * condition_number * sizes[0] + biases)
+    storing = 4 * storage * sizes[1]
+    return float(before.link.sensitivity * (computing + storing))
 
 
 @dataclass(frozen=True, eq=False)
 class DriftSample:
-    """The model of the rows whose predictions are compared: all of them, or as many as a million scores need.
+    """The model of the rows whose predictions are compared.
 
-    Where rows are long, so that each takes long to map, 256 of each side are compared. Of more than 100,000 right rows
-    10,000 are.
+    These are all rows if they have at most a million scores, and a sample otherwise. If
+    rows are long, so that mapping each takes long, at most 256 rows of each side are
+    compared. Of more than 100,000 right rows, 10,000 are compared.
     """
 
     model: FactorModel
     """Model of the sampled rows."""
     rows: dict[SideName, Indices]
-    """Numbers of the sampled rows of each side; a side that is missing here is compared whole."""
+    """Row numbers of each side that is sampled; all rows of other sides are compared."""
 
     @classmethod
     def of(cls, model: FactorModel, rng: np.random.Generator) -> DriftSample:
-        """Draw left rows, and right ones where there are very many.
+        """Draw left rows, and right rows if there are very many.
 
         Examples
         --------
         >>> draw = np.random.default_rng(0)
-        >>> model = FactorModel.from_user_item(draw.normal(size=(30, 2)), draw.normal(size=(100_001, 2)))
-        >>> some = DriftSample.of(model, draw)
-        >>> some.model.n_left, some.model.n_right, some.exact
+        >>> users, items = draw.normal(size=(30, 2)), draw.normal(size=(100_001, 2))
+        >>> sample = DriftSample.of(FactorModel.from_user_item(users, items), draw)
+        >>> sample.model.n_left, sample.model.n_right, sample.exact
         (30, 10000, False)
         """
-        n, p, is_wide = (
-            len(model.side(model.link.scored_role)),
-            model.n_right,
-            model.rank > WIDE,
-        )
-        size: dict[SideName, int]
+        rows: dict[SideName, Indices] = {}
+        for side, count in cls._counts(model).items():
+            n_rows = len(model.side(side))
+            if count < n_rows:
+                rows[side] = sample_rows(n_rows, count, rng)
+        if not rows:
+            return cls(model, rows)
+        return cls(model.take(**rows), rows)
+
+    @staticmethod
+    def _counts(model: FactorModel) -> dict[SideName, int]:
+        """Return how many rows of each side to compare, at most; left rows first."""
+        is_wide = model.rank > WIDE
         if model.compared is not None:
             # The same rows stand on both sides of their products.
-            size = {"right": min(p, LONG_ROWS if is_wide else isqrt(MAX_SCORES))}
-        else:
-            few = min(p, LONG_ROWS) if is_wide else COLUMNS if p > MANY else p
-            size = {
-                "left": min(n, LONG_ROWS if is_wide else max(1, MAX_SCORES // few)),
-                "right": few,
-            }
-        rows: dict[SideName, Indices] = {
-            side: sample_rows(len(model.side(side)), count, rng)
-            for side, count in size.items()
-            if count < len(model.side(side))
-        }
-        return cls(model.take(**rows) if rows else model, rows)
+            return {"right": LONG_ROWS if is_wide else isqrt(MAX_SCORES)}
+        if is_wide:
+            return {"left": LONG_ROWS, "right": LONG_ROWS}
+        n_columns = COLUMNS if model.n_right > MANY else model.n_right
+        return {"left": max(1, MAX_SCORES // n_columns), "right": n_columns}
 
     @classmethod
     def several(
         cls, model: FactorModel, count: int, rng: np.random.Generator
     ) -> list[DriftSample]:
-        """Draw `count` samples; one that serves all equivalent models is drawn, and scored, once.
+        """Draw `count` samples, or repeat one sample that serves all models.
 
         Examples
         --------
@@ -204,12 +206,12 @@ class DriftSample:
         >>> first is second
         True
         """
-        samples: list[DriftSample] = []
-        while len(samples) < count:
-            samples.append(
-                samples[0] if samples and samples[0].serves_all else cls.of(model, rng)
-            )
-        return samples
+        if count < 1:
+            return []
+        first = cls.of(model, rng)
+        if first.serves_all:
+            return [first] * count
+        return [first, *(cls.of(model, rng) for _ in range(count - 1))]
 
     @property
     def exact(self) -> bool:
@@ -218,7 +220,10 @@ class DriftSample:
 
     @property
     def serves_all(self) -> bool:
-        """True if one sample is compared with every equivalent model: all rows, or long ones that take long to map."""
+        """True if one sample is compared with every equivalent model.
+
+        This is so for all rows, and for long rows, which take long to map.
+        """
         return self.exact or self.model.rank > WIDE
 
     @cached_property
@@ -227,16 +232,17 @@ class DriftSample:
         return self.model.scores()
 
     def drift(self, after: FactorModel, condition_number: float) -> Drift:
-        """Measure how far the predictions moved when a gauge made `after` of these rows."""
+        """Measure the largest change of predictions from these rows to `after`."""
         before, link = self.model, self.model.link
         require_same_rows(before, after)
         if not is_number(condition_number) or condition_number <= 0:
             raise must_be(
                 "condition_number", "a number above 0", repr(condition_number)
             )
-        # Scores that serve one model only are not kept: audits hold a sample for each.
-        old, new = self.scores if self.serves_all else before.scores(), after.scores()
-        # Differences of a million scores fill the cache many times: they are compared a few rows at a time.
+        # Scores for one model only are not kept, because audits hold a sample for each.
+        old = self.scores if self.serves_all else before.scores()
+        new = after.scores()
+        # A million differences exceed the cache, so a few rows are compared at a time.
         gap = scale = 0.0
         for cells in row_blocks(*old.shape, budget=CACHE_BYTES):
             gap = max(gap, link.gap(old[cells], new[cells]))
@@ -256,7 +262,7 @@ class DriftSample:
 
 
 def require_same_rows(before: FactorModel, after: FactorModel) -> None:
-    """Refuse models of other numbers of rows: the same entities are compared."""
+    """Raise InputError unless both models have the same numbers of rows."""
     require_model(before, after)
     sides = [side for side in before.sides if side in after.sides]
     sizes = [[len(model.side(side)) for side in sides] for model in (before, after)]
@@ -277,11 +283,11 @@ def drift(
     Parameters
     ----------
     before, after : FactorModel
-        The model and what the gauge made of it; both sides must be at hand.
+        The model and the model after the gauge, both with two sides or of one table.
     condition_number : float
         κ of the gauge, which scales the tolerance.
     rng : numpy Generator or int
-        Draws the rows where there are more than a million scores; see `DriftSample`.
+        Draws the rows if there are more than a million scores; see `DriftSample`.
 
     Examples
     --------
@@ -295,7 +301,8 @@ def drift(
     >>> drift(model, model.take(right=np.array([0])), condition_number=3.0)
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: the model after must be of [1, 2] rows, as the one before; got [1, 1]; compare joins ...
+    embaudit.errors.InputError: the model after must be of [1, 2] rows, as the one
+    before; got [1, 1]; compare joins others.
     """
     require_same_rows(before, after)
     sample = DriftSample.of(before, as_generator(rng))

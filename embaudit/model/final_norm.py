@@ -1,4 +1,4 @@
-"""FinalNorm: what normalises the states of a network before its head, and how much of a head's axes is its doing."""
+"""FinalNorm: the norm that the states of a network pass before its head."""
 
 from __future__ import annotations
 
@@ -19,14 +19,18 @@ TITLES: dict[str, str] = {"rms": "RMSNorm", "layer": "LayerNorm"}
 
 @dataclass(frozen=True, eq=False)
 class FinalNorm:
-    """The inputs `γ ⊙ x̂ + β` of a head, with x̂ = x/√(x̄² + ε) of a state x; a LayerNorm takes its mean off before.
+    """A norm that makes inputs `γ ⊙ x̂ + β` of a head, with `x̂ = x/√(x̄² + ε)`.
+
+    x is a state of the network. A LayerNorm subtracts the mean of its entries first.
 
     Parameters
     ----------
     kind : {"rms", "layer"}
-        Whether states are divided by their root mean square, or brought to mean 0 before.
+        An RMSNorm divides states by their root mean square. A LayerNorm subtracts the
+        mean before.
     gain : array of shape (k,)
-        γ, as it multiplies: a stored weight w that counts as 1 + w is given as 1 + w, a scale of the logits included.
+        γ, as it multiplies, with a scale of the logits included. A stored weight w that
+        counts as 1 + w is given as 1 + w.
     shift : array of shape (k,), optional
         β.
     epsilon : float
@@ -35,8 +39,8 @@ class FinalNorm:
     Raises
     ------
     InputError
-        For another kind, numbers that are not finite, a shift of another length, gains that are all 0, an epsilon
-        below 0.
+        For another kind, numbers that are not finite, a shift of another length, gains
+        that are all 0, or an epsilon below 0.
 
     Examples
     --------
@@ -58,11 +62,11 @@ class FinalNorm:
     """
 
     kind: NormKind
-    """Kind of the norm: a LayerNorm takes the mean of a state off, an RMSNorm does not."""
+    """Kind of the norm, RMSNorm or LayerNorm."""
     gain: Vector
     """(k,) γ."""
     shift: Vector | None = field(default=None)
-    """(k,) β; None where there is none."""
+    """(k,) β; None for a norm without a shift."""
     epsilon: float = 0.0
     """ε, which keeps small states small."""
 
@@ -80,7 +84,8 @@ class FinalNorm:
 
     def __repr__(self) -> str:
         shift = ", with a shift" if self.shift is not None else ""
-        return f"FinalNorm({self.title}, width {self.width}, κ = {self.condition_number:.3g}{shift})"
+        size = f"width {self.width}, κ = {self.condition_number:.3g}"
+        return f"FinalNorm({self.title}, {size}{shift})"
 
     @property
     def title(self) -> str:
@@ -94,10 +99,16 @@ class FinalNorm:
 
     @property
     def condition_number(self) -> float:
-        """κ of folding it into a head, max|γ| / min|γ|; infinite where a gain is 0."""
-        # The gauge diag(γ) stretches axis l by |γ_l| (docs/theory.md, "A final norm is a gauge").
+        """κ of the gauge that folds the norm into a head, `max|γ| / min|γ|`.
+
+        Infinite if a gain is 0.
+        """
+        # The gauge diag(γ) stretches axis l by |γ_l|, see docs/theory.md, "A final norm
+        # is a gauge".
         sizes = np.abs(self.gain)
-        return float(sizes.max() / sizes.min()) if sizes.min() > 0 else float("inf")
+        if sizes.min() == 0:
+            return float("inf")
+        return float(sizes.max() / sizes.min())
 
     @property
     def sums_to_zero(self) -> bool:
@@ -105,8 +116,8 @@ class FinalNorm:
         return self.kind == "layer"
 
     def fits(self, link: Link, width: int) -> bool:
-        """Check that the norm can precede a head: not a projection, nor rows that lose their lengths."""
-        # Rows of length 1 would lose the gain again: γ could not be folded into them.
+        """Return True if the norm can precede a softmax head of this width."""
+        # Unit rows would lose the gain again, so γ cannot be folded into them.
         has_lengths = link.name == "softmax" and not link.unit_sides
         return has_lengths and width == self.width
 
@@ -115,8 +126,8 @@ class FinalNorm:
         # x̂ = x/√(x̄² + ε), by hypot of the root mean square and √ε: no square overflows.
         x = np.asarray(states, dtype=np.float64)
         if self.sums_to_zero:
-            # Where entries are nearly equal, rounding leaves a mean that is not small
-            # beside what is left of them; the second pass removes it.
+            # If entries are nearly equal, rounding leaves a mean that is not small next
+            # to the centred entries. The second pass removes it.
             for _ in range(2):
                 x = x - x.mean(axis=1, keepdims=True)
         root = row_norms(x)[:, None] / np.sqrt(self.width)
@@ -125,20 +136,25 @@ class FinalNorm:
             return np.asarray(x / np.hypot(root, np.sqrt(self.epsilon)))
 
     def applied(self, states: ArrayLike) -> Floats:
-        """Return what the head is given for each state: `γ ⊙ x̂ + β`."""
+        """Return the input of the head for each state, `γ ⊙ x̂ + β`."""
         return self.scaled(self.normalised(states))
 
     def scaled(self, normalised: Floats) -> Floats:
         """Return `γ ⊙ x̂ + β` for states x̂ that are normalised already."""
-        return self.gain * normalised + (0.0 if self.shift is None else self.shift)
+        inputs: Floats = self.gain * normalised
+        if self.shift is not None:
+            inputs = inputs + self.shift
+        return inputs
 
 
 def require_fit(norm: FinalNorm, link: Link, width: int) -> None:
-    """Refuse what is no norm, and one that cannot stand before a head."""
+    """Raise InputError unless `norm` is a FinalNorm that can precede the head."""
     if not isinstance(norm, FinalNorm):
         raise must_be("final_norm", "a FinalNorm", repr(norm))
     if not norm.fits(link, width):
-        head = f"a softmax head of {norm.width} dimensions that keeps the lengths of its rows"
         raise must_be(
-            "final_norm", f"that of {head}", f"{link.name} link and {width} dimensions"
+            "final_norm",
+            f"that of a softmax head of {norm.width} dimensions that keeps the lengths "
+            "of its rows",
+            f"{link.name} link and {width} dimensions",
         )
