@@ -1,4 +1,4 @@
-"""Models that compare the rows of one table with each other, and what the training of a model sets of that."""
+"""Models that compare the rows of one table, and links that a training sets."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from embaudit.model.sizes import require_model
 from embaudit.model.trainings import find_training, link_of_training
 
 
-def require_two_sides(model: FactorModel, what: str) -> None:
-    """Refuse rows compared with each other where a second side is needed."""
+def require_two_sides(model: FactorModel, purpose: str) -> None:
+    """Raise InputError if rows are compared with each other, not with a second side."""
     require_model(model)
     if model.compared is not None:
         got = f"rows compared by {model.link.comparison_words}"
         remedy = "use them as they are: its predictions fix their cosines"
         if model.link.measures_distances:
             remedy = "compare them by distance, as they are"
-        raise must_be(f"a model for {what}", "one of two sides", got, remedy)
+        raise must_be(f"a model for {purpose}", "one of two sides", got, remedy)
 
 
 def comparing(model: FactorModel, compared: Comparison | None) -> FactorModel:
-    """Return a table of vectors as the model that compares them with each other; without a word the model as it is.
+    """Return the model that compares the rows of a table of vectors with each other.
+
+    The model is returned unchanged if `compared` is None.
 
     Raises
     ------
@@ -37,7 +39,8 @@ def comparing(model: FactorModel, compared: Comparison | None) -> FactorModel:
     if compared is None:
         return model
     link = comparison_link(compared)
-    # The head of a classifier is one table, too, but its rows are multiplied with inputs.
+    # The head of a classifier also is one table, but its rows are multiplied with
+    # inputs.
     if (
         model.left_side is None
         and model.compared is None
@@ -51,13 +54,13 @@ def comparing(model: FactorModel, compared: Comparison | None) -> FactorModel:
             got,
             remedy,
         )
-    made = model.replace(link=link)
-    _require_ball(made)
-    return made
+    changed = model.replace(link=link)
+    _require_ball(changed)
+    return changed
 
 
 def _require_ball(model: FactorModel) -> None:
-    """Refuse rows outside of the Poincaré ball where hyperbolic distances are declared."""
+    """Raise InputError if hyperbolic distances are declared for rows outside the ball."""
     longest = float(model.right_side.norms.max())
     if model.compared == "hyperbolic" and longest >= 1:
         raise must_be(
@@ -69,7 +72,7 @@ def _require_ball(model: FactorModel) -> None:
 
 
 def with_objective(model: FactorModel, name: str | None = None) -> FactorModel:
-    """Note how a model was trained, by a word or the name of a law, and take the link that this sets.
+    """Set the objective of a model, a word or the name of a law, and the link of it.
 
     Raises
     ------
@@ -91,17 +94,15 @@ def with_objective(model: FactorModel, name: str | None = None) -> FactorModel:
     if row.law == "non-negative":
         _require_no_negative(model, name)
     link = link_of_training(name, model.link, alone=model.left_side is None)
-    made = (
-        model
-        if (name, link) == (model.objective, model.link)
-        else model.replace(objective=name, link=link)
-    )
-    _require_ball(made)
-    return made
+    changed = model
+    if name != model.objective or link != model.link:
+        changed = model.replace(objective=name, link=link)
+    _require_ball(changed)
+    return changed
 
 
 def _require_no_negative(model: FactorModel, name: str) -> None:
-    """Refuse a training that holds rows non-negative where one of them is negative."""
+    """Raise InputError if a row has a negative number."""
     for side in model.sides:
         least = float(model.factors(side).min())
         if least < 0:

@@ -1,4 +1,4 @@
-"""Pairs: which rows a cosine is taken of, two of one side or one of each."""
+"""Pairs of rows that have a cosine: two rows of one side, or one row of each side."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ Role: TypeAlias = Literal["left", "right", "cross"]
 
 
 class Pairs(StrEnum):
-    """Left-left, right-right or left-right pairs of rows; equal to its name, so that strings may be used.
+    """Left-left, right-right or left-right pairs of rows.
+
+    A member equals its name, so strings can be used.
 
     Examples
     --------
@@ -29,7 +31,8 @@ class Pairs(StrEnum):
     >>> Pairs("middle")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: role must be one of "left", "right", "cross"; got 'middle'.
+    embaudit.errors.InputError: role must be one of "left", "right", "cross"; got
+    'middle'.
     """
 
     LEFT = "left"
@@ -38,15 +41,17 @@ class Pairs(StrEnum):
 
     @classmethod
     def of(cls, role: str, titles: tuple[str, str]) -> Pairs:
-        """Find the pairs that a role names, or what people call the sides, one of them or two.
+        """Find pairs by their role, or by the titles of one or both sides.
 
         Examples
         --------
-        >>> [str(Pairs.of(role, ("user", "item"))) for role in ("cross", "item", "users", "item-item", "user-item")]
+        >>> roles = ("cross", "item", "users", "item-item", "user-item")
+        >>> [str(Pairs.of(role, ("user", "item"))) for role in roles]
         ['cross', 'right', 'left', 'right', 'cross']
         """
-        # A value of another type, which may have no hash, names nothing.
-        pairs = _names_of_pairs(*titles).get(role) if isinstance(role, str) else None
+        pairs = None
+        if isinstance(role, str):  # other types can have no hash
+            pairs = _names_of_pairs(*titles).get(role)
         if pairs is None:
             users, items = titles
             raise must_be(
@@ -86,7 +91,7 @@ class Pairs(StrEnum):
         return len(x), len(y) if self is Pairs.CROSS else None
 
     def directed(self, model: Sided) -> tuple[Indices, Indices]:
-        """Return which rows have a direction, of those that the first and the second row of a pair come from."""
+        """Return the rows with a direction of the first and of the second side."""
         return model.side(self.sides[0]).directed, model.side(self.sides[-1]).directed
 
     def n_pairs(self, model: Sided) -> int:
@@ -95,8 +100,9 @@ class Pairs(StrEnum):
         return n_pairs(len(first), len(second) if self is Pairs.CROSS else None)
 
     def sample(self, model: Sided, size: int, *, rng: RNG = 0) -> NDArray[np.intp]:
-        """Draw `size` different pairs that have a cosine, uniformly; all of them where there are no more."""
-        # Pairs are drawn among rows that have a direction, and named by their numbers among all.
+        """Draw at most `size` different pairs that have a cosine, uniformly."""
+        # Pairs are drawn among the rows that have a direction, and hold row numbers
+        # among all rows.
         if n_pairs(*self.shape(model)) > 0 == self.n_pairs(model):
             return np.zeros((0, 2), dtype=np.intp)
         first, second = self.directed(model)
@@ -109,18 +115,21 @@ class Pairs(StrEnum):
         return np.column_stack([first[pairs[:, 0]], second[pairs[:, 1]]])
 
     def cosines(self, model: Sided, pairs: ArrayLike | None = None) -> Floats:
-        """Compute the cosine of each pair, of all of them by default; NaN where a row is zero."""
+        """Compute the cosine of each pair, by default of all pairs.
+
+        NaN if a row is zero.
+        """
         return pair_cosines(*self.rows(model), pairs_or_all(pairs, *self.shape(model)))
 
 
 @cache
 def _names_of_pairs(users: str, items: str) -> Mapping[str, Pairs]:
-    """Return all names of pairs, where the two sides are called `users` and `items`."""
+    """Return all names of pairs for two sides with the titles `users` and `items`."""
     names: dict[str, Pairs] = {}
-    # Where both sides are called the same, that name tells neither.
+    # A title that both sides have names neither of them.
     if users != items:
         for pairs, title in ((Pairs.LEFT, users), (Pairs.RIGHT, items)):
             names |= dict.fromkeys((title, f"{title}s", f"{title}-{title}"), pairs)
         names[f"{users}-{items}"] = Pairs.CROSS
-    # "left", "right" and "cross" mean the same whatever people call the sides.
+    # "left", "right" and "cross" have one meaning for all titles.
     return names | {str(pairs): pairs for pairs in Pairs}

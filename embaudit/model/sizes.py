@@ -9,20 +9,21 @@ from embaudit.errors import Option, Sentence, must_be
 from embaudit.model.factor_model import FactorModel
 
 SIZES = {"float32": (1e-12, 1e12), "float64": (1e-100, 1e100)}
-"""Lengths between which products of two factors and of a gauge neither overflow nor vanish."""
+"""Smallest and largest length whose products neither overflow nor vanish."""
 LARGEST_BIAS = 1e100
 """Bias up to which squares of biases do not overflow float64."""
 
 
 def require_model(*models: object) -> None:
-    """Refuse what is no model.
+    """Raise InputError unless each argument is a FactorModel.
 
     Examples
     --------
     >>> require_model("m.npz")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: the model must be a FactorModel; got 'm.npz'; load reads a file, from_vectors an array.
+    embaudit.errors.InputError: the model must be a FactorModel; got 'm.npz'; load reads
+    a file, from_vectors an array.
     """
     for model in models:
         if not isinstance(model, FactorModel):
@@ -35,7 +36,7 @@ def require_model(*models: object) -> None:
 
 
 def require_ordinary_size(model: FactorModel) -> None:
-    """Refuse factors whose products do not fit into their own precision.
+    """Raise InputError for factors whose products do not fit into their precision.
 
     Raises
     ------
@@ -51,7 +52,8 @@ def require_ordinary_size(model: FactorModel) -> None:
     embaudit.errors.InputError: the longest of the item factors must be between 1e-100 and 1e+100 long in float64; ...
     """
     for side in model.sides:
-        # Scores are sums of products of two lengths, and a gauge multiplies each: their squares must fit, too.
+        # Scores are sums of products of two lengths, and a gauge multiplies each of
+        # them, so squares must fit, too.
         low, high = SIZES[str(model.side(side).rows.dtype)]
         largest = float(model.side(side).norms.max())
         if largest and not low <= largest <= high:
