@@ -25,6 +25,7 @@ from embaudit.canonical.quadratic_forms import (
     symmetric,
 )
 from embaudit.canonical.row_span import (
+    USED,
     n_directions,
     outside_shares,
     rows_space,
@@ -657,7 +658,7 @@ def _by_lifts(model: FactorModel, rounding: Roundings) -> Pinning:
     if full is not None:
         other = OPPOSITE[full]
         because = f"the {model.title(full)} rows alone fix every number of a metric"
-        if rows_space(model, other, model.free_shifts).shape[1] < model.rank:
+        if not _has_every_direction(model, other, rounding[other]):
             because += (
                 f", but the {model.title(other)} rows do not have every direction"
             )
@@ -673,6 +674,17 @@ def _by_lifts(model: FactorModel, rounding: Roundings) -> Pinning:
         rank = span_of(*(model.factors(side) for side in model.sides)).rank
     undecided = Pinning("undecided", because, scope, rank, needed, to_decide=to_decide)
     return _with_missing(model, undecided, spans, rounding)
+
+
+def _has_every_direction(model: FactorModel, side: SideName, rounding: float) -> bool:
+    """Check beyond rounding that the rows of a side span every dimension."""
+    if rows_space(model, side, model.free_shifts).shape[1] < model.rank:
+        return False
+    # Rows of float32 that were widened to float64 span dimensions by rounding alone. So
+    # some row must hold more of its squared length there than rounding leaves.
+    rows = FactorModel(None, model.factors(side))
+    clearly_used = used_dimensions(rows, most_outside=max(USED, rounding**2 / 4))
+    return bool(clearly_used.shape[1] == model.rank)
 
 
 def _hides_a_number(model: FactorModel) -> bool:

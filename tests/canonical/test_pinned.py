@@ -565,6 +565,19 @@ def test_the_rounding_of_storage_fixes_no_number_if_two_columns_are_equal(
 
 
 @STORED
+@pytest.mark.parametrize("widened", [False, True])
+def test_the_rounding_of_storage_gives_a_side_no_direction(stored, widened):
+    """Items lie in a plane, so users can hold anything at right angles to it."""
+    turn = np.linalg.qr(rows(3, 3, 7))[0]
+    left = stored(unit(rows(50, 3)) @ turn)
+    right = stored(unit(rows(40, 3, 1) * [1, 1, 0]) @ turn)
+    if widened:
+        left, right = left.astype(np.float64), right.astype(np.float64)
+    found = pinned_test(FactorModel(left, right, link="cosine"))
+    assert found.status != "pinned"
+
+
+@STORED
 @pytest.mark.parametrize("k", [3, 16])
 def test_the_rounding_of_storage_does_not_hide_that_generic_rows_are_pinned(stored, k):
     left = stored(unit(rows(600, k, seed=1)))
