@@ -117,8 +117,8 @@ def spanning_bases(model: FactorModel) -> list[Floats | None]:
     none. Rotated columns of zeros add none either, but after rounding the rows hold a
     little in them. So a dimension counts as used if some row has a share of more than
     `USED` of its squared length there, and more than rounding leaves. It counts as
-    unused if no row has a larger share than rounding to the stored format leaves,
-    float32 at most. In between, rounding may have made it.
+    unused if no row has a larger share than rounding to the stored format leaves, or to
+    float32 if that format is shorter. In between, rounding may have made the dimension.
 
     Returns
     -------

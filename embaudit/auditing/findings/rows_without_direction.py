@@ -56,7 +56,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
 def _rows_of_zeros(
     evidence: Evidence, side: SideName, n_zero: int, n_at_mean: int, n_rows: int
 ) -> Finding:
-    """Report rows of zeros, and beside them labels that equal the mean row."""
+    """Report rows of zeros, and in addition labels that equal the mean row."""
     title = evidence.model.title(side)
     text = (
         "A zero vector has no cosine, so it is in no pair, and in no neighbour list "
