@@ -403,12 +403,19 @@ def _in_columns(pinning: Pinning, model: FactorModel, basis: Floats | None) -> P
 
 
 SCOPES = {
-    "gauge": "linear maps of these rows, whatever the other side holds, if that has full rank",
-    "affine": "linear maps and shifts of these rows in the dimensions that they span, whatever the other side holds, if "
-    "that has full rank",
+    "gauge": (
+        "linear maps of these rows, whatever the other side holds, if that has full rank"
+    ),
+    "affine": (
+        "linear maps and shifts of these rows in the dimensions that they span, whatever "
+        "the other side holds, if that has full rank"
+    ),
     "cosine": "equivalent models of the same rank",
     "used": "equivalent models of the dimensions that these rows use",
-    "head": "equivalent models of the same rank whose inputs are learned and span every direction",
+    "head": (
+        "equivalent models whose labels span no more dimensions, and whose inputs are "
+        "learned and span these"
+    ),
 }
 
 

@@ -1072,7 +1072,7 @@ def unused_columns() -> Iterator[Row]:
                 head,
                 {"right": "P"},
                 {},
-                ("equivalent models of the same rank",),
+                ("whose labels span no more dimensions",),
                 options={"normalised": True},
             )
         else:
