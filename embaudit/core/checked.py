@@ -402,7 +402,7 @@ def require_each(labels: Any, name: str) -> None:
         values = np.asarray(labels, dtype=object)
     else:
         values = np.asarray(labels)
-    if values.dtype.kind not in "fO":
+    if values.dtype.kind not in ("f", "O"):
         return
     for row, label in enumerate(values):
         if not isinstance(label, str) and str(label) in ("None", "nan", "NaT", "<NA>"):
