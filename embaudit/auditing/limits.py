@@ -22,6 +22,7 @@ from embaudit.gauges import Affine, GaugeGroup, GeneralLinear
 from embaudit.linalg.nearest import list_length
 from embaudit.linalg.rows import WIDE, sample_rows
 from embaudit.model import Equivalence, FactorModel, Pairs, Role, SideName
+from embaudit.model.side import Side
 from embaudit.movements.twins import once, standing_rows
 from embaudit.ranges import (
     CertifiedNeighbours,
@@ -44,6 +45,11 @@ PAIR_CELLS = 2**19
 """Entries of the rows of pairs whose ranges are stated above that rank, from 100 pairs on."""
 LENGTH = 1.0
 """Length of the shifts that ranges and attacks allow for, in median rows."""
+ABOVE_ROUNDING = 1 + 1e-9
+"""Factor on that length.
+
+Of an odd number of rows, one is as long as the median. Rounding must not decide whether
+a shift can take that row through the origin, which widens its ranges."""
 SHIFT = 0.1
 """Length of the shifts that lists are certified against, in median rows; beside longer ones nothing is certain."""
 SHIFTED_PAIRS = 500
@@ -182,7 +188,7 @@ def attack_jobs(
     if role in model.free_shifts:
         # A shift as long as a typical row can point it anywhere (docs/theory.md, "Under shifts").
         affine = Affine(
-            k, side=role, max_condition=kappa, max_shift=LENGTH * side.median_length
+            k, side=role, max_condition=kappa, max_shift=_typical_shift(side)
         )
         plans.append((affine, "movement"))
     # A generator for each plan: attacks may then run at once, in any order, with the same result.
@@ -227,6 +233,11 @@ def _attack(
     return replace(attack, table=table, typical_row=model.side(role).median_length)
 
 
+def _typical_shift(side: Side) -> float:
+    """Return the length of the shifts that ranges and attacks allow for."""
+    return ABOVE_ROUNDING * LENGTH * side.median_length
+
+
 def limits_of(
     model: FactorModel,
     roles: Sequence[Role],
@@ -248,7 +259,7 @@ def limits_of(
         # Of two free shifts, as left-right cosines may have, ranges hold that of the right rows alone. `holds_shifts`
         # keeps such a range from being called a limit.
         side: SideName = "left" if shifted == ["left"] else "right"
-        shifts = [LENGTH * model.side(side).median_length] if shifted else []
+        shifts = [_typical_shift(model.side(side))] if shifted else []
         few = min(_n_pairs(stored), Pairs(role).n_pairs(model))
         # Each pair has the gauge that is worst for it, so that the ends of many pairs may lie beyond what any single
         # gauge does to all of them (docs/theory.md, "How far a cosine can move").

@@ -70,3 +70,23 @@ def test_where_rows_may_be_shifted_lists_are_certified_against_affine_gauges_too
         for role in ("right", "left")
         for group in ("linear", "affine")
     }
+
+
+@pytest.mark.parametrize("scale", [0.3, 0.7, 1.1, 3.3])
+def test_rounding_does_not_decide_whether_a_median_row_can_be_shifted_away(scale):
+    """The median of seven lengths is that of one row, which a shift can just reach.
+
+    Shifts are counted in median rows, so the scale of the rows changes no range.
+    """
+    model = random_model(seed=1, n=7, p=9, k=2, link="softmax", biases=["right_bias"])
+    scaled = model.replace(left=scale * model.left)
+    widths = [
+        [
+            summary.width_mean
+            for summary in limits(one, ["left", "cross"], max_condition=2.0).ranges
+            if summary.group == "affine"
+        ]
+        for one in (model, scaled)
+    ]
+    assert len(widths[0]) > 1
+    np.testing.assert_allclose(widths[1], widths[0], rtol=1e-9)
