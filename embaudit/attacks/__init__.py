@@ -1,4 +1,4 @@
-"""Attacks: concrete gauges within a budget that move cosines, or neighbour lists, as far as a search can find."""
+"""Attacks: gauges within a budget that a search finds to move cosines or lists most."""
 
 from embaudit.attacks.worst import Attack, worst_gauge
 

@@ -1,10 +1,15 @@
-"""The search of an attack: gauges as a shift and a metric, what they move, and projected gradient ascent.
+"""The search of an attack: projected gradient ascent over a shift and a metric.
 
-Up to what no cosine sees, a gauge is a shift of rows and then one symmetric positive matrix, the *metric*. A budget κ
-is a window of width `2 ln κ` for the logarithms of its eigenvalues. An attack maximises the mean movement of pairs, or
-the share of list entries driven out, from the best of many starts, in growing sets of displacements: diagonal metrics
-come first, then all metrics, then shifts too. Each set begins with the best of the one before, so that an attack on a
-larger set never ends below one on a smaller set with the same seed.
+A gauge acts on cosines as a shift of rows, followed by one symmetric positive matrix,
+the *metric*. The remaining part of the gauge rotates the rows, which no cosine sees. A
+budget κ is a window of width `2 ln κ` for the logarithms of the eigenvalues of the
+metric.
+
+An attack maximises the mean movement of pairs, or the share of list entries driven out.
+It starts from the best of many displacements and searches growing sets: first diagonal
+metrics, then all metrics, then metrics with shifts. The search of each set begins with
+the best displacement of the previous set. So an attack on a larger set never ends below
+an attack on a smaller set with the same seed.
 """
 
 from __future__ import annotations
@@ -31,7 +36,7 @@ from embaudit.linalg.rows import gram, row_norms
 from embaudit.model import Role
 
 INSIDE = 1 - 1e-12
-"""A hair within the budget, so that rounding never spends more."""
+"""Share of the budget that is used, so that rounding never exceeds the budget."""
 
 
 class Budget(NamedTuple):
@@ -55,7 +60,10 @@ class Slopes(NamedTuple):
 
 
 class Displacement(NamedTuple):
-    """A shift, then the metric `A diag(exp(l)) Aᵀ`, of the side attacked (the left one for cross pairs)."""
+    """A shift, then the metric `A diag(exp(l)) Aᵀ`, of the side that is attacked.
+
+    For cross pairs, the left side is attacked.
+    """
 
     shift: Floats
     """Shift added to each row (r,)."""
@@ -67,44 +75,44 @@ class Displacement(NamedTuple):
     def root(self, sign: float = 1.0) -> Floats:
         """Return the symmetric root of the metric, or its inverse with `sign = -1`."""
         scales = np.exp(sign * self.logs / 2)
-        return (
-            np.diag(scales)
-            if self.axes is None
-            else np.asarray((self.axes * scales) @ self.axes.T)
-        )
+        if self.axes is None:
+            return np.diag(scales)
+        return np.asarray((self.axes * scales) @ self.axes.T)
 
     def stretched(self, rows: Floats, sign: float = 1.0) -> Floats:
         """Multiply rows by the root."""
-        return (
-            rows * np.exp(sign * self.logs / 2)
-            if self.axes is None
-            else np.asarray(rows @ self.root(sign))
-        )
+        if self.axes is None:
+            return rows * np.exp(sign * self.logs / 2)
+        return np.asarray(rows @ self.root(sign))
 
     def step(self, slopes: Slopes, size: float, budget: Budget) -> Displacement:
-        """Go a share of the budget along slopes, and project onto the budget."""
-        shift, length = self.shift, float(np.linalg.norm(slopes.shift))
+        """Take a step along the slopes, and project the result onto the budget.
+
+        The step has the length of a share `size` of the budget.
+        """
+        shift = self.shift
+        length = float(np.linalg.norm(slopes.shift))
         if 0 < length < np.inf:
-            shift = within(
-                shift + slopes.shift * (size * budget.radius / length), budget.radius
-            )
+            factor = size * budget.radius / length
+            shift = within(shift + slopes.shift * factor, budget.radius)
         if budget.is_diagonal:
-            # Within diagonal metrics the slope is the diagonal of H, and logarithms simply add up.
+            # The slope within diagonal metrics is the diagonal of H. Diagonal metrics
+            # commute, so the logarithms add up.
             direction = np.diag(slopes.metric)
-            most = float(np.abs(direction).max())
-            logs = self.logs + direction * (
-                size * budget.window / most if most > 0 else 0.0
-            )
+            direction = direction * _step_factor(direction, size, budget)
+            logs = self.logs + direction
             return Displacement(shift, None, clipped(logs, budget.window))
-        # exp(H) by its eigenvalues, scaled such that the largest takes the share `size` of the window.
+        # exp(H) by the eigenvalues of H, the largest of which is scaled to the share
+        # `size` of the window.
         values, turned = np.linalg.eigh(slopes.metric)
-        most = float(np.abs(values).max())
-        values = np.exp(values * (size * budget.window / most if most > 0 else 0.0))
+        values = np.exp(values * _step_factor(values, size, budget))
         root = self.root()
-        # S ← S^½ exp(H) S^½: steps of the same length from every metric, and positive whatever H is.
+        # The step S ← S^½ exp(H) S^½ has the same length from every metric, and its
+        # result is positive for every H.
         moved = root @ (turned * values) @ turned.T @ root
         squares, axes = np.linalg.eigh((moved + moved.T) / 2)
-        # Rounding may make eigenvalues far below the window negative; the projection clips such ones anyway.
+        # Rounding can make an eigenvalue far below the window negative. The projection
+        # clips such eigenvalues in any case.
         squares = np.maximum(squares, squares[-1] * np.exp(-2 * budget.window))
         return Displacement(shift, axes, clipped(np.log(squares), budget.window))
 
@@ -130,8 +138,20 @@ class Displacement(NamedTuple):
         return linear
 
 
+def _step_factor(values: Floats, size: float, budget: Budget) -> float:
+    """Return the factor that gives the largest value the share `size` of the window."""
+    largest = float(np.abs(values).max())
+    if largest > 0:
+        return size * budget.window / largest
+    return 0.0
+
+
 def clipped(logs: Floats, window: float) -> Floats:
-    """Clip to the window of that width that moves the values least at either end, centred on 0."""
+    """Clip logarithms to a window of the given width, and centre the window on 0.
+
+    The window lies around the middle of the values, so the same length is cut off at
+    both ends.
+    """
     middle = (logs.max() + logs.min()) / 2
     return np.asarray(np.clip(logs - middle, -window / 2, window / 2) * INSIDE)
 
@@ -139,14 +159,16 @@ def clipped(logs: Floats, window: float) -> Floats:
 def within(shift: Floats, radius: float) -> Floats:
     """Shorten a shift to a radius."""
     length = float(np.linalg.norm(shift))
-    return shift if length <= radius * INSIDE else shift * (radius * INSIDE / length)
+    if length <= radius * INSIDE:
+        return shift
+    return shift * (radius * INSIDE / length)
 
 
 N_RIVALS = 3
-"""The smooth objective of lists follows this many times N excluded rows of each list."""
+"""Number of rivals of a list in the smooth objective, in multiples of its length N."""
 
 Ascent: TypeAlias = tuple[float, Callable[[], Slopes]]
-"""A value, and how to compute the slopes of something smooth that follows it."""
+"""A value, and a function that returns the slopes of the value or of a smooth stand-in."""
 
 
 Moved: TypeAlias = tuple[Floats, Floats, Floats, Floats]
@@ -159,22 +181,23 @@ class Table(NamedTuple):
     x: Floats
     """(m, r) rows of the side attacked; of the left one for cross pairs."""
     y: Floats | None = None
-    """(n, r) rows of the other side of cross pairs, whose metric is the inverse; None within a side."""
+    """(n, r) rows of the other side of cross pairs, which the inverse metric moves.
+
+    None for pairs within a side.
+    """
     is_shifted: tuple[bool, bool] = (False, False)
     """Flags: shifts move x; shifts move the second rows of pairs."""
 
     def moved(self, displacement: Displacement) -> Moved:
-        """Return unit rows and lengths of both sides after a displacement; rows of zeros stay so."""
-        x, lengths = _moved(self.x, displacement, self.is_shifted[0])
-        return (
-            x,
-            lengths,
-            *(
-                (x, lengths)
-                if self.y is None
-                else _moved(self.y, displacement, self.is_shifted[1], -1.0)
-            ),
-        )
+        """Return unit rows and lengths of both sides after a displacement.
+
+        A moved row of zeros stays zero.
+        """
+        x, x_lengths = _moved(self.x, displacement, self.is_shifted[0])
+        if self.y is None:
+            return x, x_lengths, x, x_lengths
+        y, y_lengths = _moved(self.y, displacement, self.is_shifted[1], -1.0)
+        return x, x_lengths, y, y_lengths
 
     def slopes(
         self,
@@ -186,36 +209,46 @@ class Table(NamedTuple):
     ) -> Slopes:
         """Return the slopes of `Σ force · cos` over pairs.
 
-        For unit rows a, b of one side the metric moves a cosine at the rate `aᵀ H b - cos/2 (aᵀ H a + bᵀ H b)`; across
-        sides at `cos/2 (bᵀ H b - aᵀ H a)`. A shift before the metric moves it by `S^½ (b - cos a) / ‖a‖` for a.
+        For unit rows a, b of one side, the metric moves a cosine at the rate
+        `aᵀ H b - cos/2 (aᵀ H a + bᵀ H b)`, and across sides at the rate
+        `cos/2 (bᵀ H b - aᵀ H a)`. For a shift of a before the metric, the gradient is
+        `S^½ (b - cos a) / ‖a‖`.
         """
         x, x_lengths, y, y_lengths = moved
         a, b = x[first], y[second]
-        # Derivatives of a·b/(‖a‖‖b‖) at unit rows: along H, what pulls rows together less what lengthens them.
+        # Derivatives of a·b/(‖a‖‖b‖) at unit rows: the terms `own` and `other` come from
+        # the lengths of the rows, and `both` from their dot product. Across sides the
+        # inverse metric moves b, so the dot product is fixed and `other` has its sign
+        # turned over.
         pulled = force * np.einsum("ij,ij->i", a, b)
-        own, other = (a * pulled[:, None]).T @ a, (b * pulled[:, None]).T @ b
-        both = np.zeros_like(own) if self.y is not None else (a * force[:, None]).T @ b
-        metric = (both + both.T - own + (other if self.y is not None else -other)) / 2
+        own = (a * pulled[:, None]).T @ a
+        other = (b * pulled[:, None]).T @ b
+        if self.y is None:
+            both = (a * force[:, None]).T @ b
+            metric = (both + both.T - own - other) / 2
+        else:
+            metric = (other - own) / 2
         shift = np.zeros(x.shape[1])
         if self.is_shifted[0]:
-            shift += displacement.stretched(
-                (force / x_lengths[first]) @ b - (pulled / x_lengths[first]) @ a
-            )
+            towards_b = (force / x_lengths[first]) @ b
+            along_a = (pulled / x_lengths[first]) @ a
+            shift += displacement.stretched(towards_b - along_a)
         if self.is_shifted[1]:
-            shift_gradient = (force / y_lengths[second]) @ a - (
-                pulled / y_lengths[second]
-            ) @ b
-            shift += displacement.stretched(
-                shift_gradient, 1.0 if self.y is None else -1.0
-            )
+            towards_a = (force / y_lengths[second]) @ a
+            along_b = (pulled / y_lengths[second]) @ b
+            sign = 1.0 if self.y is None else -1.0
+            shift += displacement.stretched(towards_a - along_b, sign)
         return Slopes(metric, shift)
 
 
 def _moved(
     rows: Floats, displacement: Displacement, is_shifted: bool, sign: float = 1.0
 ) -> tuple[Floats, Floats]:
-    x = displacement.stretched(rows + displacement.shift if is_shifted else rows, sign)
-    # A search asks this ten thousand times: no blocks, no threads.
+    if is_shifted:
+        rows = rows + displacement.shift
+    x = displacement.stretched(rows, sign)
+    # A search calls this ten thousand times on few rows, so blocks and threads would
+    # cost more than they give.
     lengths = np.sqrt(np.einsum("ij,ij->i", x, x))
     x /= np.where(lengths > 0, lengths, 1.0)[:, None]
     return x, lengths
@@ -232,11 +265,12 @@ class MeanShiftObjective:
     """(m,) cosines of the stored rows."""
 
     def at(self, displacement: Displacement) -> Ascent:
-        """Evaluate it; slopes push each cosine on in the direction it moved."""
-        moved, (first, second) = self.table.moved(displacement), self.pairs.T
+        """Evaluate the mean; the slopes push each cosine on in the direction it moved."""
+        moved = self.table.moved(displacement)
+        first, second = self.pairs.T
         x, _, y, _ = moved
         change = np.einsum("ij,ij->i", x[first], y[second]) - self.before
-        # The derivative of |Δ|. It is 0 where nothing has moved yet, so the search starts
+        # The derivative of |Δ| is 0 where nothing has moved yet, so the search starts
         # elsewhere. There `change` is rounding, whose sign must not choose a direction.
         has_moved = np.abs(change) > cosine_rounding(self.table.x.shape[1])
         push = np.where(has_moved, np.sign(change), 0.0)
@@ -255,30 +289,40 @@ class NeighbourLossObjective:
     entries: Indices
     """(m, N) places of their entries."""
     tie: float
-    """A lead up to here drives nothing out: rounding of the stored rows may move as much."""
+    """Largest lead of a rival that drives no entry out.
+
+    Rounding of the stored rows can move a cosine by as much.
+    """
 
     def at(self, displacement: Displacement) -> Ascent:
-        """Evaluate it, which is piecewise constant; slopes are those of a smooth stand-in."""
+        """Evaluate the share; the slopes are the slopes of a smooth stand-in.
+
+        The share of entries lost is piecewise constant and has no useful slope. The
+        stand-in is a smooth count of rivals that are about to pass entries.
+        """
         moved = self.table.moved(displacement)
         cosines = cosines_of(moved[0], self.rows)
-        # The share lost jumps; what is climbed is a smooth count of rivals that are about to pass entries.
         lost = float(driven_out(cosines, self.entries, self.tie).mean())
         return lost, lambda: self._slopes(displacement, moved, cosines)
 
     def _slopes(
         self, displacement: Displacement, moved: Moved, cosines: Floats
     ) -> Slopes:
-        """Push every rival above every entry it is near to, weighted by a logistic function of how near."""
-        n, free = self.entries.shape[1], cosines.shape[1] - self.entries.shape[1] - 1
-        rivals = excluded(cosines, self.entries, min(N_RIVALS * n, free))
-        inside, outside = (
-            np.take_along_axis(cosines, index, axis=1)
-            for index in (self.entries, rivals)
-        )
+        """Push every rival above the entries near to it.
+
+        The weight of a rival and an entry is the slope of a logistic function of the
+        margin between their cosines.
+        """
+        n = self.entries.shape[1]
+        n_outside = cosines.shape[1] - n - 1
+        rivals = excluded(cosines, self.entries, min(N_RIVALS * n, n_outside))
+        inside = np.take_along_axis(cosines, self.entries, axis=1)
+        outside = np.take_along_axis(cosines, rivals, axis=1)
         margins = outside[:, None, :] - inside[:, :, None]
-        # A quarter of the mean margin: only rivals about that near count, whatever the scale of the cosines.
+        # The width of the logistic function is a quarter of the mean margin, so that the
+        # same rivals count whatever the scale of the cosines is.
         width = np.abs(margins).mean() / 4 + 1e-12
-        # The slope of a logistic function: entries far ahead of, or far behind, a rival have nothing to gain.
+        # The slope is near 0 for an entry that is far ahead of a rival or far behind it.
         push = 1 / np.cosh(np.clip(margins / width, -50, 50) / 2) ** 2
         targets = np.hstack([rivals, self.entries])
         force = np.hstack([push.sum(axis=1), -push.sum(axis=2)])
@@ -293,7 +337,10 @@ Target: TypeAlias = MeanShiftObjective | NeighbourLossObjective
 
 
 def cosines_of(rows: Floats, some: Indices) -> Floats:
-    """Cosines of some unit rows with all; -inf with themselves and with rows of zeros."""
+    """Compute the cosines of some unit rows with all rows.
+
+    The cosine of a row with itself or with a row of zeros is -inf.
+    """
     cosines = rows[some] @ rows.T
     cosines[:, ~rows.any(axis=1)] = -np.inf
     cosines[np.arange(len(some)), some] = -np.inf
@@ -312,15 +359,17 @@ def excluded(cosines: Floats, entries: Indices, count: int) -> Indices:
 def driven_out(cosines: Floats, entries: Indices, tie: float) -> Flags:
     """Flag entries that have n others ahead of them by more than a tie.
 
-    No search for neighbours: a few rows are compared under very many metrics, and only the n-th cosine counts.
+    No neighbours are searched for, because only the n-th cosine of each row is needed.
     """
     last = -entries.shape[1]
     threshold = np.partition(cosines, last, axis=1)[:, last, None]
     return np.asarray(np.take_along_axis(cosines, entries, axis=1) < threshold - tie)
 
 
-N_DRAWN, IN_ALL = 24, 400
-"""Random starts compared in each set, at least, and times dimensions; the best are climbed from."""
+N_DRAWN = 24
+"""Smallest number of random starts that are compared in each set of displacements."""
+IN_ALL = 400
+"""Number of random starts times the number of dimensions, if there are more starts."""
 
 
 def best_displacement(
@@ -331,16 +380,14 @@ def best_displacement(
     goal: float,
     draw: np.random.Generator,
 ) -> Displacement:
-    """Find the best displacement; the search ends at the goal, which none can exceed."""
+    """Find the best displacement; the search ends at the goal, an upper bound."""
     r = objective.table.x.shape[1]
     best = Displacement(np.zeros(r), None, np.zeros(r))
-    # Each set holds the one before: its best displacement starts the next search, which cannot end below it.
+    # Each set contains the previous one. The best displacement of a set is a start in
+    # the next set, whose search cannot end below it.
     for budget in budgets:
-        ramps, candidates = (
-            _ramps(objective.table, budget, best),
-            _drawn(objective.table, budget, best, draw),
-        )
-        starts = list(candidates)
+        ramps = _ramps(objective.table, budget, best)
+        starts = list(_drawn(objective.table, budget, best, draw))
         values = [_value(objective, start) for start in starts]
         n_drawn = max(1, n_starts - len(ramps))
         drawn = [starts[i] for i in largest_first(values)[:n_drawn]]
@@ -348,10 +395,9 @@ def best_displacement(
             _ascend(objective, start, budget, n_steps, goal)
             for start in (best, *ramps, *drawn)
         ]
-        # Most searches end with their steps, before the top: the best goes on.
-        value, best = _ascend(
-            objective, first_best(tops, itemgetter(0))[1], budget, 2 * n_steps, goal
-        )
+        # Most searches run out of steps before the top, so the best one is continued.
+        _, top = first_best(tops, itemgetter(0))
+        value, best = _ascend(objective, top, budget, 2 * n_steps, goal)
         if value >= goal:
             break
     return best
@@ -364,30 +410,37 @@ def _value(objective: Target, displacement: Displacement) -> float:
 def _ascend(
     objective: Target, start: Displacement, budget: Budget, n_steps: int, goal: float
 ) -> tuple[float, Displacement]:
-    """Climb; the step, a share of the budget, doubles after a gain and halves after a loss."""
-    best, size = start, 0.5
+    """Climb from a start along the slopes.
+
+    The length of a step is a share of the budget. It doubles after a gain and halves
+    after a loss, so no line search is needed.
+    """
+    best = start
+    size = 0.5
     value, slopes = objective.at(start)
     slope = slopes()
     for _ in range(n_steps):
-        if (
-            value >= goal
-            or size < 1e-4
-            or not (slope.metric.any() or slope.shift.any())
-        ):
+        is_flat = not (slope.metric.any() or slope.shift.any())
+        if value >= goal or size < 1e-4 or is_flat:
             break
-        # A gain doubles the share of the budget that a step takes, a loss halves it: no line search is needed.
         trial = best.step(slope, size, budget)
-        tried, slopes = objective.at(trial)
-        # A gain that rounding explains is none.
-        if tried > value * (1 + TIE):
-            best, value, slope, size = trial, tried, slopes(), min(2 * size, 2.0)
+        trial_value, slopes = objective.at(trial)
+        # A gain within rounding does not count.
+        if trial_value > value * (1 + TIE):
+            best = trial
+            value = trial_value
+            slope = slopes()
+            size = min(2 * size, 2.0)
         else:
             size /= 2
     return value, best
 
 
 def _attacked(table: Table) -> Floats:
-    return table.x if table.y is None or table.is_shifted[0] else table.y
+    """Return the rows whose axes and mean the starts are taken from."""
+    if table.y is None or table.is_shifted[0]:
+        return table.x
+    return table.y
 
 
 TILT = 1e-3
@@ -407,7 +460,7 @@ def _principal_axes(x: Floats) -> Floats:
     [[1.0, 0.0], [0.0, 1.0]]
     """
     r = x.shape[1]
-    # Divided by the sum of squares, so that no scale of the model matters.
+    # The sum of squares is divided out, so that the scale of the model does not matter.
     energy = gram(x) / max(float(np.square(x).sum()), 1e-300)
     axes = np.linalg.eigh(energy + np.diag(np.linspace(0.0, TILT / r, r)))[1]
     largest = [first_largest(sizes) for sizes in np.abs(axes).T]
@@ -415,16 +468,23 @@ def _principal_axes(x: Floats) -> Floats:
 
 
 def _ramps(table: Table, budget: Budget, best: Displacement) -> list[Displacement]:
-    """Return spectra in order of the energy along the principal axes or coordinates, rising and falling.
+    """Return metrics that stretch the axes in order of their energy, up and down.
 
-    They ascend well wherever a few directions hold most of the rows. With shifts these have their place.
+    The axes are the principal axes of the rows, or the coordinates if the metric is
+    diagonal. These starts are good if a few directions hold most of the energy. With
+    shifts, other starts are used.
     """
     if budget.radius:
         return []
     x = _attacked(table)
-    axes = None if budget.is_diagonal else _principal_axes(x)
-    energy = np.square(x if axes is None else x @ axes).sum(axis=0)
-    # Ranks from -½ to ½, so that the widest stretch lies between the strongest and the weakest direction.
+    if budget.is_diagonal:
+        axes = None
+        energy = np.square(x).sum(axis=0)
+    else:
+        axes = _principal_axes(x)
+        energy = np.square(x @ axes).sum(axis=0)
+    # Ranks run from -½ to ½, so the widest stretch lies between the direction with the
+    # most energy and the direction with the least.
     ranks = np.empty(len(energy))
     ranks[largest_first(-energy)] = np.arange(len(energy))
     ramp = ranks / max(1, len(energy) - 1) - 0.5
@@ -439,21 +499,24 @@ def _ramps(table: Table, budget: Budget, best: Displacement) -> list[Displacemen
 def _drawn(
     table: Table, budget: Budget, best: Displacement, draw: np.random.Generator
 ) -> Iterator[Displacement]:
-    """Yield shifts of the whole length; without any, vertices of the window, each axis at one of its ends."""
+    """Yield random starts of a set.
+
+    With shifts, each start has a shift of the greatest length. Without shifts, each
+    start is a vertex of the window: every axis is at the upper or at the lower end.
+    """
     x = _attacked(table)
     r = x.shape[1]
     if not budget.radius:
         for _ in range(max(N_DRAWN, IN_ALL // r)):
-            # A random number of axes at the upper end of the window, at least one, the others at the lower end.
-            corners = np.where(
-                draw.permutation(r) < draw.integers(1, max(2, r)), 0.5, -0.5
-            )
+            # A random number of axes, at least one, is at the upper end of the window.
+            order = draw.permutation(r)
+            n_upper = draw.integers(1, max(2, r))
+            corners = np.where(order < n_upper, 0.5, -0.5)
             axes = None if budget.is_diagonal else random_rotation(r, draw)
-            yield best._replace(
-                axes=axes, logs=clipped(corners * budget.window, budget.window)
-            )
+            logs = clipped(corners * budget.window, budget.window)
+            yield best._replace(axes=axes, logs=logs)
         return
-    # The two directions in which the rows are longest, their mean, and random directions.
+    # The two axes with the most energy, the mean row, and random directions.
     directions = [*_principal_axes(x).T[-2:], *draw.standard_normal((N_DRAWN // 4, r))]
     mean = x.mean(axis=0)
     # The mean of centred rows is rounding, which has no direction.
