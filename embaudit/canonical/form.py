@@ -12,9 +12,10 @@ zero in float64, the rest is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -33,8 +34,6 @@ from embaudit.model.trainings import kept_objective
 
 EXPONENTS = {"left-whitened": 0.0, "balanced": 0.5, "right-whitened": 1.0}
 """The canonical gauges by name."""
-ROUNDING = 64
-"""Sums of the same rows in another order differ by less than so many times what their numbers can tell from zero."""
 FIRM = float(np.sqrt(EPS))
 """A direction whose singular value is below this share of the largest is left alone by every canonical gauge."""
 
@@ -261,6 +260,21 @@ def canonical_form(
     (2, True)
     """
     require_both_sides(model, "the canonical form")
+    if keep_left_mean:
+        return _decomposed(model, keep_left_mean=True)
+    form = _FORMS.get(model)
+    if form is None:
+        form = _decomposed(model, keep_left_mean=False)
+        _FORMS[model] = form
+    return form
+
+
+_FORMS: WeakKeyDictionary[FactorModel, CanonicalForm] = WeakKeyDictionary()
+"""The form of each model that was decomposed, as long as the model exists."""
+
+
+def _decomposed(model: FactorModel, *, keep_left_mean: bool) -> CanonicalForm:
+    """Compute a canonical form."""
     left, right = model.moments("left"), model.moments("right")
     # Products of two sides fit into float64 where no entry of a root is extreme; others are looked at row by row.
     if not model.link.unit_sides and not all(
@@ -318,95 +332,6 @@ def canonical_form(
     )
 
 
-def require_form_of(
-    model: FactorModel, form: object, *, some: Collection[SideName] = ()
-) -> None:
-    """Refuse the form of another model.
-
-    What is compared is k×k; the rows are read once where their sums are not known yet.
-
-    Parameters
-    ----------
-    model : FactorModel
-        With both sides.
-    form : CanonicalForm
-        What was given as its form.
-    some : collection of {"left", "right"}
-        The sides of which the model may have some rows of that of the form only.
-
-    Raises
-    ------
-    InputError
-        If no model of this form has these rows, or the two do not subtract the same means.
-
-    Examples
-    --------
-    >>> model = FactorModel.from_user_item(np.diag([3.0, 1.0]), np.eye(2))
-    >>> require_form_of(model, canonical_form(model))
-    >>> require_form_of(model.replace(left=np.eye(2)), canonical_form(model))
-    Traceback (most recent call last):
-        ...
-    embaudit.errors.InputError: form must be the canonical form of this model; got that of another one; ...
-    """
-    got = ""
-    if not isinstance(form, CanonicalForm):
-        got = repr(form)
-    elif model.rank != len(form.left_centre):
-        got = (
-            f"that of one with {len(form.left_centre)} columns in place of {model.rank}"
-        )
-    else:
-        centred, other = (
-            model.centred_sides,
-            "that of one with other biases or another link",
-        )
-        for side, whole, centre in (
-            ("left", form.left, form.left_centre),
-            ("right", form.right, form.right_centre),
-        ):
-            if not np.array_equal(
-                centre, whole.mean if side in centred else np.zeros(model.rank)
-            ):
-                got = got or other
-            elif not _belongs(model.moments(side), whole, partly=side in some):  # type: ignore[arg-type]
-                got = got or "that of another one"
-        got = got or (
-            "" if form.shifts_left == ("left" in model.free_shifts) else other
-        )
-    if got:
-        remedy = "leave it out, or make it by canonical_form(model)"
-        raise must_be("form", "the canonical form of this model", got, remedy)
-
-
-def _belongs(some: Moments, whole: Moments, *, partly: bool) -> bool:
-    """Check that rows with some sums may be those of the whole, or some of them where that is allowed.
-
-    What is compared is number, mean and Gram matrix: those of the rows that are missing must be sums of rows, too.
-    """
-    missing = whole.n_rows - some.n_rows
-    if some is whole or (missing and not partly):
-        return some is whole
-    # Roots of the Gram matrix of the rows with a 1 before each: of their number, sum and squares.
-    roots = []
-    for side in (whole, some):
-        first = np.concatenate([[1.0], side.mean]) * np.sqrt(side.n_rows)
-        roots.append(
-            np.vstack(
-                [first, np.column_stack([np.zeros(len(side.mean)), side.centred_root])]
-            )
-        )
-    # Columns of very different size are compared each to its own precision.
-    scale = np.maximum(*(np.linalg.norm(root, axis=0) for root in roots))
-    scale[scale == 0] = 1
-    of_whole, of_part = (root / scale for root in roots)
-    left_out = np.linalg.eigvalsh(of_whole.T @ of_whole - of_part.T @ of_part)
-    rounding = ROUNDING * max(whole.precision, some.precision)
-    # So many rows as are left out have a Gram matrix of no higher rank, and no negative eigenvalue.
-    return bool(
-        left_out[0] >= -rounding and np.count_nonzero(left_out > rounding) <= missing
-    )
-
-
 def _scale(left_root: Matrix, right_root: Matrix) -> float:
     """Size of what is summed up in a score: `‖P D‖ ‖Q D⁻¹‖` with the D that evens out the columns.
 
@@ -424,9 +349,7 @@ def _scale(left_root: Matrix, right_root: Matrix) -> float:
     )
 
 
-def at_exponent(
-    model: FactorModel, exponent: float, *, form: CanonicalForm | None = None
-) -> FactorModel:
+def at_exponent(model: FactorModel, exponent: float) -> FactorModel:
     """Return the equivalent model `P = U sᵉ, Q = V s¹⁻ᵉ`.
 
     Directions that no prediction sees are dropped, so its rank may be smaller; those that predictions hardly see
@@ -440,15 +363,13 @@ def at_exponent(
         With both sides; not one that predicts cosines, whose lengths are free and whose cosines are not.
     exponent : float
         From 0 to 1.
-    form : CanonicalForm, optional
-        Where it is at hand already; that of the whole model, where this one has some of its rows.
 
     Raises
     ------
     EquivalenceError
         If the model predicts cosines.
     InputError
-        If a side is missing, the exponent lies outside [0, 1], or the form is that of another model.
+        If a side is missing, or the exponent lies outside [0, 1].
 
     Examples
     --------
@@ -471,10 +392,7 @@ def at_exponent(
     """
     require_exponent(exponent)
     require_both_sides(model, "a model at another exponent")
-    if form is None:
-        form = canonical_form(model)
-    else:
-        require_form_of(model, form, some=model.sides)
+    form = canonical_form(model)
     if model.predicts is Equivalence.COSINES:
         text = "a model at another exponent must predict the same; got one that predicts cosines, which every exponent"
         raise EquivalenceError(

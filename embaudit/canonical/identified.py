@@ -13,7 +13,6 @@ from embaudit.canonical.form import (
     CanonicalForm,
     canonical_form,
     require_both_sides,
-    require_form_of,
 )
 from embaudit.core.checked import Floats, Matrix
 from embaudit.core.parallel import row_blocks
@@ -24,9 +23,7 @@ from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_model
 
 
-def identified_factors(
-    model: FactorModel, role: SideName | str, *, form: CanonicalForm | None = None
-) -> Matrix:
+def identified_factors(model: FactorModel, role: SideName | str) -> Matrix:
     """Compute rows whose plain cosine is the prediction cosine.
 
     Biases and offset are left out, and what a free bias could absorb is removed: with a free item bias each item's
@@ -40,9 +37,6 @@ def identified_factors(
         With both sides.
     role : {"left", "right"}
         Which side.
-    form : CanonicalForm, optional
-        The form of this model, where it is at hand already; that of the whole model, where this one has some of the
-        rows of that side.
 
     Returns
     -------
@@ -53,7 +47,7 @@ def identified_factors(
     Raises
     ------
     InputError
-        If a side is missing, or the form is that of another model.
+        If a side is missing.
 
     Examples
     --------
@@ -64,17 +58,8 @@ def identified_factors(
     """
     require_model(model)
     role = model.side_name(role)
-    return prediction_view(model, _form_of(model, role, form), role).stored()
-
-
-def _form_of(
-    model: FactorModel, role: SideName, form: CanonicalForm | None
-) -> CanonicalForm:
     require_both_sides(model, "the prediction cosine")
-    if form is None:
-        return canonical_form(model)
-    require_form_of(model, form, some=[role])
-    return form
+    return prediction_view(model, canonical_form(model), role).stored()
 
 
 def prediction_rows(model: FactorModel, form: CanonicalForm, role: SideName) -> RowMap:
@@ -110,7 +95,6 @@ def identified_cosines(
     *,
     role: SideName | str,
     pairs: ArrayLike | None = None,
-    form: CanonicalForm | None = None,
 ) -> Floats:
     """Compute the prediction cosine of pairs: that of two columns (right) or rows (left) of the scores.
 
@@ -126,8 +110,6 @@ def identified_cosines(
         Which side.
     pairs : array of shape (m, 2) or (2,), optional
         Row numbers; all pairs by default, up to 5 million.
-    form : CanonicalForm, optional
-        See `identified_factors`.
 
     Returns
     -------
@@ -137,7 +119,7 @@ def identified_cosines(
     Raises
     ------
     InputError
-        If a side is missing, a pair lies outside, or the form is that of another model.
+        If a side is missing, or a pair lies outside.
 
     Examples
     --------
@@ -151,7 +133,8 @@ def identified_cosines(
     """
     require_model(model)
     role = model.side_name(role)
-    form = _form_of(model, role, form)
+    require_both_sides(model, "the prediction cosine")
+    form = canonical_form(model)
     x = model.factors(role)
     index = as_pairs(pairs_or_all(pairs, len(x)), len(x), len(x))
     function = prediction_rows(model, form, role)

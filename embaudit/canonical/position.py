@@ -18,7 +18,6 @@ from embaudit.canonical.form import (
     CanonicalForm,
     canonical_form,
     require_both_sides,
-    require_form_of,
 )
 from embaudit.canonical.row_span import in_span
 from embaudit.core.checked import Floats, Matrix, Vector, frozen
@@ -163,9 +162,7 @@ class Position(Result):
         return " ".join(filter(None, parts))
 
 
-def position(
-    model: FactorModel | AnyPath | object, *, form: CanonicalForm | None = None
-) -> Position:
+def position(model: FactorModel | AnyPath | object) -> Position:
     """Locate a model among its equivalents.
 
     A model of very many columns is looked at in the dimensions that its rows span, where no column is constant.
@@ -174,13 +171,11 @@ def position(
     ----------
     model : FactorModel, path or object
         With both sides, or what `embaudit.io.as_model` makes it of.
-    form : CanonicalForm, optional
-        The form of this model, where it is at hand already.
 
     Raises
     ------
     InputError
-        If a side is missing, every score is zero, or the form is that of another model.
+        If a side is missing, or every score is zero.
 
     Examples
     --------
@@ -198,13 +193,8 @@ def position(
     model = as_model(model)
     require_both_sides(model, "the gauge position")
     rank = model.rank
-    if form is None:
-        model = in_span(model)
-        form = canonical_form(model)
-    else:
-        spanned = isinstance(form, CanonicalForm) and len(form.left_centre) != rank
-        model = in_span(model) if spanned else model
-        require_form_of(model, form)
+    model = in_span(model)
+    form = canonical_form(model)
     exponent, distance = nearest_exponent(form)
     counted = balanced_maps(model, counted=True)
     # Rows that have interactions may not span what the predictions see.

@@ -485,7 +485,7 @@ def similarities(
     form = canonical_form(model)
     yield (
         PREDICTION,
-        lambda rows: directions(identified_factors(model, role, form=form)[rows]),
+        lambda rows: directions(identified_factors(model, role)[rows]),
     )
     if model.predicts is Equivalence.COSINES:
         return

@@ -14,7 +14,6 @@ from embaudit.canonical.form import (
     canonical_form,
     objective_at,
     require_both_sides,
-    require_form_of,
     shifted_sides,
 )
 from embaudit.canonical.identified import prediction_rows
@@ -65,7 +64,6 @@ def fix(
     dimensions: int | None = None,
     unit: bool = False,
     keep_empty: bool = False,
-    form: CanonicalForm | None = None,
     final_norm: FinalNorm | None = None,
     rng: RNG = 0,
 ) -> Remedy:
@@ -91,8 +89,6 @@ def fix(
     keep_empty : bool
         Keep rows without direction in a table of vectors of one side. By default such rows
         are left out, and rows of a model without ids get their numbers as ids.
-    form : CanonicalForm, optional
-        The form of this model, where it is at hand already.
     final_norm : FinalNorm, optional
         What stands before a head that is folded; of a path or a live network, what
         it says by default.
@@ -107,8 +103,8 @@ def fix(
     Raises
     ------
     InputError
-        For an unknown kind, a side that is missing, more dimensions than the predictions see, factors of no ordinary
-        length, the form of another model.
+        For an unknown kind, a side that is missing, more dimensions than the predictions see, or factors of no
+        ordinary length.
     EquivalenceError
         If the change would alter the predictions.
 
@@ -158,9 +154,7 @@ def fix(
     else:
         _require_scores(model, as_)
         require_both_sides(model, f"{as_} vectors")
-        if form is not None:
-            require_form_of(model, form)
-        remedy = _canonical(model, as_, roles, dimensions, form, draw)
+        remedy = _canonical(model, as_, roles, dimensions, draw)
     remedy = replace(remedy, keep_empty=keep_empty)
     maps = {role: _then_unit(function) for role, function in remedy.maps.items()}
     return replace(remedy, maps=maps, unit=True) if unit else remedy
@@ -337,13 +331,12 @@ def _canonical(
     kind: str,
     roles: tuple[SideName, ...],
     dimensions: int | None,
-    form: CanonicalForm | None,
     rng: RNG,
 ) -> Remedy:
     """Make vectors by a canonical form: of very many columns, in the dimensions that the model's rows span."""
-    basis = span_basis(stored) if form is None else None
+    basis = span_basis(stored)
     model = turned(stored, basis)
-    form = form or canonical_form(model)
+    form = canonical_form(model)
     if dimensions is not None and (
         not is_integer(dimensions) or not 1 <= dimensions <= form.rank
     ):

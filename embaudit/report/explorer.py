@@ -23,7 +23,7 @@ from embaudit.auditing.findings.mean_row import origin_matters
 from embaudit.auditing.texts import WORDS
 from embaudit.auditing.wording import in_titles, is_alone, worded_for
 from embaudit.canonical.equivalents import CANONICAL
-from embaudit.canonical.form import at_exponent
+from embaudit.canonical.form import model_at
 from embaudit.canonical.position import log_condition
 from embaudit.core.checked import Floats, Indices
 from embaudit.core.plain import plain_dict
@@ -200,7 +200,7 @@ def canonical(evidence: Evidence, some: FactorModel, side: SideName) -> Family |
     # From the exponent ½ to e one side is multiplied by s^(e − ½), and the other is divided by it.
     return _family(
         EXPONENT,
-        at_exponent(some, 0.5, form=form),
+        model_at(some, 0.5, form),
         side,
         -logs if side == "right" else logs,
         origin=0.5,

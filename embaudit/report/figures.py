@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from embaudit.attacks import Attack
 from embaudit.auditing import Audit
-from embaudit.canonical import CanonicalForm, identified_cosines, in_span
+from embaudit.canonical import identified_cosines, in_span
 from embaudit.core.checked import (
     MOST_COUNT,
     RNG,
@@ -593,14 +593,6 @@ def shown_side(audit: Audit) -> SideName:
     return "left" if audit.options.role == "left" else "right"
 
 
-def form_of_audit(audit: Audit) -> CanonicalForm | None:
-    """Take the canonical form that an audit made, where it is of the whole model."""
-    where = audit.evidence.position
-    # That of a head with very many labels is of some of them.
-    whole = audit.evidence.model.n_right == audit.model.n_right
-    return where.form if where is not None and whole else None
-
-
 @dataclass(frozen=True, eq=False)
 class PredictionDisplay(TableDisplay):
     """Pairs of one side by the cosine at hand and by their prediction cosine.
@@ -634,10 +626,9 @@ class PredictionDisplay(TableDisplay):
         *,
         role: Role | str = "right",
         n_pairs: int = 100_000,
-        form: CanonicalForm | None = None,
         rng: RNG = 0,
     ) -> Self:
-        """Take all pairs of a side, or so many drawn ones where there are more; the form, where it is at hand already.
+        """Take all pairs of a side, or so many drawn ones where there are more.
 
         Raises
         ------
@@ -657,7 +648,7 @@ class PredictionDisplay(TableDisplay):
             )
         pairs = rows[draw_pairs(len(rows), size, rng=as_generator(rng))]
         model = in_span(model)
-        predicted = identified_cosines(model, role=side, pairs=pairs, form=form)
+        predicted = identified_cosines(model, role=side, pairs=pairs)
         # A row that no prediction depends on has no such cosine; its pairs are counted and left out.
         defined = ~np.isnan(predicted)
         kind, word = Pairs(side).titled(model), predicted_word(model, side)
@@ -683,12 +674,8 @@ class PredictionDisplay(TableDisplay):
     ) -> Self:
         """Take pairs of the model audited, drawn by its seed; of the side that the answer speaks of by default."""
         about = audit.evidence.role if audit.evidence.role != "cross" else "right"
-        side, form, seed = (
-            about if role is None else role,
-            form_of_audit(audit),
-            audit.evidence.seed,
-        )
-        return cls.of(audit.model, role=side, n_pairs=n_pairs, form=form, rng=seed)
+        side = about if role is None else role
+        return cls.of(audit.model, role=side, n_pairs=n_pairs, rng=audit.evidence.seed)
 
     @property
     def _cosines(self) -> tuple[Floats, Floats]:

@@ -16,7 +16,7 @@ from embaudit.auditing.equivalents import equivalent_models
 from embaudit.auditing.evidence import with_probes
 from embaudit.auditing.wording import worded_for
 from embaudit.blocks import BlockCosines
-from embaudit.canonical import CanonicalForm, canonical_form, in_span
+from embaudit.canonical import canonical_form, in_span
 from embaudit.canonical.equivalents import PREDICTS, EquivalentModel, equivalent_at
 from embaudit.canonical.identified import prediction_view
 from embaudit.canonical.row_span import span_basis, turned
@@ -52,7 +52,6 @@ from embaudit.report.figures import (
     MovementDisplay,
     PredictionDisplay,
     SimpsonDisplay,
-    form_of_audit,
     predicted_word,
 )
 from embaudit.simpson import SimpsonReport
@@ -415,7 +414,6 @@ def heatmap(
     n_rows: int = 400,
     beside: Sequence[str] | None = None,
     equals: Sequence[EquivalentModel] | None = None,
-    form: CanonicalForm | None = None,
     rng: RNG = 0,
 ) -> HeatmapDisplay:
     """Compute the cosines of some rows in a model, in equivalent models, and those of their predictions.
@@ -427,8 +425,6 @@ def heatmap(
         See `plot_heatmap`.
     equals : sequence of EquivalentModel, optional
         The equivalent models to choose from; canonical ones and a few drawn ones by default.
-    form : CanonicalForm, optional
-        Canonical form of the model, where it is at hand already.
 
     Raises
     ------
@@ -464,7 +460,7 @@ def heatmap(
             else equivalent_models(model, **sizes, basis=basis, rng=draw)
         )
     maker = _PanelMaker(
-        model, side, selection.rows, {equal.name: equal for equal in equals}, form, draw
+        model, side, selection.rows, {equal.name: equal for equal in equals}, draw
     )
     panels = [Panel("your model", "", maker.cosines(model.factors(side)))]
     for name in (FURTHEST, predicted_word(model, side)) if names is None else names:
@@ -483,7 +479,6 @@ class _PanelMaker:
     side: SideName
     rows: Indices
     equals: dict[str, EquivalentModel]
-    form: CanonicalForm | None
     draw: np.random.Generator
 
     def cosines(self, rows: Rows) -> Floats:
@@ -504,7 +499,7 @@ class _PanelMaker:
             raise must_be("beside", f"of equivalent models where {items}s alone were loaded", f'"{word}"',
                           f"load the {users}s beside them")  # fmt: skip
         if name == word:
-            form = canonical_form(self.model) if self.form is None else self.form
+            form = canonical_form(self.model)
             return Panel(
                 word,
                 "of the same model",
@@ -578,7 +573,7 @@ def heatmap_of_audit(
     **options
         Options of `heatmap`.
     """
-    evidence, model, form = audit.evidence, audit.model, form_of_audit(audit)
+    evidence, model = audit.evidence, audit.model
     about = "right" if evidence.role == "cross" else evidence.role
     side, equals = (
         model.side_name(about if role is None else role),
@@ -591,9 +586,7 @@ def heatmap_of_audit(
             x if x.exponent is None else equivalent_at(whole, x.exponent, x.name)
             for x in equals
         ]
-    return heatmap(
-        model, role=side, equals=equals, form=form, rng=evidence.seed, **options
-    )
+    return heatmap(model, role=side, equals=equals, rng=evidence.seed, **options)
 
 
 _MAKERS: dict[object, Any] = {
