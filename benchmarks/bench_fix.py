@@ -1,8 +1,9 @@
 """Position and fix of factors on disk, 5,000,000 × 64 and 500,000 × 64 in float32, against copying the files.
 
-Run from the root of a checkout: `python benchmarks/bench_fix.py`. Everything is timed in one run, each way twice in
-turn; ratios are what to look at. Bound: at most twice the time of reading and writing the files, and at most
-500 MB of memory beyond the blocks being written. The files are in the page cache for both, which makes copying fast.
+Run from the root of a checkout: `python benchmarks/bench_fix.py`. Everything is timed
+in one run, each way twice in turn; ratios are what to look at. Bound: at most twice the
+time of reading and writing the files, and at most 500 MB of memory beyond the blocks
+being written. The files are in the page cache for both, which makes copying fast.
 
 Measured on 2 cores beside other work, in one run: opening and position 0.2 of copying with 20 MB; opening and fixing
 both sides 1.4 with 110 MB; opening and writing prediction vectors of the users 1.4 with 90 MB.

@@ -202,9 +202,13 @@ WAYS: dict[str, dict[str, Any]] = {
         "maxBlockSize": 64,
     },
 }
-"""Ways of PRIMME that are tried; the quickest counts. Its hybrid goes on from these, and takes longer."""
+"""Ways of PRIMME that are tried; the quickest counts. Its hybrid goes on from these,
+and takes longer.
+"""
 SLACK = 3.0
-"""Its tolerance is on pairs of vectors; three times our residual gives it, as measured, about the same one."""
+"""Its tolerance is on pairs of vectors; three times our residual gives it, as measured,
+about the same one.
+"""
 
 
 def residual(X: sp.csr_array, values: np.ndarray, right: np.ndarray) -> float:

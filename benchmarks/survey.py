@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 RESULTS = Path(__file__).parents[1] / "docs" / "survey.json"
 MIN_RATINGS = 10
-"""Ratings that a film must have to take part: neighbours of a film rated once say nothing in any model."""
+"""Ratings that a film must have to take part: neighbours of a film rated once say
+nothing in any model.
+"""
 SHARES = (0.5, 0.95, 0.99)
 """Shares of random pairs whose cosines are recorded."""
 

@@ -39,7 +39,8 @@ extensions = [
 ]
 exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
 nitpicky = True
-# Types in the prose of docstrings are words for people, no cross references; the same words stand in signatures.
+# Types in the prose of docstrings are words for people, no cross references; the same
+# words stand in signatures.
 autodoc_typehints = "none"
 numpydoc_xref_param_type = False
 numpydoc_class_members_toctree = False

@@ -23,15 +23,21 @@ from embaudit.model.objectives import Status
 from embaudit.model.trainings import known_objective
 
 MIN_MOVEMENT = 1e-3
-"""A movement up to here breaks nothing: where constraints only bend, rounding leaves its fourth root."""
+"""A movement up to here breaks nothing: where constraints only bend, rounding leaves
+its fourth root.
+"""
 LARGEST = 2_000
-"""Most predictions that are kept: a system of as many equations is solved in every step."""
+"""Most predictions that are kept: a system of as many equations is solved in every
+step.
+"""
 PRIVATE = 2
 """Columns that one side of an equivalent model of another temperature has alone."""
 TINY = 1e-100
 """A step along which differences are derivatives."""
 FLAT = 1e-100
-"""Largest slope at which no score changes in float64. A step squares the slopes, and much smaller squares vanish."""
+"""Largest slope at which no score changes in float64. A step squares the slopes, and
+much smaller squares vanish.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +66,14 @@ def break_claim(
 ) -> Break:
     """Search the equivalent models of the same rank for one that moves the cosines within a side.
 
-    Of those that are met the one that moves cosines the furthest is returned; others may move them further.
+    Of those that are met the one that moves cosines the furthest is returned; others
+    may move them further.
 
     Parameters
     ----------
     model : FactorModel
-        A small one. Its numbers are taken as exact. A bias that is given is free. Where left factors are missing, some
-        of full rank stand in for them.
+        A small one. Its numbers are taken as exact. A bias that is given is free. Where
+        left factors are missing, some of full rank stand in for them.
     role : {"left", "right"}
         Whose cosines are to move.
     starts : int
@@ -82,7 +89,8 @@ def break_claim(
     Raises
     ------
     InputError
-        For more than 2,000 predictions, or where predictions of a missing side cannot be stood in for.
+        For more than 2,000 predictions, or where predictions of a missing side cannot
+        be stood in for.
 
     Examples
     --------
@@ -93,7 +101,8 @@ def break_claim(
     >>> break_claim(free.replace(link="cosine")).found
     False
     """
-    # Every candidate is judged by its own predictions, whatever the search believes of it.
+    # Every candidate is judged by its own predictions, whatever the search believes of
+    # it.
     draw = as_generator(rng)
     whole = _with_both_sides(model, draw)
     if whole.n_left * whole.n_right > LARGEST:
@@ -219,7 +228,8 @@ class _System:
             sides[side] = sides[side] / model.side(side).norms[:, None]
         names = ("left_bias", "right_bias") if model.link.sees_biases else ()
         self.biases = [name for name in names if getattr(model, name) is not None]
-        # Scaled to sides of one length: a step must not change one of them a million times as much.
+        # Scaled to sides of one length: a step must not change one of them a million
+        # times as much.
         sizes = [float(np.linalg.norm(sides[side])) for side in ("right", "left")]
         even = (
             1.0 if self.units or not all(sizes) else float(np.sqrt(sizes[0] / sizes[1]))
@@ -267,7 +277,8 @@ class _System:
 
     def visible(self, x: Floats) -> Floats:
         """Compute the scores up to changes that no prediction shows, and the squared lengths that are 1."""
-        # Complex vectors pass through for `jacobian`: no absolute value, maximum or comparison may stand here.
+        # Complex vectors pass through for `jacobian`: no absolute value, maximum or
+        # comparison may stand here.
         shown, cap = self.scores(x), self.model.link.soft_cap
         shown = shown if cap is None else cap * np.tanh(shown / cap)
         if self.model.link.level is Equivalence.PROBABILITIES:
@@ -280,7 +291,8 @@ class _System:
 
     def jacobian(self, x: Floats) -> Floats:
         """Compute the derivative of `visible`, dense: imaginary parts of a step too small to round."""
-        # f(x + ih) = f(x) + ih f'(x) + …: no difference is taken, so that none cancels (Squire and Trapp, 1998).
+        # f(x + ih) = f(x) + ih f'(x) + …: no difference is taken, so that none cancels
+        # (Squire and Trapp, 1998).
         steps = x + 1j * TINY * np.eye(len(x))
         return np.ascontiguousarray(self.visible(steps).imag.T / TINY)
 
@@ -299,7 +311,8 @@ class _System:
 
 def _damped(jacobian: Floats, wanted: Floats) -> Floats:
     """Return the least step that changes the equations by `wanted`."""
-    # A model of low rank cannot change each of its scores by itself: J Jᵀ is singular, and a little damping solves it.
+    # A model of low rank cannot change each of its scores by itself: J Jᵀ is singular,
+    # and a little damping solves it.
     normal = jacobian @ jacobian.T
     normal[np.diag_indices_from(normal)] += 1e-12 * np.trace(normal)
     return np.asarray(jacobian.T @ solve(normal, wanted, assume_a="pos"))
@@ -313,15 +326,18 @@ def _returned(system: _System, x: Floats, floor: float) -> Floats | None:
         now = float(np.abs(miss).max())
         if now <= floor:
             return x
-        # Close to rounding and no longer shrinking: the equations bend too much here to be met.
+        # Close to rounding and no longer shrinking: the equations bend too much here to
+        # be met.
         if not now < 0.9 * size and size < 1e3 * floor:
             return None
         size = now
         jacobian = system.jacobian(x)
-        # Far beyond a cap, or where a softmax is all but certain, nothing changes any more.
+        # Far beyond a cap, or where a softmax is all but certain, nothing changes any
+        # more.
         if float(np.abs(jacobian).max()) <= FLAT:
             return None
-        # Never more than half the length of x at once, where the linear model is far from true.
+        # Never more than half the length of x at once, where the linear model is far
+        # from true.
         step = _damped(jacobian, miss)
         x = x + step * min(
             1.0, float(np.linalg.norm(x) / (2 * np.linalg.norm(step) + EPS**2))
@@ -341,12 +357,14 @@ def _by_equations(
     for start in range(starts):
         x, noise = _far(system, start, draw)
         at = _returned(system, x, floor)
-        # Cosines of rank 1 jump from one sign to the other: walk on, as no slope leads there.
+        # Cosines of rank 1 jump from one sign to the other: walk on, as no slope leads
+        # there.
         for _ in range(9 if model.rank == 1 else 1):
             if at is None:
                 break
             yield system.twin(at)
-            # Along the random way, less the part that leaves the equations: a tangent of the set of equivalent models.
+            # Along the random way, less the part that leaves the equations: a tangent
+            # of the set of equivalent models.
             jacobian = system.jacobian(at)
             at = _returned(
                 system, at + 0.5 * (noise - _damped(jacobian, jacobian @ noise)), floor
@@ -393,7 +411,8 @@ def _proposal(
 ) -> FactorModel:
     """Change everything a little, one side only, the length of every left row, or shift the right rows."""
     left, right = model.factors("left"), model.right
-    # A positive factor for each left row keeps its order, and a shift of all right rows moves a row by one constant.
+    # A positive factor for each left row keeps its order, and a shift of all right rows
+    # moves a row by one constant.
     if kind == 2:
         factors = np.exp(size * draw.standard_normal((len(left), 1)))
         biases = (

@@ -60,8 +60,8 @@ def assert_equivalent(before: FactorModel, after: FactorModel, gauge: Gauge) -> 
     leaves of them.
     """
     if before.predicts is Equivalence.COSINES:
-        # Cosines are bounded by 1, so that only the angle of a turned row counts; dot products have its length besides,
-        # with that of a shift, which a bias takes up.
+        # Cosines are bounded by 1, so that only the angle of a turned row counts; dot
+        # products have its length besides, with that of a shift, which a bias takes up.
         longest = 1.0
         if "left" not in before.link.unit_sides:
             longest = float(
@@ -131,7 +131,8 @@ def _movements(gauge: Gauge) -> dict[Equivalence | str, float]:
 
 def _members(group: GaugeGroup) -> list[Gauge]:
     """Yield samples, and what composing and scaling makes of them where it stays in the set."""
-    # Fourth powers leave any budget that a sample spends, and a scale of 2 leaves sets of rotations.
+    # Fourth powers leave any budget that a sample spends, and a scale of 2 leaves sets
+    # of rotations.
     samples = [group.sample(rng=seed) for seed in SEEDS]
     scaling = Gauge.diagonal(np.full(group.rank, 2.0))
     fourth_powers = [g @ g @ g @ g for g in samples]
@@ -169,7 +170,8 @@ class GaugeGroupContract:
         """`g⁻¹` has the same κ, `g⁻¹ g` is the identity within rounding; `has_inverses` tells whether all belong."""
         group, seed = data.draw(self.groups), data.draw(seeds())
         gauge = group.sample(rng=seed)
-        # A translation of at most v has its inverse in the set, a shift applied before a stretch may not.
+        # A translation of at most v has its inverse in the set, a shift applied before
+        # a stretch may not.
         inside = [
             group.contains(g.inverse())
             for g in (gauge, *(group.sample(rng=seed) for seed in SEEDS))
@@ -245,7 +247,8 @@ class GaugeGroupContract:
         group, seed = data.draw(self.groups), data.draw(seeds())
         gauge = group.sample(rng=seed)
         model = data.draw(factor_models(group.rank))
-        # A model that the sample may not act on is given what lets it: a weaker link, or biases that absorb its shift.
+        # A model that the sample may not act on is given what lets it: a weaker link,
+        # or biases that absorb its shift.
         if gauge.preserves_in(model) < model.predicts:
             link = "cosine" if gauge.fixes_cosines else "identity"
             model = model.replace(
@@ -282,7 +285,8 @@ class GaugeGroupContract:
         for weaker in Equivalence:
             if Equivalence.NOTHING < weaker <= level:
                 assert max(gaps[weaker] for gaps in moved) < 1e-9
-        # Where the group could keep more than it declares, gauges would be refused without a reason.
+        # Where the group could keep more than it declares, gauges would be refused
+        # without a reason.
         if level < Equivalence.COSINES and not group.fixes_cosines:
             stronger = (
                 Equivalence.RANKINGS

@@ -20,7 +20,8 @@ from embaudit.model import LINK_NAMES, LINKS, FactorModel, Link, softmax_link
 
 _ENTRIES = st.floats(-4, 4, width=16, allow_subnormal=False)
 _SCALES = {np.float16: (0, -4, 4), np.float32: (0, -40, 40), np.float64: (0, -300, 300)}
-"""Powers of two that keep every product of two factors within the range of the numbers."""
+"""Powers of two that keep every product of two factors within the range of the numbers.
+"""
 ALL_LINKS: tuple[Link, ...] = (
     *(LINKS[name] for name in LINK_NAMES),
     softmax_link(soft_cap=3.0),
@@ -45,7 +46,8 @@ def factor_matrices(draw: st.DrawFn, n_rows: int, rank: int) -> Matrix:
 
     Some have parallel rows or a zero row.
     """
-    # Entries of 16 bits are exact in every precision; scales and orders are drawn apart, so that failures shrink well.
+    # Entries of 16 bits are exact in every precision; scales and orders are drawn
+    # apart, so that failures shrink well.
     x = draw(arrays(np.float64, (n_rows, rank), elements=_ENTRIES))
     if n_rows > 1 and draw(st.booleans()):
         x[1] = draw(st.sampled_from([-2.0, 0.5, 1.0])) * x[0]

@@ -59,7 +59,8 @@ def p_value(data: SimulatedInteractions, k: int, **options: bool) -> float:
     return float(stats.chisquare(observed, wanted).pvalue)
 
 
-# Few of many items are drawn one by one and repeats are dropped; others are drawn by a race.
+# Few of many items are drawn one by one and repeats are dropped; others are drawn by a
+# race.
 @pytest.mark.parametrize(
     ("n_items", "k"), [(5, 1), (5, 2), (5, 3), (16, 1), (16, 2), (24, 3)]
 )

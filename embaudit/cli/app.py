@@ -63,7 +63,8 @@ def version(
 
         typer.echo(f"embaudit {__version__}")
         raise typer.Exit
-    # Settings are those of audits, so a damaged file stops no command but these and what reads the same model.
+    # Settings are those of audits, so a damaged file stops no command but these and
+    # what reads the same model.
     command = context.invoked_subcommand
     if command in ("audit", "fix", "gauge", "verify"):
         CURRENT.set(Settings.near(Path.cwd()))

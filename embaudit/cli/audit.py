@@ -112,7 +112,8 @@ class Gating(Group):
             else None
         )
         written = ""
-        # The first run of a pipeline has no baseline: where both options name one file, this run writes it.
+        # The first run of a pipeline has no baseline: where both options name one file,
+        # this run writes it.
         if (
             self.baseline
             and json
@@ -216,12 +217,14 @@ def _invocation(context: typer.Context) -> Invocation:
     from embaudit.io.tables.titles import label_column
     from embaudit.report.next_steps import Invocation
 
-    # True: options that every command reads a model with; False: those of audit alone. The next command may be another.
+    # True: options that every command reads a model with; False: those of audit alone.
+    # The next command may be another.
     words: dict[bool, list[str]] = {True: [], False: []}
     for option in context.command.params:
         name = str(option.name)
         source = context.get_parameter_source(name)
-        # Only what was typed is repeated: a command with every default would be hard to read.
+        # Only what was typed is repeated: a command with every default would be hard to
+        # read.
         if (
             name in {"path", "more", *LEFT_OUT}
             or getattr(option, "hidden", False)
@@ -237,7 +240,8 @@ def _invocation(context: typer.Context) -> Invocation:
                 [flag] if each is True else [flag, without_secrets(str(each))]
             )
     truth, items = None, context.params["items"]
-    # What is wrong with the table is said where titles are read; a column that nobody asked for must not stop an audit.
+    # What is wrong with the table is said where titles are read; a column that nobody
+    # asked for must not stop an audit.
     with suppress(InputError):
         truth = items and label_column(
             items, id=context.params["id"], title=context.params["title"]
@@ -307,7 +311,8 @@ def audit(
                 **options,
                 source=source_of([path, *more] if more else path),
             )
-        # Predictions that moved since the baseline are a finding, so they are compared before findings are judged.
+        # Predictions that moved since the baseline are a finding, so they are compared
+        # before findings are judged.
         result = gate.beside(result)
         outcome = gate.judge(result)
         write(

@@ -46,12 +46,16 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Gate": ("fail_on", "fail_below", "baseline", "junit"),
     "Effort": ("n_neighbours", "quick", "jobs", "rng"),
 }  # fmt: skip
-"""Options of every command by what they are about; those of one command alone come first."""
+"""Options of every command by what they are about; those of one command alone come
+first.
+"""
 RARE = (
     "format", "left_name", "right_name", "left_bias", "transpose", "vector", "right_counts", "left_counts", "states",
     "dask", "norm", "norm_kind",
 )  # fmt: skip
-"""Options that few users need: help names them, and `embaudit explain COMMAND` explains them."""
+"""Options that few users need: help names them, and `embaudit explain COMMAND` explains
+them.
+"""
 RARE_IN = {
     "audit": (
         "groups", "max_condition", "n_pairs", "n_lists", "n_gauges", "n_starts", "n_steps", "by", "by_row", "hull",
@@ -66,14 +70,16 @@ class Commands(TyperGroup):
     """All of them: help names each, and imports none."""
 
     def __init__(self, *, commands: dict[str, Any], **attributes: Any) -> None:
-        # None stands for a command that is not imported yet, so that help can list it without.
+        # None stands for a command that is not imported yet, so that help can list it
+        # without.
         everything: Any = dict.fromkeys(COMMANDS) | commands
         super().__init__(commands=everything, **attributes)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         """Import the command where it was not yet."""
         if cmd_name in COMMANDS and self.commands[cmd_name] is None:
-            # Importing the module adds its command to the application, which is then read anew.
+            # Importing the module adds its command to the application, which is then
+            # read anew.
             whole: Any = get_command(import_module(f"embaudit.cli.{cmd_name}").app)
             self.commands = whole.commands
         return self.commands.get(cmd_name)
@@ -144,7 +150,8 @@ def _grouped(command: Any) -> Any:
 
     Where two groups share an option, the last of them declares it.
     """
-    # typer takes options from the signature alone: groups are spread out into it, and put together again at each call.
+    # typer takes options from the signature alone: groups are spread out into it, and
+    # put together again at each call.
     declared, parameters = parameters_of(command), dict[str, Parameter]()
     annotations = {name: each.annotation for name, each in declared.items()}
     groups = {

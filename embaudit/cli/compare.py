@@ -68,7 +68,8 @@ def compare(
         except InputError as error:
             if not any(file in str(error) for file in reading.files(before)):
                 raise
-            # The file is right for one of them at most, and one command names no second.
+            # The file is right for one of them at most, and one command names no
+            # second.
             raise InputError(
                 "{} One file serves both models here; save each with its own, "
                 "`embaudit.save(embaudit.load(PATH, ids=FILE), NEW)`, and compare those.",

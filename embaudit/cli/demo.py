@@ -47,8 +47,9 @@ def demo(
     from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
 
     rank = min(RANK, n_users // 2, n_items // 2)
-    # Eq. 1 compares its penalty with squared singular values, which grow as the number of interactions does, Eq. 2
-    # with singular values: at another size than the paper's they are scaled by that of the matrix and its root.
+    # Eq. 1 compares its penalty with squared singular values, which grow as the number
+    # of interactions does, Eq. 2 with singular values: at another size than the paper's
+    # they are scaled by that of the matrix and its root.
     share = n_users * n_items / (PAPER_USERS * PAPER_ITEMS)
     alphas = PRODUCT_ALPHA * share, FACTOR_ALPHA * share**0.5
     with progress_bars(quiet=quiet):

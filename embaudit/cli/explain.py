@@ -35,7 +35,8 @@ def explain(
     from embaudit.auditing.texts import WORDS
     from embaudit.cli.commands import COMMANDS
 
-    # Several codes are explained in turn; a word may be several, such as CANNOT BE SAID.
+    # Several codes are explained in turn; a word may be several, such as CANNOT BE
+    # SAID.
     names = (
         name
         if name and all(each.upper() in CODES for each in name)
@@ -61,7 +62,8 @@ def _options(name: str) -> str:
     from embaudit.cli.commands import ALL
 
     command = app.group.get_command(None, name)
-    # Parsed resiliently, a command asks for no argument; the mark brings its rare options.
+    # Parsed resiliently, a command asks for no argument; the mark brings its rare
+    # options.
     return str(
         command.get_help(
             command.make_context(

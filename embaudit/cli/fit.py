@@ -135,7 +135,8 @@ def fit(
                 item_ids=data.item_ids,
                 item_names=names,
             )
-        # The interactions behind each row go into the file: audits choose the rows that they show by them.
+        # The interactions behind each row go into the file: audits choose the rows that
+        # they show by them.
         save(
             model.replace(
                 **{f"{side}_counts": data.counts(side) for side in model.sides}

@@ -73,7 +73,8 @@ def fix(
     ):
         source = reading.read(path, more)
         model = titles.on(source.model, quiet=quiet)
-        # Other kinds make no use of the norm, so which one it is matters to these alone.
+        # Other kinds make no use of the norm, so which one it is matters to these
+        # alone.
         if str(as_).startswith("folded"):
             say_norm(source, quiet=quiet)
         remedy = mend(

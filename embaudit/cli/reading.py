@@ -138,7 +138,8 @@ class Given(Group):
         """Yield the files that are read beside the model."""
         from embaudit.io.tables.rows import split_column
 
-        # Beside a single array biases are files, and beside vectors the left side; elsewhere these name arrays.
+        # Beside a single array biases are files, and beside vectors the left side;
+        # elsewhere these name arrays.
         beside, options = (
             ("bias", "left_bias") if path.suffix == ".npy" else (),
             self.options,
@@ -163,8 +164,8 @@ class Given(Group):
         result = read(
             [path, *more] if more else path, **{"kind": self.kind} | self.options
         )
-        # A single row is refused wherever rows are compared, in a sentence that asks the same; who said how the file
-        # lies is not asked.
+        # A single row is refused wherever rows are compared, in a sentence that asks
+        # the same; who said how the file lies is not asked.
         oriented = result.intake.format not in ARRAYS or "transpose" in self.options
         question = shape_question(result.model)
         if question is not None and result.model.n_right > 1 and not oriented:

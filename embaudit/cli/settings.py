@@ -68,11 +68,13 @@ class Settings:
         InputError
             If that file is damaged or a folder, or sets what is no option.
         """
-        # The nearest folder decides, and in it our own file before the shared one. Files are not merged.
+        # The nearest folder decides, and in it our own file before the shared one.
+        # Files are not merged.
         for place in (folder, *folder.parents):
             for name in (OWN, SHARED):
                 path = place / name
-                # Passed over in silence, it would leave an audit without the settings that somebody meant.
+                # Passed over in silence, it would leave an audit without the settings
+                # that somebody meant.
                 if name == OWN and path.is_dir():
                     raise must_be(
                         str(path),

@@ -32,7 +32,9 @@ SUFFIXES = {
     "out": (".html", ".htm"),
     "markdown": (".md", ".markdown", ".txt"),
 }
-"""Suffixes of the files that options name, where they have one: a forge names files without."""
+"""Suffixes of the files that options name, where they have one: a forge names files
+without.
+"""
 T = TypeVar("T")
 Promise: TypeAlias = tuple[Path | None, Callable[..., str | bytes]]
 """A file that may be asked for, and what makes its content of a result."""
@@ -153,8 +155,8 @@ def _client(address: str) -> Any:
         for name in list(logging.root.manager.loggerDict):
             if name.split(".")[0] in ("distributed", "tornado", "asyncio"):
                 logging.getLogger(name).setLevel(logging.CRITICAL)
-        # Five seconds, as a wrong address would keep a command waiting; no default, so that other uses of Dask are
-        # left alone.
+        # Five seconds, as a wrong address would keep a command waiting; no default, so
+        # that other uses of Dask are left alone.
         return Client(f"tcp://{address}", timeout="5s", set_as_default=False)
     except ImportError as error:
         raise InputError(
@@ -224,12 +226,14 @@ class Output(Group):
     ) -> Iterator[Callable[..., None]]:
         """Open the files asked for before the work starts, so that what cannot be written is refused at once.
 
-        None of them may be an input. Yields what writes a result, by its title and origin.
+        None of them may be an input. Yields what writes a result, by its title and
+        origin.
 
         Raises
         ------
         InputError
-            If an output cannot be written, or an input changed since; then none is written.
+            If an output cannot be written, or an input changed since; then none is
+            written.
         """
         from embaudit.io import distinct_outputs, written_whole
         from embaudit.io.outputs import PACKED
@@ -247,7 +251,8 @@ class Output(Group):
             if path is not None and path.suffix.lower() not in ("", *PACKED, *suffixes):
                 raise must_be(f"--{name}", f"a file that ends in {suffixes[0]}", path)
         with ExitStack() as stack:
-            # All are opened before any is written: a path that cannot be used ends the command before the work.
+            # All are opened before any is written: a path that cannot be used ends the
+            # command before the work.
             opened = [
                 (
                     stack.enter_context(
@@ -318,7 +323,8 @@ def values_in(
                 f"{name} of --{option}", "given once", f"{values[name]} and {value}"
             )
         try:
-            # An empty name or value is refused in the same sentence as a number that is none.
+            # An empty name or value is refused in the same sentence as a number that is
+            # none.
             if not (name and value):
                 raise ValueError
             values[name] = kind(value)

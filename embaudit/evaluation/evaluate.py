@@ -43,13 +43,19 @@ if TYPE_CHECKING:
 CANDIDATES = 50_000
 """Rows among which neighbours are looked up; more are sampled."""
 MIN_QUERIES = 30
-"""Queries that a verdict takes: no interval over fewer is narrower than ±0.1 (rule of three)."""
+"""Queries that a verdict takes: no interval over fewer is narrower than ±0.1 (rule of
+three).
+"""
 CONFIDENCE = "with 95 % confidence"
 """Where the interval of a difference from the raw cosine lies on one side of 0."""
 RAW, CSLS = "cosine", "CSLS"
-"""Baseline similarity, the cosine of the stored factors; and the same less the local mean that makes hubs."""
+"""Baseline similarity, the cosine of the stored factors; and the same less the local
+mean that makes hubs.
+"""
 PREDICTION = "prediction cosine"
-"""Also the plain cosine of right rows in the left-whitened gauge, and of left rows in the right-whitened one."""
+"""Also the plain cosine of right rows in the left-whitened gauge, and of left rows in
+the right-whitened one.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,10 +135,11 @@ class Evaluation(Result):
         Returns
         -------
         DataFrame
-            Columns similarity, measure, value, ci_low, ci_high (95 %, by leaving out groups of entities, as queries
-            and as candidates) and the same for the difference from the raw cosine. The intervals of the differences in
-            one measure hold together: chance keeps all of them true in 95 % of cases, whichever of them is picked
-            afterwards.
+            Columns similarity, measure, value, ci_low, ci_high (95 %, by leaving out
+            groups of entities, as queries and as candidates) and the same for the
+            difference from the raw cosine. The intervals of the differences in one
+            measure hold together: chance keeps all of them true in 95 % of cases,
+            whichever of them is picked afterwards.
         """
         import pandas as pd
 
@@ -156,7 +163,8 @@ class Evaluation(Result):
         difference : float
             Difference from the raw cosine.
         difference_ci_low : float
-            Lower end of its interval; those of one measure hold together. None for the raw cosine itself.
+            Lower end of its interval; those of one measure hold together. None for the
+            raw cosine itself.
         difference_ci_high : float
             Upper end.
         """
@@ -193,8 +201,8 @@ class Evaluation(Result):
         """
         if self.counts is None or self.counts.min() == self.counts.max():
             return []
-        # Thirds of the queries, not of the range of counts, which a few popular entities stretch. Queries of one count
-        # stay in one third.
+        # Thirds of the queries, not of the range of counts, which a few popular
+        # entities stretch. Queries of one count stay in one third.
         edges = np.quantile(self.counts, [1 / 3, 2 / 3])
         place = np.searchsorted(edges, self.counts, side="left")
         return [
@@ -241,8 +249,8 @@ class Evaluation(Result):
         return difference, max(-1.0, difference - margin), min(1.0, difference + margin)
 
     def _margin(self, replicates: NDArray[np.float64], n_intervals: int) -> float:
-        # A property that no query of n shows can still hold for a share of 3 / n (rule of
-        # three), so a value of 1.0 is never certain.
+        # A property that no query of n shows can still hold for a share of 3 / n (rule
+        # of three), so a value of 1.0 is never certain.
         unseen = -np.log(0.05) / len(self.queries)
         return float(max(unseen, jackknife_margin(replicates, n_intervals)))
 
@@ -291,7 +299,8 @@ class Evaluation(Result):
                     f": {three_decimals(values[0])} against {three_decimals(values[1])}"
                 )
             text += "."
-        # What an audit recommends may find less: it is what predictions fix, and no better taste.
+        # What an audit recommends may find less: it is what predictions fix, and no
+        # better taste.
         places = range(len(MEASURES)) if PREDICTION in self.by_query else ()
         worse = [
             MEASURES[place]
@@ -331,18 +340,19 @@ def evaluate_similarities(
 ) -> Evaluation:
     """Score similarities by labels: does a neighbour share one?
 
-    Judged are the raw cosine, the dot product, the cosine of centred rows, CSLS and, where both sides are at hand, the
-    cosines in the three canonical gauges; one of these is the prediction cosine, and is named so. CSLS is the cosine
-    less half the mean cosine of the candidate with its 10 nearest, so that hubs are listed less (Conneau et al. 2018,
-    section 2.3; the query's own mean changes no list).
+    Judged are the raw cosine, the dot product, the cosine of centred rows, CSLS and,
+    where both sides are at hand, the cosines in the three canonical gauges; one of
+    these is the prediction cosine, and is named so. CSLS is the cosine less half the
+    mean cosine of the candidate with its 10 nearest, so that hubs are listed less
+    (Conneau et al. 2018, section 2.3; the query's own mean changes no list).
 
     Parameters
     ----------
     model : FactorModel, path or object
         What to judge, or what `embaudit.io.as_model` makes of it.
     truth : sequence or Truth
-        Labels of the rows of the side, one or many each (see `as_truth`), or what users consumed last (see
-        `last_together`).
+        Labels of the rows of the side, one or many each (see `as_truth`), or what users
+        consumed last (see `last_together`).
     role : {"left", "right"}
         Which side.
     n_neighbours : int, optional
@@ -352,7 +362,8 @@ def evaluate_similarities(
     separator : str, optional
         Between the labels of one text, such as "|"; found by default (see `as_truth`).
     rng : numpy Generator or int
-        Draws the queries and the groups behind the intervals; the same seed gives the same numbers.
+        Draws the queries and the groups behind the intervals; the same seed gives the
+        same numbers.
 
     Returns
     -------
@@ -444,7 +455,8 @@ def scaled_locally(unit: NDArray[np.float64], n: int = 10) -> Version:
            [ 0.3,  0.6,  0.4],
            [-0.3,  0.4,  0.6]])
     """
-    # With (u, 1) and (v, −r/2) the dot product is u·v − r/2, so that lists are searched as for any other similarity.
+    # With (u, 1) and (v, −r/2) the dot product is u·v − r/2, so that lists are searched
+    # as for any other similarity.
     near = neighbours(unit, min(n, len(unit) - 1))
     density = np.nanmean(np.where(near.indices >= 0, near.cosines, np.nan), axis=1) / 2
     return np.column_stack([unit, np.ones(len(unit))]), np.column_stack(
@@ -490,8 +502,8 @@ def similarities(
     if model.predicts is Equivalence.COSINES:
         return
     for name, exponent in EXPONENTS.items():
-        # At that exponent the cosine is the prediction cosine, which was yielded already (docs/theory.md, "The
-        # canonical line").
+        # At that exponent the cosine is the prediction cosine, which was yielded
+        # already (docs/theory.md, "The canonical line").
         if exponent != (0 if role == "right" else 1):
             view = form.view(x, role, exponent)
             yield f"{name} cosine", lambda rows, view=view: directions(view[rows])  # type: ignore[misc]

@@ -26,7 +26,9 @@ Groups: TypeAlias = NDArray[np.uint8]
 SPARE = 24
 """Candidates beyond the list that are looked at first."""
 TILE = 262_144
-"""Bytes of scores of several queries that are put in order together: they stay in the cache."""
+"""Bytes of scores of several queries that are put in order together: they stay in the
+cache.
+"""
 
 
 def query_measures(
@@ -43,7 +45,8 @@ def query_measures(
     Parameters
     ----------
     versions : mapping of str to pair of array of shape (m, k)
-        For each similarity, vectors of the rows as queries and as candidates; it is the dot product of the two.
+        For each similarity, vectors of the rows as queries and as candidates; it is the
+        dot product of the two.
     truth : Truth
         Labels of all rows of the side.
     rows : array of shape (m,)
@@ -58,9 +61,10 @@ def query_measures(
     Returns
     -------
     by_query : dict of str to array of shape (q, 3)
-        Precision (share of the n nearest that share a label), AUC (probability that a related candidate comes before an
-        unrelated one, ties counting half) and NDCG (gain: shared labels over all labels of the two). NaN where no
-        candidate, or every one, is related.
+        Precision (share of the n nearest that share a label), AUC (probability that a
+        related candidate comes before an unrelated one, ties counting half) and NDCG
+        (gain: shared labels over all labels of the two). NaN where no candidate, or
+        every one, is related.
     replicates : dict of str to array of shape (groups, 3)
         Their means without each group; NaN where nothing can be measured without it.
     """
@@ -68,7 +72,8 @@ def query_measures(
     def block(block: slice) -> NDArray[np.float64]:
         """Measure some of the queries under every similarity."""
         positions = queries[block]
-        # The query itself is no candidate: it stands at minus infinity in gains and scores alike.
+        # The query itself is no candidate: it stands at minus infinity in gains and
+        # scores alike.
         itself = (np.arange(len(positions)), positions)
         gains = truth.gains(rows[positions], rows).astype(np.float64)
         gains[itself] = -np.inf
@@ -109,8 +114,8 @@ class LeftOut:
     Parameters
     ----------
     gains : array of shape (q, m)
-        Of the candidates for each query; one of positive gain is related. Minus infinity for the query itself, once in
-        each row: of it nothing is asked.
+        Of the candidates for each query; one of positive gain is related. Minus
+        infinity for the query itself, once in each row: of it nothing is asked.
     groups : array of shape (m,)
         The group of each candidate, from 0 up.
     n : int
@@ -136,7 +141,8 @@ class LeftOut:
             self._remaining(flags @ members)
             for flags in (self.related, gains > -np.inf)
         )
-        # AUC divides by all pairs of a related and an unrelated candidate that remain without a group.
+        # AUC divides by all pairs of a related and an unrelated candidate that remain
+        # without a group.
         self.pairs = related * (comparable - related)
         self.ideal = self._best(gains)[1]
 
@@ -151,7 +157,8 @@ class LeftOut:
         Returns
         -------
         array of shape (q, groups + 1, 3)
-            Precision, AUC and NDCG; NaN where what remains is all related or all unrelated.
+            Precision, AUC and NDCG; NaN where what remains is all related or all
+            unrelated.
         """
         measures = np.empty((*self.pairs.shape, 3))
         measures[..., 0], gained = self._best(scores)
@@ -176,7 +183,8 @@ class LeftOut:
         discounts = np.concatenate(
             [[0], np.reciprocal(np.log2(np.arange(self.n) + 2)), [0]]
         )
-        # Leaving a group out moves others up: a few more than n are sorted, and twice as many where these are too few.
+        # Leaving a group out moves others up: a few more than n are sorted, and twice
+        # as many where these are too few.
         keep = self.n + SPARE
         while True:
             keep = min(keep, scores.shape[1] - 1)
@@ -189,7 +197,8 @@ class LeftOut:
                 break
             keep *= 2
         gains = np.take_along_axis(self.gains, best, axis=1).astype(np.float64)
-        # Place 0 for candidates left out and n + 1 for those behind the list have weight 0 at the ends of `discounts`.
+        # Place 0 for candidates left out and n + 1 for those behind the list have
+        # weight 0 at the ends of `discounts`.
         weights = discounts[np.minimum(place, self.n + 1) * remains]
         listed = weights > 0
         share = np.einsum(
@@ -212,7 +221,8 @@ class LeftOut:
         )
         everywhere = _in_order(related, scores[:, 1:] != scores[:, :-1])
         total = (everywhere * related).sum(axis=1, keepdims=True)
-        # A stable sort by group leaves scores in rising order within each: one pass counts the pairs inside all groups.
+        # A stable sort by group leaves scores in rising order within each: one pass
+        # counts the pairs inside all groups.
         apart = np.argsort(groups, axis=1, kind="stable")
         scores, related, groups = (
             _at(scores, apart),
@@ -221,12 +231,14 @@ class LeftOut:
         )
         rises = (scores[:, 1:] != scores[:, :-1]) | (groups[:, 1:] != groups[:, :-1])
         within = _in_order(related, rises) * related
-        # The query left the order, so that groups behind its own begin one place earlier.
+        # The query left the order, so that groups behind its own begin one place
+        # earlier.
         starts = self.starts - (own < np.arange(self.n_groups + 1))
         before, touched, inside = (
             _at(_running(x), starts) for x in (related, _at(everywhere, apart), within)
         )
-        # Within a group only what stands in it counts, not the unrelated of the groups before.
+        # Within a group only what stands in it counts, not the unrelated of the groups
+        # before.
         inside = np.diff(inside) - np.diff(before) * (starts - before)[:, :-1]
         return np.hstack([total - np.diff(touched) + inside, total])
 

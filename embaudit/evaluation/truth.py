@@ -38,7 +38,9 @@ class Truth:
     is_complete: bool = False
     """True if a row without a label is related to none; else nothing is known of it."""
     source: str = ""
-    """Description of the labels: by which column, and of whom; empty where they were given."""
+    """Description of the labels: by which column, and of whom; empty where they were
+    given.
+    """
 
     def __repr__(self) -> str:
         return f"Truth({self.table.shape[0]:,} rows, {len(self.labels)} labels, {self.table.nnz:,} assignments)"
@@ -165,8 +167,9 @@ def separator_in(texts: Iterable[str | None]) -> str:
     """Find what stands between the labels of texts, such as "Comedy, Drama".
 
     A separator is one of `|`, `;` and a comma. Texts that hold `|` are split there. Any
-    other separator must show that it joins labels which recur: after splitting there are
-    fewer labels than there were different texts. Names such as "Lee, Ang" become more.
+    other separator must show that it joins labels which recur: after splitting there
+    are fewer labels than there were different texts. Names such as "Lee, Ang" become
+    more.
 
     Returns
     -------
@@ -205,8 +208,9 @@ def _labels(value: Any, separator: str) -> set[str]:
 def last_together(path: AnyPath, side: Side, *, time: str | None = None) -> Truth:
     r"""Relate the last two items of every user, to judge similarities by what was consumed together.
 
-    Only items of the model count, and users whose times tell which two were the last. Leave these interactions out of
-    training: what a model has seen it may have learned by heart.
+    Only items of the model count, and users whose times tell which two were the last.
+    Leave these interactions out of training: what a model has seen it may have learned
+    by heart.
 
     Parameters
     ----------

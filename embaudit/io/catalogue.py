@@ -34,7 +34,9 @@ class Format:
     module: str = field(default="", repr=False)
     """Module of its reader and writer."""
     needs: str = ""
-    """The package it needs beside those that embaudit brings, called as its extra is; empty for none."""
+    """The package it needs beside those that embaudit brings, called as its extra is;
+    empty for none.
+    """
     magic: bytes = field(default=b"", repr=False)
     """First bytes of its files, if these identify them under any name."""
     reads: bool = True

@@ -45,7 +45,8 @@ def existing_path(
     Raises
     ------
     InputError
-        If nothing is there, an empty file, a pipe or a device, or it may not be looked at.
+        If nothing is there, an empty file, a pipe or a device, or it may not be looked
+        at.
 
     Examples
     --------
@@ -198,8 +199,8 @@ def distinct_outputs(
     Parameters
     ----------
     inputs, outputs : iterable of path or None
-        What a command reads and writes; None for what was not asked for. What lies in a directory that is read
-        counts as read.
+        What a command reads and writes; None for what was not asked for. What lies in a
+        directory that is read counts as read.
 
     Raises
     ------

@@ -38,7 +38,8 @@ Given: TypeAlias = FactorModel | AnyPath | object
 def as_reading(source: Given, **options: Any) -> tuple[FactorModel, Intake | None]:
     """Return a model as `as_model` does, and its intake where it was read from a file or an object.
 
-    Options are those of `load`; beside an array `left`, `bias` and `left_bias` are arrays.
+    Options are those of `load`; beside an array `left`, `bias` and `left_bias` are
+    arrays.
 
     Examples
     --------
@@ -105,7 +106,8 @@ def _in_memory(
     """Return the fields that AnnData, a data frame or an array holds, with the options and a name; else None."""
     if hasattr(source, "obsm") and hasattr(source, "obs_names"):
         return _of_anndata(source, options)
-    # Pandas, polars and DuckDB give tables of Arrow by this protocol; a lazy frame is collected first.
+    # Pandas, polars and DuckDB give tables of Arrow by this protocol; a lazy frame is
+    # collected first.
     frame = source.collect() if type(source).__name__ == "LazyFrame" else source
     if hasattr(frame, "__arrow_c_stream__") and not hasattr(frame, "dtype"):
         return _of_frame(frame, options)
@@ -221,7 +223,8 @@ def as_model(source: Given) -> FactorModel:
     Parameters
     ----------
     source : FactorModel, path, array, data frame, object or Reading
-        What `load` or `from_object` takes; call them yourself where something has to be said about it.
+        What `load` or `from_object` takes; call them yourself where something has to be
+        said about it.
 
     Raises
     ------

@@ -56,7 +56,9 @@ class Part:
     shape: tuple[int | None, ...] = ()
     """Rows first; None for what only reading it all would tell."""
     rounded: str = ""
-    """The type that its numbers are rounded to, such as "Q8_0"; empty where they are not, and then absent."""
+    """The type that its numbers are rounded to, such as "Q8_0"; empty where they are
+    not, and then absent.
+    """
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON can hold it; None for a number that does not exist."""
@@ -98,9 +100,12 @@ class Intake:
     titles: tuple[str, str] = ("user", "item")
     """Nouns for the rows of both sides."""
     rows_of_files: tuple[tuple[str, int], ...] = ()
-    """Name and number of rows of each file, if one table was read from several files."""
+    """Name and number of rows of each file, if one table was read from several files.
+    """
     tying: Tying | None = None
-    """Whether a head is also the input embeddings; None if it is not, and for other models."""
+    """Whether a head is also the input embeddings; None if it is not, and for other
+    models.
+    """
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON can hold it; None for a number that does not exist."""
@@ -121,7 +126,8 @@ class Intake:
         Parameters
         ----------
         model : FactorModel
-            The model that was read; nothing is read for its shapes that still lies in a file.
+            The model that was read; nothing is read for its shapes that still lies in a
+            file.
         declared : iterable of str
             Options that the caller gave.
         """
@@ -180,7 +186,8 @@ class Intake:
         >>> Intake("npz", ("a.npz",), (), left).beside(Part("norm.weight", "final_norm", (2,))).line()
         'read as npz: norm.weight; left over: seed'
         """
-        # A field has one source: what is added replaces what the file itself says of it.
+        # A field has one source: what is added replaces what the file itself says of
+        # it.
         named, added = (
             {mapping.became for mapping in parts},
             {mapping.name for mapping in parts},
@@ -302,7 +309,8 @@ class Source:
     shape: tuple[int | None, ...] = ()
     rounded: str = ""
     path: str = ""
-    """File or URL that an error names; empty if the name of the model's file suffices."""
+    """File or URL that an error names; empty if the name of the model's file suffices.
+    """
     array: str = ""
     """Name of the array in that file; empty if the file holds nothing else."""
 

@@ -17,7 +17,9 @@ from embaudit.errors import InputError, Option, Sentence, must_be
 from embaudit.io.files import AnyPath, as_path, distinct_outputs
 
 STREAMS = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
-"""Names of what a process has open: a file put in their place would be lost, even where they lead to a file."""
+"""Names of what a process has open: a file put in their place would be lost, even where
+they lead to a file.
+"""
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip")
 """How names of packed files end."""
 FAILURES = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EROFS)
@@ -27,17 +29,20 @@ FAILURES = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EROFS)
 def writable(path: AnyPath, *, force: bool) -> Path:
     """Follow links and refuse what must not or cannot be written, before any work is done.
 
-    Only a regular file may be replaced: devices, pipes and sockets are refused even with `force`.
+    Only a regular file may be replaced: devices, pipes and sockets are refused even
+    with `force`.
 
     Raises
     ------
     InputError
-        If it is a directory, no regular file, in no folder, or there already and `force` is not set.
+        If it is a directory, no regular file, in no folder, or there already and
+        `force` is not set.
     """
     path = as_path(path, "the output")
     try:
         target = path.resolve()
-        # Since Python 3.13 nothing else tells of links in a circle and of names that are too long.
+        # Since Python 3.13 nothing else tells of links in a circle and of names that
+        # are too long.
         with suppress(FileNotFoundError, NotADirectoryError):
             path.stat()
         is_there, is_file, is_directory = path.exists(), path.is_file(), target.is_dir()
@@ -85,9 +90,9 @@ def written_whole(
     """Open a file that appears under its name only when the block ends well.
 
     The content goes to a temporary file in the same folder, which takes the name in one
-    step at the end. If the block raises, the temporary file is removed and an older file
-    stays as it was. A run that is killed leaves `.NAME.XXXXXXXX.part` behind, which
-    nothing else touches; it can be deleted.
+    step at the end. If the block raises, the temporary file is removed and an older
+    file stays as it was. A run that is killed leaves `.NAME.XXXXXXXX.part` behind,
+    which nothing else touches; it can be deleted.
 
     Parameters
     ----------
@@ -101,9 +106,9 @@ def written_whole(
     Raises
     ------
     InputError
-        If text shall go into what is called a packed file, the file exists and `force` is not set, it cannot be
-        written there, or there is no room for it. A file that somebody makes meanwhile is kept, and the sentence says
-        where the result lies.
+        If text shall go into what is called a packed file, the file exists and `force`
+        is not set, it cannot be written there, or there is no room for it. A file that
+        somebody makes meanwhile is kept, and the sentence says where the result lies.
 
     Examples
     --------

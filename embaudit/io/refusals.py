@@ -45,7 +45,9 @@ ZEROS = bytes(8)
 OUT = "model.safetensors"
 """File name of converted weights, which readers of a folder look for."""
 STATES = ("state_dict", "model_state_dict", "model_state", "model", "net", "network")
-"""Under which keys training loops keep weights beside other things; Lightning under the first."""
+"""Under which keys training loops keep weights beside other things; Lightning under the
+first.
+"""
 BESIDE = (
     "epoch",
     "optimizer",
@@ -151,7 +153,8 @@ def refuse_foreign(path: Path, *, needs: str = "a model or vectors") -> None:
     Raises
     ------
     InputError
-        Of a pickle, Matrix Market, an index of hnswlib or a packed file of another format, with what to run instead.
+        Of a pickle, Matrix Market, an index of hnswlib or a packed file of another
+        format, with what to run instead.
     """
     beginning, suffix = first_bytes(path, 256), path.suffix.lower()
     if suffix == ".gz" and plain_suffix(path) in BINARY:
@@ -173,7 +176,8 @@ def refuse_foreign(path: Path, *, needs: str = "a model or vectors") -> None:
             f"{path}, an index of hnswlib by its first bytes",
             ADVICE[".hnsw"][1],
         )
-    # No pickle goes on with a zero; an integer of four bytes may, such as the width of a network.
+    # No pickle goes on with a zero; an integer of four bytes may, such as the width of
+    # a network.
     is_pickle = beginning.startswith(BEGINNINGS) and beginning[2:3] != b"\0"
     # PyTorch keeps a pickle in a zip archive.
     is_archive = beginning.startswith(b"PK") and b"/data.pkl" in beginning
@@ -221,7 +225,8 @@ def _refusal(path: Path, *, name: str | None = None, out: str = OUT) -> InputErr
 def _of_torch(path: Path) -> dict[str, object]:
     """Determine from the names in a file of PyTorch, which are read and not followed, how its weights are had."""
     try:
-        # Operations of the pickle are listed, none is run: imports and texts in it tell what it holds.
+        # Operations of the pickle are listed, none is run: imports and texts in it tell
+        # what it holds.
         with zipfile.ZipFile(path) as archive:
             name = next(
                 name for name in archive.namelist() if name.endswith("data.pkl")

@@ -59,35 +59,42 @@ def load(
     Parameters
     ----------
     path : path or list of paths
-        A file or directory; see `formats`. Or a pattern such as `shards/*.parquet`, or a list of tables that lie one
-        below another. Or a URL that fsspec knows, such as `s3://…` (the extra `remote`): it is
-        copied to this machine first, for as long as the process lasts, so that it can be mapped.
+        A file or directory; see `formats`. Or a pattern such as `shards/*.parquet`, or
+        a list of tables that lie one below another. Or a URL that fsspec knows, such as
+        `s3://…` (the extra `remote`): it is copied to this machine first, for as long
+        as the process lasts, so that it can be mapped.
     kind : {"auto", "factors", "head", "vectors"}
-        Two factor matrices, a softmax head, or one table of vectors; told by the content by default.
+        Two factor matrices, a softmax head, or one table of vectors; told by the
+        content by default.
     format : str, optional
         Name of the format, where suffix and content do not tell.
     **options
-        What the content leaves open: `left`, `weight`, `bias`, `left_bias` name arrays: two factors, or a head and
-        perhaps its inputs; `transpose` says which sides are stored with one column an entity ("left", "right", "both", "none");
-        `id` and `vector` name columns of a table; `labels` is a file that names the right rows;
-        `ignore` names arrays to leave out, one or several, `*` standing for any letters;
-        `left_name` and `right_name` are what one row of a side is called, such as "text" and "image";
-        `ids` is an array of the file, a FILE or FILE:COLUMN with the ids of the right rows (see `read_ids`), `left_ids`
-        those of the left rows;
-        `left_counts` and `right_counts` are the interactions behind each row, or files of them (see `read_counts`);
-        `link` and `objective` are what the file cannot say; how it was trained is a word such as "implicit-als", "clip"
-        or "word2vec", which sets the link, too (`embaudit explain objectives` lists them); `compared` ("cosine" or
-        "dot") says that the model compares the rows of this one table with each other, as sentence encoders do;
-        `inputs` are vectors that the head, or the vectors, are multiplied with, or a file of them; `states` are states
-        of a network before the final norm of its head, which is applied to them, or a file of them; `norm` names the
-        gains of that norm, "none" where there is none, and `norm_kind` its kind ("rms", "layer"): by default what the
-        architecture of the checkpoint says.
+        What the content leaves open: `left`, `weight`, `bias`, `left_bias` name arrays:
+        two factors, or a head and perhaps its inputs; `transpose` says which sides are
+        stored with one column an entity ("left", "right", "both", "none"); `id` and
+        `vector` name columns of a table; `labels` is a file that names the right rows;
+        `ignore` names arrays to leave out, one or several, `*` standing for any
+        letters; `left_name` and `right_name` are what one row of a side is called, such
+        as "text" and "image"; `ids` is an array of the file, a FILE or FILE:COLUMN with
+        the ids of the right rows (see `read_ids`), `left_ids` those of the left rows;
+        `left_counts` and `right_counts` are the interactions behind each row, or files
+        of them (see `read_counts`); `link` and `objective` are what the file cannot
+        say; how it was trained is a word such as "implicit-als", "clip" or "word2vec",
+        which sets the link, too (`embaudit explain objectives` lists them); `compared`
+        ("cosine" or "dot") says that the model compares the rows of this one table with
+        each other, as sentence encoders do; `inputs` are vectors that the head, or the
+        vectors, are multiplied with, or a file of them; `states` are states of a
+        network before the final norm of its head, which is applied to them, or a file
+        of them; `norm` names the gains of that norm, "none" where there is none, and
+        `norm_kind` its kind ("rms", "layer"): by default what the architecture of the
+        checkpoint says.
 
     Raises
     ------
     InputError
-        If the file is not there, is damaged, ambiguous, or an option does not apply to its format; or if something is
-        left over that could matter, such as a bias under another name.
+        If the file is not there, is damaged, ambiguous, or an option does not apply to
+        its format; or if something is left over that could matter, such as a bias under
+        another name.
     """
     return read(path, kind=kind, format=format, **options).model
 
@@ -155,7 +162,8 @@ def _opened(
         if isinstance(request.left, (str, os.PathLike)) and Path(request.left).exists():
             _require_another(Path(request.left), files or (where,))
         with naming(str(where)):
-            # The tables inside an encoder are no embeddings of texts or images, unless the caller names one.
+            # The tables inside an encoder are no embeddings of texts or images, unless
+            # the caller names one.
             encoder = (
                 refusal_of(where)
                 if where.is_dir() and not files and request.weight is None
@@ -192,7 +200,8 @@ def _opened(
                 fields={**contents.fields, **tokens},
                 files=contents.files or (str(where),),
             )
-            # Where files hold one table, the left side is another; elsewhere an array, or a file if none has its name.
+            # Where files hold one table, the left side is another; elsewhere an array,
+            # or a file if none has its name.
             held = {
                 *(source.name for source in contents.fields.values()),
                 *(array.name for array in contents.left_over),
@@ -427,7 +436,8 @@ def _finished(
         raise must_be("link", allowed, repr(request.link))
     if request.objective is not None:
         find_training(request.objective)
-    # A link that contradicts the words for the training is refused before anything is changed.
+    # A link that contradicts the words for the training is refused before anything is
+    # changed.
     if request.link is not None:
         sides = 1 if model.left_side is None and request.inputs is None else 2
         require_agreement(
@@ -457,8 +467,8 @@ def _with_left(model: FactorModel, request: Request) -> FactorModel:
     Raises
     ------
     InputError
-        If the model has a left side of its own; for states, if no final norm is known there, they are not as wide as
-        it, or inputs are given, too.
+        If the model has a left side of its own; for states, if no final norm is known
+        there, they are not as wide as it, or inputs are given, too.
     """
     rows = request.inputs if request.states is None else request.states
     if rows is None:

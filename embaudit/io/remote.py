@@ -14,11 +14,15 @@ from typing import Any
 from embaudit.errors import InputError, Sentence, must_be, without_secrets
 
 URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.+)", re.DOTALL)
-"""A scheme of two letters at least, for C:/ is a drive; a `Path` has lost one of its slashes."""
+"""A scheme of two letters at least, for C:/ is a drive; a `Path` has lost one of its
+slashes.
+"""
 
 
 _copies: dict[str, tuple[str, Path]] = {}
-"""By URL: the fingerprint of its files and their newest copy; copies are gone when the process ends."""
+"""By URL: the fingerprint of its files and their newest copy; copies are gone when the
+process ends.
+"""
 
 
 @cache
@@ -50,7 +54,8 @@ def fetched(url: str) -> Path:
     Raises
     ------
     InputError
-        If fsspec, or what it needs for the scheme, is missing, the scheme is unknown, or nothing is there.
+        If fsspec, or what it needs for the scheme, is missing, the scheme is unknown,
+        or nothing is there.
     """
     try:
         from fsspec.core import url_to_fs
@@ -94,7 +99,8 @@ def _copy_of(url: str, files: Any, inside: str) -> Path:
     paths = [inside] if files.isfile(inside) else files.find(inside)
     if not paths:
         raise must_be("the input", "a file that exists", url, "check the URL")
-    # What the file system says of each file: another state is copied anew, the same is not fetched twice.
+    # What the file system says of each file: another state is copied anew, the same is
+    # not fetched twice.
     state = " ".join(str(files.ukey(each)) for each in paths)
     copied, copy = _copies.get(url, ("", Path()))
     if copied == state and copy.exists():

@@ -31,9 +31,13 @@ class Request:
 
     kind: Kind = "auto"
     left: Any = None
-    """Name (or, beside vectors, file or contents) of the left factors, or of the inputs that a head is applied to."""
+    """Name (or, beside vectors, file or contents) of the left factors, or of the inputs
+    that a head is applied to.
+    """
     weight: str | None = None
-    """Name of a head's weights, of the one table of vectors, or beside `left` of the right factors."""
+    """Name of a head's weights, of the one table of vectors, or beside `left` of the
+    right factors.
+    """
     bias: str | None = None
     """Name of the right bias."""
     left_bias: str | None = None

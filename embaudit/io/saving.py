@@ -199,7 +199,8 @@ def save(model: FactorModel | Draft, path: AnyPath, *, force: bool = False) -> N
     Raises
     ------
     InputError
-        If the suffix names no format that can be written, the file exists, or the format cannot hold the model.
+        If the suffix names no format that can be written, the file exists, or the
+        format cannot hold the model.
     """
     if not isinstance(model, FactorModel | Draft):
         raise must_be(
@@ -211,7 +212,8 @@ def save(model: FactorModel | Draft, path: AnyPath, *, force: bool = False) -> N
     path = as_path(path, "the output")
     draft = Draft.of(model) if isinstance(model, FactorModel) else model
     entry, suffix = writer_of(path), plain_suffix(path)
-    # Two sides have one format; of other losses, the formats that have room for the whole draft are named.
+    # Two sides have one format; of other losses, the formats that have room for the
+    # whole draft are named.
     losses = draft.losses(room_in(entry, draft))
     if "left" in losses:
         got, remedy = (
@@ -265,8 +267,8 @@ def require_output(
     Raises
     ------
     InputError
-        If the suffix names no format that can be written or holds that many sides, or the file exists and `force` is
-        not set.
+        If the suffix names no format that can be written or holds that many sides, or
+        the file exists and `force` is not set.
 
     Examples
     --------

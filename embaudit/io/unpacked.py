@@ -14,7 +14,9 @@ FREE = 2**25
 TEXT_FREE = 2**22
 """So many of text, which is slow to read."""
 RATIO = 100
-"""Beyond that, so many of each byte: numbers and text that say something shrink to a tenth at best."""
+"""Beyond that, so many of each byte: numbers and text that say something shrink to a
+tenth at best.
+"""
 
 
 def require_sense(unpacked: int, packed: int, *, free: int = FREE) -> None:

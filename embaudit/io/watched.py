@@ -34,7 +34,8 @@ def unchanged(
     ----------
     paths : iterable of path or None
         Files, folders or patterns of files. In a folder, the files that embaudit can
-        read are watched. Files of other machines are not, because they are copied before.
+        read are watched. Files of other machines are not, because they are copied
+        before.
     outputs : iterable of Path
         Files that the block itself writes, maybe into a folder that is watched.
 

@@ -74,21 +74,25 @@ def fix(
     model : FactorModel, path or object
         What to mend, or what `embaudit.io.as_model` makes it of.
     as_ : {"prediction", "balanced", "left-whitened", "right-whitened", "centred", "folded", "folded-centred"}
-        By default prediction where both sides are at hand, and centred of one side alone.
-        prediction: vectors whose plain cosine is the prediction cosine, which no gauge moves; one side at a time.
-        balanced, left-whitened, right-whitened: the equivalent model in that canonical gauge, a convention to
-        agree upon. centred: the equivalent model whose mean rows are 0 where predictions leave them free.
-        folded: a head with the gains of its final norm multiplied in. folded-centred: that, less all that no
-        probability shows but the axes.
+        By default prediction where both sides are at hand, and centred of one side
+        alone. prediction: vectors whose plain cosine is the prediction cosine, which no
+        gauge moves; one side at a time. balanced, left-whitened, right-whitened: the
+        equivalent model in that canonical gauge, a convention to agree upon. centred:
+        the equivalent model whose mean rows are 0 where predictions leave them free.
+        folded: a head with the gains of its final norm multiplied in. folded-centred:
+        that, less all that no probability shows but the axes.
     role : {"left", "right"}, optional
-        Only this side's vectors. By default both sides of an equivalent model, the right one otherwise.
+        Only this side's vectors. By default both sides of an equivalent model, the
+        right one otherwise.
     dimensions : int, optional
-        Keep so many leading directions; by default all that the predictions see, which costs nothing.
+        Keep so many leading directions; by default all that the predictions see, which
+        costs nothing.
     unit : bool
-        Divide vectors by their length, so that a dot product is the cosine; for one side only.
+        Divide vectors by their length, so that a dot product is the cosine; for one
+        side only.
     keep_empty : bool
-        Keep rows without direction in a table of vectors of one side. By default such rows
-        are left out, and rows of a model without ids get their numbers as ids.
+        Keep rows without direction in a table of vectors of one side. By default such
+        rows are left out, and rows of a model without ids get their numbers as ids.
     final_norm : FinalNorm, optional
         What stands before a head that is folded; of a path or a live network, what
         it says by default.
@@ -103,8 +107,8 @@ def fix(
     Raises
     ------
     InputError
-        For an unknown kind, a side that is missing, more dimensions than the predictions see, or factors of no
-        ordinary length.
+        For an unknown kind, a side that is missing, more dimensions than the
+        predictions see, or factors of no ordinary length.
     EquivalenceError
         If the change would alter the predictions.
 
@@ -126,7 +130,8 @@ def fix(
     _require_products(model)
     if as_ not in (None, "prediction") or dimensions is not None:
         require_two_sides(model, "other vectors")
-    # Vectors alone have no predictions to take cosines of; centred they predict the same, or nothing that changed.
+    # Vectors alone have no predictions to take cosines of; centred they predict the
+    # same, or nothing that changed.
     as_ = as_ or (
         "prediction"
         if model.left is not None or model.compared is not None
@@ -226,8 +231,8 @@ def _centred(
         )
     # Vectors alone predict nothing that a shift could change; a head does.
     alone = model.left is None and model.link.name == "identity"
-    # Elsewhere a shift must be absorbed by a bias or the softmax (docs/theory.md, "A shift is free where something
-    # absorbs it").
+    # Elsewhere a shift must be absorbed by a bias or the softmax (docs/theory.md, "A
+    # shift is free where something absorbs it").
     free: tuple[SideName, ...] = ("right",) if alone else model.free_shifts
     if not set(free) & set(roles):
         sides = " or ".join(f"{model.title(role)}s" for role in roles)
@@ -239,7 +244,8 @@ def _centred(
             sides,
             Option("as_", "prediction"),
         )
-    # Of very many columns moments are taken in the span of the rows, and centres carried back to the columns stored.
+    # Of very many columns moments are taken in the span of the rows, and centres
+    # carried back to the columns stored.
     basis = span_basis(model)
     small = turned(model, basis)
     zero = np.zeros(small.rank)
@@ -344,11 +350,13 @@ def _canonical(
         raise must_be(
             "dimensions", f"an integer from 1 to {form.rank}", repr(dimensions), sees
         )
-    # Directions stand in the order of their singular values, so that the leading ones are the best to keep.
+    # Directions stand in the order of their singular values, so that the leading ones
+    # are the best to keep.
     whole = kind != "prediction" and dimensions is None
     n_dimensions = form.family[0].shape[1] if whole else int(dimensions or form.rank)
     maps = {role: _map(model, form, kind, role, n_dimensions) for role in roles}
-    # A canonical gauge centres rows where predictions leave their mean free; biases take up what that changes.
+    # A canonical gauge centres rows where predictions leave their mean free; biases
+    # take up what that changes.
     biases = (
         absorbed_biases(model, form.left_centre, form.right_centre)
         if kind != "prediction"
@@ -388,8 +396,8 @@ def _reduction(
     remedy: Remedy, form: CanonicalForm, n_dimensions: int, rng: RNG
 ) -> TruncationLoss:
     """Measure on sampled pairs how far the dropped directions move cosines."""
-    # Squares of singular values add up to the scores' sum of squares, and the leading ones keep most of it (Eckart and
-    # Young).
+    # Squares of singular values add up to the scores' sum of squares, and the leading
+    # ones keep most of it (Eckart and Young).
     energy = form.singular_values[: form.rank] ** 2
     *_, role = remedy.roles
     whole = _map(remedy.model, form, remedy.kind, role, form.rank)

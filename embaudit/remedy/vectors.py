@@ -45,7 +45,9 @@ class TruncationLoss:
     rank: int
     """Directions that the predictions see."""
     energy_lost: float
-    """Share of the scores' sum of squares that is dropped; no choice of so many directions drops less."""
+    """Share of the scores' sum of squares that is dropped; no choice of so many
+    directions drops less.
+    """
     largest_singular_value_lost: float
     """Norm of what is dropped from the score matrix: no score moves by more."""
     mean_cosine_error: float
@@ -83,7 +85,9 @@ class Remedy(Result):
 
     Vectors that hold prediction cosines, none of them dropped, have the objective "prediction"."""
     description: str = ""
-    """Description of the vectors in words, where they are a head behind a final norm, or rows as they are."""
+    """Description of the vectors in words, where they are a head behind a final norm,
+    or rows as they are.
+    """
     keep_empty: bool = False
     """True if rows without direction are kept in a table of vectors."""
 
@@ -122,7 +126,8 @@ class Remedy(Result):
         """
         found: dict[SideName, Indices] = {}
         for role in self.roles:
-            # Lengths of the stored rows are known to be finite, so that squares suffice.
+            # Lengths of the stored rows are known to be finite, so that squares
+            # suffice.
             is_empty = self.model.side(role).norms == 0
             for rows, block in self._mapped_rows(role).blocks():
                 is_empty[rows] |= ~block.any(axis=1)
@@ -290,7 +295,8 @@ class Remedy(Result):
                 for name in ("ids", "names", "aside")
             }
             if kept is not None:
-                # Without ids rows go by their number, which leaving some out would change.
+                # Without ids rows go by their number, which leaving some out would
+                # change.
                 labels["right_ids"] = (
                     np.arange(len(side)) if side.ids is None else side.ids
                 )
@@ -304,7 +310,8 @@ class Remedy(Result):
             alone = bool(self.description) or (
                 self.kind == "centred" and model.left is None
             )
-            # A head without its lengths would predict otherwise; rows that training compared are of kind prediction.
+            # A head without its lengths would predict otherwise; rows that training
+            # compared are of kind prediction.
             if alone and (self.kind == "prediction" or not self.unit):
                 predicts = {
                     "link": model.link,
@@ -332,8 +339,9 @@ class Remedy(Result):
         Parameters
         ----------
         path : path
-            `.npz` holds everything; `.parquet`, `.safetensors`, `.npy` and `.txt` (word2vec) hold one side. All are
-            written a chunk at a time. Titles are left out where a format keeps the ids alone (`lost_fields` says so).
+            `.npz` holds everything; `.parquet`, `.safetensors`, `.npy` and `.txt`
+            (word2vec) hold one side. All are written a chunk at a time. Titles are left
+            out where a format keeps the ids alone (`lost_fields` says so).
         force : bool
             Whether an existing file may be replaced.
 
@@ -345,7 +353,8 @@ class Remedy(Result):
         Raises
         ------
         InputError
-            If the format has no room for all there is, the file exists, or what was read back differs.
+            If the format has no room for all there is, the file exists, or what was
+            read back differs.
         """
         target = as_path(path, "the output")
         if len(self.roles) > 1 and plain_suffix(target) != ".npz":
@@ -360,7 +369,8 @@ class Remedy(Result):
                 "pass role, or write .npz",
             )
         draft = self._in_file(target)[0]
-        # Without ids a file would give the rows after one that is left out other numbers.
+        # Without ids a file would give the rows after one that is left out other
+        # numbers.
         for role in self.roles:
             bare = self.model.side(role).ids is None
             if (
@@ -440,7 +450,8 @@ class Remedy(Result):
             stored = stored_side(path, name)
             n = self.stream(role).shape[0]
             size = min(n, PROBES)
-            # A write that stopped early, or put a chunk in the wrong place, shows in one of these.
+            # A write that stopped early, or put a chunk in the wrong place, shows in
+            # one of these.
             for start in sorted({0, (n - size) // 2, n - size}):
                 rows = slice(start, start + size)
                 kept = self._kept(role)
@@ -454,8 +465,9 @@ class Remedy(Result):
 def _require_same(
     stored: NDArray[Any], wanted: Floats, path: Path, written: np.dtype[Any]
 ) -> None:
-    # Text of float32 reads back as float64, and some files hold float32 alone: the coarser of both counts.
-    # Relative to the largest number: small entries carry the rounding of a whole product.
+    # Text of float32 reads back as float64, and some files hold float32 alone: the
+    # coarser of both counts. Relative to the largest number: small entries carry the
+    # rounding of a whole product.
     precision = max(np.finfo(stored.dtype).eps, np.finfo(written).eps)
     tolerance = 8 * precision * np.abs(wanted).max()
     if stored.shape != wanted.shape or np.abs(stored - wanted).max() > tolerance:
@@ -470,7 +482,8 @@ def _kind(remedy: Remedy) -> str | Sentence:
         return remedy.description
     if remedy.kind == "prediction":
         is_ = "is" if remedy.reduction is None else "comes near"
-        # Rankings stay where scores are multiplied by another number in each row, and prediction cosines do not.
+        # Rankings stay where scores are multiplied by another number in each row, and
+        # prediction cosines do not.
         same = (
             "has the same scores"
             if remedy.model.predicts is Equivalence.RANKINGS

@@ -226,7 +226,8 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
             else:
                 note += f", {about}, {tied} of entries tied"
         rows = []
-        # Ranges and lists may be known at different κ: each has a row, with dashes for what was not computed there.
+        # Ranges and lists may be known at different κ: each has a row, with dashes for
+        # what was not computed there.
         for kappa in sorted(kappas):
             ranges = {
                 each.group: each for each in summaries if each.max_condition == kappa
@@ -375,7 +376,8 @@ class _Most(NamedTuple):
 def glance_of(audit: Audit) -> Glance:
     """Tabulate for each kind of pairs what equivalent models were seen to do, and what is proven within a budget.
 
-    Titles stand above the columns, and the key explains the words of the table, those that it has.
+    Titles stand above the columns, and the key explains the words of the table, those
+    that it has.
 
     Examples
     --------
@@ -391,7 +393,8 @@ def glance_of(audit: Audit) -> Glance:
         for role in evidence.roles
     ]
     lost = [_lost(evidence, role) for role in evidence.roles]
-    # That no model was found which moves anything is a figure only where it is proven that there is none.
+    # That no model was found which moves anything is a figure only where it is proven
+    # that there is none.
     freedom = [evidence.equivalence.freedom[role].moves for role in evidence.roles]
     unfound = [
         moves is not False and not most.model
@@ -407,7 +410,8 @@ def glance_of(audit: Audit) -> Glance:
         )
     )
     letters = dict(zip(names, ascii_lowercase, strict=False)) if len(names) > 1 else {}
-    # Lists of a small side are shorter; the heading names a length only where all have it, else the key does.
+    # Lists of a small side are shorter; the heading names a length only where all have
+    # it, else the key does.
     lengths = {
         f"{model.title(each.role)}s": each.top_n
         for _, each in evidence.visits()
@@ -527,7 +531,8 @@ def _lost(evidence: Evidence, role: Role) -> _Most:
         or np.isnan(_gone(counterpart))
     ):
         return most
-    # Without any figure (NaN) the comparison is false, and the prediction cosine is told.
+    # Without any figure (NaN) the comparison is false, and the prediction cosine is
+    # told.
     return (
         most
         if most.value >= _gone(counterpart)
@@ -542,7 +547,8 @@ def _gone(record: Movement) -> float:
 def _width(evidence: Evidence, role: Role) -> float:
     """Return the width that half of the exact ranges exceed."""
     group = "affine" if shifted_sides(evidence.model, role) else "linear"
-    # Ranges of stretches alone bound nothing where rows may be shifted, so none is told there.
+    # Ranges of stretches alone bound nothing where rows may be shifted, so none is told
+    # there.
     for summary in (
         evidence.limits.ranges if holds_shifts(evidence.model, role, group) else ()
     ):
@@ -608,7 +614,8 @@ def audit_document(
         _conventions(audit),
     )
     paragraphs = tuple(_said(audit))
-    # Words are explained where a reader meets them, which a heading or a finding is as well.
+    # Words are explained where a reader meets them, which a heading or a finding is as
+    # well.
     met = [
         *paragraphs,
         str(audit.answer),
@@ -634,7 +641,8 @@ def audit_document(
         paragraphs,
         next=audit.answer.advice,
         sections=sections,
-        # The table of trainings, where it has rows, comes before the first one of movements.
+        # The table of trainings, where it has rows, comes before the first one of
+        # movements.
         n_embedded=1 + len(training.rows[:1]),
         facts=tuple(_facts(audit)),
         glossary=tuple(

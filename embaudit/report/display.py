@@ -27,11 +27,17 @@ if TYPE_CHECKING:
 
 BLUE, TEAL, AMBER, RED = "#1f4fa3", "#0b6b60", "#8a4b00", "#a8201a"
 INK, SOFT, LINE = "#1c1b19", "#5c5851", "#dedad1"
-"""Colours of pictures: on a page each becomes the one that the page calls so, light or dark."""
+"""Colours of pictures: on a page each becomes the one that the page calls so, light or
+dark.
+"""
 POINTS = "#4a7cd0"
-"""The colour of points, which are pixels where they are many: the same on light and dark pages."""
+"""The colour of points, which are pixels where they are many: the same on light and
+dark pages.
+"""
 TITLE = "title"
-"""Marks text that stands below a picture on a page, where it breaks into lines, instead of above it."""
+"""Marks text that stands below a picture on a page, where it breaks into lines, instead
+of above it.
+"""
 LONGEST, NAME, LINES = 50, 26, 2
 """Characters of a name, of a line of the name of a row, and lines of that at most."""
 BESIDE = 24
@@ -39,7 +45,9 @@ BESIDE = 24
 UNKNOWN = "#9a9a9a"
 """Colour of cells without a number."""
 DIVERGING = "RdBu_r"
-"""Colours of cosines: two hues that people who confuse red and green tell apart, white at 0."""
+"""Colours of cosines: two hues that people who confuse red and green tell apart, white
+at 0.
+"""
 NAMED = 0.04
 """Share of the rows from which there is room for the name of a group."""
 UNDATED: dict[str, dict[str, Any]] = {
@@ -71,7 +79,9 @@ PAGE: dict[Any, Any] = {
     **{f"{axis}tick.{what}": value for axis in "xy" for what, value in (
         ("color", SOFT), ("labelcolor", INK), ("labelsize", 9), ("major.size", 0), ("minor.size", 0))},
 }  # fmt: skip
-"""How matplotlib draws for a page: text as text, and no marks that would need names of their own."""
+"""How matplotlib draws for a page: text as text, and no marks that would need names of
+their own.
+"""
 NAMES = {
     BLUE: "blue",
     TEAL: "teal",
@@ -185,7 +195,8 @@ class Display(ABC):
                 # Names of rows reach into the axes beside, unless these make room.
                 ax.figure.figure.set_layout_engine("constrained")
         self._draw_scaled(ax)
-        # The display is frozen, and may be drawn again elsewhere: a copy remembers these axes.
+        # The display is frozen, and may be drawn again elsewhere: a copy remembers
+        # these axes.
         drawn = copy(self)
         for name, value in (("ax_", ax), ("figure_", ax.figure)):
             object.__setattr__(drawn, name, value)
@@ -198,8 +209,8 @@ class Display(ABC):
         figure = ax.figure.figure
         margins, place = figure.subplotpars, ax.get_subplotspec()
         box = ax.get_position() if place is None else place.get_position(figure)
-        # The share of the figure that the axes have within its margins; against the size meant for it, that is the
-        # scale.
+        # The share of the figure that the axes have within its margins; against the
+        # size meant for it, that is the scale.
         room = (
             box.width / (margins.right - margins.left),
             box.height / (margins.top - margins.bottom),
@@ -372,7 +383,8 @@ def drawn_file(shown: Display, kind: str) -> bytes:
     from matplotlib.figure import Figure
 
     contents = BytesIO()
-    # A fixed salt for ids, one font, and no dates: the same numbers give the same bytes.
+    # A fixed salt for ids, one font, and no dates: the same numbers give the same
+    # bytes.
     with settings_of(FIXED):
         figure = Figure(figsize=shown.size, layout="constrained")
         shown.plot(figure.add_subplot())
@@ -406,10 +418,11 @@ def drawn_inline(shown: Display) -> str:
 
 def _bare(file: bytes) -> str:
     """Take what a file draws, without ids, outside references and the font that it was measured with."""
-    # Head, style and outer element are made for a file; within a page the caller writes its own.
+    # Head, style and outer element are made for a file; within a page the caller writes
+    # its own.
     body = file.decode().partition("</style>\n </defs>\n")[2].removesuffix("</svg>\n")
-    # Marks are defined once and placed by id. Written out at each place they need no id, which must be unique on a
-    # page.
+    # Marks are defined once and placed by id. Written out at each place they need no
+    # id, which must be unique on a page.
     shapes = dict(re.findall(r'<path id="(\w+)" d="([^"]*)"', body))
     body = re.sub(r"<defs>.*?</defs>", "", body, flags=re.DOTALL)
 
@@ -428,7 +441,8 @@ def _bare(file: bytes) -> str:
     # The page decides what a colour looks like, in light and in dark.
     for colour, name in NAMES.items():
         body = body.replace(colour, f"var(--{name})")
-    # Bare groups say nothing; they can be removed by pattern only where no other group needs its closing tag.
+    # Bare groups say nothing; they can be removed by pattern only where no other group
+    # needs its closing tag.
     body = body if "<g " in body else re.sub("</?g>\n?", "", body)
     return re.sub("<[^>]*>", _rounded, body)
 

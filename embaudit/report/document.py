@@ -44,7 +44,9 @@ NAME = 80
 """Characters of a name beside a picture or in the explorer."""
 DEFINED = ("gauge", "κ", "budget", "role", "exponent", "certified", "equivalent model", "label", "duplicate", "shift",
            "whitened", "prediction cosine", "logit cosine", "range")  # fmt: skip
-"""Words that not every reader of cosines knows, in an order in which each leans on those before it."""
+"""Words that not every reader of cosines knows, in an order in which each leans on
+those before it.
+"""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ class Grid:
             if frame.index.name is not None
             else frame
         )
-        # By dtype and not cell by cell: a column of numbers stays one where some are missing.
+        # By dtype and not cell by cell: a column of numbers stays one where some are
+        # missing.
         words = tuple(
             i for i, kind in enumerate(shown.dtypes) if kind.kind not in "iufb"
         )
@@ -141,7 +144,8 @@ class Grid:
         (('a', '2'),)
         """
         columns = [name for name in self.headings if name != heading]
-        # Every other column counts as essential for a moment, so that only this one is dropped.
+        # Every other column counts as essential for a moment, so that only this one is
+        # dropped.
         return replace(
             replace(self, essential=tuple(columns)).narrow(), essential=self.essential
         )
@@ -351,7 +355,8 @@ class Lists:
             (each.marked, each.cosine, *[f"{each.level} of pairs"] * levels)
             for each in self.before
         ]
-        # The second name stands behind a cosine and, where they are shown, behind a level.
+        # The second name stands behind a cosine and, where they are shown, behind a
+        # level.
         words = (0, 2 + levels)[: len(self.headings)]
         if self.after:
             rows = [
@@ -553,7 +558,8 @@ def lists_of(
         ),
         "; ".join(filter(None, (note, copies))),
     )
-    # Both lists become equally long, as rows of a table need; who is cut off no longer counts as kept.
+    # Both lists become equally long, as rows of a table need; who is cut off no longer
+    # counts as kept.
     return made.head(len(made.before))
 
 

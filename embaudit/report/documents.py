@@ -347,7 +347,8 @@ def comparison_document(comparison: Comparison) -> Document:
     >>> [drawn.label for drawn in made.top], [section.id for section in made.shown_sections]
     (['mean |Δcos|', 'share of former neighbours'], ['changed', 'moved', 'thresholds', 'neighbours'])
     """
-    # The last statement is the next step, where there is one, and stands apart from what was found.
+    # The last statement is the next step, where there is one, and stands apart from
+    # what was found.
     *texts, last = comparison.statements
     moved, thresholds = (
         [make(comparison, role) for role in comparison.changes]
@@ -459,13 +460,15 @@ def summary_grid(comparison: Comparison) -> Grid:
         list(_measures(change, is_split=not comparison.too_few_for))
         for change in comparison.changes.values()
     ]
-    # A measure stays if it says something of either side, since both columns share its row.
+    # A measure stays if it says something of either side, since both columns share its
+    # row.
     rows = [
         (cells[0][0], *(text for _, text, _ in cells))
         for cells in zip(*columns, strict=True)
         if any(says_something for *_, says_something in cells)
     ]
-    # A small side has shorter lists; a length is named only if it is that of every column.
+    # A small side has shorter lists; a length is named only if it is that of every
+    # column.
     lengths = [change.n_neighbours for change in comparison.changes.values()]
     notes = ["95 % intervals in brackets"] * any(
         "(" in cell for _, *cells in rows for cell in cells

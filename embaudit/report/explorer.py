@@ -36,9 +36,13 @@ from embaudit.report.document import NAME, names_of
 from embaudit.report.figures import shown_side
 
 ROWS, OTHERS = 300, 100
-"""Rows that are explored, and rows of the other side whose predictions are shown, at most."""
+"""Rows that are explored, and rows of the other side whose predictions are shown, at
+most.
+"""
 NUMBERS = 24_000
-"""Numbers of all families together, 260 KB as the page holds them, where that leaves `LEAST` rows of either side."""
+"""Numbers of all families together, 260 KB as the page holds them, where that leaves
+`LEAST` rows of either side.
+"""
 LEAST = (24, 8)
 """Rows of either side that are explored however wide they are."""
 LISTED = 10
@@ -85,9 +89,12 @@ class Family:
     shows: tuple[tuple[float, str], ...] = ()
     """Places that a button leads to, and what it says."""
     kappas: tuple[float, ...] | None = None
-    """κ between the model at hand and each place; None where it follows from the steps."""
+    """κ between the model at hand and each place; None where it follows from the steps.
+    """
     is_gauge: bool = True
-    """True if a gauge leads there from the model at hand, so that exact ranges are known."""
+    """True if a gauge leads there from the model at hand, so that exact ranges are
+    known.
+    """
     claim: str = ""
     """Sentence of the audit on this family."""
     basis: Floats | None = None
@@ -106,7 +113,8 @@ def families_of(
     some : FactorModel
         The rows of both sides that are explored.
     centred : (float, float), optional
-        The shift that subtracts the mean row, where rows may be shifted: canonical forms have it subtracted.
+        The shift that subtracts the mean row, where rows may be shifted: canonical
+        forms have it subtracted.
     """
     evidence, model = audit.evidence, audit.evidence.model
     exponents = canonical(evidence, some, side) if model.left is not None else None
@@ -137,7 +145,8 @@ def folded(evidence: Evidence, some: FactorModel, side: SideName) -> Family | No
         or not norm.gain.all()
     ):
         return None
-    # The sign of a gain turns its axis over, which moves no cosine, so only sizes matter.
+    # The sign of a gain turns its axis over, which moves no cosine, so only sizes
+    # matter.
     gains = np.log(np.abs(np.asarray(norm.gain, dtype=np.float64)))
     # Equal gains scale all axes alike, and nothing moves.
     if np.ptp(gains) == 0:
@@ -147,7 +156,8 @@ def folded(evidence: Evidence, some: FactorModel, side: SideName) -> Family | No
         ((1.0, "Final norm folded in"),),
     )
     text = f"{norm.title}, κ = {norm.condition_number:.3g}"
-    # A factor common to all axes moves no cosine; without it neither side grows as the other shrinks.
+    # A factor common to all axes moves no cosine; without it neither side grows as the
+    # other shrinks.
     return _family(
         "folded", some, side, gains - gains.mean(), stops=stops, shows=shows, claim=text
     )
@@ -158,9 +168,11 @@ def worst(evidence: Evidence, some: FactorModel, side: SideName) -> Family | Non
     attack = found_attack(evidence, side)
     if attack is None:
         return None
-    # With G = U S Vᵀ the turn by V moves no cosine: rows in the axes U, stretched by S, show all that G does.
+    # With G = U S Vᵀ the turn by V moves no cosine: rows in the axes U, stretched by S,
+    # show all that G does.
     axes, stretch, _ = np.linalg.svd(attack.gauge.matrix(side))
-    # The stretch S^t leads evenly from the model at t = 0 to the worst gauge at t = 1, where κ is κ(G)^t.
+    # The stretch S^t leads evenly from the model at t = 0 to the worst gauge at t = 1,
+    # where κ is κ(G)^t.
     step = np.log(stretch) - np.log(stretch).mean()
     # A gauge that stretches all axes alike moves nothing.
     if np.ptp(step) < 1e-6:
@@ -197,7 +209,8 @@ def canonical(evidence: Evidence, some: FactorModel, side: SideName) -> Family |
         for each in evidence.equivalents
         if each.kind == CANONICAL and each.exponent is not None
     ]
-    # From the exponent ½ to e one side is multiplied by s^(e − ½), and the other is divided by it.
+    # From the exponent ½ to e one side is multiplied by s^(e − ½), and the other is
+    # divided by it.
     return _family(
         EXPONENT,
         model_at(some, 0.5, form),
@@ -207,7 +220,8 @@ def canonical(evidence: Evidence, some: FactorModel, side: SideName) -> Family |
         start=round(evidence.position.exponent * places) / places,
         places=places,
         stops=tuple((each.exponent, each.called(side)) for each in visited),
-        # Where the other side is whitened, the cosines of this one are those of its predictions.
+        # Where the other side is whitened, the cosines of this one are those of its
+        # predictions.
         shows=(
             (0.0 if side == "right" else 1.0, "Prediction cosine"),
             (0.5, "Balanced"),
@@ -300,7 +314,8 @@ class Pad:
         spread = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[2]
         # Without a mean row the first direction is that of the largest spread.
         along = centre / mean if mean else spread[0]
-        # Of the two directions of largest spread, one is far from the mean row; its part across that is the second.
+        # Of the two directions of largest spread, one is far from the mean row; its
+        # part across that is the second.
         across = first_best(
             [each - (each @ along) * along for each in spread[:2]],
             lambda each: float(np.linalg.norm(each)),
@@ -308,7 +323,8 @@ class Pad:
         # In one dimension nothing lies across, and the zeros stay.
         across /= np.linalg.norm(across) or 1.0
         directions = np.stack([along, across])
-        # A quarter beyond the mean row, so that its subtraction lies well within the pad; rounded up to a tenth.
+        # A quarter beyond the mean row, so that its subtraction lies well within the
+        # pad; rounded up to a tenth.
         reach = float(np.ceil(10 * max(1.0, 1.25 * mean / unit)) / 10)
         return cls(
             directions * unit, reach, mean, (rows @ directions.T / unit).round(4), unit
@@ -361,7 +377,9 @@ class Explorer:
     link: str
     soft_cap: float | None
     unit: tuple[bool, bool]
-    """True where the link divides rows by their lengths: the rows explored, and the others."""
+    """True where the link divides rows by their lengths: the rows explored, and the
+    others.
+    """
     offset: float
     families: tuple[Family, ...]
     pad: Pad | None
@@ -398,7 +416,8 @@ class Explorer:
         shifts = (
             np.zeros((2, len(family.step))) if self.pad is None else self.pad.directions
         )
-        # Shifts are added to rows in the axes of the family, which are not those of the stored rows.
+        # Shifts are added to rows in the axes of the family, which are not those of the
+        # stored rows.
         if self.pad is not None and family.basis is not None:
             shifts = shifts @ family.basis
         return plain_dict(
@@ -447,7 +466,8 @@ def explorer(audit: Audit) -> Explorer | None:
         or (model.rank == 1 and not model.free_shifts)
     ):
         return None
-    # Families are counted before they are made: each holds the rows once more, and all share the room.
+    # Families are counted before they are made: each holds the rows once more, and all
+    # share the room.
     n_families = sum(
         (not drawn, found_attack(evidence, side) is not None, evidence.norm is not None)
     )
@@ -495,7 +515,8 @@ def how_many(rank: int, families: int) -> tuple[int, int]:
     >>> how_many(32, 2), how_many(512, 2), how_many(4096, 1)
     ((281, 93), (24, 8), (24, 8))
     """
-    # Three quarters of the rows go to the side explored, whose neighbours are listed; predictions need fewer others.
+    # Three quarters of the rows go to the side explored, whose neighbours are listed;
+    # predictions need fewer others.
     room = NUMBERS // (max(rank, 1) * max(families, 1))
     return max(LEAST[0], min(ROWS, 3 * room // 4)), max(
         LEAST[1], min(OTHERS, room // 4)
@@ -521,7 +542,8 @@ def chosen_rows(
         if side.counts is None
         else np.asarray(side.counts, dtype=np.float64)
     )
-    # The first of a group of duplicates stands for all: a list of copies would tell nothing.
+    # The first of a group of duplicates stands for all: a list of copies would tell
+    # nothing.
     alone = twins(model, role=role).first == np.arange(len(side))
     able = side.eligible_rows[(alone & (side.norms > 0))[side.eligible_rows]]
     # Chosen by weight, then put back in the order of the model.
@@ -540,7 +562,8 @@ def _shows(
     if pad is None or not pad.mean:
         yield from named
         return
-    # The mean row is subtracted from the model at its start, which is a place of every family but the canonical one.
+    # The mean row is subtracted from the model at its start, which is a place of every
+    # family but the canonical one.
     index = next(i for i, each in enumerate(families) if each.kind != EXPONENT)
     subtracted = Show("Mean row subtracted", index, families[index].start, pad.centred)
     first = audit.head is not None and origin_matters(audit.head)
@@ -558,9 +581,11 @@ def _first(
     """Choose a well-known row whose neighbours change most at the far end of a family, and one of those that go."""
     counts = some.side(side).counts
     weight = some.side(side).norms if counts is None else counts
-    # Among rows that a reader is likely to know: those with most interactions, or the longest.
+    # Among rows that a reader is likely to know: those with most interactions, or the
+    # longest.
     queries = np.sort(largest_first(weight)[:FIRST])
-    # The end further from where the slider starts, as lists are likely to change most there.
+    # The end further from where the slider starts, as lists are likely to change most
+    # there.
     far_end = 0.0 if family.start > family.high - family.start else family.high
     far = family.rows * np.exp(family.step * (far_end - family.origin))
     before, after = (
@@ -612,7 +637,8 @@ def explorer_parts(audit: Audit) -> dict[str, Any]:
         for each in audit.conclusions
         if each.code in shown and each.role in (None, audit.evidence.role)
     ]
-    # A browser runs a script only if its digest is the one that the page allows, so nothing within a name can run.
+    # A browser runs a script only if its digest is the one that the page allows, so
+    # nothing within a name can run.
     digest = b64encode(sha256(script().encode()).digest()).decode()
     return {
         "explorer": explored,

@@ -62,7 +62,9 @@ LEAST_AXIS = 0.1
 LEVELS = (0.05, 0.25, 0.75, 0.95)
 """Quantiles of a movement that are drawn."""
 MOST_POINTS, MENU = 1_000, 22
-"""Rows up to which each is a mark of its own in a file, and characters of the name of a group."""
+"""Rows up to which each is a mark of its own in a file, and characters of the name of a
+group.
+"""
 INKED = 2_000
 """Sum of the opacity of all points of pairs."""
 
@@ -74,8 +76,8 @@ class IntervalDisplay(RowDisplay):
     Parameters
     ----------
     columns : mapping of str to array of shape (m,)
-        `name`, `value`, the ends `low` and `high` of its interval (the value, where there is none), and `marked`, True
-        for rows that stand out.
+        `name`, `value`, the ends `low` and `high` of its interval (the value, where
+        there is none), and `marked`, True for rows that stand out.
     key : (str, str)
         Names of the values and of the marked ones in the legend.
     label : str
@@ -100,7 +102,8 @@ class IntervalDisplay(RowDisplay):
         if min(low) < 0 < max(high):
             ax.axvline(0, color=SOFT, lw=0.8)
         ax.hlines(places, low, high, color=BLUE, lw=2)
-        # Marked rows differ by shape as well as by colour, for those who do not tell the colours apart.
+        # Marked rows differ by shape as well as by colour, for those who do not tell
+        # the colours apart.
         for rows, sign, colour, name in zip(
             (~marked, marked), "oD", (BLUE, RED), self.key, strict=True
         ):
@@ -159,7 +162,8 @@ class StackDisplay(RowDisplay):
                 )
             start = start + sizes
         name_rows(ax, self.names)
-        # An axis of its own scale would draw a change that nobody notices as a long bar.
+        # An axis of its own scale would draw a change that nobody notices as a long
+        # bar.
         ax.set(xlim=(0, max(LEAST_AXIS, 1.05 * start.max())), xlabel=self.label)
         legend_above(ax)
 
@@ -171,7 +175,8 @@ class MovementDisplay(RowDisplay):
     Parameters
     ----------
     columns : mapping of str to array of shape (m,)
-        `model`, the name of an equivalent model, its `mean` |Δcos|, and quantiles of it, `q0.05` to `q0.95`.
+        `model`, the name of an equivalent model, its `mean` |Δcos|, and quantiles of
+        it, `q0.05` to `q0.95`.
     label : str
         Name of the axis.
 
@@ -267,8 +272,9 @@ class MovementDisplay(RowDisplay):
 class CertifiedCurveDisplay(TableDisplay):
     """The certified curve of a model, with attacks from the other side.
 
-    Columns are `kind` ("certified" or "left by an attack"), `kappa` and `share`: of list entries that no linear gauge
-    of that condition displaces, a lower bound of what stays, and of those that an attack left, an upper bound.
+    Columns are `kind` ("certified" or "left by an attack"), `kappa` and `share`: of
+    list entries that no linear gauge of that condition displaces, a lower bound of what
+    stays, and of those that an attack left, an upper bound.
 
     Examples
     --------
@@ -352,7 +358,8 @@ class CertifiedCurveDisplay(TableDisplay):
                 "one of " + (", ".join(by_role) or "those with certified lists (none)"),
                 repr(role),
             )
-        # The side that the answer speaks of, or the first with certified lists where that one has none.
+        # The side that the answer speaks of, or the first with certified lists where
+        # that one has none.
         about = (
             next(iter(by_role))
             if audit.evidence.role not in by_role
@@ -393,13 +400,15 @@ class CertifiedCurveDisplay(TableDisplay):
 class BlockDisplay(TableDisplay):
     """Local cosines as bars whose width is their weight: the area is the global cosine.
 
-    Columns are `cosine`, the highest first, `weight` and, where blocks are few, `name`. The weights add up to ρ, so the
-    strip from ρ to 1 stays empty: it is what the two norm profiles cost.
+    Columns are `cosine`, the highest first, `weight` and, where blocks are few, `name`.
+    The weights add up to ρ, so the strip from ρ to 1 stays empty: it is what the two
+    norm profiles cost.
 
     Parameters
     ----------
     means : (float, float, float)
-        Global cosine, weighted mean of the local ones, and cosine of the norm profiles (ρ).
+        Global cosine, weighted mean of the local ones, and cosine of the norm profiles
+        (ρ).
     """
 
     MAX_NAMES: ClassVar[int] = 30
@@ -426,7 +435,8 @@ class BlockDisplay(TableDisplay):
     def _draw(self, ax: Any) -> None:
         """Draw blocks as bars as wide as their weights, lines for the means, and the names that have room."""
         cosines, (overall, mean, norm_cosine) = self.columns["cosine"], self.means
-        # Each bar begins where the one before it ends, so the areas add up to Σ weight · cosine.
+        # Each bar begins where the one before it ends, so the areas add up to Σ weight
+        # · cosine.
         edges = np.concatenate([[0.0], np.cumsum(self.columns["weight"])])
         ax.stairs(
             cosines, edges, fill=True, color=BLUE, alpha=0.4, label="local cosines"
@@ -600,7 +610,8 @@ class PredictionDisplay(TableDisplay):
     Parameters
     ----------
     columns : mapping of str to array of shape (m,)
-        The rows of each pair, `first` and `second`, its `cosine` at hand, and its `prediction_cosine` (`logit_cosine`).
+        The rows of each pair, `first` and `second`, its `cosine` at hand, and its
+        `prediction_cosine` (`logit_cosine`).
     title : str
         Name and number of the pairs.
     word : str
@@ -633,7 +644,8 @@ class PredictionDisplay(TableDisplay):
         Raises
         ------
         InputError
-            If the other side is missing, or the side has fewer than two rows with a direction.
+            If the other side is missing, or the side has fewer than two rows with a
+            direction.
         """
         side = model.side_name(role)
         require_ordinary_size(model)
@@ -649,7 +661,8 @@ class PredictionDisplay(TableDisplay):
         pairs = rows[draw_pairs(len(rows), size, rng=as_generator(rng))]
         model = in_span(model)
         predicted = identified_cosines(model, role=side, pairs=pairs)
-        # A row that no prediction depends on has no such cosine; its pairs are counted and left out.
+        # A row that no prediction depends on has no such cosine; its pairs are counted
+        # and left out.
         defined = ~np.isnan(predicted)
         kind, word = Pairs(side).titled(model), predicted_word(model, side)
         first, second = pairs[defined].T

@@ -20,7 +20,9 @@ TWO_TABLES = re.compile(
 )
 """Names of files, folders and arrays that come from models of two tables."""
 DISTILLED = "embeddings"
-"""The array of model2vec: token rows that were distilled from an encoder, and not compared in training."""
+"""The array of model2vec: token rows that were distilled from an encoder, and not
+compared in training.
+"""
 OTHER, ROWS, INPUTS = "OTHER-SIDE.npy", "ROWS.npy", "INPUTS.npy"
 """Files that stand in a command for those of its reader."""
 
@@ -30,7 +32,9 @@ TRAINED = (
 )
 """The step to take where the training is not known."""
 OWN_FORMAT = "embaudit"
-"""The format of our own files, which say themselves what is what; so does a file of one array."""
+"""The format of our own files, which say themselves what is what; so does a file of one
+array.
+"""
 
 
 @dataclass(frozen=True)
@@ -127,7 +131,8 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
     to compare users by what is predicted (`evaluate` says if it is better) embaudit fix m.npz ... --role user ...
     """
     model, word = audit.model, audit.answer.word
-    # Where nothing can be trusted, or after a YES, there is nothing to choose: only reading is left.
+    # Where nothing can be trusted, or after a YES, there is nothing to choose: only
+    # reading is left.
     if audit.answer.advice and word is not Readability.YES:
         # A head has logit cosines, whatever its training: they come first.
         if audit.head is not None and model.left is None:
@@ -204,7 +209,8 @@ def _by_predictions(audit: Audit, invocation: Invocation) -> tuple[str, str]:
             "",
         )
     if audit.head is not None and model.left is None:
-        # What the head is multiplied with comes from behind a final norm, as the last of `hidden_states` does.
+        # What the head is multiplied with comes from behind a final norm, as the last
+        # of `hidden_states` does.
         reading = ("--inputs", INPUTS)
         over = (
             " with your inputs" if audit.evidence.norm is None else " to normed states"
@@ -212,7 +218,8 @@ def _by_predictions(audit: Audit, invocation: Invocation) -> tuple[str, str]:
     what = f"to compare {title}s by {seen_of(model)} (`evaluate` says if it is better)"
     if is_head(model):
         what = f"to compare {title}s by what the head does{over}, not by meaning"
-    # Where both sides are called the same, or one as the other is called here, only left is clear.
+    # Where both sides are called the same, or one as the other is called here, only
+    # left is clear.
     own = (
         title
         if title.isidentifier()
@@ -258,7 +265,8 @@ def _of_one_side(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, st
             _with_other(audit, invocation),
         )
     )
-    # File, folder, format and arrays: any of their names may tell which kind of model this is.
+    # File, folder, format and arrays: any of their names may tell which kind of model
+    # this is.
     names = Path(invocation.path).parts[-2:]
     names += () if intake is None else (intake.format, *arrays)
     yield from reversed(ways) if any(map(TWO_TABLES.search, names)) else ways

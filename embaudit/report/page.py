@@ -27,7 +27,8 @@ from embaudit.report.pictures import display
 
 def environment(*, escapes: bool) -> jinja2.Environment:
     """Return what fills the templates of reports, whether or not it escapes what HTML and XML take for markup."""
-    # A misspelt name in a template raises an error instead of leaving a gap on the page.
+    # A misspelt name in a template raises an error instead of leaving a gap on the
+    # page.
     loader, undefined = jinja2.PackageLoader("embaudit.report"), jinja2.StrictUndefined
     return jinja2.Environment(
         loader=loader,
@@ -158,7 +159,8 @@ def page(result: Result, title: str = "", origin: Origin | None = None) -> str:
             origin=origin,
             parts_of=lambda intake: tuple(read_parts(intake)),
             made=(*view.facts, *seed, ("embaudit", __version__)),
-            # Audits draw pictures in their sections, and other documents may have one at the top.
+            # Audits draw pictures in their sections, and other documents may have one
+            # at the top.
             pictures=() if view.top or view.answer else _picture(result),
             codes=[CODES[name] for name in names],
             told=lambda text: (

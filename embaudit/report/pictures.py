@@ -60,15 +60,21 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_ROWS = 1_000
-"""Rows of a heatmap at most: their cosines are held as a matrix, and take seconds to put in order."""
+"""Rows of a heatmap at most: their cosines are held as a matrix, and take seconds to
+put in order.
+"""
 MOST_NAMES = 40
 """Rows up to which each is named."""
 LINE = 0.07
 """Height of a line above the panels, beside theirs."""
 FURTHEST = "furthest"
-"""Name for the equivalent model whose cosines of the rows shown are furthest from those at hand."""
+"""Name for the equivalent model whose cosines of the rows shown are furthest from those
+at hand.
+"""
 N_GAUGES, BUDGET = 2, 2.0
-"""Draws from each group of gauges, and their κ at most, where there is no audit that made some."""
+"""Draws from each group of gauges, and their κ at most, where there is no audit that
+made some.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +126,8 @@ def select_rows(
             raise must_be("show", f"at most {MOST_ROWS:,} rows", f"{len(rows):,}")
         text = f"{counted(len(rows), side.title)} named"
     else:
-        # Rows with a direction, and a label where there are some; nobody asks about those set aside.
+        # Rows with a direction, and a label where there are some; nobody asks about
+        # those set aside.
         pool = side.eligible_rows[side.norms[side.eligible_rows] > 0]
         if labels is not None:
             pool = np.array(
@@ -149,7 +156,8 @@ def select_rows(
         (side.norms, "length") if side.counts is None else (side.counts, "interactions")
     )
     first = [labels[row][0] if labels[row] else "" for row in rows.tolist()]
-    # Groups that are numbers stand by value, rows without a group last; within a group the heaviest come first.
+    # Groups that are numbers stand by value, rows without a group last; within a group
+    # the heaviest come first.
     place = {
         group: at
         for at, group in enumerate(
@@ -323,7 +331,8 @@ class HeatmapDisplay(Display):
         )
         parts: dict[str, Floats] = {}
         if len(groups):
-            # A row without a group belongs to none: its pairs are neither within one nor between two.
+            # A row without a group belongs to none: its pairs are neither within one
+            # nor between two.
             grouped = (groups[first] != "") & (groups[second] != "")
             same = groups[first] == groups[second]
             parts |= {
@@ -350,10 +359,11 @@ class HeatmapDisplay(Display):
                 "free ones",
                 "plt.subplots() makes some",
             )
-        # These axes only hold the place, which is divided again: a strip for the title above, and a panel for each
-        # model.
+        # These axes only hold the place, which is divided again: a strip for the title
+        # above, and a panel for each model.
         ax.set_axis_off()
-        # A line may be as long as the panels are wide together, and each has room for about 34 letters.
+        # A line may be as long as the panels are wide together, and each has room for
+        # about 34 letters.
         lines = wrap(self.title, 24 + 34 * len(self.panels))
         grid = place.subgridspec(
             2, len(self.panels), height_ratios=(LINE * len(lines), 1)
@@ -424,7 +434,8 @@ def heatmap(
     role, groups, show, n_rows, beside, rng
         See `plot_heatmap`.
     equals : sequence of EquivalentModel, optional
-        The equivalent models to choose from; canonical ones and a few drawn ones by default.
+        The equivalent models to choose from; canonical ones and a few drawn ones by
+        default.
 
     Raises
     ------
@@ -442,7 +453,8 @@ def heatmap(
     require_ordinary_size(model)
     basis = span_basis(model)
     model = turned(with_objective(model), basis)
-    # Rows are drawn before models, so that a seed shows the same rows whatever stands beside them.
+    # Rows are drawn before models, so that a seed shows the same rows whatever stands
+    # beside them.
     selection = select_rows(
         model, side, groups=groups, show=show, n_rows=n_rows, rng=draw
     )
@@ -452,7 +464,8 @@ def heatmap(
         else [*map(str, as_list(beside, "beside", '["furthest", "prediction cosine"]'))]
     )
     if equals is None:
-        # Equivalent models take a while to make, and an empty list of panels needs none.
+        # Equivalent models take a while to make, and an empty list of panels needs
+        # none.
         sizes: dict[str, Any] = {"n_gauges": N_GAUGES, "max_condition": BUDGET}
         equals = (
             []
@@ -531,7 +544,8 @@ class _PanelMaker:
                 first_best(candidates, partial(self._mean_change, stored), TIE),
                 f", furthest of {len(candidates)}",
             )
-        # That predictions stay is measured for each model shown, against rounding that its stretch amplifies.
+        # That predictions stay is measured for each model shown, against rounding that
+        # its stretch amplifies.
         equal, sample = (
             self.equals[name],
             DriftSample.of(with_probes(self.model, self.draw), self.draw),
@@ -556,7 +570,8 @@ class _PanelMaker:
         change = np.abs(
             self.cosines(self.equals[name].rows(self.model, self.side)) - stored
         )
-        # A pair without a cosine counts as unmoved; as NaN it would hide all other pairs.
+        # A pair without a cosine counts as unmoved; as NaN it would hide all other
+        # pairs.
         return float(np.nan_to_num(change).mean())
 
 
@@ -637,17 +652,18 @@ def plot_heatmap(
     role : {"right", "left"}
         Which side.
     groups : sequence of length n or str, optional
-        A label for each row of the side ("Comedy|Drama" belongs to the first), or a table and its column, such as
-        "movies.csv:genres". Rows stand by group, and within it by interactions or length; without groups like stands
-        beside like.
+        A label for each row of the side ("Comedy|Drama" belongs to the first), or a
+        table and its column, such as "movies.csv:genres". Rows stand by group, and
+        within it by interactions or length; without groups like stands beside like.
     show : sequence of str
         Ids or titles of the rows to show; a sample by default.
     n_rows : int
         Rows to sample, up to 1,000.
     beside : sequence of str, optional
-        Panels beside the model: names of equivalent models, "furthest" for that whose cosines of these rows are the
-        furthest from those at hand, "prediction cosine" ("logit cosine" of a softmax head). By default "furthest" and,
-        where both sides are at hand, what is predicted.
+        Panels beside the model: names of equivalent models, "furthest" for that whose
+        cosines of these rows are the furthest from those at hand, "prediction cosine"
+        ("logit cosine" of a softmax head). By default "furthest" and, where both sides
+        are at hand, what is predicted.
     rng : numpy Generator or int
         Draws the rows and the equivalent models.
 
@@ -697,7 +713,8 @@ def plot_prediction_cosines(
     ax : matplotlib Axes, optional
         A new figure by default.
     role : {"right", "left"}
-        Which side. Of the labels of a softmax head it is the logit cosine, over the inputs at hand.
+        Which side. Of the labels of a softmax head it is the logit cosine, over the
+        inputs at hand.
     n_pairs : int
         Pairs to sample where there are more.
     rng : numpy Generator or int

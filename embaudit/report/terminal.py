@@ -30,9 +30,13 @@ FINDINGS = 3
 NEIGHBOURS = 5
 """Lines of neighbours, where there is room for so many."""
 FEWEST = 3
-"""Lines of neighbours that go before tips behind the first finding, and before commands behind the first."""
+"""Lines of neighbours that go before tips behind the first finding, and before commands
+behind the first.
+"""
 LEAST = 2
-"""Lines of neighbours that go before issues behind the first finding, and before a command that judges by labels."""
+"""Lines of neighbours that go before issues behind the first finding, and before a
+command that judges by labels.
+"""
 EVALUATE = "embaudit evaluate "
 """Beginning of the command that judges similarities by labels."""
 COLUMN = WIDTH // 2 - 2
@@ -93,7 +97,8 @@ def first_screen(
         audit.answer,
         audit.intake,
     )
-    # A long path is cut at its beginning: its end, and what the model is, are what tells models apart.
+    # A long path is cut at its beginning: its end, and what the model is, are what
+    # tells models apart.
     room = max(NAME // 2, WIDTH - len(f": {made.subject}"))
     title = invocation.title
     head = [
@@ -116,7 +121,8 @@ def first_screen(
         if ";" in declared
         else []
     )
-    # Head, answer and table always stand; commands, findings and neighbours share the lines that are left.
+    # Head, answer and table always stand; commands, findings and neighbours share the
+    # lines that are left.
     top = [*map(_short, head), *sizes, answer.question, *wrap(str(answer), WIDTH)]
     if audit.head is not None and audit.head.argmax is not None:
         # The caller asked for it with `--hull`, so it stands although it is no finding.
@@ -137,19 +143,22 @@ def first_screen(
         if each.code not in answered and each not in named
     ]
     news = [*named, *news] or [*made.findings]
-    # Long commands make room for a finding and for neighbours, of every row that was asked for.
+    # Long commands make room for a finding and for neighbours, of every row that was
+    # asked for.
     rows = max(1, made.n_asked)
     n_named = max(1, len(named))
     least = n_named + len(_neighbours(audit, made, 1 if made.n_asked else FEWEST, rows))
-    # What would decide stays with the first command: training that is not known, or the second of two ways to tell it.
-    # Each command behind them stands where it leaves room for one finding and for the shortest lists.
+    # What would decide stays with the first command: training that is not known, or the
+    # second of two ways to tell it. Each command behind them stands where it leaves
+    # room for one finding and for the shortest lists.
     n_kept, commands = (
         1 + (answer.word is Readability.UNSAID or TRAINED in made.steps[1:2]),
         [*_commands(made.steps)],
     )
     below, room = [*chain(*commands[:n_kept])], HEIGHT - len(top) - len(table)
     for (_, command), lines in zip(made.steps[n_kept:], commands[n_kept:], strict=True):
-        # Labels at hand judge better than a third neighbour, or the list of a second row, does.
+        # Labels at hand judge better than a third neighbour, or the list of a second
+        # row, does.
         fewest = (
             n_named + len(_neighbours(audit, made, LEAST))
             if command.startswith(EVALUATE)
@@ -157,7 +166,8 @@ def first_screen(
         )
         below += lines if room - len(below) - len(lines) >= fewest else []
     room -= len(below)
-    # A second finding shortens the lists: a tip to three neighbours at least, an issue to two.
+    # A second finding shortens the lists: a tip to three neighbours at least, an issue
+    # to two.
     tips, issues = (
         room - len(_neighbours(audit, made, most, rows)) for most in (FEWEST, LEAST)
     )
@@ -195,7 +205,8 @@ def _table(glance: Glance) -> list[str]:
             "  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True))
             for row in cells
         ]
-        # A title and the columns below it are one block, as wide as the longest of their lines.
+        # A title and the columns below it are one block, as wide as the longest of
+        # their lines.
         broad = max(map(len, (title, *aligned)))
         blocks.append([f"{line:{broad}}" for line in (title, *aligned)])
         start += width
@@ -352,7 +363,8 @@ def brief(paragraphs: Iterable[str], grids: Sequence[Grid]) -> str:
     table = (
         table if max(map(len, str(table).splitlines()[1:])) <= WIDTH else table.narrow()
     )
-    # Five lines go to the caption, the headings, two blank lines and the hint at the rest.
+    # Five lines go to the caption, the headings, two blank lines and the hint at the
+    # rest.
     table = table.head(max(ROWS, HEIGHT - len(lines) - 5))
     lines += ["", *wrap(table.caption, WIDTH), *str(table).splitlines()[1:]]
     if (
@@ -387,7 +399,8 @@ def print_audit(audit: Audit, console: Console) -> None:
     if audit.options.quick:
         console.print(Text(f"Quick audit: {audit.options.effort}."))
     console.print(Text(f"{audit.answer.question} {audit.answer}", style="bold"))
-    # A failed check goes before all that it puts in doubt; a verdict stands last, where a terminal stops.
+    # A failed check goes before all that it puts in doubt; a verdict stands last, where
+    # a terminal stops.
     if not audit.predictions_hold:
         print_verdict(audit, console, title="check failed")
     # The answer above and the verdict below say what the conclusion would.

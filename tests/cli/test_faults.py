@@ -39,7 +39,8 @@ def no_room():
         resource.getrlimit(resource.RLIMIT_FSIZE),
         sys.dont_write_bytecode,
     )
-    # A module imported meanwhile would leave the beginning of its bytecode, on which the next command dies.
+    # A module imported meanwhile would leave the beginning of its bytecode, on which
+    # the next command dies.
     sys.dont_write_bytecode = True
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
     try:

@@ -219,6 +219,6 @@ def test_labels_of_a_column_are_judged_one_by_one_in_the_suggested_evaluation(
     command = next(line for line in suggested(screen) if " evaluate " in line)
     judged = shell(command)
     assert f"judged by genres, split at '{separator}': 40 of 40 items" in judged
-    # The 20 films of both kinds share a label with all others, and so are not asked. The
-    # other 20 share one with the 9 of their own kind and the 20 of both: 29 of 39.
+    # The 20 films of both kinds share a label with all others, and so are not asked.
+    # The other 20 share one with the 9 of their own kind and the 20 of both: 29 of 39.
     assert "74 % would by chance" in " ".join(judged.split())

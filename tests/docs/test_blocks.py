@@ -20,7 +20,9 @@ MADE = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
 SHELL = (". .venv/bin/activate", "pip install .", "pip install 'embaudit[faiss]'")
 """What is typed beside commands of this project; the tests install nothing."""
 FULL_SIZE = "embaudit reproduce netflix"
-"""What draws the figure at its full size, as tests/reproduce does where tests may be slow."""
+"""What draws the figure at its full size, as tests/reproduce does where tests may be
+slow.
+"""
 ELSEWHERE = {"docs/gate.md"}
 """A recipe as a whole, which tests/house/test_gate_recipe.py follows."""
 

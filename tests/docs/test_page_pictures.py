@@ -26,7 +26,8 @@ PIXELS = re.compile(r"data:image/png;base64,\s*([^\"]*)")
 MOST_BYTES = 60_000
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 POINTS = 0.5 if f"matplotlib=={mpl.__version__} " in LOCK else 3.0
-"""Tolerance for places in 1/72 inch; versions of matplotlib lay axes out differently."""
+"""Tolerance for places in 1/72 inch; versions of matplotlib lay axes out differently.
+"""
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,8 @@ def zeros(head: bytes = b"") -> Iterator[bytes]:
     yield from repeated(b"\0")
 
 
-# NumPy ---------------------------------------------------------------------------------
+# NumPy
+# ---------------------------------------------------------------------------------
 
 
 def npy_shape(path: Path) -> None:
@@ -99,7 +100,8 @@ def many_members(path: Path, name: str = "{}.npy") -> None:
             archive.writestr(zipfile.ZipInfo(name.format(number)), b"")
 
 
-# Keras and PyTorch ---------------------------------------------------------------------
+# Keras and PyTorch
+# ---------------------------------------------------------------------
 
 
 def h5_bytes(write: Writer) -> bytes:
@@ -158,7 +160,8 @@ def pt_members(path: Path) -> None:
     many_members(path, "model/data/{}")
 
 
-# HDF5 ----------------------------------------------------------------------------------
+# HDF5
+# ----------------------------------------------------------------------------------
 
 
 def h5_small(path: Path) -> None:
@@ -212,7 +215,8 @@ def h5_loops(path: Path) -> None:
         file["W"] = np.eye(9)
 
 
-# Arrow and Parquet ---------------------------------------------------------------------
+# Arrow and Parquet
+# ---------------------------------------------------------------------
 
 
 def zero_batch() -> pa.RecordBatch:
@@ -309,7 +313,8 @@ def parquet_nested(path: Path) -> None:
     parquet.write_table(pa.table({"v": array}), path)
 
 
-# Text ----------------------------------------------------------------------------------
+# Text
+# ----------------------------------------------------------------------------------
 
 
 def json_keys(path: Path) -> None:
@@ -394,7 +399,8 @@ def word2vec_binary(path: Path) -> None:
     path.write_bytes(b"1000000000000 4\nword " + np.ones(4, "f4").tobytes())
 
 
-# GGUF and safetensors ------------------------------------------------------------------
+# GGUF and safetensors
+# ------------------------------------------------------------------
 
 
 def gguf_head(n_tensors: int, n_keys: int) -> bytes:

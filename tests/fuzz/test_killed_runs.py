@@ -96,7 +96,8 @@ def folder(tmp_path_factory):
     ea.save(
         model.replace(right_ids=[f"item{i}" for i in range(3000)]), where / "model.npz"
     )
-    # What a command imports is there for the processes that are killed, which then spend their time on writing.
+    # What a command imports is there for the processes that are killed, which then
+    # spend their time on writing.
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(where)
         for name, (arguments, _) in OUTPUTS.items():

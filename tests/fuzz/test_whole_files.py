@@ -39,7 +39,8 @@ HOLDS = {
     "HNS.faiss": ("faiss", None, None, None),
     "m.gguf": ("gguf", None, None, NAMES),
 }  # fmt: skip
-"""The format, left rows, right rows and first names of each file; None is not checked."""
+"""The format, left rows, right rows and first names of each file; None is not checked.
+"""
 BY_NAME = {seed.name: seed for seed in SEEDS}
 
 

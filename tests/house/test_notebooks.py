@@ -70,7 +70,8 @@ def test_outputs_in_the_repository_are_those_of_a_fresh_run(name):
     for before, after in zip(texts(stored), texts(executed(name)), strict=True):
         # A table is wider where a number has one digit more.
         assert NUMBER.sub("#", before).split() == NUMBER.sub("#", after).split()
-        # Training amplifies the last digit of a processor's arithmetic; everything else is reproducible.
+        # Training amplifies the last digit of a processor's arithmetic; everything else
+        # is reproducible.
         rounding = 0.1 if name == TRAINED else 2e-3
         np.testing.assert_allclose(
             numbers(after), numbers(before), rtol=1e-3, atol=rounding

@@ -253,7 +253,9 @@ NEAR_LIMITS = {
     int: (0, 1, 2, 3, 4, 7, 8, 9),
     float: (-1.5, -1.0, -0.1, 0.0, 0.1, 1.0, 1.1, 2.0),
 }
-"""Numbers near the limits of small models: each is accepted or refused, and nothing else."""
+"""Numbers near the limits of small models: each is accepted or refused, and nothing
+else.
+"""
 SLOW = (ea.audit, ea.reproduce.nielsen)
 """Functions that are tried with the first three of these numbers only."""
 ACCEPTED = {
@@ -272,12 +274,15 @@ NAMES = re.compile(
     r"(str|Literal|Correction|Role|SideName|Side\b|End|Objective|NormKind|Header"
     r"|Duplicates|PopularityLaw)"
 )
-"""Annotations of parameters that take one of a few names: only another name is tried."""
+"""Annotations of parameters that take one of a few names: only another name is tried.
+"""
 CHOICES = re.compile(
     r"Correction|Role|SideName|End|NormKind|Header|Duplicates|PopularityLaw"
     r"|Literal\[.[a-z]"
 )
-"""Annotations of names that are looked up in a table, where a list would raise TypeError."""
+"""Annotations of names that are looked up in a table, where a list would raise
+TypeError.
+"""
 ANYTHING = re.compile(
     r"Any\b|object|ArrayLike|NDArray|Vector|Matrix|Floats|Indices|Rows|PartitionLike"
     r"|Groups|^$"

@@ -165,7 +165,9 @@ NORMS = """
  opt: model.decoder.final_layer_norm layer 1 | stablelm: model.norm layer 1 | rwkv: rwkv.ln_out layer 1
  recurrent_gemma: model.final_norm rms+ 1 | xglm: model.layer_norm layer 1
 """
-"""One architecture of each family: its final norm, `+` where one is added to gains, and what multiplies its logits."""
+"""One architecture of each family: its final norm, `+` where one is added to gains, and
+what multiplies its logits.
+"""
 
 
 @pytest.mark.parametrize(
@@ -193,7 +195,8 @@ def test_the_final_norm_of_each_architecture(tmp_path: Path, line: str) -> None:
         )
         if kind.startswith("layer"):
             np.testing.assert_array_equal(found.norm.shift, float(scale) * SHIFT)
-    # Where no architecture is named, a layer of that name is found, too, unless it is the last of many.
+    # Where no architecture is named, a layer of that name is found, too, unless it is
+    # the last of many.
     (tmp_path / "config.json").unlink()
     assert (read(tmp_path).norm is None) == ("11" in norm)
 

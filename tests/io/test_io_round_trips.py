@@ -142,7 +142,9 @@ def test_arrow_keeps_vectors_ids_and_titles(suffix: str, data: st.DataObject) ->
 CELLS = st.text(
     st.characters(codec="utf-8", exclude_characters="\0\r"), min_size=1, max_size=6
 ).map(lambda s: "i" + s)
-"""Texts that no reader takes for numbers; line ends of their own are one character in a table."""
+"""Texts that no reader takes for numbers; line ends of their own are one character in a
+table.
+"""
 
 
 @settings(max_examples=40)

@@ -71,7 +71,8 @@ def test_arrays_of_other_layers_do_not_stop_a_head() -> None:
         from_object({**head, **norm, **layer, "lm_head.other": B})
     with pytest.raises(InputError, match=r"got alone\.weight \(7,\)"):
         from_object({**head, **norm, "alone.weight": B})
-    # One number for each dimension belongs to the layer before, where a weight has one row a label by custom.
+    # One number for each dimension belongs to the layer before, where a weight has one
+    # row a label by custom.
     assert from_object({**head, "norm.weight": np.ones(2)}).right_bias is None
     with pytest.raises(
         InputError, match=r"got x \(2,\), one number for each dimension of W"

@@ -181,7 +181,8 @@ def test_graph_models_of_recbole_are_read_as_they_score() -> None:
         full_sort_predict=full_sort(*far),
     )
     check(from_object(light), far[0][1:] @ far[1][1:].T)
-    # Where `forward` makes more than two tables, which of them scores is not known: those that have their names do.
+    # Where `forward` makes more than two tables, which of them scores is not known:
+    # those that have their names do.
     more = recbole(
         "ngcf.NGCF",
         forward=lambda _: (Tensor(ITEMS),) * 3,

@@ -59,7 +59,8 @@ def test_a_step_is_the_least_that_one_bit_of_a_block_changes_at_one_number(
     width, size = gguf.GGML_QUANT_SIZES[number]
     blocks = DRAW.integers(256, size=(500, size)).astype(np.uint8)
     with np.errstate(all="ignore"):
-        # One with numbers of usual size and spread: random scales are huge, tiny or no numbers.
+        # One with numbers of usual size and spread: random scales are huge, tiny or no
+        # numbers.
         numbers = gguf.dequantize(blocks, number)
         sizes = np.log([np.abs(numbers).max(axis=1), np.ptp(numbers, axis=1)])
         block = blocks[np.nanargmin(np.abs(sizes).sum(axis=0))]

@@ -58,7 +58,9 @@ def _reason(report: Any) -> str:
 
 
 Held: TypeAlias = dict[str, dict[str, Any]]
-"""What held: libraries, their versions and models, and of each model what its columns say."""
+"""What held: libraries, their versions and models, and of each model what its columns
+say.
+"""
 
 
 def stored() -> Held:

@@ -20,11 +20,15 @@ class Trained:
     live: Any
     """What `from_object` takes."""
     predict: Callable[[Any, Any], Any]
-    """Scores for a list of users by a list of films, both under their ids, from the library itself."""
+    """Scores for a list of users by a list of films, both under their ids, from the
+    library itself.
+    """
     options: dict[str, Any] = field(default_factory=dict)
     """What `from_object` has to be told."""
     store: Callable[[Path], tuple[Path, dict[str, Any]]] | str = "a pickle"
-    """Write the library's own file into a folder, and what `load` has to be told of it; or why there is none."""
+    """Write the library's own file into a folder, and what `load` has to be told of it;
+    or why there is none.
+    """
 
 
 @dataclass(frozen=True)

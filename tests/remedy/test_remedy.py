@@ -291,8 +291,8 @@ def test_a_link_in_a_file_keeps_its_parameters(tmp_path, suffix, link):
     assert load(path, kind="vectors").right.tolist() == np.eye(3).tolist()
 
 
-# A shift of the labels adds one number to all logits of an input. tanh, each sigmoid and
-# the lengths of unit rows notice this number; a plain softmax does not.
+# A shift of the labels adds one number to all logits of an input. tanh, each sigmoid
+# and the lengths of unit rows notice this number; a plain softmax does not.
 SEES_SHIFTS = pytest.mark.parametrize(
     "link", [softmax_link(soft_cap=3.0), "sigmoid", softmax_link(unit_rows=True)]
 )

@@ -46,7 +46,9 @@ class Reading:
     line: str
     """The one line of the first screen."""
     fields: Mapping[str, Any]
-    """Fields of the model and what they hold; those of its sides that are not named are absent."""
+    """Fields of the model and what they hold; those of its sides that are not named are
+    absent.
+    """
     options: Mapping[str, Any] = field(default_factory=dict)
     arrays: tuple[str, ...] = ()
     """The arrays or columns there are: each is said once, as taken or as left over."""
@@ -70,7 +72,9 @@ class Refused:
 
 
 NEVER = ("right_", "left_", "None", "nan", "{", "array(", "  ", "::", "..")
-"""What no intake says: names of fields, and what a text that was put together badly holds."""
+"""What no intake says: names of fields, and what a text that was put together badly
+holds.
+"""
 
 
 def npz(**arrays: Any) -> Callable[[Path], Path]:

@@ -28,16 +28,20 @@ class Row:
     truth: Mapping[str, str]
     """For a role, "F", "P" or "U"."""
     findings: Mapping[str, str] = field(default_factory=dict)
-    """Code to severity; of a softmax head those of EMB3xx and EMB204 may come besides."""
+    """Code to severity; of a softmax head those of EMB3xx and EMB204 may come besides.
+    """
     says: tuple[str, ...] = ()
-    """Phrases that the verdict, the findings, a claim or the rows it is about must hold."""
+    """Phrases that the verdict, the findings, a claim or the rows it is about must
+    hold.
+    """
     never: tuple[str, ...] = ()
     """Phrases that none of them may hold, beside those of `NEVER`."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Of the audit."""
     answer: str = ""
-    """"YES", "NO", "AS A CONVENTION" or "CANNOT BE SAID" of right cosines, or of the role that `options` name; that of
-    `ANSWERS` where it is not given."""
+    """"YES", "NO", "AS A CONVENTION" or "CANNOT BE SAID" of right cosines, or of the
+    role that `options` name; that of `ANSWERS` where it is not given.
+    """
     whole: bool = True
     """Whether the audit may speak of all equivalent models."""
 
@@ -86,7 +90,9 @@ NEVER = (
 )
 """What no audit says of anything."""
 NEVER_ALONE = ("predict", "Predict", "user")
-"""What is not said of vectors alone: nobody sees a prediction, and who they are for is not known."""
+"""What is not said of vectors alone: nobody sees a prediction, and who they are for is
+not known.
+"""
 LINKS = {
     "identity": "identity",
     "sigmoid": "sigmoid",
@@ -112,7 +118,8 @@ LINE = {
     "softmax": ("FP", "FP", "FF", "FF"),
     # Equal probabilities do not imply equal scores.
     "capped": ("UU", "FU", "UF", "FF"),
-    # Labels of length 1 hold their signs; inputs may be shifted where a label bias takes that up.
+    # Labels of length 1 hold their signs; inputs may be shifted where a label bias
+    # takes that up.
     "unit labels": ("PP", "PP", "PF", "PF"),
     "unit labels, capped": ("UU", "UU", "UF", "UF"),
     "cosine": ("PP", "PP", "PP", "PP"),
@@ -391,7 +398,8 @@ def shapes() -> Iterator[Row]:
         ("6 labels asked have another nearest label", "pairs looked at (50 of"),
         ("of labels have another", "% of labels", "all pairs"), {"n_lists": 1},
     )  # fmt: skip
-    # Without the mean row each of the six directions has another nearest one; of all twenty labels four have.
+    # Without the mean row each of the six directions has another nearest one; of all
+    # twenty labels four have.
     few, hardly = (
         [[1.0, -4.0], [-5.0, 2.0], [4.0, 5.0], [-1.0, 5.0]],
         [[5.0, 2.0]] * 8 + [[1.0, 1.0]] * 8,
@@ -452,7 +460,8 @@ def objectives() -> Iterator[Row]:
             ("factors-counted", chosen, "pinned by the penalty given the predictions"),
             ("decoupled-decay", unknown, "no law is known"),
         ):
-            # The centred scores of rankings differ from these, and only a penalty is known to have chosen them.
+            # The centred scores of rankings differ from these, and only a penalty is
+            # known to have chosen them.
             answer = "NO" if link == "ranking" and found is not chosen else CONVENTION
             yield Row(
                 f"{name}, {link}",
@@ -676,8 +685,9 @@ def classifiers() -> Iterator[Row]:
     # A gauge near the identity, so that cosines are nearly those of the predictions.
     shear = np.array([[1.0, 0.02], [0.0, 1.0]])
     chosen, issue = {"EMB103": "tip"}, {"EMB101": "issue"}
-    # Along its axis an input leads by 20, so that it lacks about 20 e⁻²⁰ of its largest score. No labels make this a
-    # minimum. An input with two equal scores may have either label, so that some labels could.
+    # Along its axis an input leads by 20, so that it lacks about 20 e⁻²⁰ of its largest
+    # score. No labels make this a minimum. An input with two equal scores may have
+    # either label, so that some labels could.
     for name, inputs, found, answer, says in (
         ("sure of every input", 20 * axes, issue, "NO", "at no minimum over them"),
         (
@@ -689,7 +699,8 @@ def classifiers() -> Iterator[Row]:
         ),
     ):
         for link in ("softmax", "sigmoid"):
-            # A sigmoid head is sure of the last input, but of no label at right angles to one of the others.
+            # A sigmoid head is sure of the last input, but of no label at right angles
+            # to one of the others.
             inputs_seen = (
                 inputs if link == "softmax" else inputs @ [[1, 0.5], [-0.5, 1]]
             )
@@ -1368,7 +1379,8 @@ def nearly_alike() -> Iterator[Row]:
             never=never,
             answer=OPEN,
         )
-    # Rounding to float16 parts copies: twice the length has another rounding error than a third of the length.
+    # Rounding to float16 parts copies: twice the length has another rounding error than
+    # a third of the length.
     rounded = np.vstack([rows, rows[:20] / 3]).astype(np.float16)
     for name, table in (
         ("copies that lists count once", np.vstack([rows, rows[:20]])),

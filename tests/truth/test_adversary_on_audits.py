@@ -18,7 +18,9 @@ from embaudit.errors import InputError
 
 NUMBER = int(os.environ.get("EMBAUDIT_ADVERSARY", "64"))
 CONFIRMED = 0.8
-"""Share of free sides at least that a short search moves; degenerate models need a long way."""
+"""Share of free sides at least that a short search moves; degenerate models need a long
+way.
+"""
 
 
 def sides(model):

@@ -69,7 +69,8 @@ def test_what_is_equal_counts_as_equal_and_what_differs_by_a_thousandth_does_not
                 noticed[not other.ok] += 1
     assert not alarms
     assert noticed[True] > 3 * NUMBER
-    # Where rows are a thousand times as long as scores are large, their storage rounds as much.
+    # Where rows are a thousand times as long as scores are large, their storage rounds
+    # as much.
     assert noticed[False] <= noticed[True] / 1000
 
 

@@ -33,11 +33,13 @@ pytestmark = pytest.mark.slow
 LARGEST_CONDITION = 1e6
 """The numerical contract holds up to this condition number."""
 KEEPS_ANSWERS = [how for how in STORAGE if how != "in float16"]
-"""Rounding to float16 turns rows by up to 5e-4, and an answer may depend on it. So there
-is another law for float16."""
+"""Rounding to float16 turns rows by up to 5e-4, and an answer may depend on it. So
+there is another law for float16.
+"""
 BEYOND_FLOAT32 = ("f tiny rows with noisy copies", "f huge rows with noisy copies")
-"""Models with rows about 1e-30 and 1e30 long. An audit refuses rows of float32 below 1e-12 or above 1e12, because
-their squares leave that type."""
+"""Models with rows about 1e-30 and 1e30 long. An audit refuses rows of float32 below
+1e-12 or above 1e12, because their squares leave that type.
+"""
 
 
 def decides(name, how):
@@ -149,8 +151,10 @@ BIASED = [
     and not (row.model.left_bias is None and row.model.right_bias is None)
 ]
 ON_A_LINE = [name for name in BIASED if TABLE[name].model.rank == 1]
-"""Exceptions of the law. On a line a cosine is a sign, and only a free shift turns it. With a bias as a column the line
-is a plane, where a gauge may mix the bias with the factors, so every cosine is free."""
+"""Exceptions of the law. On a line a cosine is a sign, and only a free shift turns it.
+With a bias as a column the line is a plane, where a gauge may mix the bias with the
+factors, so every cosine is free.
+"""
 
 
 @pytest.mark.parametrize("name", [name for name in BIASED if name not in ON_A_LINE])

@@ -171,7 +171,8 @@ def test_every_row_of_the_table_of_answers_has_models_for_and_against_it():
         **GAUGES,
     ).answer
     rows = [tuple(need.split()[0] for need in row.needs) for row in ANSWERS]
-    # Those of audits whose own check fails, and of a baseline with other predictions, have tests of their own.
+    # Those of audits whose own check fails, and of a baseline with other predictions,
+    # have tests of their own.
     counts = {
         row: given.count(row) for row in rows if row not in (("EMB001",), ("EMB002",))
     }
@@ -186,7 +187,9 @@ def test_every_row_of_the_table_of_answers_has_models_for_and_against_it():
 
 ALWAYS = {"predictions"}
 ELSEWHERE = {"EMB001", "EMB002", "not_searched"}
-"""Codes of audits that fail, or of models too large for the table; tests/auditing raises them."""
+"""Codes of audits that fail, or of models too large for the table; tests/auditing
+raises them.
+"""
 SCHEMES = [name for name in TABLE if name.startswith("rank ")]
 BY_COMMAND = [*SCHEMES[::4], *(name for name in TABLE if not name.startswith("rank "))]
 BY_COMMAND = [*BY_COMMAND[:16], *BY_COMMAND[16::2]]

@@ -30,7 +30,9 @@ class Architecture:
     adds_one: bool = False
     """True if a stored weight w multiplies by 1 + w."""
     scale: str = ""
-    """Key of `config.json` whose number multiplies all logits, or divides them where a `/` stands before it."""
+    """Key of `config.json` whose number multiplies all logits, or divides them where a
+    `/` stands before it.
+    """
     shrinks: bool = False
     """True if tied embeddings see states divided by √d_model."""
     constant: bool = False
@@ -115,4 +117,6 @@ ARCHITECTURES = {
 ELSEWHERE = tuple(
     dict.fromkeys(x.norm for x in ARCHITECTURES.values() if "*" not in x.norm)
 )
-"""Names of layers that are asked for where the architecture is not known; the last of many may be one or not."""
+"""Names of layers that are asked for where the architecture is not known; the last of
+many may be one or not.
+"""

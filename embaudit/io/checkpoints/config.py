@@ -31,7 +31,9 @@ EXPORTS = {
 OF_GGUF = "output_norm"
 """Name of the final norm of every architecture in llama.cpp."""
 DIVIDED = ("granite", "granitehybrid", "granitemoe", "minicpm")
-"""Architectures whose logits llama.cpp divides by their scale; those of others it multiplies."""
+"""Architectures whose logits llama.cpp divides by their scale; those of others it
+multiplies.
+"""
 ENCODERS = ("t5encoder", "bert", "modern-bert", "neo-bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v2", "clip",
             "eurobert", "gemma-embedding")  # fmt: skip
 """Architectures of llama.cpp that predict no tokens."""
@@ -202,9 +204,9 @@ def config_of(folder: Path) -> Config:
 def config_of_gguf(metadata: Mapping[str, Any], *, shifted: bool) -> Config:
     """Determine the final norm and the soft cap of a GGUF file from its metadata, as llama.cpp does.
 
-    The gains multiply as they stand: where a network multiplies by 1 + w, its converter has added the 1 already. See
-    `conversion/gemma.py` of llama.cpp; the keys are those of its `gguf-py/gguf/constants.py`, the scales of logits
-    those of its graphs.
+    The gains multiply as they stand: where a network multiplies by 1 + w, its converter
+    has added the 1 already. See `conversion/gemma.py` of llama.cpp; the keys are those
+    of its `gguf-py/gguf/constants.py`, the scales of logits those of its graphs.
 
     Parameters
     ----------
@@ -225,7 +227,8 @@ def config_of_gguf(metadata: Mapping[str, Any], *, shifted: bool) -> Config:
     is_adapter = metadata.get("general.type") == "adapter"
     if not isinstance(name, str):
         return Config(encodes=is_adapter)
-    # llama.cpp stores the epsilon of the norm that it computes: the name of the key tells which.
+    # llama.cpp stores the epsilon of the norm that it computes: the name of the key
+    # tells which.
     by_mean = f"{name}.attention.layer_norm_epsilon" in metadata
     by_square = f"{name}.attention.layer_norm_rms_epsilon" in metadata
     architecture = Architecture(
@@ -244,7 +247,8 @@ def config_of_gguf(metadata: Mapping[str, Any], *, shifted: bool) -> Config:
             f"{name}.final_logit_softcapping", CAPS.get(name)
         ),
     }
-    # A pooling of states, or attention in both directions, makes vectors of texts and no next token.
+    # A pooling of states, or attention in both directions, makes vectors of texts and
+    # no next token.
     pooled, causal = (
         metadata.get(f"{name}.pooling_type"),
         metadata.get(f"{name}.attention.causal"),

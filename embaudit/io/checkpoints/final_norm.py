@@ -76,7 +76,8 @@ def _norm_in(
             repr(name),
             f"norms there: {listed}",
         )
-    # A known architecture tells kind, gains and the scale of the logits; its own norm may be named, too.
+    # A known architecture tells kind, gains and the scale of the logits; its own norm
+    # may be named, too.
     if architecture is not None and (
         layer is None or f".{layer}".endswith(f".{architecture.norm}")
     ):
@@ -128,7 +129,8 @@ def _layer(checkpoint: Arrays, norm: str) -> str | None:
             if match
         ]
         return max(stored)[1].removesuffix(".weight") if stored else None
-    # `model.language_model.norm` and `language_model.model.norm` are `model.norm` of a part, `ln_f` that of a bare one.
+    # `model.language_model.norm` and `language_model.model.norm` are `model.norm` of a
+    # part, `ln_f` that of a bare one.
     names = [
         norm,
         norm.replace("model.", "model.language_model.", 1),
@@ -205,7 +207,8 @@ def rounding_of(model: FactorModel, intake: Intake | None) -> Rounding | None:
     Returns
     -------
     Rounding or None
-        None where they were not, nothing says so, or the steps of the type are not known.
+        None where they were not, nothing says so, or the steps of the type are not
+        known.
 
     Examples
     --------

@@ -31,7 +31,9 @@ OTHER_HEADS = ("Classification", "QuestionAnswering", "MultipleChoice")
 NO_SOFTMAX = ("QuestionAnswering", "MultipleChoice", "RewardModel", "ForRegression")
 """Parts of the names of networks whose last layer scores places, answers or rewards."""
 WITH_TOKENS = ("HeadModel", "HeadsModel", "MTModel", "EncoderDecoderModel")
-"""How the names of some networks with a head of tokens end; others that end in Model have none."""
+"""How the names of some networks with a head of tokens end; others that end in Model
+have none.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +41,8 @@ class Tokens:
     """Names of the rows of a head, and flags of those that stand for no text."""
 
     names: NDArray[Any]
-    """(n,) of each row; `<padding 5>` for a row beyond the vocabulary, by its number."""
+    """(n,) of each row; `<padding 5>` for a row beyond the vocabulary, by its number.
+    """
     aside: Flags
     """(n,) special tokens and padding, about whose neighbours nobody asks."""
     n_known: int
@@ -57,7 +60,8 @@ class Tokens:
     ) -> Tokens | None:
         """Name the rows of a head, those beyond the vocabulary as padding.
 
-        None where no vocabulary is there, or it is that of another head: it names none of the rows, or rows beyond.
+        None where no vocabulary is there, or it is that of another head: it names none
+        of the rows, or rows beyond.
 
         Examples
         --------
@@ -189,7 +193,8 @@ def classes_of(config: Mapping[str, Any], n_rows: int, source: str) -> Tokens | 
     Returns
     -------
     Tokens or None
-        None where nobody named the classes, or the names are those of another head: one alone, or rows beyond.
+        None where nobody named the classes, or the names are those of another head: one
+        alone, or rows beyond.
 
     Examples
     --------

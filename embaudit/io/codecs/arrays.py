@@ -19,9 +19,13 @@ from embaudit.linalg.scratch import scratch
 
 Shape: TypeAlias = tuple[int, ...]
 Read: TypeAlias = "Callable[[int, int], NDArray[Any]]"
-"""Return the entries of a tensor in C order from one number to another, as real numbers numpy computes with."""
+"""Return the entries of a tensor in C order from one number to another, as real numbers
+numpy computes with.
+"""
 UNNAMED = ""
-"""The name of an array that stands alone: whatever its file is called, it matches another one."""
+"""The name of an array that stands alone: whatever its file is called, it matches
+another one.
+"""
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,9 @@ class Tensor:
     dtype: str
     """Type as stored, in words of numpy, or "bfloat16"."""
     rounded: str = field(default="", repr=False)
-    """The type that its numbers are rounded to in blocks, such as "Q8_0"; empty where they are not."""
+    """The type that its numbers are rounded to in blocks, such as "Q8_0"; empty where
+    they are not.
+    """
 
     @property
     def size(self) -> int:

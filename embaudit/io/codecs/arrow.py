@@ -30,17 +30,23 @@ COUNTS = "interactions"
 """The column of the number of interactions behind each row."""
 SUFFIXES = (*PARQUET, ".feather", ".arrow", ".ipc", ".arrows")
 FILE = (b"ARROW1", b"FEA1")
-"""First bytes of an Arrow file; a stream, which HF datasets and the like write, has no such mark."""
+"""First bytes of an Arrow file; a stream, which HF datasets and the like write, has no
+such mark.
+"""
 END = bytes.fromhex("ffffffff00000000")
 """Last bytes of a whole stream."""
 ROWS = 4096
-"""Rows of Parquet that are read at a time; eight times as many of columns of numbers, each a call of its own."""
+"""Rows of Parquet that are read at a time; eight times as many of columns of numbers,
+each a call of its own.
+"""
 WIDTHS = {"INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 12}
 """Bytes of a value by its physical type in Parquet; one for any other."""
 FREE = 2**26
 """So many bytes may come of any file: a table is copied twice before it is a model."""
 UNPACKED = 10
-"""Times its size that a file of vectors unpacks to at most; one that is larger than memory is read in batches."""
+"""Times its size that a file of vectors unpacks to at most; one that is larger than
+memory is read in batches.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +77,8 @@ class ArrowTable:
         Raises
         ------
         InputError
-            If a file is damaged, has other columns than the first, or they say that they hold more than memory does.
+            If a file is damaged, has other columns than the first, or they say that
+            they hold more than memory does.
         """
         files = tuple(files) or (path,)
         headers = [_header(existing_file(file)) for file in files]
@@ -95,7 +102,8 @@ class ArrowTable:
                 )
         lengths = tuple(header[1] for header in headers)
         rows = sum(lengths)
-        # Before any column is read: by what the files say, and by the least that their types take.
+        # Before any column is read: by what the files say, and by the least that their
+        # types take.
         _require_room(
             path,
             files,
@@ -161,7 +169,8 @@ class ArrowTable:
         for batch in self.batches([name]):
             chunk = batch.column(name)
             try:
-                # A text used by every row lies in the file once: its copies are counted before they are made.
+                # A text used by every row lies in the file once: its copies are counted
+                # before they are made.
                 if types.is_dictionary(chunk.type) and self.files:
                     size += _length_of_texts(chunk)
                     require_sense(size, packed)
@@ -263,7 +272,8 @@ class ArrowTable:
     ) -> NDArray[Any]:
         """Fill a matrix block by block: `fill` takes some of its rows, a batch, and the row that this begins at."""
         matrix = scratch((self.rows, width), storage_of(np.dtype(dtype)))
-        # Each file knows its rows of the matrix beforehand, so that files are decoded side by side, without locks.
+        # Each file knows its rows of the matrix beforehand, so that files are decoded
+        # side by side, without locks.
         ends = np.cumsum(self.lengths)
 
         def fill_from(number: int) -> None:
@@ -308,7 +318,8 @@ def _header(path: Path) -> tuple[pa.Schema, int, int]:
                 sum(group.total_byte_size for group in groups)
                 + _size_of_lists(metadata),
             )
-        # No header of Arrow counts rows: batches are passed over, with the column that takes least.
+        # No header of Arrow counts rows: batches are passed over, with the column that
+        # takes least.
         narrowest = min(schema, key=lambda column: _width_of(column.type))
         return (
             schema,
@@ -358,8 +369,8 @@ def _of_parquet(
     """Yield some columns of a file, a batch of rows at a time, decoded side by side if asked for."""
     from pyarrow import parquet, types
 
-    # Texts as places in a dictionary: one long text for all rows takes no room yet. Mapped, or Arrow holds the packed
-    # numbers of a whole group of rows.
+    # Texts as places in a dictionary: one long text for all rows takes no room yet.
+    # Mapped, or Arrow holds the packed numbers of a whole group of rows.
     texts = [name for name in columns if _is_text(schema.field(name).type)]
     rows = (
         ROWS

@@ -32,7 +32,9 @@ UNQUOTED = ("::", "|")
 UNIT_SEPARATOR = "\x1f"
 """Takes the place of a separator of two characters, which no fast parser knows."""
 SAMPLE_LINES, LONGEST, SAMPLE_BYTES = 16, 2**22, 2**16
-"""A sample is so many lines, each so long at most, and whole lines of so many bytes behind them."""
+"""A sample is so many lines, each so long at most, and whole lines of so many bytes
+behind them.
+"""
 MOST_COLUMNS = 100_000
 """Columns of a table at most; the time of pyarrow grows with their square."""
 INTEGER = r"^(-?[1-9][0-9]*|0)$"
@@ -51,7 +53,9 @@ class Delimited:
     separator: str
     encoding: str
     quoted: bool
-    """True if a double quote opens a field that another one closes (RFC 4180); otherwise it is a letter."""
+    """True if a double quote opens a field that another one closes (RFC 4180);
+    otherwise it is a letter.
+    """
     names: tuple[str, ...] | None = None
     """Column names of the header; None without a header."""
     first_rows: tuple[tuple[str, ...], ...] = ((),)
@@ -79,7 +83,8 @@ class Delimited:
 
     def rows_of(self, text: IO[str], *, strict: bool = False) -> Any:
         """Cut text into rows, slowly; if strict, a quote out of place is an error."""
-        # A vector of 16,384 dimensions in one cell is longer than the module takes by itself.
+        # A vector of 16,384 dimensions in one cell is longer than the module takes by
+        # itself.
         csv.field_size_limit(2**31 - 1)
         return csv.reader(
             text,
@@ -103,10 +108,12 @@ def sniff(
     path : Path
         The file, perhaps gzipped.
     sep : str, optional
-        The separator; by default the first of `::`, tab, comma, semicolon, bar, space that cuts every line into
-        equally many columns (the one of the suffix goes first).
+        The separator; by default the first of `::`, tab, comma, semicolon, bar, space
+        that cuts every line into equally many columns (the one of the suffix goes
+        first).
     header : {"auto", True, False}
-        Whether the first line names the columns; told by `customary` names, or by words above numbers.
+        Whether the first line names the columns; told by `customary` names, or by words
+        above numbers.
     customary : frozenset of str
         Names, as `plain_name` gives them, that make the first line a header.
 
@@ -124,8 +131,9 @@ def sniff(
             f"{path}, a binary file",
             "audit reads models",
         )
-    # The separator of the suffix goes first, then those that texts hardly hold; a space cuts sentences and goes last.
-    # The first that cuts every line of the sample into equally many cells is taken.
+    # The separator of the suffix goes first, then those that texts hardly hold; a space
+    # cuts sentences and goes last. The first that cuts every line of the sample into
+    # equally many cells is taken.
     first = BY_SUFFIX.get(plain_suffix(path))
     candidates = (
         (sep,)
@@ -215,7 +223,8 @@ def _sample_rows(text: str, source: Delimited) -> list[tuple[str, ...]]:
     ):
         # Every line but the header ends in a separator.
         rows[0] = (*rows[0], "")
-    # The last line may be cut off by a quoted newline or by damage that reading the whole file will report.
+    # The last line may be cut off by a quoted newline or by damage that reading the
+    # whole file will report.
     return rows[:-1] if len(rows) > 2 else rows
 
 
@@ -280,7 +289,8 @@ def read_delimited(
     Raises
     ------
     InputError
-        At the first line of another width and the first number that is none, with its line.
+        At the first line of another width and the first number that is none, with its
+        line.
     """
     return read_stacked(sources, columns)[0]
 
@@ -324,7 +334,8 @@ def _parsed(
                     encoding=source.encoding,
                     block_size=2**22,
                 ),
-                # Line ends inside of quotes cost speed, so they are looked for only where there are quotes.
+                # Line ends inside of quotes cost speed, so they are looked for only
+                # where there are quotes.
                 arrow.ParseOptions(
                     delimiter=source.delimiter,
                     quote_char=settled.quoted and '"',
@@ -341,7 +352,8 @@ def _parsed(
             )
     except OSError as error:
         raise InputError(f"{source.path} cannot be read: {error}.") from error
-    # In order: bytes that are no UTF-8 behind the sample, quotes that are letters, and what is wrong with a line.
+    # In order: bytes that are no UTF-8 behind the sample, quotes that are letters, and
+    # what is wrong with a line.
     except ValueError as error:
         if isinstance(error, InputError):
             raise
@@ -389,9 +401,11 @@ def as_ids(column: pa.ChunkedArray | list[str]) -> pa.ChunkedArray:
 def _with_quotes_settled(source: Delimited) -> Delimited:
     """Settle for the whole file whether double quotes enclose fields or are letters, as in `"Heroes" and "Low"`.
 
-    Quotes that enclose open and close in turns; a doubled one inside of a field closes it and opens it again at once.
-    So every other one, from the first on, must follow a separator, a line end or a quote, and the rest must stand
-    before such. A quote within a field without quotes is a letter and upsets the turns: then rows are walked over.
+    Quotes that enclose open and close in turns; a doubled one inside of a field closes
+    it and opens it again at once. So every other one, from the first on, must follow a
+    separator, a line end or a quote, and the rest must stand before such. A quote
+    within a field without quotes is a letter and upsets the turns: then rows are walked
+    over.
 
     Raises
     ------
@@ -430,7 +444,8 @@ def _settled_by_rows(source: Delimited) -> Delimited:
     Raises
     ------
     InputError
-        If a quote is out of place, and reading quotes as letters does not give rows of one width either.
+        If a quote is out of place, and reading quotes as letters does not give rows of
+        one width either.
     """
     enclosing, letters = replace(source, quoted=True), replace(source, quoted=False)
     fault = None if source.separator in UNQUOTED else _fault(enclosing)

@@ -56,7 +56,9 @@ LOWEST = {
     "Q2_K": (16, 80, 0x55), "Q3_K": (32, 96, 0x55), "Q4_K": (16, 144, 0x11), "Q5_K": (48, 176, 0x11),
     "Q6_K": (0, 128, 0x11),
 }  # fmt: skip
-"""For each block, the bytes that hold the low bits of its integers, and which bits are the lowest (ggml-common.h)."""
+"""For each block, the bytes that hold the low bits of its integers, and which bits are
+the lowest (ggml-common.h).
+"""
 RELATIVE = {"BF16": 2.0**-7, "F16": 2.0**-10}
 """Largest step between neighbouring floats of a type, relative to the number."""
 LEAST = {"BF16": 0.0, "F16": 2.0**-24}
@@ -81,9 +83,12 @@ class Gguf:
         """Read the header, and check that every tensor lies inside the file."""
         self.path = path
         self.metadata: dict[str, Any] = {}
-        """Values by key: numbers, texts, tokens and their types; None for other lists."""
+        """Values by key: numbers, texts, tokens and their types; None for other lists.
+        """
         self._places: dict[str, tuple[str, tuple[int, ...], Place | None]] = {}
-        """By name: type, shape, rows first, and place; no place for a type that the package gguf does not know."""
+        """By name: type, shape, rows first, and place; no place for a type that the
+        package gguf does not know.
+        """
         try:
             with (
                 path.open("rb") as file,
@@ -171,7 +176,8 @@ class Gguf:
         kind, shape, place = self._places[name]
         if place is not None and kind in PLAIN:
             return numbers_at(place, PLAIN[kind])
-        # Refused before room is set aside: the size of a tensor of another type is a claim of the header.
+        # Refused before room is set aside: the size of a tensor of another type is a
+        # claim of the header.
         self._undone(name, self._blocks(name, slice(0, 1)))
         flat = (prod(shape[:-1]), shape[-1])
         undone = decode_to_buffer(
@@ -219,8 +225,9 @@ class Gguf:
     def steps(self, name: str, rows: slice) -> NDArray[np.float32] | None:
         """Return how far apart the numbers are that each place of a rounded tensor can hold: the worth of a lowest bit.
 
-        Within a block the numbers are `m + d q` with an integer q; d and m differ from block to block. Rounding to the
-        nearest of them moves a number by half a step, and by up to one where an end of the scale cuts it off.
+        Within a block the numbers are `m + d q` with an integer q; d and m differ from
+        block to block. Rounding to the nearest of them moves a number by half a step,
+        and by up to one where an end of the scale cuts it off.
 
         Returns
         -------
@@ -238,7 +245,8 @@ class Gguf:
         if kind not in LOWEST:
             return None
         first, last, bits = LOWEST[kind]
-        # All low bits cleared, then all set: numbers change by one step each, whatever the scale of their block.
+        # All low bits cleared, then all set: numbers change by one step each, whatever
+        # the scale of their block.
         blocks = self._blocks(name, rows)
         ends: list[NDArray[Any]] = []
         for low in (0, bits):

@@ -83,7 +83,8 @@ def _of(content: Any, path: Path, depth: int = 1) -> pa.Table:
         if rows := max(
             (len(value) for value in lists.values() if _is_vector(value[0])), default=0
         ):
-            # What is as long as the vectors is a column; an entry of another kind is none.
+            # What is as long as the vectors is a column; an entry of another kind is
+            # none.
             whole = {name: value for name, value in lists.items() if len(value) == rows}
             return pa.table(
                 {

@@ -94,7 +94,8 @@ def stack(
         raise must_be(
             name, "a vector in every row", f"none in row {place}", "drop that row"
         )
-    # Values of all lists lie one after another: if every list is as long, they are the matrix row by row.
+    # Values of all lists lie one after another: if every list is as long, they are the
+    # matrix row by row.
     lengths = compute.list_value_length(lists).to_numpy(zero_copy_only=False)
     width = int(lengths[0]) if width is None else width
     if not width:

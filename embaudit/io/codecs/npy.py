@@ -35,7 +35,9 @@ READ_ERRORS = (
     OSError, ValueError, EOFError, KeyError, TypeError, MemoryError, OverflowError, RuntimeError, SyntaxError,
     AttributeError, IndexError, TokenError, struct.error, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
 )  # fmt: skip
-"""Errors of numpy and zipfile at a file that is cut off, altered, or something else altogether."""
+"""Errors of numpy and zipfile at a file that is cut off, altered, or something else
+altogether.
+"""
 
 
 def reason(error: BaseException) -> str:
@@ -63,7 +65,8 @@ def header(
     Raises
     ------
     ValueError
-        If they are no shape and no type of an array, or the numbers do not fill the rest of the file.
+        If they are no shape and no type of an array, or the numbers do not fill the
+        rest of the file.
     """
     version = np.lib.format.read_magic(file)
     read = (
@@ -246,7 +249,8 @@ class Npz:
         with zipfile.ZipFile(self.path) as archive:
             start = archive.getinfo(f"{name}.npy").header_offset
         with self.path.open("rb") as file:
-            # A stored member begins after its local header: 30 bytes, its name, its extra field.
+            # A stored member begins after its local header: 30 bytes, its name, its
+            # extra field.
             file.seek(start + 26)
             lengths = np.frombuffer(file.read(4), "<u2")
             file.seek(start + 30 + int(lengths.sum()))

@@ -92,7 +92,9 @@ class Safetensors:
         self.metadata, placed = (
             ({}, _sharded(path)) if path.suffix.lower() == ".json" else _opened(path)
         )
-        """Texts that the header of a single file holds beside the tensors, and the tensors."""
+        """Texts that the header of a single file holds beside the tensors, and the
+        tensors.
+        """
         self.tensors = {name: tensor for name, (tensor, _) in placed.items()}
         self._places = {name: place for name, (_, place) in placed.items()}
 
@@ -179,7 +181,8 @@ def _opened(path: Path) -> tuple[dict[str, str], dict[str, tuple[Tensor, Place]]
             # The library refuses a longer header.
             text = file.read(min(length, MOST_HEADER))
             require_few_keys(text)
-            # The library checks that the tensors fill the file, one after another, but does not say where they begin.
+            # The library checks that the tensors fill the file, one after another, but
+            # does not say where they begin.
             with safe_open(path, framework="numpy"):
                 header = parsed_once(text)
     except (SafetensorError, ValueError) as error:
@@ -199,7 +202,8 @@ def _opened(path: Path) -> tuple[dict[str, str], dict[str, tuple[Tensor, Place]]
                 shape,
                 "fetch it again",
             )
-        # Halves of float32 are read as integers, and numbers that numpy does not know as bytes.
+        # Halves of float32 are read as integers, and numbers that numpy does not know
+        # as bytes.
         stored = np.dtype(
             "u2" if kind == "bfloat16" else kind if kind in DTYPES.values() else "u1"
         ).newbyteorder("<")

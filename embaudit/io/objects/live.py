@@ -41,15 +41,18 @@ READERS: tuple[
     (("torch",), ("Embedding", "EmbeddingBag"), networks.embedding, ()),
     (("torch",), ("Module",), networks.module, ARRAYS),
 )
-"""Packages, the classes in them (any, where none is named), what reads their models, and the options that only these
-use; the first match counts."""
+"""Packages, the classes in them (any, where none is named), what reads their models,
+and the options that only these use; the first match counts.
+"""
 REFUSED = {
     ("torch", "AdaptiveLogSoftmaxWithLoss"): ("a head with one softmax", "one a cluster of labels",
                                               "pass the weights of one of them to FactorModel.from_softmax"),
     ("cornac", "EASE"): ("one with factors of users and items", "weights between items", "audit another model"),
     ("gensim", "Doc2Vec"): ("one table of vectors", "documents in dv and words in wv", "pass model.dv, or model.wv"),
 }  # fmt: skip
-"""By package and class: what is read instead, what such an object holds, and what to do."""
+"""By package and class: what is read instead, what such an object holds, and what to
+do.
+"""
 
 
 def from_object(
@@ -66,17 +69,19 @@ def from_object(
 ) -> FactorModel:
     """Take factors, biases and ids from a trained model of another library; `read_object` also says what became what.
 
-    The library is told by the module and name of the model's class. Where the model can score by itself, a few of its
-    scores are compared with those that were read.
+    The library is told by the module and name of the model's class. Where the model can
+    score by itself, a few of its scores are compared with those that were read.
 
     Parameters
     ----------
     model : object
-        implicit (ALS, BPR, logistic), LightFM, Surprise (SVD, SVD++, NMF), cornac, LensKit and its pipelines, RecBole,
-        Spark (ALSModel, PipelineModel), scikit-learn (linear classifiers with probabilities, MLPClassifier,
-        decompositions, pipelines and searches around them), gensim (KeyedVectors, Word2Vec), indexes of FAISS and
-        hnswlib with whole vectors, transformers, TransformerLens, Keras (Dense, Model), torch (Linear, Embedding, any
-        module or state dictionary whose names `load` knows from files).
+        implicit (ALS, BPR, logistic), LightFM, Surprise (SVD, SVD++, NMF), cornac,
+        LensKit and its pipelines, RecBole, Spark (ALSModel, PipelineModel),
+        scikit-learn (linear classifiers with probabilities, MLPClassifier,
+        decompositions, pipelines and searches around them), gensim (KeyedVectors,
+        Word2Vec), indexes of FAISS and hnswlib with whole vectors, transformers,
+        TransformerLens, Keras (Dense, Model), torch (Linear, Embedding, any module or
+        state dictionary whose names `load` knows from files).
     ids, labels : array, optional
         Ids and names of the right rows (items or labels), if the model has none.
     left : array, path or str, optional
@@ -86,18 +91,20 @@ def from_object(
     left_ids : array, optional
         Ids of the left rows (users or inputs), if the model has none.
     inputs : array of shape (n, d), optional
-        Inputs of a classifier, as they are passed to its `predict`, of a torch module, as its `forward` takes them; of
-        a bare head, what it multiplies.
+        Inputs of a classifier, as they are passed to its `predict`, of a torch module,
+        as its `forward` takes them; of a bare head, what it multiplies.
     user_features, item_features : sparse matrix or "none", optional
-        What a LightFM model was trained with: its rows are features, an entity is the sum of its features' rows.
+        What a LightFM model was trained with: its rows are features, an entity is the
+        sum of its features' rows.
     kind, **options
-        As in `load`; which array is what is asked for state dictionaries and modules only.
+        As in `load`; which array is what is asked for state dictionaries and modules
+        only.
 
     Raises
     ------
     InputError
-        If the object is not fitted, is of no known kind, is a model whose predictions no link describes, or scores
-        otherwise than what was read of it.
+        If the object is not fitted, is of no known kind, is a model whose predictions
+        no link describes, or scores otherwise than what was read of it.
 
     Examples
     --------
@@ -146,12 +153,14 @@ def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Reading:
             live.contents, replace(request, left=_rows(beside))
         )
         live = replace(live, contents=contents)
-    # What reaches the factors stands in for the inputs as the caller has them; examples of pairs are no left side.
+    # What reaches the factors stands in for the inputs as the caller has them; examples
+    # of pairs are no left side.
     inputs = request.inputs if live.inputs is None else live.inputs
     said = replace(request, inputs=None if live.pairs is not None else inputs)
     if request.kind == "vectors" and "left" in live.contents.fields:
         said = replace(said, left_ids=None)
-    # The fields of the object first, then what the caller says beside them, then the check against its own scores.
+    # The fields of the object first, then what the caller says beside them, then the
+    # check against its own scores.
     reading = reading_of(live.contents, said, library)
     # Vectors alone are part of a model that scores.
     live.require_agreement(

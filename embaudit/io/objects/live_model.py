@@ -18,9 +18,13 @@ from embaudit.io.readers.layout import two_labels
 from embaudit.model import FactorModel
 
 Scores: TypeAlias = Callable[[Indices, Indices], Any]
-"""Scores as an object itself gives them for pairs: left rows, equal ones side by side, and right rows."""
+"""Scores as an object itself gives them for pairs: left rows, equal ones side by side,
+and right rows.
+"""
 TOLERANCE = 1e-4
-"""Largest gap between two ways to one score in single precision, relative to the largest score."""
+"""Largest gap between two ways to one score in single precision, relative to the
+largest score.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +37,9 @@ class LiveModel:
     method: str = "predict"
     """Name of the method that scores."""
     probes: NDArray[Any] | None = None
-    """(n, k) left rows to score where the model has none, or where they choose the rows."""
+    """(n, k) left rows to score where the model has none, or where they choose the
+    rows.
+    """
     inputs: NDArray[Any] | None = None
     """(n, k) the caller's inputs as they reach the factors."""
     pairs: tuple[Indices, Indices] | None = None
@@ -59,7 +65,8 @@ class LiveModel:
         Raises
         ------
         InputError
-            If one of a few scores, and the prediction made of it, differ by more than 1e-4 of the largest.
+            If one of a few scores, and the prediction made of it, differ by more than
+            1e-4 of the largest.
 
         Examples
         --------

@@ -63,7 +63,8 @@ def _weights(layer: Any) -> NDArray[Any]:
     InputError
         If they are quantised.
     """
-    # Quantised layers of torch return theirs from a method, those of bitsandbytes hold packed integers.
+    # Quantised layers of torch return theirs from a method, those of bitsandbytes hold
+    # packed integers.
     weights = None if callable(layer.weight) else as_array(layer.weight)
     if weights is None or weights.dtype.kind != "f":
         remedy = "read the network before it is quantised, or pass its dequantised weights to FactorModel.from_softmax"
@@ -82,7 +83,8 @@ def linear(layer: Any, request: Request) -> LiveModel:
     Raises
     ------
     InputError
-        If its outputs are no probabilities, or one that the caller does not say is a head of two labels.
+        If its outputs are no probabilities, or one that the caller does not say is a
+        head of two labels.
     """
     # The kernel of Keras holds one column a label.
     is_dense, name = has(layer, "kernel"), type(layer).__name__
@@ -131,8 +133,9 @@ def module(network: Any, request: Request) -> LiveModel:
     Raises
     ------
     InputError
-        If the network trains, or its predictions can be compared neither with a `forward` of users and items nor with
-        what it makes of example inputs, and the caller says no link.
+        If the network trains, or its predictions can be compared neither with a
+        `forward` of users and items nor with what it makes of example inputs, and the
+        caller says no link.
     """
     live = mapping(network.state_dict(), request)
     paired, link = "left" in live.contents.fields, live.contents.link
@@ -172,7 +175,8 @@ def _called(network: Any, *inputs: Any) -> NDArray[Any]:
     """Return what `forward` makes of inputs."""
     name = type(network).__name__
     if getattr(network, "training", False):
-        # Dropout would give other numbers each time, batch norms would learn from the inputs.
+        # Dropout would give other numbers each time, batch norms would learn from the
+        # inputs.
         raise must_be(
             name, "in evaluation mode", "one that trains", "call its eval() first"
         )
@@ -210,7 +214,8 @@ def _of_examples(network: Any, live: LiveModel, inputs: Any) -> LiveModel:
         reaching[side] = as_array(args[0])
 
     layers = {side: network.get_submodule(name) for side, name in names.items()}
-    # What reaches the layers on the way is what the factors multiply: rows of two tables, or the inputs of a head.
+    # What reaches the layers on the way is what the factors multiply: rows of two
+    # tables, or the inputs of a head.
     hooks = [
         layer.register_forward_pre_hook(partial(record, side))
         for side, layer in layers.items()
@@ -249,7 +254,8 @@ def _of_examples(network: Any, live: LiveModel, inputs: Any) -> LiveModel:
         return replace(
             live, scores=lambda *_: theirs, method="forward", pairs=(left, right)
         )
-    # A head: its inputs are the states before it, also those of sequences, one a position.
+    # A head: its inputs are the states before it, also those of sequences, one a
+    # position.
     states = reaching["right"].reshape(-1, reaching["right"].shape[-1])
     n_right = live.contents.model().n_right
     if theirs.shape[-1] != n_right or theirs.size != len(states) * n_right:
@@ -283,7 +289,8 @@ def _tensor(values: Any, like: Any) -> Any:
         raise must_be(
             "the inputs of a network", "numbers, or a dictionary of them", repr(values)
         )
-    # A tensor of the table's own type would round row numbers: above 2**24 in single precision, 2,048 in half.
+    # A tensor of the table's own type would round row numbers: above 2**24 in single
+    # precision, 2,048 in half.
     like = like.reshape(-1)[:0].long() if array.dtype.kind in "iu" else like
     return like.new_tensor(array.tolist())
 

@@ -30,9 +30,13 @@ from embaudit.io.request import Request
 from embaudit.model import FactorModel
 
 Attribute: TypeAlias = "str | tuple[str, Callable[[Any], Any]]"
-"""An attribute path, of which only the first that exists counts where `|` divides several; or a name and a function."""
+"""An attribute path, of which only the first that exists counts where `|` divides
+several; or a name and a function.
+"""
 Predict: TypeAlias = Callable[[Any, FactorModel, Request, int, Indices], Any]
-"""Scores as a library gives them: of the object, the model read, the request, one left row and some right rows."""
+"""Scores as a library gives them: of the object, the model read, the request, one left
+row and some right rows.
+"""
 _ADDED = ("global_mean", "u_biases", "i_biases")
 
 
@@ -49,7 +53,9 @@ class Library:
     fields: Mapping[str, Attribute] = field(default_factory=dict)
     """Biases, ids and offset."""
     build: Callable[[Any, dict[str, Any], Request], FactorModel]
-    """Model of an object and the fields read of it, with its link and its training objective."""
+    """Model of an object and the fields read of it, with its link and its training
+    objective.
+    """
     options: tuple[str, ...] = ()
     """Options of `from_object` that say what its objects do not."""
     predicts: Mapping[str, Predict] = field(default_factory=dict)
@@ -90,7 +96,8 @@ class Library:
                 remedy,
             )
         sources = sides | _resolved(model, self.fields)
-        # Surprise and cornac keep biases of an earlier fit beside a flag that they do not count.
+        # Surprise and cornac keep biases of an earlier fit beside a flag that they do
+        # not count.
         if not all(getattr(model, flag, True) for flag in ("biased", "use_bias")):
             sources = {
                 name: source
@@ -220,7 +227,8 @@ def _with_rated(model: Any) -> Floats | None:
 
 
 def _surprise(model: Any, fields: dict[str, Any], _: Request) -> FactorModel:
-    # NMF has no learning rate and keeps its factors positive; in SVD++ the decay of y has no law that is known.
+    # NMF has no learning rate and keeps its factors positive; in SVD++ the decay of y
+    # has no law that is known.
     is_svd = has(model, "lr_pu", "reg_pu", "reg_qi") and not has(model, "yj")
     objective = (
         objective_of(model.reg_pu, model.reg_qi, decayed="factors-counted")
@@ -260,13 +268,15 @@ def _cornac(model: Any, fields: dict[str, Any], _: Request) -> FactorModel:
         if getattr(model, "variant", None) == "non_linear"
         else "identity"
     )
-    # NMF and HPF keep their factors positive; torch decays all rows of a batch, its own SGD those of a sample.
+    # NMF and HPF keep their factors positive; torch decays all rows of a batch, its own
+    # SGD those of a sample.
     lawless = (
         comes_from(model, ("cornac",), ("NMF", "HPF"))
         or getattr(model, "backend", "cpu") != "cpu"
     )
     strength = None if lawless else getattr(model, "lambda_reg", None)
-    # Models of rankings draw negative items at random, so their decay obeys no known law.
+    # Models of rankings draw negative items at random, so their decay obeys no known
+    # law.
     if not ranks:
         decayed = "factors-counted"
     elif comes_from(model, ("cornac",), ("BPR", "WBPR")):
@@ -356,7 +366,8 @@ def _recbole(model: Any, fields: dict[str, Any], _: Request) -> FactorModel:
 def _sorted_by_recbole(
     model: Any, _: FactorModel, __: Request, user: int, items: Indices
 ) -> Any:
-    # A tensor made of the table lies on the right device; one of whole numbers rounds none.
+    # A tensor made of the table lies on the right device; one of whole numbers rounds
+    # none.
     rows = _table_of_recbole(0, model).reshape(-1)[:0].long().new_tensor([user + 1])
     return as_array(model.full_sort_predict({model.USER_ID: rows})).reshape(-1)[
         items + 1
@@ -373,7 +384,8 @@ def _lightfm(model: Any, fields: dict[str, Any], request: Request) -> FactorMode
                 name: np.asarray(matrix @ fields[name])
                 for name in (role, f"{role}_bias")
             }
-    # Its decay shrinks every row at every sample, by a step that adapts to each coordinate: no law is known.
+    # Its decay shrinks every row at every sample, by a step that adapts to each
+    # coordinate: no law is known.
     strengths = (getattr(model, f"{side}_alpha", None) for side in ("user", "item"))
     link = "identity" if getattr(model, "loss", None) == "logistic" else "ranking"
     return FactorModel(
@@ -423,7 +435,8 @@ def _features(model: Any, request: Request) -> dict[str, Any]:
 def _gensim(_: Any, fields: dict[str, Any], __: Request) -> FactorModel:
     if fields["left"] is None or fields["left"].shape != fields["right"].shape:
         return FactorModel.from_vectors(fields["right"], ids=fields["right_ids"])
-    # A pair is real with probability σ(context · word), as training by negative samples has it.
+    # A pair is real with probability σ(context · word), as training by negative samples
+    # has it.
     return FactorModel(
         **{**fields, "left_ids": fields["right_ids"]},
         link="sigmoid",
@@ -548,7 +561,8 @@ def lenskit_pipeline(pipeline: Any, request: Request) -> LiveModel:
     InputError
         If none of its components has factors, or several have.
     """
-    # Pipelines made by LensKit call the model that scores "scorer"; others may call it anything.
+    # Pipelines made by LensKit call the model that scores "scorer"; others may call it
+    # anything.
     names = pipeline.component_names()
     parts = [
         pipeline.component(name)

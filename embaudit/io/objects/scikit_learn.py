@@ -36,7 +36,8 @@ def read(model: Any, request: Request) -> LiveModel:
     Raises
     ------
     InputError
-        If it is not fitted, or is neither a linear classifier, a network nor a decomposition.
+        If it is not fitted, or is neither a linear classifier, a network nor a
+        decomposition.
     """
     if has(model, "best_estimator_"):
         return read(model.best_estimator_, request)
@@ -62,7 +63,8 @@ def _quiet(function: Callable[[Any], Any], values: Any) -> Any:
     Raises
     ------
     InputError
-        If they are no inputs of it: of another width, or negative where it takes counts.
+        If they are no inputs of it: of another width, or negative where it takes
+        counts.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -94,7 +96,8 @@ def _classifier(model: Any, inputs: Any) -> LiveModel:
         )  # Refused there: layers are multiplied here without a check.
     reaching = None if inputs is None else _reaching(model, inputs)
     if not has(model, method):
-        # One sigmoid a label shows no softmax, so that its scores are not held against probabilities.
+        # One sigmoid a label shows no softmax, so that its scores are not held against
+        # probabilities.
         return LiveModel.of(made, sources, inputs=reaching)
     probes = np.random.default_rng(0).normal(size=(3, model.n_features_in_))
 
@@ -129,7 +132,8 @@ def _decomposition(model: Any, inputs: Any) -> LiveModel:
         np.eye(len(components)),
         None if inputs is None else np.asarray(_quiet(model.transform, inputs)),
     )
-    # Vectors alone are compared without the mean of the data, which is the bias of what inputs are put together to.
+    # Vectors alone are compared without the mean of the data, which is the bias of what
+    # inputs are put together to.
     bias = None if rows is None else getattr(model, "mean_", None)
     origin = _dense(back(0 * units[:1])) if rows is None else 0.0
 
@@ -143,13 +147,14 @@ def _decomposition(model: Any, inputs: Any) -> LiveModel:
 def _linear(model: Any) -> FactorModel:
     """Take a linear classifier whose probabilities are a softmax, or one sigmoid per label, of linear scores.
 
-    With two labels scikit-learn stores one row w: the labels' rows are 0 and w. One sigmoid per label is no softmax:
-    only what keeps the scores keeps its probabilities.
+    With two labels scikit-learn stores one row w: the labels' rows are 0 and w. One
+    sigmoid per label is no softmax: only what keeps the scores keeps its probabilities.
 
     Raises
     ------
     InputError
-        For margins without probabilities (LinearSVC, hinge loss, ridge) and scores of other kinds.
+        For margins without probabilities (LinearSVC, hinge loss, ridge) and scores of
+        other kinds.
 
     Examples
     --------
@@ -173,7 +178,8 @@ def _linear(model: Any) -> FactorModel:
         raise InputError(
             f"coef_ must have one row a class; got {len(weights)} rows for {len(labels)} classes."
         )
-    # SGDClassifier has a loss and fits each label alone; so do liblinear and multi_class="ovr" of LogisticRegression.
+    # SGDClassifier has a loss and fits each label alone; so do liblinear and
+    # multi_class="ovr" of LogisticRegression.
     options = getattr(model, "solver", ""), getattr(model, "multi_class", "")
     one_against_rest = (
         hasattr(model, "loss") or options[0] == "liblinear" or options[1] == "ovr"
@@ -203,10 +209,12 @@ def _objective(model: Any) -> str:
     'sklearn-logistic-l1'
     """
     penalty = getattr(model, "penalty", None)
-    # LogisticRegressionCV has chosen one C and one share of L1 per class, of those that it was given.
+    # LogisticRegressionCV has chosen one C and one share of L1 per class, of those that
+    # it was given.
     l1_shares = getattr(model, "l1_ratio_", getattr(model, "l1_ratio", None))
     if has(model, "loss"):
-        # SGDClassifier names its penalty; its share of L1 counts only in an elastic net.
+        # SGDClassifier names its penalty; its share of L1 counts only in an elastic
+        # net.
         is_free = penalty is None or model.alpha == 0
         l1_shares = l1_shares if penalty == "elasticnet" else None
     else:

@@ -15,9 +15,12 @@ from embaudit.io.request import Request
 from embaudit.io.saving import Draft
 
 LIMITS = ("loop_limit", "vector_byte_limit")
-"""Limits of faiss, from 1.14 on, while it reads: vectors of vectors, and bytes of each vector."""
+"""Limits of faiss, from 1.14 on, while it reads: vectors of vectors, and bytes of each
+vector.
+"""
 TABLES = ("IO_FLAG_SKIP_PRECOMPUTE_TABLE", "IO_FLAG_PQ_SKIP_SDC_TABLE")
-"""Flags to leave out the tables that faiss computes for searches in compressed indexes."""
+"""Flags to leave out the tables that faiss computes for searches in compressed indexes.
+"""
 
 
 def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
@@ -29,8 +32,9 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
         If it is damaged, empty, or a compressed index, whose vectors are other ones.
     """
     faiss = import_module("faiss")
-    # A header may say that it is followed by more than the file holds; faiss would ask for the memory. Tables that
-    # are computed while a file is read can be larger than the file, so they are left out.
+    # A header may say that it is followed by more than the file holds; faiss would ask
+    # for the memory. Tables that are computed while a file is read can be larger than
+    # the file, so they are left out.
     flags = sum(getattr(faiss, flag, 0) for flag in TABLES)
     limits = {
         name: getattr(faiss, f"get_deserialization_{name}", int)() for name in LIMITS
@@ -88,7 +92,8 @@ def vectors_of(
         raise must_be(f"{where}", allowed, got, remedy)
     if isinstance(storage, faiss.IndexFlat):
         return storage.reconstruct_n(0, storage.ntotal), ids
-    # Inverted lists hold vectors by their cell; the numbers that they are kept under are their order.
+    # Inverted lists hold vectors by their cell; the numbers that they are kept under
+    # are their order.
     contents_of_list = import_module("faiss.contrib.inspect_tools").get_invlist
     lists = [
         contents_of_list(storage.invlists, i) for i in range(storage.invlists.nlist)

@@ -15,7 +15,9 @@ from embaudit.io.request import Request
 
 EMBEDDING, HEAD = "token_embd.weight", "output.weight"
 NO_TEXT = (2, 3, 5)
-"""Kinds of tokens that stand for no text: unknown, control, unused (`TokenType` of the package `gguf`)."""
+"""Kinds of tokens that stand for no text: unknown, control, unused (`TokenType` of the
+package `gguf`).
+"""
 
 
 def contents(path: Path, request: Request) -> Contents:

@@ -27,7 +27,9 @@ from embaudit.io.unpacked import member, require_sense
 WEIGHTS, CONFIG = "model.weights.h5", "config.json"
 """Members of a `.keras` archive: the numbers and the layers."""
 VARIABLES = {"dense": ("kernel", "bias"), "embedding": ("embeddings",)}
-"""Names of the numbered variables of a layer, by the class that its group is called after."""
+"""Names of the numbered variables of a layer, by the class that its group is called
+after.
+"""
 OPTIMIZERS = ("optimizer", "optimizer_weights")
 PASSED = (
     "InputLayer",
@@ -39,9 +41,11 @@ PASSED = (
     "Functional",
     "Sequential",
 )
-"""Layers of Keras that leave the product of two tables, perhaps with biases, as it is."""
+"""Layers of Keras that leave the product of two tables, perhaps with biases, as it is.
+"""
 SCORES = ("", "linear", "softmax")
-"""Activations that leave scores of labels as they are, or make probabilities of them."""
+"""Activations that leave scores of labels as they are, or make probabilities of them.
+"""
 SIDES = {"obsm": "obs", "varm": "var", "X": "obs", "layers": "obs"}
 """Tables of AnnData that hold the ids of rows, by the group of an array."""
 
@@ -90,7 +94,8 @@ class Hdf5:
                     tuple(dataset.shape), "str" if is_text else dataset.dtype.name
                 )
                 self._places[name] = place
-                # A fill value takes no place in the file, and a chunk is unpacked whole.
+                # A fill value takes no place in the file, and a chunk is unpacked
+                # whole.
                 values = max(math.prod(dataset.shape), math.prod(dataset.chunks or ()))
                 self._sizes[name] = (
                     values * dataset.dtype.itemsize,
@@ -98,7 +103,8 @@ class Hdf5:
                 )
             for group in ("obs", "var"):
                 if group in file and "_index" in file[group].attrs:
-                    # The usual name needs no attribute, which HDF5 reads without an end where it is damaged.
+                    # The usual name needs no attribute, which HDF5 reads without an end
+                    # where it is damaged.
                     called = (
                         "_index"
                         if "_index" in file[group]
@@ -137,7 +143,8 @@ class Hdf5:
         parts = place.split("/")
         if parts[0] == "model_weights":
             return ".".join(name.removesuffix(":0") for name in parts[-2:])
-        # Keras 3 numbers the variables of a layer in a group `vars`; their order says which is which.
+        # Keras 3 numbers the variables of a layer in a group `vars`; their order says
+        # which is which.
         if len(parts) > 2 and parts[-2] == "vars" and parts[-1].isdecimal():
             variables = VARIABLES.get(parts[-3].rstrip("_0123456789"), ())
             number = int(parts[-1])
@@ -200,7 +207,8 @@ def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Co
     Raises
     ------
     InputError
-        If layers are quantised, or others than a product or a cosine stand behind two tables and nobody names the link.
+        If layers are quantised, or others than a product or a cosine stand behind two
+        tables and nobody names the link.
     """
     if "QuantizedDTypePolicy" in str(config):
         raise must_be(
@@ -220,7 +228,8 @@ def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Co
         and request.left is None
         and request.kind in ("auto", "head")
     ):
-        # A softmax before other layers chooses among experts; live models put their own name before that of a layer.
+        # A softmax before other layers chooses among experts; live models put their own
+        # name before that of a layer.
         last = next(reversed(activations), "")
         heads = [name for name in arrays.tensors if f".{name}".endswith(f".{last}")]
         is_softmax = activations.get(last) == "softmax" and len(heads) == 1

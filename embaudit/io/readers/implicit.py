@@ -40,7 +40,8 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
     Raises
     ------
     InputError
-        If it is a nearest-neighbour model, or its columns are not those of any known model.
+        If it is a nearest-neighbour model, or its columns are not those of any known
+        model.
     """
     stored = Npz(path)
     if "user_factors" not in stored.tensors or "item_factors" not in stored.tensors:
@@ -60,7 +61,8 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
     split = cache(
         lambda: split_columns(stored["user_factors"], stored["item_factors"], int(rank))
     )
-    # The number of columns beyond the factors tells the model: none ALS, one BPR, two logistic.
+    # The number of columns beyond the factors tells the model: none ALS, one BPR, two
+    # logistic.
     extra = shapes["item_factors"][-1] - int(rank) if shapes["item_factors"] else 0
     fields = {"left": Source("user_factors", lambda: split().left, shapes["user_factors"]),
               "right": Source("item_factors", lambda: split().right, shapes["item_factors"])}  # fmt: skip
@@ -89,7 +91,8 @@ def trained_with(strength: Any, model: FactorModel) -> str | None:
     hold, and no law is known for it.
     """
     if model.left_bias is not None:
-        # Each side of the logistic model has negative samples of its own, so both together minimise nothing.
+        # Each side of the logistic model has negative samples of its own, so both
+        # together minimise nothing.
         decayed = None
     elif model.right_bias is not None:
         decayed = "bpr"
@@ -106,7 +109,8 @@ def objective_of(*strengths: Any, decayed: str | None) -> str | None:
     *strengths : float
         Of the decay of each side, or of both.
     decayed : str or None
-        What it is where all of them are positive, None where no objective is known for that.
+        What it is where all of them are positive, None where no objective is known for
+        that.
 
     Examples
     --------
@@ -129,8 +133,8 @@ def split_columns(users: NDArray[Any], items: NDArray[Any], rank: int) -> Factor
     Parameters
     ----------
     users, items : array of shape (n, rank + extra) and (p, rank + extra)
-        0 extra columns are ALS; 1 is BPR: users end in 1, items in their bias; 2 is logistic matrix
-        factorisation: users end in (1, bias), items in (bias, 1).
+        0 extra columns are ALS; 1 is BPR: users end in 1, items in their bias; 2 is
+        logistic matrix factorisation: users end in (1, bias), items in (bias, 1).
     rank : int
         The number of factors the model was asked for.
 

@@ -54,14 +54,17 @@ TIED = (
 )  # fmt: skip
 """Input embeddings that serve as the head where no other is stored."""
 MASKED = TIED[-2:]
-"""Names among them that every encoder has: the bias of a head says that one is there."""
+"""Names among them that every encoder has: the bias of a head says that one is there.
+"""
 APART = ("cls.predictions.bias", "predictions.bias", *(f"{layer}.bias" for layer in (*OF_TOKENS, "decoder")),
          "final_logits_bias")  # fmt: skip
 """Biases of heads whose weights are stored under another name."""
 WRAPPED = re.compile(r"^(?:_orig_mod\.|module\.)+")
 """Prefixes of the names of arrays by torch.compile and parallel training."""
 INNER = re.compile(r"(?:^|\.)(?:(?:layers?|blocks?|h)\.\d+|gate|router|experts?|moe)\.")
-"""Beginning of a layer of many, or of a choice of experts, in the name of an array: a classifier there is no head."""
+"""Beginning of a layer of many, or of a choice of experts, in the name of an array: a
+classifier there is no head.
+"""
 TRANSPOSED = {"h", "vt", "vh", "components", "kernel", "unembedwu"}
 ROWS_BY_CUSTOM = ("weight", "coef_")
 FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -120,7 +123,9 @@ class Layout:
     """The roles of a file's arrays."""
 
     fields: Mapping[str, str]
-    """Names of arrays by the field of a model that they hold (`left`, `right`, `right_bias`, `left_ids`, …)."""
+    """Names of arrays by the field of a model that they hold (`left`, `right`,
+    `right_bias`, `left_ids`, …).
+    """
     head: bool = False
     transposed: frozenset[str] = frozenset()
     """The sides stored with one column an entity."""
@@ -188,7 +193,8 @@ def is_kernel(name: str) -> bool:
 def choose(shapes: Shapes, request: Request, where: object) -> Layout:
     """Determine which of the arrays is what, by what the caller said and by their names and shapes.
 
-    What the caller names counts first, then pairs of factors and heads by their names; a single matrix is a table.
+    What the caller names counts first, then pairs of factors and heads by their names;
+    a single matrix is a table.
 
     Raises
     ------
@@ -236,8 +242,9 @@ def choose(shapes: Shapes, request: Request, where: object) -> Layout:
             for head in heads
             if head.right not in factors or "right_bias" in head.fields
         ]
-    # Where no name tells, the only matrix can be nothing else; of two, none is chosen by its shape. A bias that was
-    # named is that of a head. The weights of a layer are no table unless somebody says so.
+    # Where no name tells, the only matrix can be nothing else; of two, none is chosen
+    # by its shape. A bias that was named is that of a head. The weights of a layer are
+    # no table unless somebody says so.
     is_head = request.kind == "head" or (
         request.kind == "auto" and request.bias is not None
     )
@@ -323,7 +330,8 @@ def is_tied(name: str) -> bool:
 
 def _heads(shapes: Shapes, matrices: list[str]) -> list[str]:
     """Return the names of matrices that are heads by their names and biases."""
-    # An encoder has word embeddings without predicting words: they are a head where the bias of one is stored apart.
+    # An encoder has word embeddings without predicting words: they are a head where the
+    # bias of one is stored apart.
     masked = {
         name for name in matrices if any(_ends(name, ending) for ending in MASKED)
     }
@@ -332,7 +340,8 @@ def _heads(shapes: Shapes, matrices: list[str]) -> list[str]:
     ]
     # Any layer has a weight: a bias beside it makes it that of a head.
     matrices = [name for name in matrices if name != "weight" or HEADS[name] in shapes]
-    # A name of exactly that kind before one below a prefix, which layers inside a network may also have.
+    # A name of exactly that kind before one below a prefix, which layers inside a
+    # network may also have.
     for endings in (HEADS, TIED):
         named = [name for name in matrices if name in endings]
         below = [
@@ -359,7 +368,8 @@ def _pair(
     shapes: Shapes, request: Request, left: str, right: str, where: object
 ) -> Layout:
     """Return the layout of two factor matrices, with the biases, ids, names and counts of their rows."""
-    # The factors of an SVD are defined up to where Σ goes, and cosines depend on it (the reweighting of both sides).
+    # The factors of an SVD are defined up to where Σ goes, and cosines depend on it
+    # (the reweighting of both sides).
     scale = _find(shapes, SINGULAR)
     if scale is not None and len(shapes[scale]) == 1 and request.left is None:
         raise InputError(
@@ -390,7 +400,8 @@ def _transposed_pair(
         return frozenset({"right"})
     if not len(left) == len(right) == 2:
         return frozenset()
-    # The widths agree as the sides lie: each has its width in its rows where it is transposed.
+    # The widths agree as the sides lie: each has its width in its rows where it is
+    # transposed.
     ways = [
         frozenset[str](),
         frozenset({"right"}),
@@ -457,7 +468,8 @@ def _is_transposed(
         return declared
     if plain(weight) in TRANSPOSED or is_kernel(weight):
         return True
-    # torch stores one row a label, TensorFlow one column: the length of the bias tells, unless the matrix is square.
+    # torch stores one row a label, TensorFlow one column: the length of the bias tells,
+    # unless the matrix is square.
     if bias is None or len(shapes[weight]) != 2 or weight.endswith(ROWS_BY_CUSTOM):
         return False
     rows, columns = shapes[weight]
@@ -483,7 +495,8 @@ def require_settled(
     Raises
     ------
     InputError
-        For an array with one number for each entity or dimension of a side, or with the shape of a side of a pair.
+        For an array with one number for each entity or dimension of a side, or with the
+        shape of a side of a pair.
 
     Examples
     --------
@@ -513,8 +526,8 @@ def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -
     Raises
     ------
     InputError
-        For weights of adapters beside it, input embeddings beside another matrix of their shape, and a layer whose
-        outputs another one takes.
+        For weights of adapters beside it, input embeddings beside another matrix of
+        their shape, and a layer whose outputs another one takes.
 
     Examples
     --------
@@ -524,7 +537,8 @@ def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -
         ...
     embaudit.errors.InputError: the head of a.npz must be its last layer; got fc.weight (3, 5), whose outputs ...
     """
-    # PEFT stores a change of low rank beside a layer that stays as it was: neither alone is the head.
+    # PEFT stores a change of low rank beside a layer that stays as it was: neither
+    # alone is the head.
     changed = {
         name: f"{name[: match.start()]}.weight"
         for name in tensors
@@ -583,7 +597,8 @@ def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -
             Option("kind", "head"),
         )
         n_labels = layout.n_rows(tensors)
-        # A layer whose number of outputs is the width of another one feeds it, and is none of labels.
+        # A layer whose number of outputs is the width of another one feeds it, and is
+        # none of labels.
         takers = (
             x
             for x in remaining
@@ -608,7 +623,8 @@ def require_told(head: str, config: Config, request: Request, where: object) -> 
     Raises
     ------
     InputError
-        For input embeddings of a network that has another head or none, and layers of other tasks.
+        For input embeddings of a network that has another head or none, and layers of
+        other tasks.
     """
     if is_tied(head) and config.no_head:
         if config.has_own_head:
@@ -652,7 +668,8 @@ def require_floats(name: str, tensors: Mapping[str, Tensor], where: object) -> N
     Raises
     ------
     InputError
-        For integers, types of eight bits and fewer, and numbers with scales beside them.
+        For integers, types of eight bits and fewer, and numbers with scales beside
+        them.
     """
     dtype, what = (
         tensors[name].dtype,
@@ -691,7 +708,8 @@ def _could_be(
     name: str, tensor: Tensor, layout: Layout, tensors: Mapping[str, Tensor]
 ) -> Iterator[tuple[str, Sentence | None]]:
     """Yield what an array could be, and how to name it as that."""
-    # Integers may be ids or counts, floating-point numbers a bias or a scale of the dimensions.
+    # Integers may be ids or counts, floating-point numbers a bias or a scale of the
+    # dimensions.
     numeric = (
         tensor.is_real
         and np.dtype("f4" if tensor.dtype == "bfloat16" else tensor.dtype).kind == "f"
@@ -767,7 +785,8 @@ def contents_of(
     Raises
     ------
     InputError
-        If the names leave more than one reading, or an array that could be a bias has no part in it.
+        If the names leave more than one reading, or an array that could be a bias has
+        no part in it.
     """
     return contents_of_layout(
         arrays, planned(arrays, request, where, config), request, where, config
@@ -886,7 +905,8 @@ def planned(
     Raises
     ------
     InputError
-        If the names leave more than one reading, or an array that could be a bias has no part in it.
+        If the names leave more than one reading, or an array that could be a bias has
+        no part in it.
     """
     tensors = {
         name: tensor
@@ -920,7 +940,8 @@ def planned(
         if isinstance(name, str) and name in tensors
     }
     layout = replace(layout, fields=fields, transposed=layout.transposed & set(fields))
-    # Codes are refused first: whoever was asked about their scales would call them biases.
+    # Codes are refused first: whoever was asked about their scales would call them
+    # biases.
     for name in (
         layout.fields[side] for side in ("left", "right") if side in layout.fields
     ):
@@ -969,7 +990,8 @@ def _extra(arrays: Arrays, source: str, name: str) -> Any:
         remedy = Sentence("leave it out with {}", Option("ignore", source))
         allowed = "ids or names, whole numbers or text"
         raise must_be(f"the array {source}", allowed, got, remedy)
-    # Embedding layers keep a bias as a column, networks that add it to all logits as a row.
+    # Embedding layers keep a bias as a column, networks that add it to all logits as a
+    # row.
     return array.reshape(-1) if array.ndim == 2 and 1 in array.shape else array
 
 

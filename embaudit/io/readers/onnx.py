@@ -19,7 +19,9 @@ from embaudit.io.request import Request
 
 SOFTMAX = ("Softmax", "LogSoftmax")
 BENT = ("ZipMap", "Normalizer", "ArgMax", "Log", "Sigmoid", *SOFTMAX)
-"""Operations that make something else of scores: nothing is added behind them, and they stand there once."""
+"""Operations that make something else of scores: nothing is added behind them, and they
+stand there once.
+"""
 PASSED = ("Identity", "Cast", "Flatten", "Squeeze", "Reshape", "Dropout", *BENT)
 """Operations between scores and outputs that leave open which head it is."""
 
@@ -45,8 +47,8 @@ def contents(path: Path, request: Request) -> Contents:
     Raises
     ------
     InputError
-        If the file is damaged, its outputs are no linear map of something, or of several, or scores that nothing calls
-        those of labels.
+        If the file is damaged, its outputs are no linear map of something, or of
+        several, or scores that nothing calls those of labels.
     """
     onnx = import_module("onnx")
     try:
@@ -153,7 +155,8 @@ def _head(name: str, graph: Any, onnx: Any, axis: int) -> OnnxHead | None:
             {x.name: onnx.helper.get_attribute_value(x) for x in node.attribute},
         )
         stored = [source for source in node.input if source in numbers]
-        # Labels lie along the last axis: a softmax over another one compares inputs, or places of a sequence.
+        # Labels lie along the last axis: a softmax over another one compares inputs, or
+        # places of a sequence.
         is_other_axis = kind in SOFTMAX and attributes.get("axis", axis) not in (
             -1,
             (ranks.get(name) or 2) - 1,

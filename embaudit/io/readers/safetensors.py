@@ -24,9 +24,12 @@ from embaudit.io.request import Request
 from embaudit.io.saving import Draft, fields_in
 
 NAMES = "embaudit_names"
-"""Under which name the header of a file holds the titles of its rows, as a JSON list."""
+"""Under which name the header of a file holds the titles of its rows, as a JSON list.
+"""
 MODEL2VEC = "model2vec"
-"""The `model_type` whose matrices of int8 have one scale for all numbers, which changes no cosine."""
+"""The `model_type` whose matrices of int8 have one scale for all numbers, which changes
+no cosine.
+"""
 SHARD = re.compile(r"-\d{5}-of-(\d{5})\.safetensors$")
 """Ending of the file name of one shard of a checkpoint."""
 __all__ = ["contents", "keeps", "recognises", "write"]

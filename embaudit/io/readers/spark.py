@@ -42,7 +42,8 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
     Raises
     ------
     InputError
-        If a side is missing, damaged, or has rows of different length, or a pipeline holds several models.
+        If a side is missing, damaged, or has rows of different length, or a pipeline
+        holds several models.
     """
     models = _models_in(path)
     if not models:
@@ -93,7 +94,8 @@ def of_rows(
 ) -> FactorModel:
     """Make a model of rows in any order.
 
-    Its decay counts the ratings of each row; factors that were held positive obey no law that is known.
+    Its decay counts the ratings of each row; factors that were held positive obey no
+    law that is known.
 
     Examples
     --------

@@ -77,7 +77,9 @@ class TableLayout:
     lists: bool
     """True if the one column of vectors holds a list a row."""
     beside: Mapping[str, int]
-    """Places of ids, biases, titles and counts, by the field of a model that they become."""
+    """Places of ids, biases, titles and counts, by the field of a model that they
+    become.
+    """
 
     def left_over(self, table: TableFile) -> tuple[int, ...]:
         """Return the columns that are not read."""
@@ -116,7 +118,8 @@ def opened(path: Path, files: tuple[Path, ...] = ()) -> TableFile:
     Raises
     ------
     InputError
-        If a file cannot be read, or they are of different kinds or have different columns.
+        If a file cannot be read, or they are of different kinds or have different
+        columns.
     """
     if not (files or path.is_dir()):
         return _with_header(path)
@@ -181,8 +184,9 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
     InputError
         If they leave open which hold the ids or the vectors, or whether one is a bias.
     """
-    # Ids first, for vectors are what is left; then a bias, which must be no dimension; then lists, else one family of
-    # numbered columns. Whatever has no role is named and left.
+    # Ids first, for vectors are what is left; then a bias, which must be no dimension;
+    # then lists, else one family of numbered columns. Whatever has no role is named and
+    # left.
     lists = [i for i in range(table.width) if _holds_lists(table, i)]
     if not lists:
         _require_vectors(table)
@@ -288,7 +292,8 @@ def _family(table: TableFile, places: list[int], request: Request) -> tuple[int,
     if colon:
         ends = [table.position(name, "vector") for name in (first, last)]
         return tuple(i for i in places if ends[0] <= i <= ends[1])
-    # Numbers by family name, `e0, e1, ...` or `0, 1, ...`; one number alone, such as `year2020`, is no family.
+    # Numbers by family name, `e0, e1, ...` or `0, 1, ...`; one number alone, such as
+    # `year2020`, is no family.
     families: dict[str, list[tuple[int, int]]] = {}
     for name, i in names.items():
         match = NUMBERED.fullmatch(name)
@@ -351,8 +356,8 @@ def _ids(table: TableFile, request: Request) -> int | None:
     """Find the column of ids: the one asked for, else the named index of a data frame, else a customary one."""
     if request.id is not None:
         return table.position(request.id, "id")
-    # An index with a name was meant as ids; then a customary name; an index without a name comes last. Of an index of
-    # several levels none is the ids.
+    # An index with a name was meant as ids; then a customary name; an index without a
+    # name comes last. Of an index of several levels none is the ids.
     index = _index(table)
     named = (
         len(index) == 1 and index[0] in (table.names or ()) and index[0] != PANDAS_INDEX
@@ -363,7 +368,8 @@ def _ids(table: TableFile, request: Request) -> int | None:
         place = table.optional_column("id", None, names) if place is None else place
     if place is not None or table.names is None:
         return place
-    # The first column without a name is an index of a data frame, unless it holds fractions.
+    # The first column without a name is an index of a data frame, unless it holds
+    # fractions.
     first = [row[0] for row in table.text.first_rows] if table.text is not None else []
     is_index = table.names[0] in UNNAMED and all(
         x.isdigit() or not NUMBER.fullmatch(x) for x in first
@@ -376,7 +382,8 @@ def _ids(table: TableFile, request: Request) -> int | None:
 
 def _chosen(table: TableFile, lists: list[int], request: Request) -> list[int]:
     """Return the one column of lists, if there is one."""
-    # A name may also be that of a family of columns, `e` for e0 to e63, which is looked up later.
+    # A name may also be that of a family of columns, `e` for e0 to e63, which is looked
+    # up later.
     if request.vector is not None and (
         lists or table.names is None or request.vector in table.names
     ):
@@ -509,7 +516,8 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
     }
     stored = fields_in(texts_beside, request.kind)
     roles = Contents.roles
-    # Rows of a head are labels: what would be ids names them, unless embaudit wrote ids beside titles.
+    # Rows of a head are labels: what would be ids names them, unless embaudit wrote ids
+    # beside titles.
     stored_link = stored.get("link")
     is_head = stored_link is not None and stored_link.name == "softmax"
     if request.kind == "head" or is_head:
@@ -720,7 +728,8 @@ def write_csv(file: IO[bytes], draft: Draft) -> None:
     Raises
     ------
     InputError
-        If an id is empty, or a number with spaces around it, which do not read back as they are.
+        If an id is empty, or a number with spaces around it, which do not read back as
+        they are.
     """
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text, lineterminator="\n")

@@ -42,7 +42,8 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
     Raises
     ------
     InputError
-        If the file is cut off, holds numbers only, or a line has another number of columns.
+        If the file is cut off, holds numbers only, or a line has another number of
+        columns.
     """
     with open_bytes(path) as file:
         shape = _header(file, path)[:2]
@@ -97,7 +98,8 @@ def _header(file: IO[bytes], path: Path) -> tuple[int | None, int, bytes]:
         raise must_be(f"{path}", "vectors", "a fastText model", remedy)
     if header := HEADER.fullmatch(first):
         return int(header[1]), int(header[2]), file.readline(2**20)
-    # Numbers are counted from the end; a token that is a number itself is still the token.
+    # Numbers are counted from the end; a token that is a number itself is still the
+    # token.
     fields = first.rstrip().split(b" ")
     size = next(
         (n for n, field in enumerate(fields[:0:-1]) if not NUMBERS.fullmatch(field)),
@@ -182,7 +184,8 @@ def _of_binary(
     """Cut bytes into tokens, each up to a space, and vectors in float32, and check their number."""
     tokens: list[bytes] = []
     width, position = 4 * size, 0
-    # A header may claim more vectors than follow, so memory is taken for those that fit.
+    # A header may claim more vectors than follow, so memory is taken for those that
+    # fit.
     n_fitting = min(count, len(data) // (width + 1))
     vectors = np.empty((n_fitting, size), dtype=np.float32)
     for vector in vectors:

@@ -158,7 +158,8 @@ def open_table(
 ) -> TableFile:
     """Look at a table: Parquet, Feather or Arrow by its suffix, else delimited text.
 
-    A first line that has a customary name, or one of the names that the caller chooses columns by, is a header.
+    A first line that has a customary name, or one of the names that the caller chooses
+    columns by, is a header.
 
     Raises
     ------
@@ -274,7 +275,8 @@ def codes(
     from pyarrow import types
 
     _require_ids(table, column, position)
-    # Each distinct id is sorted and compared once; rows are places in the dictionary, mapped to sorted places.
+    # Each distinct id is sorted and compared once; rows are places in the dictionary,
+    # mapped to sorted places.
     encoded = column if types.is_dictionary(column.type) else column.dictionary_encode()
     chunks = encoded.unify_dictionaries().chunks
     places, ids = pd.factorize(
@@ -320,7 +322,8 @@ def read_by_id(
         if cell == "text"
         else numbers(table, read[values], values)
     )
-    # Rows of one id must repeat its first title; two numbers of one id are refused even if equal: neither is the sum.
+    # Rows of one id must repeat its first title; two numbers of one id are refused even
+    # if equal: neither is the sum.
     first = np.unique(rows, return_index=True)[1]
     repeats = first[rows] != np.arange(len(rows))
     clash = np.flatnonzero(
@@ -363,8 +366,9 @@ def _plain(values: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
 def read_frame(table: Any, quantities: Collection[str | None] = ()) -> pd.DataFrame:
     """Return a data frame from one, from a mapping of columns, or from a file of text, Parquet, Feather or Arrow.
 
-    Columns of text stay text unless each cell is a number: of `quantities` any, of others one that is written in one
-    way, for 01 and 1 are two names. Only an empty cell is missing: NA is a name, too.
+    Columns of text stay text unless each cell is a number: of `quantities` any, of
+    others one that is written in one way, for 01 and 1 are two names. Only an empty
+    cell is missing: NA is a name, too.
 
     Raises
     ------

@@ -89,15 +89,17 @@ def read_interactions(
     path : path
         CSV, TSV, `.dat` with `::`, any of them gzipped, Parquet, Feather or Arrow.
     user, item, rating : str or int, optional
-        Columns by name or position. By default those with customary names (userId, user_id, uid, …; movieId,
-        item_id, …; rating, count, weight, …); without a header the first, second and third. Without a rating
-        column every row counts 1; `rating="none"` says so of a table that has one.
+        Columns by name or position. By default those with customary names (userId,
+        user_id, uid, …; movieId, item_id, …; rating, count, weight, …); without a
+        header the first, second and third. Without a rating column every row counts 1;
+        `rating="none"` says so of a table that has one.
     threshold : float, optional
         Keep interactions whose rating is at least this.
     binarise : bool
         Make every interaction that is kept a 1.
     duplicates : {"error", "sum", "mean", "last", "max"}
-        What becomes of several rows of one user and item, before the threshold is applied.
+        What becomes of several rows of one user and item, before the threshold is
+        applied.
     sep : str, optional
         Separator of a text file.
     header : {"auto", True, False}
@@ -106,13 +108,15 @@ def read_interactions(
     Returns
     -------
     Interactions
-        Users and items that keep no interaction are left out; a rating of 0 is no interaction.
+        Users and items that keep no interaction are left out; a rating of 0 is no
+        interaction.
 
     Raises
     ------
     InputError
-        For a missing, empty or damaged file, columns that are missing or ambiguous, ids that are missing, ratings
-        that are no finite numbers, duplicates (unless they are to be merged), fewer than two users or items.
+        For a missing, empty or damaged file, columns that are missing or ambiguous, ids
+        that are missing, ratings that are no finite numbers, duplicates (unless they
+        are to be merged), fewer than two users or items.
 
     Examples
     --------
@@ -203,7 +207,8 @@ def read_interactions(
         )
         users, items, values = (merged[name].to_numpy() for name in frame)
         matrix = coo_matrix((values, (users, items)), shape=matrix.shape).tocsr()
-    # Thresholds see merged values, as the docstring promises; a rating of 0 is no interaction.
+    # Thresholds see merged values, as the docstring promises; a rating of 0 is no
+    # interaction.
     n_merged = n_rows - matrix.nnz
     keep = (matrix.data != 0) & (
         matrix.data >= (-np.inf if threshold is None else threshold)

@@ -37,7 +37,8 @@ class Parts:
         Raises
         ------
         InputError
-            If there are more or fewer names than rows, or they name fewer than 2 or more than 50 parts.
+            If there are more or fewer names than rows, or they name fewer than 2 or
+            more than 50 parts.
 
         Examples
         --------
@@ -114,7 +115,8 @@ def parts_by_column(
     Raises
     ------
     InputError
-        If there is no table, or it cannot be joined, or the column names fewer than 2 or more than 50 parts.
+        If there is no table, or it cannot be joined, or the column names fewer than 2
+        or more than 50 parts.
     """
     if path is None:
         raise InputError(
@@ -123,7 +125,8 @@ def parts_by_column(
             Option("items"),
             repr(column),
         )
-    # So that a name that is no column is refused as that of the parts, not as that of the titles.
+    # So that a name that is no column is refused as that of the parts, not as that of
+    # the titles.
     open_table(path, customary=ID_NAMES | TITLE_NAMES, named=(id, column)).position(
         column, "by"
     )

@@ -75,8 +75,9 @@ def read_ids(source: Any, n_rows: int, *, what: str = "item") -> NDArray[Any]:
     Parameters
     ----------
     source : str or array
-        The ids, or FILE or FILE:COLUMN: a table, whose column of ids has a customary name where none is given; or one
-        id a line, a JSON list or map as `read_labels` takes it, or a `.npy` array.
+        The ids, or FILE or FILE:COLUMN: a table, whose column of ids has a customary
+        name where none is given; or one id a line, a JSON list or map as `read_labels`
+        takes it, or a `.npy` array.
     n_rows : int
         How many there must be.
     what : str
@@ -85,7 +86,8 @@ def read_ids(source: Any, n_rows: int, *, what: str = "item") -> NDArray[Any]:
     Raises
     ------
     InputError
-        If the file cannot be read, holds another number of ids, or leaves open which column they are in.
+        If the file cannot be read, holds another number of ids, or leaves open which
+        column they are in.
 
     Examples
     --------
@@ -129,9 +131,10 @@ def read_labels(path: Any, n_rows: int, *, what: str = "label") -> NDArray[np.st
     Parameters
     ----------
     path : path or list of str
-        The names, or a file of them. `.json`: a list, a map label → row (as tokenizers keep it) or row → label (as
-        configurations do, also under the key "id2label"); anything else: text, one label a line, in the order of the
-        rows, quoted or not, with or without header and row numbers as `Series.to_csv` writes them.
+        The names, or a file of them. `.json`: a list, a map label → row (as tokenizers
+        keep it) or row → label (as configurations do, also under the key "id2label");
+        anything else: text, one label a line, in the order of the rows, quoted or not,
+        with or without header and row numbers as `Series.to_csv` writes them.
     n_rows : int
         How many labels there must be.
     what : str
@@ -200,9 +203,9 @@ def _labels(where: Path, n_rows: int, what: str) -> NDArray[np.str_]:
 
 def _from_text(text: str, n_rows: int) -> list[str]:
     """Take one label a line, out of the quotes that a data frame puts around some, without its header and index."""
-    # In order: a table of one column with its header, then with row numbers, then cells in quotes; else plain lines,
-    # for a quote may be a token itself.
-    # Not splitlines: a form feed or a line separator may itself be a token of a vocabulary.
+    # In order: a table of one column with its header, then with row numbers, then cells
+    # in quotes; else plain lines, for a quote may be a token itself. Not splitlines: a
+    # form feed or a line separator may itself be a token of a vocabulary.
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     lines = lines[:-1] if lines[-1] == "" else lines
     rows = [row for row in _rows_as_written(text) if row]
@@ -256,7 +259,8 @@ def _from_json(content: Any, n_rows: int) -> list[str]:
             type(content).__name__,
         )
     _require_finite(content.values())
-    # Tokenizers map label to row, configurations row to label; the type of the values tells them apart.
+    # Tokenizers map label to row, configurations row to label; the type of the values
+    # tells them apart.
     no_row = {key: None for key, value in content.items() if type(value) is not int}
     labels_as_keys = [key for key in content if not _is_row(key)] if no_row else []
     if labels_as_keys:
@@ -300,9 +304,10 @@ def read_counts(source: Any, side: Side) -> Any:
     Parameters
     ----------
     source : path or array
-        The counts, one a row, which the side checks; or a `.npy` file or a table of one column, in the order of the
-        rows; or a table of ids and counts, in any order, matched to the ids of the side (to row numbers where it has
-        none). More ids than the side has do no harm.
+        The counts, one a row, which the side checks; or a `.npy` file or a table of one
+        column, in the order of the rows; or a table of ids and counts, in any order,
+        matched to the ids of the side (to row numbers where it has none). More ids than
+        the side has do no harm.
     side : Side
         Whose rows.
 
@@ -313,7 +318,8 @@ def read_counts(source: Any, side: Side) -> Any:
     Raises
     ------
     InputError
-        If the file cannot be read, leaves open which column is which, has another length, or lacks ids of the side.
+        If the file cannot be read, leaves open which column is which, has another
+        length, or lacks ids of the side.
 
     Examples
     --------

@@ -44,7 +44,8 @@ def read_titles(
     path : path
         CSV, TSV, `.dat`, gzipped or not, Parquet, Feather or Arrow.
     id, title : str or int, optional
-        Columns by name or position; by default those with customary names, without a header the first and second.
+        Columns by name or position; by default those with customary names, without a
+        header the first and second.
 
     Returns
     -------
@@ -204,15 +205,16 @@ def join_texts(
     title, id : str or int, optional
         Its columns of texts and of ids; those with customary names by default.
     by_row : bool
-        Whether the table has the rows of the side, in their order; its ids are not looked at.
+        Whether the table has the rows of the side, in their order; its ids are not
+        looked at.
     partial : bool
         Whether less than half of the rows may be found.
 
     Raises
     ------
     InputError
-        If the side has no ids, they are of another kind than the table's, or less than half of them are found there;
-        by row if the table has another length.
+        If the side has no ids, they are of another kind than the table's, or less than
+        half of them are found there; by row if the table has another length.
 
     Examples
     --------
@@ -276,7 +278,8 @@ def join_ids(
     if wanted.ndim != 1:
         raise must_be("ids", "a list, one a row", repr(wanted))
     ids, titles = read_titles(path, id=id, title=title)
-    # Numbers against words never match, and a few chance matches are no join: both are refused, not counted.
+    # Numbers against words never match, and a few chance matches are no join: both are
+    # refused, not counted.
     require_one_kind(wanted, ids, (source, where), what=f"{called} ids")
     places = places_of(wanted, ids)
     if (places < 0).all():

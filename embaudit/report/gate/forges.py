@@ -23,7 +23,9 @@ WORDS = 300
 """Characters of a title or a path at most."""
 MARKS = re.compile(r"([\\`*_{}\[\]<>|~&])")
 ACTS = {"@": "&#64;", "#": "&#35;", "://": "&#58;//"}
-"""Replacements of what becomes a mention, a reference or a link although a backslash stands before it."""
+"""Replacements of what becomes a mention, a reference or a link although a backslash
+stands before it.
+"""
 
 
 def junit(audit: Audit, outcome: Outcome) -> str:
@@ -44,7 +46,8 @@ def junit(audit: Audit, outcome: Outcome) -> str:
     stopped = {
         name for name, findings in cases.items() if any(each.stops for each in findings)
     }
-    # A code has failed as soon as one of its findings stops, whatever else of it is ignored.
+    # A code has failed as soon as one of its findings stops, whatever else of it is
+    # ignored.
     skipped = (
         {CODES[MOVED]: "no scores of a baseline to compare with"}
         if audit.evidence.score_change is None
@@ -131,7 +134,8 @@ def plain_text(text: str) -> str:
     >>> print(plain_text("a|b <script> [x](y) @z"))
     a\|b \<script\> \[x\](y) &#64;z
     """
-    # Marks are escaped first, since the replacements after them hold an ampersand of their own.
+    # Marks are escaped first, since the replacements after them hold an ampersand of
+    # their own.
     return re.sub(
         "|".join(ACTS),
         lambda mark: ACTS[mark[0]],

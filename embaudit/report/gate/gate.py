@@ -24,13 +24,16 @@ from embaudit.io.json_text import parsed_once
 from embaudit.model import Equivalence, FactorModel
 
 WORSE = 1.1
-"""How many times as large a number must be to be worse: models trained anew differ by less all the time."""
+"""How many times as large a number must be to be worse: models trained anew differ by
+less all the time.
+"""
 MOVED = "EMB002"
 """Code of predictions that are not those of the baseline."""
 ALWAYS = "always stops"
 ALWAYS_STOPPING = (MOVED, "EMB201", "EMB401")
-"""Codes that stop a release beside a baseline unless `--fail-on never` is given: predictions that moved, rows without
-direction, and copies that are new or more."""
+"""Codes that stop a release beside a baseline unless `--fail-on never` is given:
+predictions that moved, rows without direction, and copies that are new or more.
+"""
 
 
 def known_code(code: str) -> str:
@@ -75,7 +78,9 @@ class Baseline:
     findings: Mapping[tuple[str, str], tuple[Severity, float | None]] = field(
         default_factory=dict
     )
-    """Severity and number of each finding, by its code and its role; an empty role speaks of the whole model."""
+    """Severity and number of each finding, by its code and its role; an empty role
+    speaks of the whole model.
+    """
     sample: Mapping[str, Any] | None = None
     """A few scores of that model; None if they can be compared with no others."""
     model: Mapping[str, Any] = field(default_factory=dict)
@@ -103,7 +108,8 @@ class Baseline:
         )
         try:
             record = parsed_once(where.read_bytes())
-            # Whether predictions moved is asked of each model anew: a baseline may have been audited beside another.
+            # Whether predictions moved is asked of each model anew: a baseline may have
+            # been audited beside another.
             for each in (
                 finding for finding in record["findings"] if finding["code"] != MOVED
             ):
@@ -118,8 +124,8 @@ class Baseline:
                 scores = np.asarray(sample["values"], dtype=np.float64)
                 if not np.isfinite(scores).all():
                     raise ValueError("a score of the sample is not finite")
-            # Compared with itself, so that a damaged sample is found here, where the file can be named; one of too few
-            # rows can be compared with none.
+            # Compared with itself, so that a damaged sample is found here, where the
+            # file can be named; one of too few rows can be compared with none.
             with np.errstate(all="ignore"):
                 change = score_change(sample, sample)
             is_comparable = change is not None or are_constant(sample, sample)
@@ -142,7 +148,8 @@ class Baseline:
         grew = finding.value is not None and (
             number is None or abs(finding.value) > WORSE * abs(number)
         )
-        # A graver finding is worse whatever its number is; a larger number only where a code grows with it.
+        # A graver finding is worse whatever its number is; a larger number only where a
+        # code grows with it.
         return (
             "worse"
             if finding.severity > once or (CODES[finding.code].grows and grew)
@@ -194,11 +201,16 @@ class Gate:
     baseline: Baseline | None = None
     """Findings of an earlier audit, which stop nothing."""
     written: str = ""
-    """The file of a baseline that the audit writes: what it finds is known from then on."""
+    """The file of a baseline that the audit writes: what it finds is known from then
+    on.
+    """
     allow_missing_scores: bool = False
-    """True to pass a model whose scores cannot be compared with those of the baseline."""
+    """True to pass a model whose scores cannot be compared with those of the baseline.
+    """
     never: bool = False
-    """True if no finding stops a release, not even those that always do beside a baseline: that was asked for."""
+    """True if no finding stops a release, not even those that always do beside a
+    baseline: that was asked for.
+    """
 
     @classmethod
     def of(
@@ -353,7 +365,8 @@ class Gate:
         # Ignored codes stop nothing, not even those that always stop beside a baseline.
         status = "ignored" if finding.code in self.ignore else status
         reason = ""
-        # An audit that writes the baseline stops nothing: what it finds is known from then on.
+        # An audit that writes the baseline stops nothing: what it finds is known from
+        # then on.
         if status in ("new", "worse") and not self.written:
             if (
                 self.baseline is not None
@@ -383,7 +396,9 @@ class Outcome:
     judged: tuple[Judged, ...]
     """Every finding, in the order of the audit."""
     unlike: tuple[str, ...] = ()
-    """Other differences from the baseline, which stop nothing, as releases may lose rows on purpose."""
+    """Other differences from the baseline, which stop nothing, as releases may lose
+    rows on purpose.
+    """
 
     @property
     def stopped_by(self) -> tuple[Judged, ...]:
@@ -405,7 +420,8 @@ class Outcome:
 
     def __str__(self) -> str:
         """Write the last line of the screen: whether the release may go, by which findings, and what else changed."""
-        # An audit that failed can vouch for no finding, so this goes before all of them.
+        # An audit that failed can vouch for no finding, so this goes before all of
+        # them.
         if not self.predictions_hold:
             return "gate: stops, since the audit itself failed: predictions did not stay the same"
         if self.gate.written:
