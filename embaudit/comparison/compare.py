@@ -30,7 +30,7 @@ from embaudit.comparison.fits import (
 )
 from embaudit.comparison.matching import Match, Pairing, match, pairing
 from embaudit.comparison.result import Comparison
-from embaudit.comparison.rounded import LoadedModel, rounded, with_states
+from embaudit.comparison.states import LoadedModel, with_states
 from embaudit.comparison.weights import row_weights
 from embaudit.core.checked import (
     RNG,
@@ -127,12 +127,12 @@ def compare(
         isinstance(before, FactorModel) and isinstance(after, FactorModel)
     ):
         by_row = False
-    first, second = LoadedModel.of(before), LoadedModel.of(after)
-    compared = _roles(first.model, second.model, roles)
-    for loaded in (first, second):
-        require_ordinary_size(loaded.model)
-    first, second, n_states = with_states(first, second, draw)
-    before, after = in_span(first.model), in_span(second.model)
+    loaded = LoadedModel.of(before), LoadedModel.of(after)
+    compared = _roles(loaded[0].model, loaded[1].model, roles)
+    for each in loaded:
+        require_ordinary_size(each.model)
+    first, second, n_states = with_states(*loaded, draw)
+    before, after = in_span(first), in_span(second)
     # All sides at hand are fitted: one alone would leave the other, and with it the predictions, out of sight.
     sides = _roles(before, after, None)
     by = {"right": by_row, "left": True if n_states else by_row}
@@ -205,7 +205,6 @@ def compare(
         for role in track(compared, "comparing cosines", len(compared))
     }
     typical = _typical(parts)
-    in_steps = rounded(first, second, matches["right"])
     # A smaller gauge may explain nearly all of it even so: what little it leaves is no more than what remains.
     leaves = any(
         exceeds(change.mean_remainder, max(TIED, LITTLE * change.mean_total))
@@ -224,7 +223,7 @@ def compare(
         typical.group,
         float("nan") if is_unknown else typical.gauge.condition_number,
     )
-    too_few_for = first.model.rank if is_unknown else 0
+    too_few_for = first.rank if is_unknown else 0
     return Comparison(
         before.roles,
         changes,
@@ -232,7 +231,6 @@ def compare(
         *gauge,
         fits,
         n_states=n_states,
-        rounded=in_steps,
         too_few_for=too_few_for,
     )
 

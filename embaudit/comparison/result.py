@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from embaudit.comparison.agreement import Agreement
 from embaudit.comparison.change import PARTS, TIED, RoleChange
-from embaudit.comparison.rounded import Rounded
 from embaudit.comparison.thresholds import CarriedThreshold
 from embaudit.core.checked import as_count, is_number, require_one_of
 from embaudit.core.plain import plain_dict
@@ -41,8 +40,6 @@ class Comparison(Result):
     """Random states that stood before the final norms of two heads; 0 where the models have inputs or users."""
     too_few_for: int = 0
     """Dimensions for which the rows are too few to find what a gauge explains (null in JSON); 0 where they suffice."""
-    rounded: Rounded | None = None
-    """Differences against the steps of rounding; None where neither model is rounded."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON can hold it; None for a number that does not exist."""
@@ -54,7 +51,6 @@ class Comparison(Result):
                 "explained": self.explained,
                 "n_states": self.n_states,
                 "too_few_for": self.too_few_for,
-                "rounded": self.rounded,
                 "agreement": self.agreement,
                 "changes": self.changes_by_side,
                 "moved_most": self.most_moved,

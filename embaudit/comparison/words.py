@@ -42,7 +42,7 @@ USUAL = 0.8
 
 def statements(comparison: Comparison) -> tuple[str, ...]:
     """Describe the entities compared, the change and its reasons; the last sentence may name a next step."""
-    parts = [_matching(comparison), _predictions(comparison), _rounding(comparison)]
+    parts = [_matching(comparison), _predictions(comparison)]
     for role, change in comparison.changes.items():
         title = comparison.title(role)
         parts += [_cosines(comparison, change, title), _threshold(change, title)]
@@ -142,32 +142,6 @@ def _difference(agreement: Agreement, noun: str) -> str:
     return f"their {noun} differ by {size} of their size{by_row}"
 
 
-def _rounding(comparison: Comparison) -> str:
-    """Name the model that is rounded, and whether that alone can make it of the other one."""
-    rounded = comparison.rounded
-    if rounded is None:
-        return ""
-    sides = [
-        f"the {which} model"
-        for which, kind in zip(("first", "second"), rounded.kinds, strict=True)
-        if kind
-    ]
-    names = " and ".join(dict.fromkeys(kind for kind in rounded.kinds if kind))
-    start = f"{' and '.join(sides).capitalize()} {'is' if len(sides) == 1 else 'are'} rounded to {names}"
-    if rounded.largest == 0:
-        return f"{start}, which moved none of the numbers."
-    folded = (
-        "Once the final norms are folded in, "
-        if rounded.condition_number > 1 + STILL
-        else ""
-    )
-    if rounded.explains:
-        far = f"{folded}no number is further than one step from its counterpart"
-        return f"{start}. {far[0].upper()}{far[1:]}. So rounding can explain all that no gauge does."
-    far = f"{folded}{percent(rounded.beyond)} of the numbers are further than one step from their counterparts"
-    return f"{start}. {far}. So rounding alone does not explain the change."
-
-
 def _cosines(comparison: Comparison, change: RoleChange, title: str) -> str:
     """Describe the change of one side's cosines and lists, after the rows that have no cosine."""
     start, n_without = f"The {title}s' cosines", change.n_without_direction
@@ -249,7 +223,7 @@ def _lists(comparison: Comparison, change: RoleChange, title: str) -> str:
         if comparison.agreement is None
         else "because of the gauge": gauge,
         "because of dimensions that no prediction sees": unseen,
-        "as rounding does" if _is_rounding(comparison) else "otherwise": rest,
+        "otherwise": rest,
     }
     lost = {reason: share for reason, share in reasons.items() if share > 0}
     once = " (duplicates count once)" if change.n_duplicates else ""
@@ -340,10 +314,6 @@ def _next(comparison: Comparison) -> str:
         comparison.changes.values(),
         _GAUGES[comparison.group],
     )
-    if _is_rounding(comparison):
-        return (
-            "No gauge undoes rounding: read cosines from a model that is not rounded."
-        )
     if agreement is None:
         moved = any(change.mean_total >= STILL for change in changes)
         all_gauge = (
@@ -429,12 +399,3 @@ def _next_of_other_predictions(
         f"Compare models by prediction cosines (`embaudit fix MODEL --as {form}`), which no gauge moves: what differs "
         "there is no matter of coordinates."
     )
-
-
-def _is_rounding(comparison: Comparison) -> bool:
-    """Check that rounding moved numbers, and can be all that no gauge undoes."""
-    rounded, same = (
-        comparison.rounded,
-        comparison.agreement is not None and comparison.agreement.same,
-    )
-    return rounded is not None and rounded.explains and rounded.largest > 0 and not same

@@ -1,7 +1,6 @@
 """Reading and writing: models in many formats, interactions, labels and titles; nothing is ever unpickled."""
 
 from embaudit.io.catalogue import Format, formats
-from embaudit.io.checkpoints.final_norm import Rounding, rounding_of
 from embaudit.io.files import distinct_outputs
 from embaudit.io.given import as_model, as_reading, model_and_intake, source_of
 from embaudit.io.intake import Intake, Part, Reading, StoredNorm
@@ -29,7 +28,6 @@ __all__ = [
     "Joined",
     "Part",
     "Reading",
-    "Rounding",
     "StoredNorm",
     "as_model",
     "as_reading",
@@ -49,7 +47,6 @@ __all__ = [
     "read_object",
     "read_titles",
     "require_output",
-    "rounding_of",
     "save",
     "source_of",
     "with_titles",

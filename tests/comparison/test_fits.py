@@ -11,7 +11,7 @@ from embaudit.comparison.change import attribution_steps, neighbour_counts
 from embaudit.comparison.compare import brings_nearer
 from embaudit.comparison.fits import fit_gauge, folds
 from embaudit.comparison.matching import Pairing
-from embaudit.comparison.rounded import LoadedModel
+from embaudit.comparison.states import LoadedModel
 from embaudit.gauges import GeneralLinear
 from embaudit.linalg.nearest import neighbours
 from embaudit.model import FactorModel
@@ -89,11 +89,8 @@ def test_a_head_behind_a_norm_keeps_the_part_of_the_shift_in_its_logits():
         draw.standard_normal(size) for size in ((6, 3), 3, 3, (4, 3))
     )
     norm = FinalNorm("layer", gain, shift)
-    found = (
-        LoadedModel(FactorModel.from_softmax(rows, np.arange(6.0)), norm)
-        .behind(states)
-        .model
-    )
+    head = FactorModel.from_softmax(rows, np.arange(6.0))
+    found = LoadedModel(head, norm).with_inputs(states)
     np.testing.assert_allclose(
         found.scores(), (gain * states + shift) @ rows.T + np.arange(6.0), atol=1e-12
     )

@@ -1,23 +1,19 @@
-"""Checkpoints of any format: the norm before the head, by architecture, name or request, and the rounding of a head."""
+"""Checkpoints of any format: the norm before the head, by architecture, name or request."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.io.checkpoints.architectures import ELSEWHERE
 from embaudit.io.checkpoints.config import Config
-from embaudit.io.codecs import gguf
 from embaudit.io.codecs.arrays import Arrays
-from embaudit.io.codecs.gguf import Gguf
-from embaudit.io.intake import SHIFTS, Contents, Intake, StoredNorm
+from embaudit.io.intake import SHIFTS, Contents, StoredNorm
 from embaudit.io.request import Request
-from embaudit.model import FactorModel, as_link
+from embaudit.model import as_link
 from embaudit.model.final_norm import FinalNorm, NormKind
 
 NONE = "none"
@@ -181,49 +177,3 @@ def _norm(
         scale * shift[0] if shift else None,
         config.epsilon,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Rounding:
-    """The type that the right rows of a model are rounded to."""
-
-    kind: str
-    """Such as "Q8_0"."""
-    name: str
-    """The tensor."""
-    file: Gguf = field(repr=False)
-    """The file that holds it."""
-
-    def steps(self, rows: slice) -> NDArray[np.float32]:
-        """Return how far apart the numbers are that each place of some rows can hold."""
-        stored = self.file.steps(self.name, rows)
-        assert stored is not None
-        return stored
-
-
-def rounding_of(model: FactorModel, intake: Intake | None) -> Rounding | None:
-    """Determine how the right rows of a model were rounded in the file that it was read from.
-
-    Returns
-    -------
-    Rounding or None
-        None where they were not, nothing says so, or the steps of the type are not
-        known.
-
-    Examples
-    --------
-    >>> rounding_of(FactorModel.from_vectors([[1.0, 2.0]]), None) is None
-    True
-    """
-    parts = () if intake is None else intake.parts
-    mapping = next(
-        (mapping for mapping in parts if mapping.became == "right" and mapping.rounded),
-        None,
-    )
-    if intake is None or mapping is None or mapping.shape != model.right.shape:
-        return None
-    path = Path(intake.files[0])
-    file = Gguf(path) if gguf.begins(path) else None
-    if file is None or file.steps(mapping.name, slice(0, 1)) is None:
-        return None
-    return Rounding(mapping.rounded, mapping.name, file)

@@ -51,18 +51,6 @@ PLAIN = {
 """Types whose numbers are not rounded in blocks."""
 EXACT = ("F64", "F32", "I8", "I16", "I32", "I64")
 """Types that networks are trained in, and integers."""
-LOWEST = {
-    "Q8_0": (2, 34, 0x01), "Q4_0": (2, 18, 0x11), "Q4_1": (4, 20, 0x11), "Q5_0": (6, 22, 0x11), "Q5_1": (8, 24, 0x11),
-    "Q2_K": (16, 80, 0x55), "Q3_K": (32, 96, 0x55), "Q4_K": (16, 144, 0x11), "Q5_K": (48, 176, 0x11),
-    "Q6_K": (0, 128, 0x11),
-}  # fmt: skip
-"""For each block, the bytes that hold the low bits of its integers, and which bits are
-the lowest (ggml-common.h).
-"""
-RELATIVE = {"BF16": 2.0**-7, "F16": 2.0**-10}
-"""Largest step between neighbouring floats of a type, relative to the number."""
-LEAST = {"BF16": 0.0, "F16": 2.0**-24}
-"""Smallest step, near 0."""
 
 
 def begins(path: Path) -> bool:
@@ -221,39 +209,6 @@ class Gguf:
             self._places[name][0],
             remedy,
         )
-
-    def steps(self, name: str, rows: slice) -> NDArray[np.float32] | None:
-        """Return how far apart the numbers are that each place of a rounded tensor can hold: the worth of a lowest bit.
-
-        Within a block the numbers are `m + d q` with an integer q; d and m differ from
-        block to block. Rounding to the nearest of them moves a number by half a step,
-        and by up to one where an end of the scale cuts it off.
-
-        Returns
-        -------
-        array of shape (rows, columns) or None
-            None where the type has no such steps, or the tensor is not rounded.
-        """
-        kind = self.tensors[name].rounded
-        if kind in RELATIVE:
-            numbers = np.abs(self[name][rows])
-            return np.asarray(
-                np.maximum(
-                    numbers * np.float32(RELATIVE[kind]), np.float32(LEAST[kind])
-                )
-            )
-        if kind not in LOWEST:
-            return None
-        first, last, bits = LOWEST[kind]
-        # All low bits cleared, then all set: numbers change by one step each, whatever
-        # the scale of their block.
-        blocks = self._blocks(name, rows)
-        ends: list[NDArray[Any]] = []
-        for low in (0, bits):
-            changed = blocks.copy()
-            changed[..., first:last] = low
-            ends.append(self._undone(name, changed))
-        return np.asarray(np.abs(ends[1] - ends[0]))
 
 
 def _take(data: mmap.mmap, size: int) -> bytes:
