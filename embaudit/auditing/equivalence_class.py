@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from embaudit.auditing.finding import Kind, Scope
-from embaudit.auditing.texts import ARGUMENTS
-from embaudit.auditing.wording import prediction_noun, worded_for
+from embaudit.auditing.wording import Nouns, worded_for
 from embaudit.canonical import Pinning, other_temperature
 from embaudit.canonical.pinned import MIN_MOVEMENT, SCOPES, decided_in
 from embaudit.canonical.row_span import (
@@ -209,7 +208,12 @@ def _of_products(
     for role in roles:
         freedom[role] = result.freedom[role]
         if without.moves(role) is not result.moves(role):
-            text = _argument(model, "rounded", role)
+            text = (
+                "Rows hold so little in all dimensions but one that rounding may have "
+                f"put it there. In one dimension {Nouns.of(model, role).cosines} are "
+                "signs, and in more dimensions they are free. Numbers stored with more "
+                "digits would decide it."
+            )
             freedom[role] = Freedom(None, Kind.UNDECIDED, text)
     return replace(result, freedom=freedom)
 
@@ -229,7 +233,7 @@ def _of_spanning_rows(
         # Free biases can hold every score, so the factors can be any that add a
         # constant to each row or column of the scores.
         anything = dict.fromkeys(
-            roles, Freedom(True, Kind.PROVEN, _argument(model, "anything"))
+            roles, Freedom(True, Kind.PROVEN, _rows_may_be_any(model))
         )
         return EquivalenceClass(_scope(model), {}, anything, None, 0, model.rank)
     n_seen, outside = seen_directions(model, ()).shape[1], _outside(model)
@@ -243,9 +247,19 @@ def _of_distances(model: FactorModel) -> Freedom:
     """Conclude that distances fix no cosine, unless all rows are equal."""
     x = model.right
     if not np.any(x != x[0]):
-        return Freedom(None, Kind.UNDECIDED, _argument(model, "one_point"))
-    case = "shift" if model.free_shifts else "isometry"
-    text = _argument(model, case, item=model.title("right"))
+        text = (
+            "All rows are equal, so every distance is 0 and there are no two different "
+            "rows to compare."
+        )
+        return Freedom(None, Kind.UNDECIDED, text)
+    if model.free_shifts:
+        text = _rows_may_be_shifted(model, "right")
+    else:
+        nouns = Nouns.of(model)
+        text = (
+            f"An isometry of hyperbolic space changes no {nouns.prediction}, but it moves "
+            f"the origin and can make two {nouns.items} opposite."
+        )
     return Freedom(True, Kind.PROVEN, text)
 
 
@@ -275,11 +289,17 @@ def _up_to_a_temperature(
         looked_at = drawn_of(moved.n_pairs, n_pairs(n_rows), pair_noun)
         if len(sample[role]) < n_rows:
             looked_at += f" among {len(sample[role]):,} drawn rows"
-        text = _argument(
-            model, "temperature", role, mean=moved.mean_abs, looked_at=looked_at
+        text = (
+            "An equivalent model has half of each row's squared length in 8 more "
+            "dimensions, which one side has alone, and another temperature. With random "
+            f"rows there it moves {Nouns.of(model, role).cosines} by "
+            f"{moved.mean_abs:.2f} on average, over {looked_at}."
         )
         freedom[role] = Freedom(True, Kind.SHOWN, text, moved.mean_abs)
-    scope = Scope(_argument(model, "scope_of_any_width"), whole=True)
+    predictions = Nouns.of(model).predictions
+    scope = Scope(
+        f"models of any width and temperature with the same {predictions}", whole=True
+    )
     return EquivalenceClass(scope, {}, freedom, None, model.rank)
 
 
@@ -296,35 +316,47 @@ def _either(model: FactorModel, roles: Sequence[Role], rng: int) -> EquivalenceC
     for role, by_cosine in cosines.freedom.items():
         # Cosines may also have been divided by a temperature, which frees them within a
         # side. So the only answer in which all readings can agree is "free".
-        agreed = by_cosine.moves is True and dots.moves(role) is True
+        if by_cosine.moves is True and dots.moves(role) is True:
+            freedom[role] = by_cosine
+            continue
+        text = (
+            "All rows have length 1, so dot products and cosines are the same, and "
+            "nobody said which was trained. "
+        )
+        noun = Nouns.of(model, role).cosines
         if dots.moves(role) is False:
             # In one dimension only a shift turns a sign, so dot products without one
             # fix the cosines, too.
-            text = _argument(model, "line_or_temperature", role)
-        else:
-            fixes = "fix" if by_cosine.moves is False else "may fix"
-            text = _argument(
-                model, "dots_or_cosines", role, fixes=fixes, because=by_cosine.because
+            text += (
+                f"In one dimension {noun} are signs, which dot products and cosines fix "
+                "among models of one dimension. Cosines that are divided by a "
+                "temperature leave them open, because rows of an equivalent model may "
+                "use more dimensions."
             )
-        freedom[role] = by_cosine if agreed else Freedom(None, Kind.UNDECIDED, text)
+        else:
+            fix = "fix" if by_cosine.moves is False else "may fix"
+            text += (
+                f"Dot products leave {noun} open, cosines {fix} them. "
+                f"{by_cosine.because}"
+            )
+        freedom[role] = Freedom(None, Kind.UNDECIDED, text)
     return replace(cosines, scope=Scope(cosines.scope.models), freedom=freedom)
 
 
-def _argument(
-    model: FactorModel, case: str, role: Role = "right", **names: object
-) -> str:
-    """Write the argument `case` of texts.toml for a model and a role.
+def _rows_may_be_any(model: FactorModel) -> str:
+    """Write why the rows of a model whose biases can hold every score may be any."""
+    return (
+        "Without its factors the model has every "
+        f"{Nouns.of(model).prediction} the same, so equivalent models may hold any rows."
+    )
 
-    Other names in the text are replaced by `names`. The text speaks of predictions, or
-    for vectors alone of their scores with any other side.
-    """
-    names |= {
-        "cosines": f"{Pairs(role).titled(model)} cosines",
-        "prediction": prediction_noun(model),
-        "rank": model.rank,
-    }
-    return ARGUMENTS[case].format_map(
-        names | {"predictions": worded_for(model, "predictions")}
+
+def _rows_may_be_shifted(model: FactorModel, side: SideName) -> str:
+    """Write what a free shift of a side changes and what it does not change."""
+    nouns = Nouns.of(model, side)
+    return (
+        f"One vector added to every {nouns.item} row changes no {nouns.prediction}, and "
+        f"can make two {nouns.items} opposite."
     )
 
 
@@ -350,14 +382,19 @@ def _outside(model: FactorModel) -> dict[SideName, float]:
 def _scope(model: FactorModel) -> Scope:
     """Name the known equivalent models, and state whether they are all that exist."""
     if model.left is None and model.link.name == "identity":
-        return Scope(_argument(model, "scope_of_vectors"))
+        return Scope(
+            f"vectors of rank {model.rank}, whatever they are multiplied with, if no "
+            "bias takes part"
+        )
     if model.predicts is Equivalence.RANKINGS or model.link.soft_cap is not None:
         words = ["linear maps"] + [
             f"shifts of all {model.title(side)}s"
             for side in reversed(model.free_shifts)
         ]
-        return Scope(_argument(model, "scope_among_others", maps=" and ".join(words)))
-    return Scope(_argument(model, "scope_of_all"), whole=True)
+        return Scope(f"{' and '.join(words)}, among others")
+    return Scope(
+        f"every model of rank {model.rank} with the same predictions", whole=True
+    )
 
 
 def _pinned(model: FactorModel, pinning: Pinning, role: Role) -> Freedom:
@@ -373,7 +410,11 @@ def _pinned(model: FactorModel, pinning: Pinning, role: Role) -> Freedom:
     if moved is None:
         text = worded_for(model, pinning.explain())
     else:
-        text = _argument(model, "moves_others", role)
+        nouns = Nouns.of(model, role)
+        text = (
+            f"Whether the {nouns.predictions} pin {nouns.cosines} is undecided: the "
+            "equivalent model that was found moves others alone."
+        )
     return Freedom(None, Kind.UNDECIDED, text)
 
 
@@ -383,8 +424,7 @@ def _shifted(model: FactorModel, side: SideName) -> Freedom:
     # A shift keeps equal rows equal. But equal rows only add a constant to the scores,
     # which the bias can hold instead. Two rows are compared first to save time.
     are_equal = not np.any(x[:2] != x[0]) and not np.any(x != x[0])
-    case = "anything" if are_equal else "shift"
-    text = _argument(model, case, item=model.title(side))
+    text = _rows_may_be_any(model) if are_equal else _rows_may_be_shifted(model, side)
     return Freedom(True, Kind.PROVEN, text)
 
 
@@ -401,20 +441,43 @@ def _freedom(
     # "Under shifts"), so they decide before linear gauges.
     if shifted:
         return _shifted(model, shifted[-1])
+    nouns = Nouns.of(model, role)
     # In two or more dimensions a stretch moves the cosine of two rows (docs/theory.md,
     # "Within a side, under linear gauges"). Dimensions that predictions do not see can
     # hold any numbers.
     if model.rank > 1:
         if seen_rank < model.rank:
             stored = counted(model.rank if width is None else width, "dimension")
-            text = _argument(model, "unseen", role, seen=seen_rank, width=stored)
+            text = (
+                f"No {nouns.prediction} shows more than {seen_rank} of {stored}: "
+                f"{nouns.cosines} also count the others, where rows of an equivalent "
+                "model may hold anything."
+            )
+        elif role == "cross":
+            text = (
+                f"A linear change of the axes changes no {nouns.prediction} and, "
+                "unbounded, can give two rows, one of each side, any cosine of the same "
+                "sign. None changes its sign, and 0 stays 0."
+            )
         else:
-            axes = "axes_of_both" if role == "cross" else "axes"
-            text = _argument(model, axes, role)
+            text = (
+                f"A linear change of the axes changes no {nouns.prediction} and, "
+                "unbounded, can give two rows that are not parallel any cosine short of "
+                "±1."
+            )
         return Freedom(True, Kind.PROVEN, text)
     # In one dimension a linear gauge keeps all signs or changes all signs. Rankings and
     # capped logits have further equivalent models, whose cosines are not known.
     if model.predicts is Equivalence.RANKINGS or model.link.soft_cap is not None:
-        return Freedom(None, Kind.UNDECIDED, _argument(model, "not_known", role))
-    case = "line_alone" if model.left is None else "line"
-    return Freedom(False, Kind.PROVEN, _argument(model, case, role))
+        text = (
+            f"What else keeps every {nouns.prediction} may turn {nouns.cosines}; that is "
+            "not known here."
+        )
+        return Freedom(None, Kind.UNDECIDED, text)
+    text = (
+        f"In one dimension {nouns.cosines} are signs, and no model of one dimension with "
+        f"the same {nouns.predictions} turns one"
+    )
+    if model.left is None:
+        text += ", if no bias takes part"
+    return Freedom(False, Kind.PROVEN, f"{text}.")

@@ -44,8 +44,6 @@ SAYS: dict[str, Mapping[str, str]] = {
     name: row["says"] for name, row in _TEXTS["codes"].items()
 } | _TEXTS["notes"]
 """Templates of every finding and note in texts.toml, by code."""
-ARGUMENTS: Mapping[str, str] = _TEXTS["arguments"]
-"""Templates of why equivalent models may have other cosines, or may not, and of the sets of models this speaks of."""
 WORDS = {name: _entry_of(name, row) for name, row in _TEXTS["words"].items()}
 """Words of reports that have to be explained."""
 ANSWERS: tuple[AnswerRow, ...] = tuple(
