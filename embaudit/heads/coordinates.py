@@ -14,9 +14,10 @@ from typing import Self
 
 import numpy as np
 
-from embaudit.core.checked import Floats, Indices, Matrix, Vector, frozen
+from embaudit.core.checked import Flags, Floats, Indices, Matrix, Vector, frozen
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.errors import InputError, Parameter, Sentence, must_be
+from embaudit.linalg.duplicates import equal_representatives
 from embaudit.linalg.moments import Moments, moments
 from embaudit.linalg.rows import float64_blocks, row_norms, unit_rows
 from embaudit.model import FactorModel
@@ -221,8 +222,9 @@ def _residual(space: LabelCoordinates, bias: Vector) -> Floats:
 def first_twins(space: LabelCoordinates, bias: Vector | None) -> Indices:
     """Find for each label the first label with an equal row and an equal bias.
 
-    A label without such a twin is its own first label. One random input gives twins the
-    same logit up to rounding, so rows are compared only for labels with such logits.
+    A label without such a twin is its own first label. Twins have the same logit at
+    every input, up to rounding, so labels are sorted by their logits at one random
+    input, and rows and biases of labels that follow each other are compared.
 
     Examples
     --------
@@ -236,33 +238,30 @@ def first_twins(space: LabelCoordinates, bias: Vector | None) -> Indices:
         biases = np.asarray(bias, dtype=np.float64)
     largest_bias = float(np.abs(biases).max()) or 1.0
     # The key of a label is its logit for one random input of length √r, plus its bias
-    # times another number. Twins are next to each other in the order of the keys.
+    # times another number.
     direction = np.random.default_rng(0).standard_normal(space.rank)
     direction *= np.sqrt(space.rank) / np.linalg.norm(direction)
     keys = np.sqrt(2) * biases / largest_bias
     random_input = np.append(direction, 0.0)[None]
     for labels, logits in space.without_bias().logit_blocks(random_input):
         keys[labels] += logits[:, 0]
-    order = np.argsort(keys, kind="stable")
     # Largest distance of the coordinates of equal rows. The columns of the whitening
     # are orthogonal, so its longest column bounds how much it stretches a difference.
     longest = float(row_norms(space.rows).max())
     stretch = float(np.linalg.norm(space.whitening, axis=0).max())
     tolerance = EQUAL_WITHIN * longest * stretch
-    # `is_twin[i]` is True if the labels at places i and i + 1 of the order are twins.
     key_tolerance = np.sqrt(space.rank) * tolerance + 2 * EQUAL_WITHIN
-    is_twin = np.diff(keys[order]) <= key_tolerance
-    is_twin &= np.abs(np.diff(biases[order])) <= EQUAL_WITHIN * largest_bias
-    candidates = np.flatnonzero(is_twin)
-    for block in row_blocks(len(candidates), 2 * space.rank):
-        places = candidates[block]
-        z = space.take(order[places])[:, :-1]
-        z_next = space.take(order[places + 1])[:, :-1]
-        is_twin[places] = np.linalg.norm(z - z_next, axis=1) <= tolerance
-    # The first label of a run of twins is the one with the smallest row number.
-    starts = np.concatenate([[0], np.flatnonzero(~is_twin) + 1])
-    run_lengths = np.diff(np.append(starts, len(order)))
-    smallest = np.minimum.reduceat(order, starts)
-    first = np.empty(len(order), dtype=np.intp)
-    first[order] = np.repeat(smallest, run_lengths)
-    return first
+
+    def are_twins(labels: Indices, others: Indices) -> Flags:
+        bias_gap = np.abs(biases[labels] - biases[others])
+        is_twin = bias_gap <= EQUAL_WITHIN * largest_bias
+        candidates = np.flatnonzero(is_twin)
+        for block in row_blocks(len(candidates), 2 * space.rank):
+            places = candidates[block]
+            # The last coordinate is the bias.
+            z = space.take(labels[places])[:, :-1]
+            z_other = space.take(others[places])[:, :-1]
+            is_twin[places] = np.linalg.norm(z - z_other, axis=1) <= tolerance
+        return is_twin
+
+    return equal_representatives(keys, float(key_tolerance), are_twins)

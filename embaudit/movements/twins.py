@@ -1,4 +1,7 @@
-"""Twins: rows of one direction but for the rounding of their storage, that fill each other's lists of neighbours."""
+"""Twins: rows of one direction, up to the rounding of their storage.
+
+Each twin of a row takes a place in its neighbour list, so lists count twins once.
+"""
 
 from __future__ import annotations
 
@@ -38,23 +41,24 @@ from embaudit.model import FactorModel, SideName
 from embaudit.model.side import Side
 from embaudit.model.sizes import require_model
 
-ROWS = 200_000
-"""Rows of different directions up to which every near pair is looked for."""
-SAMPLE = 400
-"""Rows whose nearest one is looked up where there are more."""
-SEARCHED = 50_000_000
-"""Cosines computed for that at most, from 100 rows on."""
+MOST_DIRECTIONS = 200_000
+"""Largest number of directions among which all near pairs are searched for."""
+SAMPLE_ROWS = 400
+"""Number of rows whose nearest row is searched for if there are more directions."""
+MOST_COSINES = 50_000_000
+"""Largest number of cosines computed for this, unless 100 rows need more."""
 N_NAMED = 3
-"""Rows of the largest group that are named."""
+"""Number of rows of the largest group that are named."""
 
 
 @dataclass(frozen=True, eq=False)
 class Twins(Result):
     """Twins among the rows of one side: pairs whose cosine exceeds `1 − tolerance`.
 
-    A group is a first row with all later ones that are its twins and in no earlier group. So every row of a group is
-    a twin of the first, which can stand for it; chains of twins, as connected components have them, would join rows
-    that are none. A row all of whose twins are in other groups is a group of its own.
+    A group is a first row with all later rows that are its twins and in no earlier
+    group. So every row of a group is a twin of the first row, which can stand for it.
+    Connected components would also join rows that are not twins of each other. A row
+    all of whose twins are in other groups is a group of its own.
     """
 
     role: SideName
@@ -66,27 +70,30 @@ class Twins(Result):
     n_rows: int
     """Rows that have a direction."""
     exact: bool
-    """True if all pairs were compared; else pairs and groups are of identical rows only, and there may be more."""
+    """True if all pairs were searched for. If not, pairs and groups are those of
+    identical rows only, and there may be more."""
+    n_sampled: int
+    """Number of rows in the sample for `share`; 0 if `exact`."""
     n_pairs: int
     """Pairs of twins."""
     n_groups: int
-    """Groups into which the rows that have a twin fall."""
+    """Number of groups of the rows that have a twin."""
     largest: int
-    """Rows of the largest group; 0 where there are no twins."""
+    """Number of rows of the largest group; 0 if there are no twins."""
     names: tuple[str, ...]
     """Names of some twins."""
     share: float
     """Share of the rows that have a twin."""
     ci_low: float
-    """Lower end of its 95 % interval (Wilson); the share itself where exact."""
+    """Lower end of its 95 % interval (Wilson); the share itself if `exact`."""
     ci_high: float
     """Upper end."""
     first: Indices = field(repr=False)
-    """(n,) the row that stands for each: the first of its group, itself where it has no twin."""
+    """(n,) the row that stands for each row: the first row of its group."""
     alone: Flags = field(repr=False)
-    """(n,) which rows were found to have no twin."""
+    """(n,) True for rows that were found to have no twin."""
     on_a_line: bool = False
-    """True if all cosines are 1 or −1: then no rows are called twins."""
+    """True if all cosines are 1 or −1. No rows are called twins then."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; None stands for an undefined number."""
@@ -96,6 +103,7 @@ class Twins(Result):
                 "tolerance": self.tolerance,
                 "n_rows": self.n_rows,
                 "exact": self.exact,
+                "n_sampled": self.n_sampled,
                 "n_pairs": self.n_pairs,
                 "n_groups": self.n_groups,
                 "largest": self.largest,
@@ -108,11 +116,12 @@ class Twins(Result):
         )
 
     def __repr__(self) -> str:
-        return f"Twins({counted(self.n_pairs, 'pair')} of {counted(self.n_rows, self.title)})"
+        pairs = counted(self.n_pairs, "pair")
+        return f"Twins({pairs} of {counted(self.n_rows, self.title)})"
 
     @property
     def copies(self) -> Indices:
-        """(n,) how many other rows each one stands for."""
+        """(n,) number of other rows that each row stands for."""
         return np.maximum(np.bincount(self.first, minlength=len(self.first)) - 1, 0)
 
     def explain(self) -> str:
@@ -120,32 +129,31 @@ class Twins(Result):
 
         Examples
         --------
-        >>> from dataclasses import replace
-        >>> found = twins(FactorModel.from_vectors([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
-        >>> print(found.explain())
-        67 % of 3 item rows have a duplicate (cosine above 1−2.1e-15): 1 pair, 1 group, the largest of 2 rows (0, 1).
-        >>> print(replace(found, exact=False, n_pairs=0, ci_low=0.1, ci_high=0.7).explain())
-        10 % to 70 % of 3 item rows have a duplicate (cosine above 1−2.1e-15), by a sample.
+        >>> rows = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+        >>> print(twins(FactorModel.from_vectors(rows)).explain())
+        67 % of 3 item rows have a duplicate (cosine above 1−2.1e-15): 1 pair, 1 group,
+        the largest of 2 rows (0, 1).
         """
-        above = f"cosine above 1−{self.tolerance:.2g}"
+        title = self.title
         if self.on_a_line:
-            return (
-                f"All {self.title} rows lie on one line, so none are called duplicates."
-            )
-        names = ", ".join(visible(name) for name in self.names) + ", …" * (
-            self.largest > len(self.names)
-        )
-        counts = (
-            f"{counted(self.n_pairs, 'pair')}, {counted(self.n_groups, 'group')}, the largest of {self.largest:,} rows "
-            f"({names})"
-        )
-        if not self.exact:
-            identical = f"; identical are {counts}" if self.n_pairs else ""
-            between = f"{percent(self.ci_low)} to {percent(self.ci_high)}"
-            return f"{between} of {self.n_rows:,} {self.title} rows have a duplicate ({above}), by a sample{identical}."
-        if not self.n_pairs:
-            return f"No two of {self.n_rows:,} {self.title} rows have a {above}."
-        return f"{percent(self.share)} of {self.n_rows:,} {self.title} rows have a duplicate ({above}): {counts}."
+            return f"All {title} rows lie on one line, so none are called duplicates."
+        n_rows = f"{self.n_rows:,} {title} rows"
+        above = f"cosine above 1−{self.tolerance:.2g}"
+        if self.exact and not self.n_pairs:
+            return f"No two of {n_rows} have a {above}."
+        names = ", ".join(visible(name) for name in self.names)
+        if self.largest > len(self.names):
+            names += ", …"
+        pairs = counted(self.n_pairs, "pair")
+        groups = counted(self.n_groups, "group")
+        found = f"{pairs}, {groups}, the largest of {self.largest:,} rows ({names})"
+        if self.exact:
+            share = percent(self.share)
+            return f"{share} of {n_rows} have a duplicate ({above}): {found}."
+        share = f"{percent(self.ci_low)} to {percent(self.ci_high)}"
+        sample = f"by a sample of {self.n_sampled}"
+        identical = f"; identical are {found}" if self.n_pairs else ""
+        return f"{share} of {n_rows} have a duplicate ({above}), {sample}{identical}."
 
 
 def twins(
@@ -155,25 +163,26 @@ def twins(
     tolerance: float | None = None,
     rng: RNG = 0,
 ) -> Twins:
-    """Find the rows of one side that are copies of each other, but for the rounding of their storage.
+    """Find the rows of one side that have one direction, up to rounding of the storage.
 
-    Identical rows are found by a hash of their directions and verified, others by their order along one dimension or a
-    tree over a few, which is exact among up to 200,000 different directions, where not too many rows crowd together;
-    else the nearest rows of a sample are looked up, and the share of rows with a twin has an interval. No p×p matrix is
-    built.
+    Identical rows are found by sorting rows by their products with a random vector. All
+    twins are found among up to 200,000 different directions, unless very many rows are
+    near each other. Otherwise the nearest rows of a sample are searched for, and the
+    share of rows with a twin has an interval. No p×p matrix is built.
 
     Parameters
     ----------
     model : FactorModel
         The model; one side is enough.
     role : {"right", "left"}
-        Which side.
+        Side of the rows.
     tolerance : float, optional
-        Twins have a cosine above `1 − tolerance`. By default it is what rounding explains, `(8 + √k) ε + spacing² / 2`
-        of k columns: the spacing is that of the shortest format that holds the numbers (2⁻⁷ for bfloat16, 2⁻¹⁰ for
-        float16), and ε that of float64 (2⁻⁵²). What is less than float64 explains counts as 0.
+        Twins have a cosine above `1 − tolerance`. The default is the largest effect of
+        rounding, `(8 + √k) ε + spacing² / 2` for k columns: the spacing is that of the
+        shortest format that holds the numbers (2⁻⁷ for bfloat16, 2⁻¹⁰ for float16), and
+        ε that of float64 (2⁻⁵²). The value for float64 is also the smallest tolerance.
     rng : numpy Generator or int
-        Draws the sample, where one is needed.
+        Draws the sample, if one is needed.
 
     Returns
     -------
@@ -182,7 +191,7 @@ def twins(
     Raises
     ------
     InputError
-        If the tolerance is no number from 0 to below 1, or rng no seed.
+        If the tolerance is not in [0, 1), or `rng` is not a seed.
 
     Examples
     --------
@@ -198,10 +207,10 @@ def twins(
     if tolerance is not None and (not is_number(tolerance) or not 0 <= tolerance < 1):
         raise must_be("tolerance", "a number from 0 to below 1", repr(tolerance))
     side = model.side(role)
-    if tolerance is not None or not isinstance(rng, int):
-        return _twins(
-            side, role, copy_tolerance(side) if tolerance is None else tolerance, draw
-        )
+    if tolerance is not None:
+        return _twins(side, role, tolerance, draw)
+    if not isinstance(rng, int):
+        return _twins(side, role, copy_tolerance(side), draw)
     by_seed = _TWINS.setdefault(side, {})
     if rng not in by_seed:
         by_seed[rng] = _twins(side, role, copy_tolerance(side), draw)
@@ -209,30 +218,31 @@ def twins(
 
 
 def copy_tolerance(side: Side) -> float:
-    """Return how far below 1 the rounding of their storage may bring the cosine of two rows of one direction.
+    """Return how far below 1 rounding of the storage can bring the cosine of twins.
 
     Examples
     --------
     >>> x = np.random.default_rng(0).normal(size=(9, 4)).astype(np.float16)
-    >>> f"{copy_tolerance(Side(x, 'item')):.1e}", f"{copy_tolerance(Side(x / np.float64(3), 'item')):.1e}"
-    ('4.8e-07', '2.2e-15')
+    >>> thirds = x / np.float64(3)
+    >>> [f"{copy_tolerance(Side(rows, 'item')):.1e}" for rows in (x, thirds)]
+    ['4.8e-07', '2.2e-15']
     """
-    rows = (
-        side.directed[spread(len(side.directed))]
-        if len(side.directed)
-        else side.directed
-    )
-    return resolution(
-        side.rows.shape[1], spacing_of(np.asarray(side.rows[rows], dtype=np.float64))
-    )
+    rows = side.directed
+    if len(rows):
+        rows = rows[spread(len(rows))]
+    sample = np.asarray(side.rows[rows], dtype=np.float64)
+    return resolution(side.rows.shape[1], spacing_of(sample))
 
 
 def standing_rows(model: FactorModel, role: SideName) -> Indices | None:
-    """Return for each row of a side the one that stands for it in lists of neighbours; None where no rows are copies.
+    """Return for each row of a side the row that stands for it in neighbour lists.
+
+    Return None if no rows are twins.
 
     Examples
     --------
-    >>> standing_rows(FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]]), "right").tolist()
+    >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]])
+    >>> standing_rows(model, "right").tolist()
     [0, 1, 0]
     """
     groups = twins(model, role=role)
@@ -240,48 +250,68 @@ def standing_rows(model: FactorModel, role: SideName) -> Indices | None:
 
 
 def once(rows: Indices, first: Indices | None) -> Indices:
-    """Replace rows by those that stand for them, each one once and in order.
+    """Replace rows by the rows that stand for them, without repetitions and in order.
 
     Examples
     --------
-    >>> once(np.array([1, 2, 3]), np.array([0, 0, 2, 3])).tolist(), once(np.array([1, 2]), None).tolist()
-    ([0, 2, 3], [1, 2])
+    >>> once(np.array([1, 2, 3]), np.array([0, 0, 2, 3])).tolist()
+    [0, 2, 3]
+    >>> once(np.array([1, 2]), None).tolist()
+    [1, 2]
     """
     return rows if first is None else np.unique(first[rows])
 
 
 _TWINS: WeakKeyDictionary[Side, dict[int, Twins]] = WeakKeyDictionary()
-"""Twins at the usual tolerance, by side and seed: many steps of an audit need them."""
+"""Twins at the default tolerance by side and seed, because many steps of an audit need
+them."""
 
 
 def _twins(
     side: Side, role: SideName, tolerance: float, draw: np.random.Generator
 ) -> Twins:
-    """Search the twins of a side, or estimate their share where a search of all pairs takes too long."""
+    """Search for the twins of a side, or estimate their share from a sample."""
     x, rows = side.rows, side.directed
-    # No tolerance below what float64 rounds: copies would then be told apart by chance.
+    # Below the rounding of float64, chance would tell copies apart.
     least = 1 - max(tolerance, resolution(x.shape[1]))
-    # On one line all cosines are 1 or −1 for want of dimensions, not because rows were copied: none is called a twin.
-    line = _on_a_line(x, rows)
-    search = (
-        _Search(np.arange(len(rows)), np.zeros(len(rows), dtype=np.intp))
-        if line
-        else _search(x, rows, least)
-    )
-    share, low, high = search.share if search.exact else _sampled(x, rows, least, draw)
+    # On one line all cosines are 1 or −1 because there is one dimension only, so equal
+    # directions do not show that rows were copied.
+    on_a_line = _on_a_line(x, rows)
+    if on_a_line:
+        representative: Indices = np.arange(len(rows))
+        n_twins: Indices = np.zeros(len(rows), dtype=np.intp)
+        exact = True
+    else:
+        representative, n_twins, exact = _groups(x, rows, least)
+    if exact:
+        n_sampled = 0
+        share = float(np.count_nonzero(n_twins)) / max(1, len(rows))
+        low, high = share, share
+    else:
+        size = max(100, min(SAMPLE_ROWS, MOST_COSINES // len(rows)))
+        sample = rows[sample_rows(len(rows), size, draw)]
+        n_sampled = len(sample)
+        # A row has a twin exactly if its nearest row is one.
+        nearest = neighbours(x, 1, rows=sample).cosines[:, 0]
+        share = float((nearest > least).mean())
+        low, high = wilson_interval(share, n_sampled)
+    # Rows without direction stand for themselves, and have no twin.
     first, alone = np.arange(len(x)), np.ones(len(x), dtype=bool)
-    # Rows without direction keep themselves as first, and have no twin.
-    first[rows], alone[rows] = rows[search.first], search.n_twins == 0
+    first[rows] = rows[representative]
+    alone[rows] = n_twins == 0
     sizes = np.bincount(first[~alone], minlength=len(x))
-    members = np.flatnonzero(first == sizes.argmax()) if sizes.any() else rows[:0]
+    members = rows[:0]
+    if sizes.any():
+        members = np.flatnonzero(first == sizes.argmax())
     return Twins(
         role=role,
         title=side.title,
         tolerance=float(tolerance),
         n_rows=len(rows),
-        exact=search.exact,
+        exact=exact,
+        n_sampled=n_sampled,
         # Each pair was counted at both of its rows.
-        n_pairs=int(search.n_twins.sum()) // 2,
+        n_pairs=int(n_twins.sum()) // 2,
         n_groups=int(np.count_nonzero(sizes)),
         largest=len(members),
         names=tuple(side.labels[members[:N_NAMED]].astype(str).tolist()),
@@ -290,70 +320,53 @@ def _twins(
         ci_high=high,
         first=frozen(first),
         alone=frozen(alone),
-        on_a_line=line,
+        on_a_line=on_a_line,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Search:
-    """Groups of twins among the rows that have a direction."""
-
-    first: Indices
-    """(m,) the place of the row that stands for each."""
-    n_twins: Indices
-    """(m,) how many twins each one has."""
-    exact: bool = True
-
-    @property
-    def share(self) -> tuple[float, float, float]:
-        """The share of rows with a twin, which is its own interval where all were found."""
-        share = float(np.count_nonzero(self.n_twins)) / max(1, len(self.n_twins))
-        return share, share, share
 
 
 def _on_a_line(x: Matrix, rows: Indices) -> bool:
-    """Check that every row points as the first one does, or against it; most are not read, as some soon does not."""
-    pairs, least = (
-        np.column_stack([np.resize(rows[:1], len(rows)), rows]),
-        1 - resolution(x.shape[1]),
-    )
-    parts = row_blocks(len(rows), x.shape[1])
-    return all(
-        bool((np.abs(pair_cosines(x, x, pairs[block])) >= least).all())
-        for block in parts
-    )
+    """Return True if every row has the direction of the first row, or the opposite one.
+
+    Most rows are not read, because one of the first blocks has another direction.
+    """
+    least = 1 - resolution(x.shape[1])
+    pairs = np.column_stack([np.resize(rows[:1], len(rows)), rows])
+    for block in row_blocks(len(rows), x.shape[1]):
+        if not (np.abs(pair_cosines(x, x, pairs[block])) >= least).all():
+            return False
+    return True
 
 
-def _search(x: Matrix, rows: Indices, least: float) -> _Search:
-    """Find copies first, so that only different directions are compared, each with the weight of its copies."""
-    copy_of = duplicate_representatives(x, rows)
-    distinct, which, weight = np.unique(
-        copy_of, return_inverse=True, return_counts=True
+def _groups(x: Matrix, rows: Indices, least: float) -> tuple[Indices, Indices, bool]:
+    """Group the twins among rows that have a direction.
+
+    Identical rows are found first, so only different directions are compared, and each
+    direction counts as often as it occurs.
+
+    Returns
+    -------
+    representative : array of shape (m,)
+        The place in `rows` of the first row of each row's group.
+    n_twins : array of shape (m,)
+        The number of twins of each row.
+    exact : bool
+        False if there are too many directions, or too many near pairs, to compare. The
+        groups are those of identical rows then.
+    """
+    identical = duplicate_representatives(x, rows)
+    distinct, which, count = np.unique(
+        identical, return_inverse=True, return_counts=True
     )
-    # None also where rows crowd together: then groups are of identical rows, and the share comes from a sample.
-    pairs = near_pairs(x, rows[distinct], least) if len(distinct) <= ROWS else None
+    pairs = None
+    if len(distinct) <= MOST_DIRECTIONS:
+        pairs = near_pairs(x, rows[distinct], least)
     exact = pairs is not None
-    pairs = np.empty((0, 2), dtype=np.intp) if pairs is None else pairs
-    first, other = pairs.T
-    n_twins = (
-        # Twins of a direction: its other copies, and all copies of the directions it is paired with.
-        weight
-        - 1
-        + np.bincount(first, weight[other], len(weight))
-        + np.bincount(other, weight[first], len(weight))
-    )
-    return _Search(
-        distinct[cluster_representatives(len(distinct), pairs)][which],
-        n_twins.astype(np.intp)[which],
-        exact,
-    )
-
-
-def _sampled(
-    x: Matrix, rows: Indices, least: float, draw: np.random.Generator
-) -> tuple[float, float, float]:
-    """Estimate the share of rows that have a twin from some of them, with its interval."""
-    sample = sample_rows(len(rows), max(100, min(SAMPLE, SEARCHED // len(rows))), draw)
-    # A row has a twin exactly where its nearest row is one.
-    share = float((neighbours(x, 1, rows=rows[sample]).cosines[:, 0] > least).mean())
-    return (share, *wilson_interval(share, len(sample)))
+    if pairs is None:
+        pairs = np.empty((0, 2), dtype=np.intp)
+    # The twins of a row are the other rows of its direction, and all rows of the
+    # directions that its direction is paired with.
+    n_twins = count - 1
+    np.add.at(n_twins, pairs[:, 0], count[pairs[:, 1]])
+    np.add.at(n_twins, pairs[:, 1], count[pairs[:, 0]])
+    representative = distinct[cluster_representatives(len(distinct), pairs)]
+    return representative[which], n_twins[which], exact

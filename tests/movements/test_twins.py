@@ -1,4 +1,4 @@
-"""Twins (duplicate rows): pairs, groups and shares against all pairs; the interval of a sample."""
+"""Twins (duplicate rows), compared with all pairs, and the interval of a sample."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_twins_have_a_cosine_above_one_less_the_tolerance():
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_distinct_rows_in_few_dimensions_have_no_copies(dtype):
-    """Nearly all of as many rows as a survey of four dimensions had have another one within 1e-4, by density alone."""
+    """Nearly all of these rows have another row within 1e-4, by density alone."""
     x = np.random.default_rng(0).standard_normal((43_234, 4)).astype(dtype)
     found = twins(FactorModel.from_vectors(x))
     assert found.exact
@@ -139,7 +139,8 @@ def test_the_interval_of_a_sampled_share_holds_at_its_rate():
 def test_a_sampled_share_is_said_to_come_from_a_sample():
     text = twins(crowd_and_others(), tolerance=1e-4).explain()
     assert text.endswith(
-        "of 6,000 item rows have a duplicate (cosine above 1−0.0001), by a sample."
+        "of 6,000 item rows have a duplicate (cosine above 1−0.0001), "
+        "by a sample of 400."
     )
 
 
@@ -155,7 +156,8 @@ def test_rows_scaled_by_a_number_are_copies():
 def test_tokens_that_were_never_trained_are_near_each_other_but_no_copies(shared_data):
     head = ea.load(shared_data("lm-stories260K"))
     found = twins(head)
-    # Tokens that training never saw: 2.5e-4 apart, which is near, but more than rounding to float32.
+    # Tokens that training never saw are 2.5e-4 apart: near, but more than the rounding
+    # of float32.
     assert (found.n_pairs, found.share, found.exact) == (0, 0, True)
     near = twins(head, tolerance=1e-4)
     assert (near.n_pairs, near.n_groups, near.largest, near.share) == (
