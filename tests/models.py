@@ -43,4 +43,4 @@ def random_model(
     )
     sizes = {"left_bias": n, "right_bias": p}
     drawn = {name: draw.standard_normal(sizes[name]) for name in biases}
-    return FactorModel(left=left, right=right, **drawn, **fields)
+    return FactorModel.from_arrays(left=left, right=right, **drawn, **fields)

@@ -83,7 +83,7 @@ def factor_models(
         draw(arrays(np.float64, size, elements=_ENTRIES)) if draw(biased) else None
         for size in (n, p)
     ]
-    return FactorModel(
+    return FactorModel.from_arrays(
         left=draw(factor_matrices(n, k)),
         right=draw(factor_matrices(p, k)),
         link=draw(links),

@@ -291,10 +291,11 @@ def pinned_test(
 
     >>> from embaudit.model import FactorModel, softmax_link
     >>> axes = np.vstack([np.eye(3), -np.eye(3)])
-    >>> found = pinned_test(FactorModel(None, axes, link=softmax_link(unit_rows=True)))
+    >>> unit_labels = softmax_link(unit_rows=True)
+    >>> found = pinned_test(FactorModel(None, axes, link=unit_labels))
     >>> found, round(found.largest, 9)
     (Pinning(free, 6 of 9 constraints), 0.8)
-    >>> pinned_test(FactorModel(None, axes[:1], link=softmax_link(unit_rows=True))).because
+    >>> pinned_test(FactorModel(None, axes[:1], link=unit_labels)).because
     'one item makes no pair'
     >>> corner = FactorModel(np.eye(2), np.eye(2), link="cosine")
     >>> pinned_test(corner)
@@ -689,7 +690,7 @@ def _has_every_direction(model: FactorModel, side: SideName, rounding: float) ->
         return False
     # Rows of float32 that were widened to float64 span dimensions by rounding alone. So
     # some row must hold more of its squared length there than rounding leaves.
-    rows = FactorModel(None, model.factors(side))
+    rows = FactorModel.from_arrays(None, model.factors(side))
     clearly_used = used_dimensions(rows, most_outside=max(USED, rounding**2 / 4))
     return bool(clearly_used.shape[1] == model.rank)
 

@@ -57,7 +57,8 @@ def row_weights(
 
     Examples
     --------
-    >>> model = FactorModel(np.eye(2), [[3.0, 0.0], [0.0, 2.0]], right_counts=[30, 10])
+    >>> items = [[3.0, 0.0], [0.0, 2.0]]
+    >>> model = FactorModel.from_arrays(np.eye(2), items, right_counts=[30, 10])
     >>> weights = row_weights(model, "right", np.random.default_rng(0))
     >>> weights.values, weights.source, weights.share(np.array([0]))
     (array([0.75, 0.25]), 'interactions', 0.75)

@@ -415,7 +415,7 @@ class Contents:
         values = {name: value for name, value in values.items() if value is not None}
         fields = {"left": None, "link": None, "roles": self.roles, **values}
         try:
-            return FactorModel(**fields)
+            return FactorModel.from_arrays(**fields)
         except InputError:
             self._require_valid_arrays(fields)
             raise

@@ -7,7 +7,8 @@ factors q (items, labels), left bias a, right bias b and offset c.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -30,7 +31,7 @@ from embaudit.model.equivalence import Equivalence
 from embaudit.model.final_norm import FinalNorm, require_fit
 from embaudit.model.links import LINKS, Comparison, Link, as_link, comparison_link
 from embaudit.model.pairs import Pairs, Role
-from embaudit.model.side import OPTIONAL, Labels, OfSide, Side, SideName, as_titles
+from embaudit.model.side import OPTIONAL, Labels, Side, SideName, as_titles
 from embaudit.model.trainings import known_training, link_of_training, require_agreement
 from embaudit.model.tying import Tying, require_head
 
@@ -66,35 +67,105 @@ def _require_one_length(left: Side, right: Side) -> None:
     )
 
 
-@dataclass(frozen=True, eq=False)
+def _as_side(side: Any, title: str) -> Side:
+    """Return a side under a title; an array becomes a side of rows alone."""
+    if not isinstance(side, Side):
+        return Side(side, title)
+    if side.title != title:
+        return dataclasses.replace(side, title=title)
+    return side
+
+
+def _inferred_link(
+    objective: str | None, left_side: Side | None, right_side: Side
+) -> Link:
+    """Return the link of a model for which neither a file nor the caller declared one.
+
+    The objective decides if it is known. Without one, a dot product is assumed, unless
+    all rows have length 1: dot products are cosines then, and either of them can have
+    been trained.
+    """
+    if (
+        known_training(objective) is None
+        and left_side is not None
+        and left_side.is_unit
+        and right_side.is_unit
+    ):
+        return LINKS["unknown"]
+    identity = dataclasses.replace(LINKS["identity"], is_assumed=True)
+    return link_of_training(objective, identity, alone=left_side is None)
+
+
+def _require_one_table(
+    link: Link, left_side: Side | None, right_side: Side, offset: float
+) -> None:
+    """Raise InputError for a second side, a bias or an offset of one table of rows."""
+    extras = {
+        "another side": left_side is not None,
+        "a bias": right_side.bias is not None,
+        "an offset": offset != 0,
+    }
+    for got, is_given in extras.items():
+        if is_given:
+            raise must_be(
+                f"a model compared by {link.comparison_words}",
+                "one table of rows alone",
+                got,
+                "leave one of them out",
+            )
+
+
+def _sorted_changes(
+    changes: Mapping[str, Any],
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Return the changed fields of a model, of its left side and of its right side.
+
+    Examples
+    --------
+    >>> _sorted_changes({"offset": 1.0, "left": [[2.0]], "right_bias": [0.5]})
+    ({'offset': 1.0}, {'rows': [[2.0]]}, {'bias': [0.5]})
+    """
+    model: dict[str, Any] = {}
+    sides: dict[str, dict[str, Any]] = {"left": {}, "right": {}}
+    unknown = []
+    for name, value in changes.items():
+        side, _, field = name.partition("_")
+        if name in ("link", "offset", "roles", "objective", "final_norm", "tying"):
+            model[name] = value
+        elif name in sides:
+            sides[name]["rows"] = value
+        elif side in sides and field in OPTIONAL:
+            sides[side][field] = value
+        else:
+            unknown.append(name)
+    if unknown:
+        raise TypeError(f"a model has no field {', '.join(unknown)}")
+    return model, sides["left"], sides["right"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class FactorModel:
     """Two factor matrices whose dot products, biases and link make predictions.
 
+    `FactorModel(users, items)` takes two arrays or two `Side`s. `from_arrays` also
+    takes the other arrays of both sides: biases, ids, titles, counts. `from_user_item`,
+    `from_softmax` and `from_vectors` do the same in the words of recommenders, of
+    softmax heads and of tables of vectors.
+
     Parameters
     ----------
-    left : array of shape (n, k) or None
+    left_side : Side, array of shape (n, k) or None
         Users or inputs; None if the model has only one side.
-    right : array of shape (p, k)
+    right_side : Side or array of shape (p, k)
         Items or labels.
     link : Link or {"identity", "softmax", "sigmoid", "cosine", "ranking"}, optional
-        How scores become predictions. None if it is not known: see `from_user_item`.
-    left_bias, right_bias : array of shape (n,) and (p,), optional
-        A bias that is given counts as free, so that it can absorb a translation.
+        How scores become predictions.
     offset : float
         Added to every score.
     roles : pair of str
-        What people call the two sides.
-    left_ids, right_ids : array of shape (n,) and (p,), optional
-        Unique identifiers.
-    left_names, right_names : array of shape (n,) and (p,), optional
-        Titles to show to people; need not be unique.
+        What people call the two sides. Both sides take these titles.
     objective : str, optional
         Training objective of the model, if known; see `embaudit.model.objectives`.
-    left_counts, right_counts : array of shape (n,) and (p,), optional
-        Interactions behind each row.
-    left_aside, right_aside : array of bool of shape (n,) and (p,), optional
-        Rows that are set aside when neighbours are sampled, such as the special tokens
-        of a language model.
     final_norm : FinalNorm, optional
         Norm that the states of a network pass before they reach this softmax head.
     tying : Tying, optional
@@ -104,54 +175,62 @@ class FactorModel:
     Raises
     ------
     InputError
-        For non-finite entries, ranks that differ, wrong lengths, duplicated ids, or an
-        objective of another link.
+        For sides with different numbers of columns, or an objective of another link.
 
     Examples
     --------
     >>> users, items = [[1.0, 0.0], [1.0, 1.0]], [[2.0, 1.0], [0.0, 3.0], [1.0, 1.0]]
-    >>> model = FactorModel.from_user_item(users, items)
+    >>> model = FactorModel(users, items)
     >>> model
     FactorModel(2 users × 3 items, 2 dimensions, identity link, float64)
     >>> model.scores([1])
     array([[3., 3., 2.]])
+    >>> FactorModel(users, Side(items, "item", bias=[0.5, 0.0, 0.0])).scores([1])
+    array([[3.5, 3. , 2. ]])
     """
 
     left_side: Side | None
-    """Users or inputs; None if this side is missing."""
     right_side: Side
-    """Items or labels."""
-    link: Link
-    offset: float
-    roles: tuple[str, str]
-    objective: str | None
-    final_norm: FinalNorm | None
-    tying: Tying | None
+    link: Link = LINKS["identity"]
+    offset: float = 0.0
+    roles: tuple[str, str] = ("user", "item")
+    objective: str | None = None
+    final_norm: FinalNorm | None = None
+    tying: Tying | None = None
 
-    # The fields of both sides, under the names of the constructor. None if the side or
-    # the field is missing.
-    left = OfSide[Matrix | None]("left", "rows")
-    right = OfSide[Matrix]("right", "rows")
-    left_bias, right_bias = (
-        OfSide[Vector | None]("left", "bias"),
-        OfSide[Vector | None]("right", "bias"),
-    )
-    left_ids, right_ids = OfSide[Labels]("left", "ids"), OfSide[Labels]("right", "ids")
-    left_names, right_names = (
-        OfSide[Labels]("left", "names"),
-        OfSide[Labels]("right", "names"),
-    )
-    left_counts, right_counts = (
-        OfSide[Vector | None]("left", "counts"),
-        OfSide[Vector | None]("right", "counts"),
-    )
-    left_aside, right_aside = (
-        OfSide[Flags | None]("left", "aside"),
-        OfSide[Flags | None]("right", "aside"),
-    )
+    def __post_init__(self) -> None:
+        """Check that the sides, the link and the objective agree."""
+        if not is_number(self.offset):
+            raise must_be("offset", "a finite number", repr(self.offset))
+        roles = as_titles(self.roles)
+        link = as_link(self.link)
+        right_side = _as_side(self.right_side, roles[1])
+        left_side = self.left_side
+        n_sides = 1
+        if left_side is not None:
+            left_side = _as_side(left_side, roles[0])
+            n_sides = 2
+            _require_one_length(left_side, right_side)
+        if link.compares is not None:
+            _require_one_table(link, left_side, right_side, self.offset)
+        require_agreement(self.objective, link, sides=n_sides)
+        if self.final_norm is not None:
+            require_fit(self.final_norm, link, right_side.shape[1])
+        if self.tying is not None:
+            require_head(self.tying, link)
+        checked = {
+            "left_side": left_side,
+            "right_side": right_side,
+            "link": link,
+            "offset": float(self.offset),
+            "roles": roles,
+        }
+        for field, value in checked.items():
+            object.__setattr__(self, field, value)
 
-    def __init__(
-        self,
+    @classmethod
+    def from_arrays(
+        cls,
         left: ArrayLike | None,
         right: ArrayLike,
         link: str | Link | None = "identity",
@@ -170,8 +249,46 @@ class FactorModel:
         right_aside: ArrayLike | None = None,
         final_norm: FinalNorm | None = None,
         tying: Tying | None = None,
-    ) -> None:
-        """Make the sides; fields of left rows without left rows raise InputError."""
+    ) -> Self:
+        """Make a model of the arrays of both sides.
+
+        Parameters
+        ----------
+        left : array of shape (n, k) or None
+            Users or inputs; None if the model has only one side.
+        right : array of shape (p, k)
+            Items or labels.
+        link : Link or str, optional
+            How scores become predictions. None if it is not known: see
+            `from_user_item`.
+        left_bias, right_bias : array of shape (n,) and (p,), optional
+            A bias that is given counts as free, so that it can absorb a translation.
+        left_ids, right_ids : array of shape (n,) and (p,), optional
+            Unique identifiers.
+        left_names, right_names : array of shape (n,) and (p,), optional
+            Titles to show to people; need not be unique.
+        left_counts, right_counts : array of shape (n,) and (p,), optional
+            Interactions behind each row.
+        left_aside, right_aside : array of bool of shape (n,) and (p,), optional
+            Rows that are set aside when neighbours are sampled, such as the special
+            tokens of a language model.
+        offset, roles, objective, final_norm, tying
+            As for the class.
+
+        Raises
+        ------
+        InputError
+            For non-finite entries, numbers of columns that differ, wrong lengths,
+            duplicated ids, an objective of another link, and for left biases, ids and
+            so on without left rows.
+
+        Examples
+        --------
+        >>> users, items = [[1.0, 2.0]], [[2.0, 1.0], [0.0, 3.0]]
+        >>> model = FactorModel.from_arrays(users, items, right_ids=["a", "b"])
+        >>> model.scores(), model.right_ids
+        (array([[4., 6.]]), array(['a', 'b'], dtype='<U1'))
+        """
         users, items = as_titles(roles)
         right_fields: dict[str, Any] = {
             "rows": right,
@@ -182,83 +299,31 @@ class FactorModel:
             "aside": right_aside,
         }
         left_fields: dict[str, Any] = {
+            "rows": left,
             "bias": left_bias,
             "ids": left_ids,
             "names": left_names,
             "counts": left_counts,
             "aside": left_aside,
         }
+        right_side = Side(title=items, **right_fields)
         if left is None:
             _require_nothing_of(users, left_fields)
-        right_side = Side(title=items, **right_fields)
-        left_side = None
-        if left is not None:
-            left_side = Side(title=users, **{"rows": left, **left_fields})
-        self._hold(
+            left_side = None
+        else:
+            left_side = Side(title=users, **left_fields)
+        if link is None:
+            link = _inferred_link(objective, left_side, right_side)
+        return cls(
             left_side,
             right_side,
-            link,
-            offset,
-            (users, items),
-            objective,
-            final_norm,
-            tying,
+            link=as_link(link),
+            offset=offset,
+            roles=(users, items),
+            objective=objective,
+            final_norm=final_norm,
+            tying=tying,
         )
-
-    def _hold(
-        self,
-        left: Side | None,
-        right: Side,
-        link: Any,
-        offset: float,
-        roles: tuple[str, str],
-        objective: str | None,
-        norm: FinalNorm | None,
-        tying: Tying | None,
-    ) -> Self:
-        """Check that sides, link and objective agree, and set the fields."""
-        if not is_number(offset):
-            raise must_be("offset", "a finite number", repr(offset))
-        if (
-            link is None
-            and known_training(objective) is None
-            and left is not None
-            and left.is_unit
-            and right.is_unit
-        ):
-            # Dot products are cosines here, so training can have used either of them.
-            link = LINKS["unknown"]
-        elif link is None:
-            link = link_of_training(
-                objective,
-                dataclasses.replace(LINKS["identity"], is_assumed=True),
-                alone=left is None,
-            )
-        link = as_link(link)
-        if left is not None:
-            _require_one_length(left, right)
-        if link.compares is not None:
-            # Rows that are compared with each other are the whole model.
-            extras = {
-                "another side": left is not None,
-                "a bias": right.bias is not None,
-                "an offset": bool(offset),
-            }
-            for got in (name for name, is_given in extras.items() if is_given):
-                allowed, remedy = "one table of rows alone", "leave one of them out"
-                raise must_be(
-                    f"a model compared by {link.comparison_words}", allowed, got, remedy
-                )
-        require_agreement(objective, link, sides=1 if left is None else 2)
-        if norm is not None:
-            require_fit(norm, link, right.shape[1])
-        if tying is not None:
-            require_head(tying, link)
-        # Frozen: the fields are set in the order in which the class lists them.
-        values = (left, right, link, float(offset), roles, objective, norm, tying)
-        for field, value in zip(fields(self), values, strict=True):
-            object.__setattr__(self, field.name, value)
-        return self
 
     @classmethod
     def from_user_item(
@@ -290,7 +355,7 @@ class FactorModel:
         >>> FactorModel.from_user_item([[1.0]], items, item_bias=[0.5, 0.0]).scores()
         array([[2.5, 3. ]])
         """
-        return cls(
+        return cls.from_arrays(
             left=user_factors,
             right=item_factors,
             link=link,
@@ -324,7 +389,7 @@ class FactorModel:
         >>> FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0]], labels=["cat", "dog"])
         FactorModel(2 labels, 2 dimensions, softmax link, float64, no inputs)
         """
-        return cls(
+        return cls.from_arrays(
             left=embeddings,
             right=unembeddings,
             link=link,
@@ -361,7 +426,7 @@ class FactorModel:
         array([[1. , 0.6]])
         """
         link = None if compared is None else comparison_link(compared)
-        return cls(left=None, right=vectors, right_ids=ids, link=link)
+        return cls.from_arrays(left=None, right=vectors, right_ids=ids, link=link)
 
     def __repr__(self) -> str:
         users, items = self.roles
@@ -381,6 +446,66 @@ class FactorModel:
         if self.left_side is None and self.compared is None:
             parts.append(f"no {users}s")
         return f"FactorModel({', '.join(parts)})"
+
+    @property
+    def left(self) -> Matrix | None:
+        """Factors of the left side, None if it is missing."""
+        return None if self.left_side is None else self.left_side.rows
+
+    @property
+    def right(self) -> Matrix:
+        """Factors of the right side."""
+        return self.right_side.rows
+
+    @property
+    def left_bias(self) -> Vector | None:
+        """Biases of the left rows, None if there are none."""
+        return None if self.left_side is None else self.left_side.bias
+
+    @property
+    def right_bias(self) -> Vector | None:
+        """Biases of the right rows, None if there are none."""
+        return self.right_side.bias
+
+    @property
+    def left_ids(self) -> Labels:
+        """Ids of the left rows, None if there are none."""
+        return None if self.left_side is None else self.left_side.ids
+
+    @property
+    def right_ids(self) -> Labels:
+        """Ids of the right rows, None if there are none."""
+        return self.right_side.ids
+
+    @property
+    def left_names(self) -> Labels:
+        """Titles of the left rows, None if there are none."""
+        return None if self.left_side is None else self.left_side.names
+
+    @property
+    def right_names(self) -> Labels:
+        """Titles of the right rows, None if there are none."""
+        return self.right_side.names
+
+    @property
+    def left_counts(self) -> Vector | None:
+        """Numbers of interactions behind the left rows, None if unknown."""
+        return None if self.left_side is None else self.left_side.counts
+
+    @property
+    def right_counts(self) -> Vector | None:
+        """Numbers of interactions behind the right rows, None if unknown."""
+        return self.right_side.counts
+
+    @property
+    def left_aside(self) -> Flags | None:
+        """True for the left rows that are set aside; None if none are."""
+        return None if self.left_side is None else self.left_side.aside
+
+    @property
+    def right_aside(self) -> Flags | None:
+        """True for the right rows that are set aside; None if none are."""
+        return self.right_side.aside
 
     @property
     def rank(self) -> int:
@@ -601,28 +726,16 @@ class FactorModel:
         """
         return Pairs.of(role, self.roles).cosines(self, pairs)
 
-    def _of(self, *parts: Any) -> Self:
-        return object.__new__(type(self))._hold(*parts)
-
     def take(
         self, *, left: Indices | None = None, right: Indices | None = None
     ) -> Self:
         """Return the model of some rows only, with their fields."""
         left_side = self.left_side if left is None else self.side("left").take(left)
         right_side = self.right_side if right is None else self.right_side.take(right)
-        return self._of(
-            left_side,
-            right_side,
-            self.link,
-            self.offset,
-            self.roles,
-            self.objective,
-            self.final_norm,
-            self.tying,
-        )
+        return dataclasses.replace(self, left_side=left_side, right_side=right_side)
 
     def replace(self, **changes: Any) -> Self:
-        """Return a copy with some fields changed and checked.
+        """Return a copy with some fields changed, under the names of `from_arrays`.
 
         Other fields are kept. If the left factors are removed, their fields are removed
         with them. If the link was only assumed, a new objective sets it. The final norm
@@ -640,59 +753,36 @@ class FactorModel:
             ...
         TypeError: a model has no field bias
         """
-        link: Any = self.link
-        if self.link.is_assumed and changes.get("objective") is not None:
-            link = None
-        link = changes.pop("link", link)
-        offset = changes.pop("offset", self.offset)
-        objective = changes.pop("objective", self.objective)
-        roles = as_titles(changes.pop("roles", self.roles))
-        norm, tying = self.final_norm, self.tying
-        if "right" in changes:
-            norm = tying = None
-        norm = changes.pop("final_norm", norm)
-        tying = changes.pop("tying", tying)
-        left = self._changed_side("left", changes)
-        right = self._changed_side("right", changes)
-        if changes:
-            raise TypeError(f"a model has no field {', '.join(changes)}")
+        fields, left, right = _sorted_changes(changes)
+        fields["left_side"] = self._changed_left_side(left)
+        fields["right_side"] = self.right_side
+        if right:
+            fields["right_side"] = dataclasses.replace(self.right_side, **right)
+        link = fields.get("link", self.link)
+        is_assumed = "link" not in fields and self.link.is_assumed
+        if link is None or (is_assumed and fields.get("objective") is not None):
+            objective = fields.get("objective", self.objective)
+            link = _inferred_link(objective, fields["left_side"], fields["right_side"])
+        link = as_link(link)
+        fields["link"] = link
         # A norm or tying of this model that no longer fits is dropped; a new one that
         # does not fit is refused.
-        if (
-            norm is self.final_norm
-            and norm is not None
-            and not norm.fits(as_link(link), self.rank)
-        ):
-            norm = None
-        if (
-            tying is self.tying
-            and tying is not None
-            and as_link(link).name != "softmax"
-        ):
-            tying = None
-        users, items = roles
-        if left is not None and left.title != users:
-            left = dataclasses.replace(left, title=users)
-        if right is not None and right.title != items:
-            right = dataclasses.replace(right, title=items)
-        return self._of(left, right, link, offset, roles, objective, norm, tying)
+        keeps_rows = "rows" not in right
+        norm = self.final_norm
+        if norm is not None and not (keeps_rows and norm.fits(link, self.rank)):
+            fields.setdefault("final_norm", None)
+        if not (keeps_rows and link.name == "softmax"):
+            fields.setdefault("tying", None)
+        return dataclasses.replace(self, **fields)
 
-    def _changed_side(self, role: SideName, changes: dict[str, Any]) -> Side | None:
-        """Remove the fields of a side from `changes`, and return the side with them."""
-        current: Side | None = getattr(self, f"{role}_side")
-        optional: dict[str, Any] = {}
-        for field in OPTIONAL:
-            if f"{role}_{field}" in changes:
-                optional[field] = changes.pop(f"{role}_{field}")
-        replaced = dict(optional)
-        if role in changes:
-            replaced["rows"] = changes.pop(role)
-        if role == "left" and replaced.get("rows", current) is None:
-            # There is no left side, so that it cannot have fields either.
-            _require_nothing_of(self.title(role), optional)
+    def _changed_left_side(self, arrays: dict[str, Any]) -> Side | None:
+        """Return the left side with some arrays changed; None if it has no rows."""
+        if not arrays:
+            return self.left_side
+        rows = arrays.get("rows", self.left)
+        if rows is None:
+            _require_nothing_of(self.title("left"), arrays)
             return None
-        if current is None:
-            return Side(title=self.title(role), **replaced)
-        if not replaced:
-            return current
-        return dataclasses.replace(current, **replaced)
+        if self.left_side is None:
+            return Side(title=self.title("left"), **arrays)
+        return dataclasses.replace(self.left_side, **arrays)

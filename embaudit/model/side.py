@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Generic, Literal, Protocol, Self, TypeAlias, TypeVar, cast
+from typing import Any, Literal, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +27,6 @@ from embaudit.errors import escaped, must_be
 from embaudit.linalg.moments import Moments, moments, outlined
 from embaudit.linalg.rows import row_norms
 
-T = TypeVar("T")
 SideName: TypeAlias = Literal["left", "right"]
 """The two sides of a model: users or inputs, items or labels."""
 UNIT = 1e-3
@@ -344,13 +343,3 @@ class Sided(Protocol):
 
     def side(self, role: SideName) -> Side:
         """Return one side."""
-
-
-class OfSide(Generic[T]):
-    """A field of one side, read from a model; None if the side is missing."""
-
-    def __init__(self, role: SideName, field: str) -> None:
-        self.side, self.field = f"{role}_side", field
-
-    def __get__(self, model: Sided, _owner: type | None = None) -> T:
-        return cast("T", getattr(getattr(model, self.side), self.field, None))

@@ -276,7 +276,7 @@ class Remedy(Result):
         """Return the vectors as a model: an equivalent one, or for one side a table of vectors with ids."""
         fields = self._fields()
         fields |= {name: self.vectors(role) for name, role in self._places().items()}
-        return FactorModel(**{"left": None, **fields})
+        return FactorModel.from_arrays(**{"left": None, **fields})
 
     def _places(self) -> dict[str, SideName]:
         """Map each field of a model to the side it holds: a table of vectors is always a right side."""

@@ -241,7 +241,7 @@ def head(seed: int, n: int = 40, k: int = 3, far: float = 1.0) -> FactorModel:
     """A model whose free biases absorb shifts of both sides."""
     draw = np.random.default_rng(seed)
     left, right = draw.normal(size=(2, n, k)) + far * draw.normal(size=k)
-    return FactorModel(
+    return FactorModel.from_arrays(
         left=left,
         right=right,
         left_bias=np.zeros(n),

@@ -384,7 +384,9 @@ def test_given_inputs_that_use_few_dimensions_are_no_collapse_of_training():
         objective: {
             one.role
             for one in ea.audit(
-                FactorModel(inputs, labels, link="softmax", objective=objective)
+                FactorModel.from_arrays(
+                    inputs, labels, link="softmax", objective=objective
+                )
             ).findings
             if one.code == "EMB413"
         }

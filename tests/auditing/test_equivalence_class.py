@@ -72,7 +72,7 @@ def test_what_no_prediction_sees_of_a_side_lies_outside_the_rows_of_the_other(tu
         random_model(n=5, p=7, k=32).left,
         random_model(n=5, p=7, k=32).right * np.geomspace(1, 1e-5, 32),
     )
-    model = FactorModel(*((q, p) if turned else (p, q)))
+    model = FactorModel.from_arrays(*((q, p) if turned else (p, q)))
     sides = model.left, model.right
     shares = [
         np.linalg.lstsq(y.T, x.T)[1] / (x**2).sum(axis=1)
@@ -119,7 +119,7 @@ def test_the_set_is_called_whole_only_where_it_is(link, sides, scope):
 def test_the_movement_under_another_temperature_names_its_sample(n_items, sample):
     draw = np.random.default_rng(0)
     items, users = draw.standard_normal((n_items, 4)), draw.standard_normal((30, 4))
-    towers = FactorModel(users, items, link="cosine", objective="clip")
+    towers = FactorModel.from_arrays(users, items, link="cosine", objective="clip")
     freedom = equivalence_class_of(towers, BOTH).freedom
     assert freedom["right"].because.endswith(f" on average, over {sample}.")
     assert freedom["left"].because.endswith("over all 435 user-user pairs.")
@@ -127,7 +127,7 @@ def test_the_movement_under_another_temperature_names_its_sample(n_items, sample
 
 def test_a_row_of_zeros_is_not_counted_in_the_sample():
     items = np.vstack([np.eye(4), np.zeros(4)])
-    towers = FactorModel(np.eye(4), items, link="cosine", objective="clip")
+    towers = FactorModel.from_arrays(np.eye(4), items, link="cosine", objective="clip")
     because = equivalence_class_of(towers, ["right"]).freedom["right"].because
     assert because.endswith("over all 6 item-item pairs.")
 
@@ -135,7 +135,7 @@ def test_a_row_of_zeros_is_not_counted_in_the_sample():
 def test_the_sample_is_one_of_all_rows_where_a_model_is_some_of_them():
     """20 of 40 items have 190 of 780 pairs."""
     rows = np.random.default_rng(0).standard_normal((40, 4))
-    towers = FactorModel(rows, rows, link="cosine", objective="clip")
+    towers = FactorModel.from_arrays(rows, rows, link="cosine", objective="clip")
     some = towers.take(right=np.arange(20))
     found = equivalence_class_of(some, ["right"], uncut=towers)
     sample = "over 190 of 780 item-item pairs among 20 drawn rows."

@@ -244,7 +244,7 @@ def test_rescalings_of_wide_models_are_of_the_columns_as_stored():
     "model",
     [
         FactorModel.from_softmax(ZEROS),
-        FactorModel(np.eye(2), ZEROS, left_bias=np.zeros(2)),
+        FactorModel.from_arrays(np.eye(2), ZEROS, left_bias=np.zeros(2)),
     ],
 )
 def test_shifts_are_measured_by_rows_that_have_a_direction(model):

@@ -190,7 +190,7 @@ def test_a_head_stays_tied_in_a_file_and_in_part_but_not_with_other_rows(
 )
 def test_what_is_no_tied_head_is_refused(link, tying, part):
     with pytest.raises(ea.InputError, match=part):
-        ea.FactorModel(None, TABLE, link=link, tying=tying)
+        ea.FactorModel.from_arrays(None, TABLE, link=link, tying=tying)
 
 
 def test_other_statuses_of_a_head_are_refused():

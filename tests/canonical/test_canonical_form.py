@@ -198,7 +198,7 @@ def test_a_canonical_model_drops_unseen_directions_and_keeps_the_scores(
 # The mean of the five items is (2, 2). The user bias is free, so items are centred, and
 # the last two items become zero. The centred items are (-1, -1), (1, -1) and (0, 2),
 # whose lengths are √2, √2 and 2, and 0 for the other two.
-MEAN_ROWS_MODEL = FactorModel(
+MEAN_ROWS_MODEL = FactorModel.from_arrays(
     left=[[0.0, 1.0], [-1.0, -3.0], [1.0, -3.0], [-2.0, 2.0], [0.0, 1.0]],
     right=[[1.0, 1.0], [3.0, 1.0], [2.0, 4.0], [2.0, 2.0], [2.0, 2.0]],
     left_bias=np.zeros(5),
@@ -230,8 +230,8 @@ def test_the_shift_of_a_canonical_model_is_given_in_lengths_of_the_stored_rows()
 # Scores that vanish exactly, and scores that vanish up to rounding: all users lie along
 # (0.6, 0.8), and all items along (-0.8, 0.6).
 VANISHING = [
-    FactorModel([[1.0, 0.0]], [[0.0, 1.0]]),
-    FactorModel([[0.6, 0.8], [1.2, 1.6]], [[-0.8, 0.6], [-2.4, 1.8]]),
+    FactorModel.from_arrays([[1.0, 0.0]], [[0.0, 1.0]]),
+    FactorModel.from_arrays([[0.6, 0.8], [1.2, 1.6]], [[-0.8, 0.6], [-2.4, 1.8]]),
 ]
 
 
@@ -290,7 +290,7 @@ def test_a_direction_made_by_float32_leaves_the_scores_at_every_exponent(exponen
     users = draw.standard_normal((7, 3))
     items = np.column_stack([draw.standard_normal((6, 2)), np.full(6, -3.0)])
     rotation = np.linalg.qr(draw.standard_normal((3, 3)))[0]
-    model = FactorModel(
+    model = FactorModel.from_arrays(
         (users @ rotation).astype(np.float32),
         (items @ rotation).astype(np.float32),
         left_bias=np.zeros(7),

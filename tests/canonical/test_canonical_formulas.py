@@ -99,7 +99,9 @@ def test_the_prediction_cosine_is_the_cosine_of_columns_or_rows_of_scores(
     np.testing.assert_allclose(found, [expected], rtol=1e-12)
 
 
-THREE_ITEMS = ea.FactorModel([[1.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [0, 1], [1, 2]])
+THREE_ITEMS = ea.FactorModel.from_arrays(
+    [[1.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [0, 1], [1, 2]]
+)
 """Its scores are [[2, 0, 1], [0, 1, 2]]."""
 
 
@@ -141,5 +143,5 @@ def test_unit_rows_are_pinned_by_k_times_k_plus_1_over_2_rows_in_general_positio
 ) -> None:
     """In two dimensions a symmetric matrix has three numbers."""
     rows = np.array([[1.0, 0.0], [0.6, 0.8], [0.8, -0.6]])[:n]
-    found = pinned_test(ea.FactorModel(None, rows, link="cosine"))
+    found = pinned_test(ea.FactorModel.from_arrays(None, rows, link="cosine"))
     assert (found.status, found.rank, found.needed) == (status, n, 3)

@@ -20,7 +20,7 @@ def make_model(n=150, p=220, k=5):
 
 MODEL = make_model()
 UNSEEN_COLUMN = MODEL.replace(right=MODEL.right * [1, 1, 1, 1, 0])
-SOFTMAX = FactorModel(MODEL.left, MODEL.right, link="softmax")
+SOFTMAX = FactorModel.from_arrays(MODEL.left, MODEL.right, link="softmax")
 """With inputs that have a mean, and without a label bias that could absorb it."""
 SOFTMAX_UNSEEN = SOFTMAX.replace(right=SOFTMAX.right * [1, 1, 1, 1, 0])
 LINEAR = GeneralLinear(5, max_condition=4.0).sample(rng=1)
@@ -66,7 +66,7 @@ def test_equivalent_heads_have_no_new_bias_and_the_same_probabilities(model):
 
 def test_in_one_dimension_no_equivalent_head_turns_an_input():
     """Cosines of inputs of one dimension are signs: +1 for two positive numbers."""
-    model = FactorModel(
+    model = FactorModel.from_arrays(
         left=[[0.6], [0.5], [0.9], [0.4]], right=[[0.7], [-1.0], [0.3]], link="softmax"
     )
     for one in canonical_models(model):

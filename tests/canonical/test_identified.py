@@ -122,8 +122,8 @@ def test_normalised_heads_with_equal_probabilities_have_equal_prediction_cosines
     centred_first, centred_second = first - first.mean(0), second - second.mean(0)
     turn = np.linalg.pinv(centred_first) @ centred_second
     link = softmax_link(unit_rows=True)
-    one = FactorModel(inputs, first, link=link)
-    other = FactorModel(inputs @ np.linalg.inv(turn).T, second, link=link)
+    one = FactorModel.from_arrays(inputs, first, link=link)
+    other = FactorModel.from_arrays(inputs @ np.linalg.inv(turn).T, second, link=link)
     np.testing.assert_allclose(other.predictions(), one.predictions(), atol=1e-12)
 
     logits = inputs @ first.T

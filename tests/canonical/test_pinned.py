@@ -27,7 +27,9 @@ def unit(x):
 
 
 def cosine_model(n, p, k, seed=0):
-    return FactorModel(rows(n, k, seed), rows(p, k, seed + 1000), link="cosine")
+    return FactorModel.from_arrays(
+        rows(n, k, seed), rows(p, k, seed + 1000), link="cosine"
+    )
 
 
 def changes(before, after):
@@ -55,7 +57,7 @@ def second_metric(n, k, seed=0):
 @pytest.mark.parametrize(("n", "k"), [(9, 2), (40, 4), (300, 12)])
 def test_unit_rows_with_a_planted_second_metric_are_not_pinned(n, k):
     left, right, stretches = second_metric(n, k)
-    model = FactorModel(left, right, link="cosine")
+    model = FactorModel.from_arrays(left, right, link="cosine")
     other_left, other_right = left * np.sqrt(stretches), right / np.sqrt(stretches)
     # The planted model has unit rows and the same predictions, but other cosines.
     np.testing.assert_allclose(np.linalg.norm(other_left, axis=1), 1, atol=1e-14)
@@ -63,7 +65,7 @@ def test_unit_rows_with_a_planted_second_metric_are_not_pinned(n, k):
     assert changes(right, other_right).max() > 0.1
     assert pinned_test(model).status == "undecided"
     turn = np.linalg.qr(rows(k, k, 5))[0]
-    turned = FactorModel(left @ turn, right @ turn, link="cosine")
+    turned = FactorModel.from_arrays(left @ turn, right @ turn, link="cosine")
     assert pinned_test(turned).status == "undecided"
 
 
@@ -73,7 +75,7 @@ def test_a_random_side_of_enough_rows_is_pinned_if_the_other_has_full_rank(k, sw
     needed = k * (k + 1) // 2
     enough, few = rows(needed + 5, k), rows(k, k, 1)
     sides = (enough, few) if not swapped else (few, enough)
-    found = pinned_test(FactorModel(*sides, link="cosine"))
+    found = pinned_test(FactorModel.from_arrays(*sides, link="cosine"))
     assert (found.status, found.rank, found.needed) == ("pinned", needed, needed)
 
 
@@ -81,12 +83,15 @@ def test_rows_that_span_all_forms_are_free_if_the_other_side_lacks_a_direction()
     """The six items fix a metric, but one user sees one direction of three."""
     e1, e2, e3 = np.eye(3)
     items = np.vstack([e2, e3, e2 + e3, e1 + e2, e1 + e3, e1 + e2 + e3])
-    found = pinned_test(FactorModel([e1], items, link="cosine"))
+    found = pinned_test(FactorModel.from_arrays([e1], items, link="cosine"))
     assert found.status == "free"
     assert "item rows reach into 2 directions no user has" in found.because
     assert found.moved["right"].max_abs > 0.5
     # Users along all three axes see every direction.
-    assert pinned_test(FactorModel(np.eye(3), items, link="cosine")).status == "pinned"
+    assert (
+        pinned_test(FactorModel.from_arrays(np.eye(3), items, link="cosine")).status
+        == "pinned"
+    )
 
 
 def collapsed(n, width, used, seed, lean=0.0):
@@ -99,7 +104,7 @@ def collapsed(n, width, used, seed, lean=0.0):
 
 def test_towers_that_collapsed_evenly_are_pinned_in_the_dimensions_they_use():
     left, right = collapsed(300, 24, 4, 0), collapsed(200, 24, 4, 1)
-    found = pinned_test(FactorModel(left, right, link="cosine"))
+    found = pinned_test(FactorModel.from_arrays(left, right, link="cosine"))
     # Four dimensions have 4 · 5 / 2 = 10 numbers.
     assert (found.status, found.rank, found.needed) == ("pinned", 10, 10)
     assert "in the 4 of 24 dimensions that these rows use" in found.because
@@ -130,7 +135,7 @@ def test_a_fiftieth_of_the_length_outside_the_used_dimensions_gives_room():
         np.testing.assert_allclose(np.linalg.norm(side, axis=1), 1, atol=1e-14)
     np.testing.assert_allclose(left @ right.T, users @ items.T, atol=1e-14)
     assert changes(items, right).max() > 0.02
-    found = pinned_test(FactorModel(users, items, link="cosine"))
+    found = pinned_test(FactorModel.from_arrays(users, items, link="cosine"))
     assert found.status == "undecided"
     assert "use 2 of 3 dimensions and hold at most 0.0004" in found.because
     assert "in the other one, where rows of an equivalent model may" in found.because
@@ -140,7 +145,7 @@ def test_a_fiftieth_of_the_length_outside_the_used_dimensions_gives_room():
 def test_towers_that_collapsed_to_one_side_of_their_dimensions_stay_undecided():
     """Rows near one axis leave room: the towers of the next test are of this kind."""
     left, right = collapsed(300, 24, 4, 0, lean=9), collapsed(200, 24, 4, 1, lean=9)
-    found = pinned_test(FactorModel(left, right, link="cosine"))
+    found = pinned_test(FactorModel.from_arrays(left, right, link="cosine"))
     assert (found.status, found.rows_missing) == ("undecided", {})
     assert "in the other 20, where rows of an equivalent model may" in found.because
     assert found.explain().endswith(" No method here decides it.")
@@ -151,10 +156,15 @@ def test_a_softmax_leaves_collapsed_towers_open_if_all_items_lean_to_one_side():
     users = collapsed(60, 12, 2, 0)
     axes = np.eye(2, 12)
     for items, status in ((axes, "undecided"), (np.vstack([axes, -axes]), "pinned")):
-        model = FactorModel(users, items, link="cosine", objective="fixed-temperature")
+        model = FactorModel.from_arrays(
+            users, items, link="cosine", objective="fixed-temperature"
+        )
         assert pinned_test(model).status == status
     # Without a softmax the cosines themselves are fixed, and axes are enough.
-    assert pinned_test(FactorModel(users, axes, link="cosine")).status == "pinned"
+    assert (
+        pinned_test(FactorModel.from_arrays(users, axes, link="cosine")).status
+        == "pinned"
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,7 +183,9 @@ def test_a_softmax_needs_a_smaller_share_outside_the_used_dimensions(
     outside = np.array([0.0, 0.0, length])
     users, items = axes + outside, axes - outside
     for objective, status in ((None, by_cosines), ("fixed-temperature", by_softmax)):
-        model = FactorModel(users, items, link="cosine", objective=objective)
+        model = FactorModel.from_arrays(
+            users, items, link="cosine", objective=objective
+        )
         assert pinned_test(model).status == status
 
 
@@ -211,7 +223,10 @@ def test_dimensions_that_rows_hardly_use_give_room_to_another_model(narrow_fans)
     sides = [
         np.hstack([x, 1e-5 * rows(9, 2, seed)]) for seed, x in enumerate(narrow_fans[0])
     ]
-    assert pinned_test(FactorModel(*sides, link="cosine")).status == "undecided"
+    assert (
+        pinned_test(FactorModel.from_arrays(*sides, link="cosine")).status
+        == "undecided"
+    )
 
 
 ROTATION = np.linalg.qr(rows(4, 4, 7))[0]
@@ -229,7 +244,7 @@ def test_zero_columns_change_no_result_and_rotated_ones_do_not_either(
     """
     sides = [np.hstack([x, np.zeros((9, 2))]) @ rotation for x in narrow_fans[0]]
     sides = [side.astype(dtype) for side in sides]
-    found = pinned_test(FactorModel(*sides, link="cosine"))
+    found = pinned_test(FactorModel.from_arrays(*sides, link="cosine"))
     assert (found.status, found.rank, found.needed) == ("pinned", 3, 3)
     assert found.scope == "equivalent models of the same rank"
     assert (
@@ -244,9 +259,9 @@ def test_a_head_with_zero_columns_is_decided_in_the_dimensions_of_its_labels(rot
     angles = np.array([0.0, 1.0, 2.5, 3.5, 5.0])
     labels = np.column_stack([np.cos(angles), np.sin(angles), np.zeros((5, 2))])
     labels = labels @ rotation
-    found = pinned_test(FactorModel(None, labels, link=UNIT))
+    found = pinned_test(FactorModel.from_arrays(None, labels, link=UNIT))
     assert (found.status, found.rank, found.needed) == ("pinned", 5, 5)
-    model = FactorModel(None, labels[:4], link=UNIT)
+    model = FactorModel.from_arrays(None, labels[:4], link=UNIT)
     found = pinned_test(model)
     assert (found.status, found.rank, found.needed) == ("free", 4, 5)
     # The witness is a gauge of the four stored columns.
@@ -282,7 +297,7 @@ def test_what_rounding_may_have_put_into_a_dimension_decides_nothing(
     angles = np.array([0.0, 1.0, 2.5, 3.5, 5.0])
     labels = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(5)])
     labels[0, 2] = share**0.5
-    found = pinned_test(FactorModel(None, labels.astype(dtype), link=UNIT))
+    found = pinned_test(FactorModel.from_arrays(None, labels.astype(dtype), link=UNIT))
     assert found.status == status
     if status == "undecided":
         text = found.explain()
@@ -296,7 +311,7 @@ def test_what_float16_rounds_into_a_dimension_decides_nothing_either():
     angles = np.array([0.0, 1.0, 2.5, 3.5, 5.0])
     labels = np.column_stack([np.cos(angles), np.sin(angles), np.zeros((5, 2))])
     rounded = (labels @ ROTATION).astype(np.float16)
-    found = pinned_test(FactorModel(None, rounded, link=UNIT))
+    found = pinned_test(FactorModel.from_arrays(None, rounded, link=UNIT))
     assert found.status == "undecided"
     assert "rounding may have put it there" in found.because
 
@@ -305,7 +320,7 @@ def test_three_labels_in_many_columns_are_decided_like_three_labels_in_three_col
     """In three dimensions a change of axes has 6 + 3 numbers; each label fixes one."""
     labels = unit(rows(3, 3))
     for columns in (labels, labels @ np.linalg.qr(rows(200, 3))[0].T):
-        found = pinned_test(FactorModel(None, columns, link=UNIT))
+        found = pinned_test(FactorModel.from_arrays(None, columns, link=UNIT))
         assert (found.status, found.rank, found.needed) == ("free", 3, 9)
 
 
@@ -314,7 +329,7 @@ def test_a_reflection_acts_on_stored_columns_with_zeros_among_them(rotation):
     """Users lie on the first axis of the plane of the items."""
     items = np.column_stack([unit(rows(7, 2)), np.zeros((7, 2))]) @ rotation
     users = np.array([[1.0, 0, 0, 0], [-1.0, 0, 0, 0]]) @ rotation
-    model = FactorModel(users, items, link="cosine")
+    model = FactorModel.from_arrays(users, items, link="cosine")
     found = pinned_test(model)
     assert found.status == "free"
     assert "item rows reach into 1 direction no user has" in found.because
@@ -335,7 +350,7 @@ def test_unit_rows_of_48_dimensions_are_tested_in_seconds_and_in_steps():
     x = unit(rows(600, 48))
     left = unit(0.8 * x + 2.2 * unit(rows(1, 48, 1)))
     right = unit(0.8 * unit(x + 0.5 * unit(rows(600, 48, 2))) + 1.6 * unit(rows(1, 48)))
-    model = FactorModel(left, right, link="cosine", objective="clip")
+    model = FactorModel.from_arrays(left, right, link="cosine", objective="clip")
     with reporting(lambda each, text, total: steps.append(text) or iter(each)):
         began = process_time()
         found = pinned_test(model)
@@ -354,7 +369,7 @@ def test_the_adversary_agrees_with_every_answer():
         n, p = draw.integers(k, 9, size=2)
         link = ("cosine", UNIT, CAPPED)[seed % 3]
         bias = rows(p, 1, seed)[:, 0] if seed % 2 else None
-        model = FactorModel(
+        model = FactorModel.from_arrays(
             rows(n + 2, k, seed), rows(p, k, seed + 99), link=link, right_bias=bias
         )
         found = pinned_test(model, rng=seed)
@@ -374,7 +389,7 @@ def test_the_adversary_agrees_with_every_answer():
 
 
 def test_a_head_too_large_to_count_is_free_with_a_model_to_show():
-    model = FactorModel(None, rows(200, 70), link=UNIT)
+    model = FactorModel.from_arrays(None, rows(200, 70), link=UNIT)
     found = pinned_test(model)
     twin = found.twin(model)
     assert (found.status, found.rank, found.needed) == ("free", 200, 2555)
@@ -388,13 +403,15 @@ def test_a_head_too_large_to_count_is_free_with_a_model_to_show():
 def test_a_large_head_is_decided_in_the_dimensions_that_its_labels_span():
     """Affine forms of 20 dimensions have 20 · 21 / 2 + 20 = 230 numbers."""
     labels = rows(200, 70) * (np.arange(70) < 20)
-    found = pinned_test(FactorModel(None, labels, link=UNIT))
+    found = pinned_test(FactorModel.from_arrays(None, labels, link=UNIT))
     assert (found.status, found.rank, found.needed) == ("free", 200, 230)
 
 
 def test_sides_too_large_to_count_name_the_rows_that_are_missing():
     """Of 2,485 numbers 200 rows fix 200 at most; a fourth more rows than numbers is needed, here 621."""
-    found = pinned_test(FactorModel(rows(80, 70), rows(200, 70), link="cosine"))
+    found = pinned_test(
+        FactorModel.from_arrays(rows(80, 70), rows(200, 70), link="cosine")
+    )
     assert found.rows_missing == {"left": 3026, "right": 2906}
     assert "2,906 more item rows in general position would decide it" in found.explain()
     assert "At most 280 of 2,485 numbers" in found.explain()
@@ -402,7 +419,9 @@ def test_sides_too_large_to_count_name_the_rows_that_are_missing():
 
 def test_no_proof_is_tried_above_129_dimensions():
     for left in (None, rows(150, 140, 1)):
-        found = pinned_test(FactorModel(left, rows(200, 140), link="cosine"))
+        found = pinned_test(
+            FactorModel.from_arrays(left, rows(200, 140), link="cosine")
+        )
         assert found.status == "undecided"
         assert found.because.endswith("no proof is tried above 8,400")
         assert found.rows_missing == {}
@@ -411,9 +430,17 @@ def test_no_proof_is_tried_above_129_dimensions():
 def test_one_side_with_enough_rows_decides_above_the_size_that_is_counted():
     many, few = unit(rows(4500, 66)), unit(rows(300, 66, 1))
     for left, right in ((few, many), (many.astype(np.float32), few), (None, many)):
-        assert pinned_test(FactorModel(left, right, link="cosine")).status == "pinned"
-    assert pinned_test(FactorModel(None, many, link=UNIT)).status == "pinned"
-    assert pinned_test(FactorModel(None, many, link=CAPPED)).status == "undecided"
+        assert (
+            pinned_test(FactorModel.from_arrays(left, right, link="cosine")).status
+            == "pinned"
+        )
+    assert (
+        pinned_test(FactorModel.from_arrays(None, many, link=UNIT)).status == "pinned"
+    )
+    assert (
+        pinned_test(FactorModel.from_arrays(None, many, link=CAPPED)).status
+        == "undecided"
+    )
 
 
 @pytest.mark.parametrize("miss", [0.0, 1e-12, 1e-7])
@@ -422,18 +449,21 @@ def test_rows_of_66_dimensions_on_a_cone_are_not_pinned(miss):
     draw = np.random.default_rng(0)
     x = np.hstack([unit(rows(4500, 65)), 1 + miss * draw.standard_normal((4500, 1))])
     x = x @ np.linalg.qr(rows(66, 66, 3))[0]
-    found = pinned_test(FactorModel(None, x, link="cosine"))
+    found = pinned_test(FactorModel.from_arrays(None, x, link="cosine"))
     assert (found.status, found.rows_missing) == ("undecided", {})
 
 
 def test_the_rounding_of_bfloat16_hides_whether_rows_of_66_dimensions_span():
     """A form of norm 1 has a root mean square of about 0.02 on these rows, and rounding adds up to 0.01 to it."""
     stored = as_bfloat16(unit(rows(4500, 66)))
-    assert pinned_test(FactorModel(None, stored, link="cosine")).status == "undecided"
+    assert (
+        pinned_test(FactorModel.from_arrays(None, stored, link="cosine")).status
+        == "undecided"
+    )
 
 
 def pinned_items(items):
-    return pinned_test(FactorModel(None, items, link="cosine"))
+    return pinned_test(FactorModel.from_arrays(None, items, link="cosine"))
 
 
 # A symmetric k × k matrix has k (k + 1) / 2 numbers, and each of n rows in general
@@ -530,7 +560,10 @@ def test_a_metric_other_than_the_identity_keeps_all_lengths_on_two_cones():
 
 
 def test_unit_rows_on_cones_are_undecided():
-    assert pinned_test(FactorModel(*cones(), link="cosine")).status == "undecided"
+    assert (
+        pinned_test(FactorModel.from_arrays(*cones(), link="cosine")).status
+        == "undecided"
+    )
 
 
 @STORED
@@ -540,10 +573,12 @@ def test_the_rounding_of_storage_fixes_no_number(stored, widened):
     left, right = (stored(side) for side in cones())
     if widened:
         left, right = left.astype(np.float64), right.astype(np.float64)
-    both_sides = pinned_test(FactorModel(left, right, link="cosine"))
+    both_sides = pinned_test(FactorModel.from_arrays(left, right, link="cosine"))
     assert both_sides.status == "undecided"
     assert both_sides.rows_missing == {}
-    assert pinned_test(FactorModel(None, right, link=UNIT)).status != "pinned"
+    assert (
+        pinned_test(FactorModel.from_arrays(None, right, link=UNIT)).status != "pinned"
+    )
 
 
 @STORED
@@ -558,10 +593,12 @@ def test_the_rounding_of_storage_fixes_no_number_if_two_columns_are_equal(
     )
     if widened:
         left, right = left.astype(np.float64), right.astype(np.float64)
-    found = pinned_test(FactorModel(left, right, link="cosine"))
+    found = pinned_test(FactorModel.from_arrays(left, right, link="cosine"))
     assert (found.status, found.dimensions) == ("undecided", 3)
     assert "nearly" in found.because
-    assert pinned_test(FactorModel(None, right, link=UNIT)).status != "pinned"
+    assert (
+        pinned_test(FactorModel.from_arrays(None, right, link=UNIT)).status != "pinned"
+    )
 
 
 @STORED
@@ -573,7 +610,7 @@ def test_the_rounding_of_storage_gives_a_side_no_direction(stored, widened):
     right = stored(unit(rows(40, 3, 1) * [1, 1, 0]) @ turn)
     if widened:
         left, right = left.astype(np.float64), right.astype(np.float64)
-    found = pinned_test(FactorModel(left, right, link="cosine"))
+    found = pinned_test(FactorModel.from_arrays(left, right, link="cosine"))
     assert found.status != "pinned"
 
 
@@ -582,8 +619,13 @@ def test_the_rounding_of_storage_gives_a_side_no_direction(stored, widened):
 def test_the_rounding_of_storage_does_not_hide_that_generic_rows_are_pinned(stored, k):
     left = stored(unit(rows(600, k, seed=1)))
     right = stored(unit(rows(600, k, seed=2)))
-    assert pinned_test(FactorModel(left, right, link="cosine")).status == "pinned"
-    assert pinned_test(FactorModel(None, right, link=UNIT)).status == "pinned"
+    assert (
+        pinned_test(FactorModel.from_arrays(left, right, link="cosine")).status
+        == "pinned"
+    )
+    assert (
+        pinned_test(FactorModel.from_arrays(None, right, link=UNIT)).status == "pinned"
+    )
 
 
 # With M = diag(1.4, 1.4, 0.2), xᵀ M x = |x|² + 0.4 (x₁² + x₂² - 2 x₃²), which is |x|² on
@@ -622,8 +664,8 @@ PINNED_GAPS = [(1e-3, np.float64), (1e-2, np.float64), (1e-2, np.float32)]
 def near_cone_model(request):
     """Return a function that makes a model of rows, for each of two links."""
     if request.param == "cosine":
-        return lambda rows: FactorModel(None, rows, link="cosine")
-    return lambda rows: FactorModel(np.eye(3), rows, link=UNIT)
+        return lambda rows: FactorModel.from_arrays(None, rows, link="cosine")
+    return lambda rows: FactorModel.from_arrays(np.eye(3), rows, link=UNIT)
 
 
 @pytest.mark.parametrize(("gap", "dtype"), [*UNDECIDED_GAPS, *PINNED_GAPS])
@@ -654,14 +696,14 @@ def test_rows_that_are_clearly_off_a_cone_are_pinned(gap, dtype, near_cone_model
 def test_a_cap_pins_nothing_because_equal_probabilities_do_not_fix_logits(gap, dtype):
     items = nearly_on_a_cone(gap).astype(dtype)
     capped = softmax_link(unit_rows=True, soft_cap=5.0)
-    found = pinned_test(FactorModel(np.eye(3), items, link=capped))
+    found = pinned_test(FactorModel.from_arrays(np.eye(3), items, link=capped))
     assert found.status == "undecided"
 
 
 @pytest.mark.parametrize("k", [2, 3, 4])
 def test_axes_on_both_sides_are_undecided_because_counting_is_not_necessary(k):
     """Only the identity has `tr S + tr S⁻¹ = 2k`, but neither side fixes more than k numbers."""
-    found = pinned_test(FactorModel(np.eye(k), np.eye(k), link="cosine"))
+    found = pinned_test(FactorModel.from_arrays(np.eye(k), np.eye(k), link="cosine"))
     assert (found.status, found.rank) == ("undecided", k)
     missing = k * (k - 1) // 2
     assert found.rows_missing == {"left": missing, "right": missing}
@@ -669,7 +711,10 @@ def test_axes_on_both_sides_are_undecided_because_counting_is_not_necessary(k):
 
 def test_many_generic_rows_are_pinned_by_one_side():
     assert pinned_test(cosine_model(20, 400, 16)).status == "pinned"
-    assert pinned_test(FactorModel(None, rows(400, 16), link=UNIT)).status == "pinned"
+    assert (
+        pinned_test(FactorModel.from_arrays(None, rows(400, 16), link=UNIT)).status
+        == "pinned"
+    )
 
 
 @given(n=st.integers(1, 20), k=st.integers(1, 5), seed=st.integers(0, 99))
@@ -679,7 +724,7 @@ def test_rank_is_that_of_the_flattened_products(n, k, seed):
     expected = np.linalg.matrix_rank(
         np.einsum("ni,nj->nij", x, x).reshape(n, -1), tol=1e-5
     )
-    found = pinned_test(FactorModel(None, x, link="cosine"))
+    found = pinned_test(FactorModel.from_arrays(None, x, link="cosine"))
     # Fewer rows than columns span as many dimensions as there are rows.
     r = min(n, k)
     assert (found.rank, found.needed) == (expected, r * (r + 1) // 2)
@@ -694,7 +739,7 @@ def test_rows_on_a_cone_pin_nothing_however_many():
     x = np.column_stack(
         [x / np.linalg.norm(x, axis=1, keepdims=True), np.full(5000, 0.7)]
     )
-    found = pinned_test(FactorModel(None, x, link="cosine"))
+    found = pinned_test(FactorModel.from_arrays(None, x, link="cosine"))
     assert (found.status, found.rank, found.needed, found.rows_missing) == (
         "undecided",
         9,

@@ -23,7 +23,7 @@ def rows(n, k, seed=0):
 def test_the_directions_seen_hold_the_scores_at_their_rank(link, left_bias, right_bias):
     left = rows(9, 2) @ rows(2, 5, 1) + [0, 0, 0, 0, 3]
     right = rows(8, 3, 2) @ rows(3, 5, 3) + [0, 0, 0, 2, 0]
-    model = FactorModel(
+    model = FactorModel.from_arrays(
         left, right, link=link, left_bias=left_bias, right_bias=right_bias
     )
     basis = seen_directions(model, model.free_shifts)

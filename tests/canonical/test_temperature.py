@@ -63,8 +63,10 @@ def test_new_directions_of_items_move_no_probability_at_another_temperature(
 
 
 def test_models_that_differ_by_the_temperature_get_the_same_answer():
-    towers = FactorModel(USERS, ITEMS, link="cosine", objective="clip")
-    wider = FactorModel(WIDER_USERS, WIDER_ITEMS, link="cosine", objective="clip")
+    towers = FactorModel.from_arrays(USERS, ITEMS, link="cosine", objective="clip")
+    wider = FactorModel.from_arrays(
+        WIDER_USERS, WIDER_ITEMS, link="cosine", objective="clip"
+    )
     answer = str(ea.audit(towers, **QUICK).answer)
     assert answer.startswith("AS A CONVENTION")
     assert str(ea.audit(wider, **QUICK).answer) == answer
@@ -109,7 +111,7 @@ def towers():
     draw = np.random.default_rng(0)
     users = draw.standard_normal((40, 4))
     items = draw.standard_normal((30, 4))
-    return FactorModel(users, items, link="cosine")
+    return FactorModel.from_arrays(users, items, link="cosine")
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
@@ -146,11 +148,13 @@ def test_one_tower_alone_changes_the_temperature_by_the_length_that_stays(towers
 
 
 def test_a_row_of_zeros_stays_one():
-    towers = FactorModel(np.eye(2), [[1.0, 0.0], [0.0, 0.0], [0.6, 0.8]], link="cosine")
+    towers = FactorModel.from_arrays(
+        np.eye(2), [[1.0, 0.0], [0.0, 0.0], [0.6, 0.8]], link="cosine"
+    )
     assert not other_temperature(towers).model.right[1].any()
 
 
-DOT_PRODUCTS = FactorModel(np.eye(2), np.eye(2))
+DOT_PRODUCTS = FactorModel.from_arrays(np.eye(2), np.eye(2))
 COSINES = DOT_PRODUCTS.replace(link="cosine")
 
 
@@ -220,7 +224,7 @@ def test_items_on_a_circle_are_pinned_by_scores_but_not_by_probabilities(
     items_on_two_circles, objective, status
 ):
     (users, items), _ = items_on_two_circles
-    towers = FactorModel(users, items, link="cosine", objective=objective)
+    towers = FactorModel.from_arrays(users, items, link="cosine", objective=objective)
     assert pinned_test(towers).status == status
 
 
@@ -232,13 +236,17 @@ FEW = np.random.default_rng(1).standard_normal((4, 3))
 
 @pytest.mark.parametrize(("users", "items"), [(MANY, FEW), (FEW, MANY)])
 def test_a_fixed_temperature_pins_if_one_side_spans_all_forms(users, items):
-    towers = FactorModel(users, items, link="cosine", objective="fixed-temperature")
+    towers = FactorModel.from_arrays(
+        users, items, link="cosine", objective="fixed-temperature"
+    )
     assert pinned_test(towers).status == "pinned"
 
 
 def test_a_fixed_temperature_leaves_three_items_undecided():
     """Any three items lie on a plane, as the items on the circle above do."""
-    towers = FactorModel(MANY, FEW[:3], link="cosine", objective="fixed-temperature")
+    towers = FactorModel.from_arrays(
+        MANY, FEW[:3], link="cosine", objective="fixed-temperature"
+    )
     found = pinned_test(towers)
     assert found.status == "undecided"
     assert "One more item row off the hyperplane of the others" in found.explain()
@@ -251,7 +259,9 @@ def test_a_fixed_temperature_says_how_many_more_items_decide():
 
     At most three more items in general position fix all nine.
     """
-    towers = FactorModel(FEW, MANY[:7], link="cosine", objective="fixed-temperature")
+    towers = FactorModel.from_arrays(
+        FEW, MANY[:7], link="cosine", objective="fixed-temperature"
+    )
     found = pinned_test(towers)
     assert found.status == "undecided"
     assert "3 more item rows in general position would decide it." in found.explain()
@@ -275,7 +285,7 @@ def test_items_leave_a_plane_by_a_firm_share_of_their_length(width, status):
 
     Items count as off the plane if the ratio is above 1e-5, in any number format.
     """
-    towers = FactorModel(
+    towers = FactorModel.from_arrays(
         MANY, band(width), link="cosine", objective="fixed-temperature"
     )
     assert pinned_test(towers).status == status
@@ -285,7 +295,9 @@ def test_items_leave_a_plane_by_a_firm_share_of_their_length(width, status):
 def test_rounding_takes_no_item_off_its_plane(dtype):
     """Items on a circle have another model, in whatever format they are stored."""
     items = band(0).astype(dtype)
-    towers = FactorModel(MANY, items, link="cosine", objective="fixed-temperature")
+    towers = FactorModel.from_arrays(
+        MANY, items, link="cosine", objective="fixed-temperature"
+    )
     assert pinned_test(towers).status == "undecided"
 
 
@@ -335,7 +347,7 @@ def test_a_head_of_cosines_with_three_labels_in_a_plane_is_undecided(
 ):
     for inputs, labels in two_triangles:
         left = None if alone else inputs
-        head = FactorModel(left, labels, link="cosine", objective=objective)
+        head = FactorModel.from_arrays(left, labels, link="cosine", objective=objective)
         assert pinned_test(head).status == "undecided"
 
 
@@ -348,12 +360,16 @@ def test_a_head_of_cosines_is_pinned_by_labels_that_span_every_affine_form(objec
     angles = np.array([0.0, 1.0, 2.5, 3.5, 5.0])
     labels = np.column_stack([np.cos(angles), np.sin(angles)])
     for n, status in ((5, "pinned"), (4, "undecided")):
-        head = FactorModel(None, labels[:n], link="cosine", objective=objective)
+        head = FactorModel.from_arrays(
+            None, labels[:n], link="cosine", objective=objective
+        )
         found = pinned_test(head)
         assert (found.status, found.rank, found.needed) == (status, n, 5)
 
 
 def test_a_head_of_cosines_says_how_many_more_labels_decide():
     """Five numbers of a change of axes of the plane; three labels fix three of them."""
-    head = FactorModel(None, np.eye(3, 2) + 0.1, link="cosine", objective="arcface")
+    head = FactorModel.from_arrays(
+        None, np.eye(3, 2) + 0.1, link="cosine", objective="arcface"
+    )
     assert pinned_test(head).rows_missing == {"right": 2}

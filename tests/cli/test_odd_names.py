@@ -34,7 +34,7 @@ def test_one_function_escapes(name):
 
 def test_halves_of_letters_become_escapes_where_names_enter():
     names = np.array(["\ud800", "a\udc80", "é"])
-    model = ea.FactorModel(
+    model = ea.FactorModel.from_arrays(
         None,
         np.eye(3),
         right_ids=names,
@@ -64,7 +64,7 @@ def odd(tmp_path):
     draw = np.random.default_rng(0)
     rows = draw.normal(size=(30, 4))
     ids = np.array([*ODD, *(f"item {i}" for i in range(30 - len(ODD)))])
-    model = ea.FactorModel(
+    model = ea.FactorModel.from_arrays(
         draw.normal(size=(20, 4)),
         rows,
         right_ids=ids,

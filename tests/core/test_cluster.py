@@ -23,7 +23,9 @@ pytestmark = pytest.mark.filterwarnings(
 )  # what Dask warns of while workers die is not about embaudit
 
 DRAW = np.random.default_rng(8)
-MODEL = ea.FactorModel(left=DRAW.normal(size=(60, 4)), right=DRAW.normal(size=(50, 4)))
+MODEL = ea.FactorModel.from_arrays(
+    left=DRAW.normal(size=(60, 4)), right=DRAW.normal(size=(50, 4))
+)
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +110,7 @@ def test_a_scheduler_that_is_killed_ends_an_audit_in_one_sentence(tmp_path, mome
     """The command ends with exit code 2 and one line, or has ended well before."""
     (tmp_path / "scheduler.py").write_text(SCHEDULER)
     rows = np.random.default_rng(0).normal(size=(3000, 40))
-    ea.save(ea.FactorModel(rows[:2000], rows), tmp_path / "m.npz")
+    ea.save(ea.FactorModel.from_arrays(rows[:2000], rows), tmp_path / "m.npz")
     command = [sys.executable, "-m", "embaudit", "audit", "m.npz", "--dask"]
     with subprocess.Popen(
         [sys.executable, "scheduler.py"],

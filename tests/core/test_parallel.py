@@ -28,7 +28,7 @@ from embaudit.linalg.moments import moments
 from embaudit.linalg.nearest import neighbours
 
 DRAW = np.random.default_rng(8)
-MODEL = ea.FactorModel(
+MODEL = ea.FactorModel.from_arrays(
     left=DRAW.normal(size=(60, 4)),
     right=DRAW.normal(size=(50, 4)),
     right_bias=DRAW.normal(size=50),

@@ -91,7 +91,9 @@ def run_until_stopped(folder, arguments, way, moment):
 def folder(tmp_path_factory):
     where = tmp_path_factory.mktemp("killed")
     draw = np.random.default_rng(0)
-    model = ea.FactorModel(draw.normal(size=(500, 16)), draw.normal(size=(3000, 16)))
+    model = ea.FactorModel.from_arrays(
+        draw.normal(size=(500, 16)), draw.normal(size=(3000, 16))
+    )
     ea.save(model, where / "plain.npz")
     ea.save(
         model.replace(right_ids=[f"item{i}" for i in range(3000)]), where / "model.npz"

@@ -60,7 +60,7 @@ CASES = list(product(ALL_LINKS, KINDS, ["", "left", "right", "left right"]))
 
 
 def model(link: Link = LINKS["identity"], biases: str = "") -> FactorModel:
-    return FactorModel(
+    return FactorModel.from_arrays(
         left=LEFT,
         right=RIGHT,
         link=link,
@@ -166,7 +166,7 @@ def test_inverses_undo_affine_gauges(data: st.DataObject) -> None:
     gauge = Gauge.translation(rank, **shifts) @ GeneralLinear(
         rank, max_condition=5.0
     ).sample(rng=rng)
-    before = FactorModel(
+    before = FactorModel.from_arrays(
         rng.standard_normal((4, rank)),
         rng.standard_normal((5, rank)),
         left_bias=[0] * 4,

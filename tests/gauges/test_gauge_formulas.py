@@ -14,7 +14,7 @@ SHEAR = [[1.0, 2.0], [0.0, 1.0]]
 
 def one_pair(**biases: list[float]) -> ea.FactorModel:
     """One user (1, 2) and one item (3, 5); their score is 13."""
-    return ea.FactorModel([[1.0, 2.0]], [[3.0, 5.0]], **biases)
+    return ea.FactorModel.from_arrays([[1.0, 2.0]], [[3.0, 5.0]], **biases)
 
 
 def test_a_linear_gauge_multiplies_left_rows_by_its_matrix() -> None:

@@ -66,7 +66,8 @@ def fitted_factors(n_components, alpha, random_state):
 
 
 CALLS = {
-    ea.FactorModel: {"left": LEFT, "right": RIGHT},
+    ea.FactorModel: {"left_side": MODEL.left_side, "right_side": MODEL.right_side},
+    ea.FactorModel.from_arrays: {"left": LEFT, "right": RIGHT},
     ea.FactorModel.from_user_item: {"user_factors": LEFT, "item_factors": RIGHT},
     ea.FactorModel.from_softmax: {"unembeddings": RIGHT},
     ea.FactorModel.from_vectors: {"vectors": RIGHT},

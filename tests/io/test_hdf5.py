@@ -217,7 +217,7 @@ def test_what_keras_says_of_two_tables_is_their_link(
     live = imitation("keras.src.models.model.Model", weights=tables, inputs=inputs,
                      get_config=lambda _: {"layers": said})  # fmt: skip
     for given, reading in ((path, load), (live, from_object)):
-        expected = FactorModel(P, Q, link=link or "sigmoid").predictions()
+        expected = FactorModel.from_arrays(P, Q, link=link or "sigmoid").predictions()
         object.__setattr__(
             live,
             "predict",

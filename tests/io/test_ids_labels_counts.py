@@ -221,7 +221,9 @@ def test_an_id_with_a_zero_byte_stays_apart_from_others(
     """NumPy and Arrow cut texts at zero bytes: all three ids would become "a"."""
     path = tmp_path / name
     rows = np.array([[1.0, 0.25], [0.5, 1.5], [2.0, 0.75]])
-    model = ea.FactorModel(left=None, right=rows, right_ids=["a", "a\0", "a\0b"])
+    model = ea.FactorModel.from_arrays(
+        left=None, right=rows, right_ids=["a", "a\0", "a\0b"]
+    )
     ea.save(model, path)
     ids = ["a", "a\\x00", "a\\x00b"]
     assert model.right_ids.tolist() == ids

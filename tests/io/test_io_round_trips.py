@@ -107,7 +107,7 @@ def models(draw: st.DrawFn) -> FactorModel:
         "left_ids": draw(maybe(ids(n))),
     }
     left["left_counts"] = draw(maybe(counts(n)))
-    return FactorModel(
+    return FactorModel.from_arrays(
         **(left if two else {"left": None}),
         right=draw(rows(p)),
         link=link,
@@ -307,7 +307,7 @@ def test_rows_without_ids_are_numbered_where_a_format_needs_tokens(
 
 
 def test_rows_set_aside_and_names_of_both_sides_are_kept(tmp_path: Path) -> None:
-    model = FactorModel(
+    model = FactorModel.from_arrays(
         ROWS[:2],
         ROWS,
         right_aside=[True, False, True],

@@ -20,7 +20,7 @@ def head(aside: np.ndarray | None = ASIDE) -> FactorModel:
     rng = np.random.default_rng(3)
     rows = rng.standard_normal((N, K)) + 0.3
     rows[ASIDE] = [4, 3, 2, 1, 1, 1] + 0.05 * rng.standard_normal((10, K))
-    return FactorModel(
+    return FactorModel.from_arrays(
         None, rows, "softmax", roles=("input", "label"), right_aside=aside
     )
 

@@ -73,7 +73,7 @@ def test_the_bound_is_that_of_the_worst_row_in_exact_arithmetic(
         np.array([1.0, 2.0])[:: 1 if largest else -1],
     )
     rows = lengths[:, None] * triangle
-    before = FactorModel(
+    before = FactorModel.from_arrays(
         rows.astype(stored[0]),
         rows.astype(stored[1]),
         left_bias=left,

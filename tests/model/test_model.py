@@ -75,7 +75,7 @@ def test_probabilities_against_mpmath() -> None:
 
 def test_predictions_of_each_link() -> None:
     scores = LEFT @ RIGHT.T
-    base = FactorModel(LEFT, RIGHT)
+    base = FactorModel.from_arrays(LEFT, RIGHT)
     np.testing.assert_array_equal(base.predictions(), scores)
     np.testing.assert_allclose(
         base.replace(link="softmax").predictions().sum(axis=1), 1
@@ -85,7 +85,9 @@ def test_predictions_of_each_link() -> None:
         [0]
     ).tolist() == [[0, 1]]
     assert base.replace(link="cosine").predictions().max() <= 1 + EPS
-    assert [FactorModel(None, RIGHT, link=link).predicts for link in LINK_NAMES] == [
+    assert [
+        FactorModel.from_arrays(None, RIGHT, link=link).predicts for link in LINK_NAMES
+    ] == [
         Equivalence.SCORES,
         Equivalence.PROBABILITIES,
         Equivalence.SCORES,
@@ -95,7 +97,7 @@ def test_predictions_of_each_link() -> None:
 
 
 def test_zero_rows_have_no_cosine_and_are_counted() -> None:
-    model = FactorModel(LEFT, [[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
+    model = FactorModel.from_arrays(LEFT, [[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
     assert model.zero_rows("right").tolist() == [0, 2]
     assert model.zero_rows("left").tolist() == []
     assert np.isnan(model.cosines("right", [[0, 1]])).all()
@@ -160,7 +162,7 @@ BAD_FIELDS = [
 )
 def test_bad_fields_are_one_sentence(field: str, bad: object, name: str) -> None:
     with pytest.raises(InputError, match=f"^{name} must ") as error:
-        FactorModel(**{"left": LEFT, "right": RIGHT, field: bad})
+        FactorModel.from_arrays(**{"left": LEFT, "right": RIGHT, field: bad})
     assert SENTENCE.match(str(error.value)), error.value
 
 

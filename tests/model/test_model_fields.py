@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import embaudit as ea
-from embaudit.model import LINKS
+from embaudit.errors import InputError
+from embaudit.model import LINKS, Side
 
 FIELDS = {
     "left": np.eye(3, 2), "right": np.ones((4, 2)), "link": "softmax", "left_bias": np.arange(3.0),
@@ -21,11 +25,11 @@ def test_a_model_takes_a_link_or_its_name(name):
     link = LINKS[name]
     assert link.name == name
     for given in (link, name):
-        assert ea.FactorModel(np.eye(2), np.eye(2), link=given).link == link
+        assert ea.FactorModel.from_arrays(np.eye(2), np.eye(2), link=given).link == link
 
 
 def test_a_model_is_made_of_its_flat_fields_and_has_them():
-    model = ea.FactorModel(**FIELDS)
+    model = ea.FactorModel.from_arrays(**FIELDS)
     for name, given in FIELDS.items():
         if name == "link":
             continue
@@ -54,9 +58,56 @@ def test_each_field_can_be_replaced(name):
         f"{side}_names": np.array(list("wxyz"))[: len(FIELDS[side])]
         for side in ("left", "right")
     }
-    model = ea.FactorModel(**FIELDS | {"objective": None})
+    model = ea.FactorModel.from_arrays(**FIELDS | {"objective": None})
     value = getattr(model.replace(**{name: changed[name]}), name)
     if name == "link":
         assert value.name == "ranking"
     else:
         np.testing.assert_array_equal(value, changed[name])
+
+
+def test_two_arrays_or_two_sides_make_a_model():
+    users, items = np.eye(3, 2), np.ones((4, 2))
+    for left, right in ((users, items), (Side(users, "user"), Side(items, "item"))):
+        model = ea.FactorModel(left, right, "ranking", objective="bpr")
+        assert (model.left_side.title, model.right_side.title) == ("user", "item")
+        assert (model.link.name, model.objective) == ("ranking", "bpr")
+        np.testing.assert_array_equal(model.scores(), users @ items.T)
+
+
+def test_sides_keep_their_arrays_and_take_the_titles_of_the_model():
+    items = Side(np.ones((2, 2)), "thing", bias=[0.5, 0.0], ids=["a", "b"])
+    head = ea.FactorModel(None, items, "softmax", roles=("input", "label"))
+    assert head.right_side.title == "label"
+    assert head.right_bias.tolist() == [0.5, 0.0]
+    assert head.right_ids.tolist() == ["a", "b"]
+
+
+def test_the_index_of_a_frame_is_taken_for_ids():
+    frame = pd.DataFrame(np.eye(2), index=["a", "b"])
+    assert ea.FactorModel(None, frame).right_ids.tolist() == ["a", "b"]
+
+
+def test_fields_of_a_model_and_of_a_side_cannot_be_set():
+    model = ea.FactorModel(np.eye(2), np.eye(2))
+    for frozen, field in ((model, "link"), (model, "left"), (model.right_side, "rows")):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(frozen, field, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((None, None), "item factors must be"),
+        ((np.eye(2), np.eye(3)), "user and item factors must be of the same number"),
+        (
+            (np.eye(2), np.eye(2), "compared-dot"),
+            "a model compared by dot product must",
+        ),
+        ((np.eye(2), np.eye(2), "identity", "1"), "offset must be a finite number"),
+        ((np.eye(2), np.eye(2), "identity", 0.0, "item"), "roles must be two texts"),
+    ],
+)
+def test_the_constructor_refuses_sides_that_make_no_model(arguments, sentence):
+    with pytest.raises(InputError, match=sentence):
+        ea.FactorModel(*arguments)

@@ -96,7 +96,7 @@ def trained(name, *, balanced=True, **changes):
     biases = {} if link == "cosine" else {"right_bias": np.linspace(0, 1, P)}
     if link == "identity":
         biases["left_bias"] = np.linspace(-1, 0, N)
-    return ea.FactorModel(
+    return ea.FactorModel.from_arrays(
         left, right, link=link, objective=name, **{**biases, **changes}
     )
 
@@ -186,7 +186,7 @@ def test_vectors_that_hold_prediction_cosines_keep_their_name_while_they_hold_th
 
 def models_of(sides):
     left = DRAW.standard_normal((N, K)) if sides == 2 else None
-    return lambda link, name=None: ea.FactorModel(
+    return lambda link, name=None: ea.FactorModel.from_arrays(
         left, DRAW.standard_normal((P, K)), link=link, objective=name
     )
 

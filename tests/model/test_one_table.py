@@ -178,7 +178,7 @@ def test_rows_compared_with_each_other_have_no_other_side_bias_or_offset(
     sentence = f"compared by {WORDS[by]} must be one table of rows alone; got {part}"
     with pytest.raises(InputError, match=sentence):
         TABLES[by].replace(**{field: value})
-    whole = FactorModel(**{"left": None, "right": ROWS, field: value})
+    whole = FactorModel.from_arrays(**{"left": None, "right": ROWS, field: value})
     with pytest.raises(InputError, match=sentence):
         ea.audit(whole, compared=by)
 

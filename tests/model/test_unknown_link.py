@@ -46,7 +46,7 @@ def test_a_link_is_unknown_exactly_where_all_rows_with_a_direction_have_length_o
         FactorModel.from_user_item(users, items, link="identity").link.name
         == "identity"
     )
-    assert FactorModel(users, items).link.name == "identity"
+    assert FactorModel.from_arrays(users, items).link.name == "identity"
 
 
 def test_only_what_keeps_dot_products_and_lengths_acts_on_an_unknown_link():

@@ -37,7 +37,7 @@ def cosines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def model_of(rows: np.ndarray, others: np.ndarray | None = None) -> FactorModel:
     """A model whose free biases absorb every shift."""
     others = rows if others is None else others
-    return FactorModel(
+    return FactorModel.from_arrays(
         left=others,
         right=rows,
         left_bias=np.zeros(len(others)),

@@ -188,7 +188,10 @@ def ends_of(found):
 
 def cross(left, right, group, pairs=((0, 0),)):
     return ea.cosine_range(
-        ea.FactorModel(left, right), group, role="cross", pairs=np.array(pairs)
+        ea.FactorModel.from_arrays(left, right),
+        group,
+        role="cross",
+        pairs=np.array(pairs),
     )
 
 

@@ -44,7 +44,7 @@ def rows(draw: np.random.Generator, shape: tuple[int, int], kind: str) -> np.nda
 
 def model_of(draw: np.random.Generator, n: int, k: int, kind: str) -> FactorModel:
     """Make a softmax model whose free biases absorb every translation."""
-    return FactorModel(
+    return FactorModel.from_arrays(
         left=rows(draw, (n, k), kind),
         right=rows(draw, (n, k), kind),
         left_bias=np.zeros(n),

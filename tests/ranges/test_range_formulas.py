@@ -28,7 +28,9 @@ def ends_within(first: list[float], second: list[float], group: GaugeGroup) -> l
 
 def ends_across(left: list[float], right: list[float], group: GaugeGroup) -> list:
     """Range of the cosine of a left row and a right row; a bias absorbs shifts."""
-    model = ea.FactorModel([left], [right], left_bias=[0.0], right_bias=[0.0])
+    model = ea.FactorModel.from_arrays(
+        [left], [right], left_bias=[0.0], right_bias=[0.0]
+    )
     found = cosine_range(model, group, role="cross", pairs=[[0, 0]])
     return [found.lower[0], found.upper[0]]
 

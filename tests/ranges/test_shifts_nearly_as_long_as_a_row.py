@@ -24,7 +24,7 @@ REST = (1e-1, 1e-3, 1e-6, 1e-9, 1e-12)
 
 def model_of(left: np.ndarray, right: np.ndarray) -> FactorModel:
     """Return a model whose free biases absorb every shift."""
-    return FactorModel(
+    return FactorModel.from_arrays(
         left=left,
         right=right,
         left_bias=np.zeros(len(left)),

@@ -166,7 +166,7 @@ def test_a_canonical_kind_keeps_directions_that_predictions_hardly_see(kind):
     """
     users, _ = np.linalg.qr(np.random.default_rng(50).normal(size=(50, 3)))
     items, _ = np.linalg.qr(np.random.default_rng(40).normal(size=(40, 3)))
-    model = FactorModel(users, items * [1, 0.5, 1e-9])
+    model = FactorModel.from_arrays(users, items * [1, 0.5, 1e-9])
 
     fixed = fix(model, kind).to_model()
     assert fixed.rank == 3
@@ -284,7 +284,7 @@ def test_a_model_that_is_saved_loses_no_titles(tmp_path):
     ],
 )
 def test_a_link_in_a_file_keeps_its_parameters(tmp_path, suffix, link):
-    model = FactorModel(left=None, right=np.eye(3), link=link)
+    model = FactorModel.from_arrays(left=None, right=np.eye(3), link=link)
     path = tmp_path / f"h{suffix}"
     save(model, path)
     assert load(path).link == model.link
@@ -303,7 +303,7 @@ def inputs_and_labels(link):
     draw = np.random.default_rng(7)
     labels = draw.standard_normal((9, 3)) + 1
     inputs = draw.standard_normal((5, 3))
-    return FactorModel(left=inputs, right=labels, link=link)
+    return FactorModel.from_arrays(left=inputs, right=labels, link=link)
 
 
 @SEES_SHIFTS

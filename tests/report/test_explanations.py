@@ -412,7 +412,7 @@ FIVE_ROWS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0], [2.0, 1.0
     [
         # A metric of two dimensions has three numbers, and three directions fix them.
         (
-            ea.FactorModel(left=np.eye(2), right=FIVE_ROWS, link="cosine"),
+            ea.FactorModel.from_arrays(left=np.eye(2), right=FIVE_ROWS, link="cosine"),
             [
                 "The predictions pin the cosines within each side",
                 "The item rows alone fix every number of a metric.",
@@ -420,7 +420,7 @@ FIVE_ROWS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0], [2.0, 1.0
             ],
         ),
         (
-            ea.FactorModel(left=np.eye(2), right=np.eye(2), link="cosine"),
+            ea.FactorModel.from_arrays(left=np.eye(2), right=np.eye(2), link="cosine"),
             [
                 "Whether the predictions pin the cosines within each side is undecided.",
                 "No side alone fixes every number of a metric",
@@ -428,7 +428,9 @@ FIVE_ROWS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0], [2.0, 1.0
             ],
         ),
         (
-            ea.FactorModel(left=[[1.0, 0.0]], right=[[0.0, 1.0]], link="cosine"),
+            ea.FactorModel.from_arrays(
+                left=[[1.0, 0.0]], right=[[0.0, 1.0]], link="cosine"
+            ),
             ["Whether the predictions pin the cosines within each side is undecided."],
         ),
         (

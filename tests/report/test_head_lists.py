@@ -40,7 +40,9 @@ def test_lists_of_a_normalised_head_stand_next_to_a_model_that_changes_them():
 @pytest.mark.parametrize(("trained", "lists"), [("cosine", 1), ("identity", 2)])
 def test_an_equivalent_model_is_listed_only_if_it_changes_a_list(trained, lists):
     rows = random_model(0, p=30, k=20).right
-    found = ea.audit(ea.FactorModel(None, rows, link=trained), n_gauges=1, n_starts=0)
+    found = ea.audit(
+        ea.FactorModel.from_arrays(None, rows, link=trained), n_gauges=1, n_starts=0
+    )
     assert {len(each.grid.headings) for each in document(found).lists} == {
         2 * lists + 1
     }

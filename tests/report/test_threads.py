@@ -14,7 +14,9 @@ import embaudit as ea
 
 def test_pages_and_plots_in_threads_restore_settings_and_warning_filters():
     draw = np.random.default_rng(0)
-    model = ea.FactorModel(draw.normal(size=(20, 3)), draw.normal(size=(12, 3)))
+    model = ea.FactorModel.from_arrays(
+        draw.normal(size=(20, 3)), draw.normal(size=(12, 3))
+    )
     movement = ea.movement(model, ea.Gauge.linear(np.diag([3.0, 1.0, 0.5])).act(model))
     movement._repr_html_()  # what it imports may have filters of its own
     settings, filters = dict(mpl.rcParams), list(warnings.filters)

@@ -60,7 +60,9 @@ def collapsed_model(seed: int) -> FactorModel:
         name: draw.standard_normal(len(sides[name == "right_bias"])) for name in given
     }
     alone = "left_bias" not in biases and draw.random() < 0.15
-    return FactorModel(None if alone else sides[0], sides[1], link=link, **biases)
+    return FactorModel.from_arrays(
+        None if alone else sides[0], sides[1], link=link, **biases
+    )
 
 
 def collapsed_towers(
@@ -71,7 +73,7 @@ def collapsed_towers(
     lengths = np.append(np.linspace(1.3, 0.8, 4), np.full(12, collapse))
     turn = np.linalg.qr(draw.standard_normal((16, 16)))[0]
     sides = [draw.standard_normal((200, 16)) * lengths @ turn for _ in range(2)]
-    return FactorModel(
+    return FactorModel.from_arrays(
         *[(x / np.linalg.norm(x, axis=1, keepdims=True)).astype(dtype) for x in sides],
         link=link,
     )

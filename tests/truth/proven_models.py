@@ -82,7 +82,7 @@ def unit_sides(draw, k):
     if draw.random() < 0.5:
         return FactorModel.from_user_item(users, items)
     left = None if draw.random() < 0.3 else users
-    return FactorModel(left, items, link="cosine", objective="temperature")
+    return FactorModel.from_arrays(left, items, link="cosine", objective="temperature")
 
 
 def head(draw, k):

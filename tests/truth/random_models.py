@@ -98,4 +98,6 @@ def random_model(number: int) -> FactorModel:
     is_odd = number // (len(LINKS) * len(BIASES)) % 2 == 1
     objective = "temperature" if link == "cosine" and is_odd else None
     left = None if alone else sides[0]
-    return FactorModel(left, sides[1], link=link, objective=objective, **biases)
+    return FactorModel.from_arrays(
+        left, sides[1], link=link, objective=objective, **biases
+    )

@@ -171,7 +171,9 @@ def grid() -> Iterator[Row]:
                     found |= {"EMB202": "tip"} if link != "cosine" else {}
                 yield Row(
                     f"rank {k}, {link}, bias {pattern}",
-                    FactorModel(drawn(7, k), right, link=LINKS[link], **values),
+                    FactorModel.from_arrays(
+                        drawn(7, k), right, link=LINKS[link], **values
+                    ),
                     {"right": truth[0], "left": truth[1]},
                     found,
                     never=("every equivalent model",) if link == "ranking" else (),

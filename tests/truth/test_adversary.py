@@ -22,7 +22,7 @@ def model(k=2, link="identity", **biases):
         for name, n in (("left_bias", 6), ("right_bias", 5))
         if biases.get(name)
     }
-    return FactorModel(rows(6, k), rows(5, k, 1), link=link, **given)
+    return FactorModel.from_arrays(rows(6, k), rows(5, k, 1), link=link, **given)
 
 
 FREE = {
@@ -46,7 +46,10 @@ FREE = {
         model().replace(right=rows(5, 1, 1) @ [[1, 2]]),
         "right",
     ),
-    "few unit rows": (FactorModel(rows(4, 4), rows(5, 4, 1), link="cosine"), "right"),
+    "few unit rows": (
+        FactorModel.from_arrays(rows(4, 4), rows(5, 4, 1), link="cosine"),
+        "right",
+    ),
     "many unit rows, a temperature": (
         model(2, "cosine").replace(objective="temperature"),
         "right",
@@ -55,18 +58,24 @@ FREE = {
         model(2, "cosine").replace(objective="temperature"),
         "left",
     ),
-    "a head without inputs": (FactorModel(None, rows(5, 2), link="softmax"), "right"),
+    "a head without inputs": (
+        FactorModel.from_arrays(None, rows(5, 2), link="softmax"),
+        "right",
+    ),
     "labels on three axes": (
-        FactorModel(None, np.vstack([np.eye(3), -np.eye(3)]), link=UNIT),
+        FactorModel.from_arrays(None, np.vstack([np.eye(3), -np.eye(3)]), link=UNIT),
         "right",
     ),
     "as many labels as inputs can meet, capped": (
-        FactorModel(
+        FactorModel.from_arrays(
             rows(7, 2), rows(3, 2), link=softmax_link(unit_rows=True, soft_cap=3.0)
         ),
         "right",
     ),
-    "four labels on a circle": (FactorModel(None, rows(4, 2), link=UNIT), "right"),
+    "four labels on a circle": (
+        FactorModel.from_arrays(None, rows(4, 2), link=UNIT),
+        "right",
+    ),
 }
 PINNED = {
     "rank 1": (model(1), "right"),
@@ -76,9 +85,15 @@ PINNED = {
     "rank 1 cosine": (model(1, "cosine"), "right"),
     "many unit rows": (model(2, "cosine"), "right"),
     "many unit rows, left": (model(2, "cosine"), "left"),
-    "axes on both sides": (FactorModel(np.eye(2), np.eye(2), link="cosine"), "right"),
+    "axes on both sides": (
+        FactorModel.from_arrays(np.eye(2), np.eye(2), link="cosine"),
+        "right",
+    ),
     "one item": (model().replace(right=[[1.0, 2.0]]), "right"),
-    "five labels on a circle": (FactorModel(None, rows(5, 2), link=UNIT), "right"),
+    "five labels on a circle": (
+        FactorModel.from_arrays(None, rows(5, 2), link=UNIT),
+        "right",
+    ),
 }
 
 
@@ -122,7 +137,7 @@ def test_a_break_needs_equal_predictions_and_a_movement():
 
 def test_what_cannot_be_searched_is_refused():
     with pytest.raises(InputError, match="at most 2,000 predictions"):
-        break_claim(FactorModel(rows(60, 2), rows(60, 2)))
+        break_claim(FactorModel.from_arrays(rows(60, 2), rows(60, 2)))
     for link in ("cosine", "ranking"):
         with pytest.raises(InputError, match="the left side must be given"):
-            break_claim(FactorModel(None, rows(6, 2), link=link))
+            break_claim(FactorModel.from_arrays(None, rows(6, 2), link=link))

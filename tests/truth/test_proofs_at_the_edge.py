@@ -53,7 +53,7 @@ def test_no_shift_is_said_to_part_rows_that_are_equal(side):
     if side == "right":
         model = FactorModel.from_softmax(alike)
     else:
-        model = FactorModel(
+        model = FactorModel.from_arrays(
             alike,
             other,
             link=softmax_link(unit_rows=True),

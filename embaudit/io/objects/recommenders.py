@@ -235,7 +235,7 @@ def _surprise(model: Any, fields: dict[str, Any], _: Request) -> FactorModel:
         if is_svd
         else None
     )
-    return FactorModel(**fields, link="identity", objective=objective)
+    return FactorModel.from_arrays(**fields, link="identity", objective=objective)
 
 
 def _raw_ids(translate: str, factors: str) -> Callable[[Any], Any]:
@@ -283,7 +283,7 @@ def _cornac(model: Any, fields: dict[str, Any], _: Request) -> FactorModel:
         decayed = "bpr"
     else:
         decayed = None
-    return FactorModel(
+    return FactorModel.from_arrays(
         **fields, link=link, objective=objective_of(strength, decayed=decayed)
     )
 
@@ -323,7 +323,7 @@ def _lenskit(model: Any, fields: dict[str, Any], _: Request) -> FactorModel:
         )
     else:
         losses = {"logistic": "sigmoid", "pairwise": "ranking", "warp": "ranking"}
-        made = FactorModel(
+        made = FactorModel.from_arrays(
             **fields, link=losses.get(getattr(config, "loss", ""), "identity")
         )
     laws = {"AdamW": "decoupled-decay", None: "none"}
@@ -356,7 +356,7 @@ def _table_of_recbole(side: int, model: Any) -> Any:
 def _recbole(model: Any, fields: dict[str, Any], _: Request) -> FactorModel:
     is_pairwise = getattr(getattr(model, "input_type", None), "name", "") == "PAIRWISE"
     # Row 0 of every table is padding.
-    return FactorModel(
+    return FactorModel.from_arrays(
         fields["left"][1:],
         fields["right"][1:],
         link="ranking" if is_pairwise else "identity",
@@ -388,7 +388,7 @@ def _lightfm(model: Any, fields: dict[str, Any], request: Request) -> FactorMode
     # coordinate: no law is known.
     strengths = (getattr(model, f"{side}_alpha", None) for side in ("user", "item"))
     link = "identity" if getattr(model, "loss", None) == "logistic" else "ranking"
-    return FactorModel(
+    return FactorModel.from_arrays(
         **fields, link=link, objective=objective_of(*strengths, decayed=None)
     )
 
@@ -437,7 +437,7 @@ def _gensim(_: Any, fields: dict[str, Any], __: Request) -> FactorModel:
         return FactorModel.from_vectors(fields["right"], ids=fields["right_ids"])
     # A pair is real with probability σ(context · word), as training by negative samples
     # has it.
-    return FactorModel(
+    return FactorModel.from_arrays(
         **{**fields, "left_ids": fields["right_ids"]},
         link="sigmoid",
         roles=("context", "word"),

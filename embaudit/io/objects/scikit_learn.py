@@ -140,7 +140,7 @@ def _decomposition(model: Any, inputs: Any) -> LiveModel:
     def scores(left: Indices, right: Indices) -> Floats:
         return np.asarray(_dense(back(units)) - origin)[left, right]
 
-    made = FactorModel(None, components.T, right_bias=bias, right_ids=names)
+    made = FactorModel.from_arrays(None, components.T, right_bias=bias, right_ids=names)
     return LiveModel.of(made, COMPONENTS, scores, "inverse_transform", units, rows)
 
 

@@ -159,10 +159,10 @@ def split_columns(users: NDArray[Any], items: NDArray[Any], rank: int) -> Factor
         )
     extra = users.shape[1] - rank
     if extra == 0:
-        return FactorModel(users, items)
+        return FactorModel.from_arrays(users, items)
     if extra == 1:
         _require_ones(users[:, -1], "the last column of the user factors")
-        return FactorModel(
+        return FactorModel.from_arrays(
             users[:, :-1], items[:, :-1], link="ranking", right_bias=items[:, -1]
         )
     if extra != 2:
@@ -173,7 +173,7 @@ def split_columns(users: NDArray[Any], items: NDArray[Any], rank: int) -> Factor
         )
     _require_ones(users[:, -2], "the second last column of the user factors")
     _require_ones(items[:, -1], "the last column of the item factors")
-    return FactorModel(
+    return FactorModel.from_arrays(
         users[:, :-2], items[:, :-2], left_bias=users[:, -1], right_bias=items[:, -2]
     )
 

@@ -108,7 +108,7 @@ def of_rows(
         np.argsort(user_ids, kind="stable"),
         np.argsort(item_ids, kind="stable"),
     )
-    return FactorModel(
+    return FactorModel.from_arrays(
         users[left],
         items[right],
         left_ids=user_ids[left],
