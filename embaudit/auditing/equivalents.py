@@ -10,16 +10,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any
 
 import numpy as np
 
 from embaudit.attacks import Attack
 from embaudit.auditing.equivalence_class import held_rank
-from embaudit.canonical import Pinning, canonical_form
+from embaudit.canonical import Pinning
 from embaudit.canonical.equivalents import (
     CANONICAL,
     EquivalentModel,
+    GaugedModel,
     canonical_models,
     equivalent_at,
 )
@@ -27,6 +27,7 @@ from embaudit.canonical.row_span import seen_directions, span_basis, turned
 from embaudit.core.checked import (
     RNG,
     Floats,
+    Matrix,
     Vector,
     as_generator,
     require_one_of,
@@ -177,7 +178,7 @@ def equivalent_models(
             gauge = group.sample(rng=rng)
             shift = _shift_length(group, gauge)
             models.append(
-                EquivalentModel.by(
+                GaugedModel.from_gauge(
                     gauge, name, group.kind, title=group.title, shift=shift
                 )
             )
@@ -231,63 +232,66 @@ def attacked_models(
     >>> [(found.name, found.kind) for found in attacked_models(model, [attack])]
     [('worst found for item cosines', 'worst')]
     """
-    models = []
+    models: list[EquivalentModel] = []
     for attack in attacks:
         measure = "lists" if attack.objective == "neighbours" else "cosines"
         name = f"worst found for {model.title(attack.role)} {measure}"
         if isinstance(attack.group, Affine):
             name += ", with a shift"
         shift = _shift_length(attack.group, attack.gauge)
-        models.append(EquivalentModel.by(attack.gauge, name, WORST, shift=shift))
+        models.append(GaugedModel.from_gauge(attack.gauge, name, WORST, shift=shift))
     return models
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class RearrangedModel(EquivalentModel):
     """The equivalent model that the test of unit rows found.
 
     Its gauge keeps the lengths of the rows of one model, but not of other rows.
     """
 
-    pinning: Pinning | None = None
+    pinning: Pinning
     """The test."""
+    gauge: Gauge
 
-    def of(self, model: FactorModel) -> FactorModel:
-        """Make the equivalent model."""
-        assert self.pinning is not None
+    @property
+    def rank(self) -> int:
+        """Number of columns that the gauge acts on."""
+        return self.gauge.rank
+
+    def apply_to_columns(self, model: FactorModel) -> FactorModel:
+        """Make the equivalent model of a model with `rank` columns."""
         return self.pinning.twin(model)
 
-    def rows(self, model: FactorModel, side: SideName) -> Any:
+    def rows(self, model: FactorModel, side: SideName) -> Matrix:
         """Return the rows of one side in the equivalent model."""
-        return self.of(model).factors(side)
+        return self.apply(model).factors(side)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class OriginMoved(EquivalentModel):
     """Rows of the Poincaré ball after an isometry that takes `centre` to the origin.
 
     An isometry changes no hyperbolic distance.
     """
 
-    centre: Vector | None = None
+    centre: Vector
     """(k,) the point that becomes the origin."""
 
     @property
     def rank(self) -> int:
         """Number of columns that the isometry acts on."""
-        assert self.centre is not None
         return len(self.centre)
 
-    def of(self, model: FactorModel) -> FactorModel:
-        """Make the equivalent model."""
+    def apply_to_columns(self, model: FactorModel) -> FactorModel:
+        """Make the equivalent model of a model with `rank` columns."""
         return model.replace(right=self.rows(model, "right"))
 
-    def rows(self, model: FactorModel, side: SideName) -> Any:
+    def rows(self, model: FactorModel, side: SideName) -> Matrix:
         """Return the Möbius sums of −a and each row x, with a the centre (Ungar, 2008).
 
         `(−a) ⊕ x = ((1 − ‖a‖²) x − (1 − 2 a·x + ‖x‖²) a) / (1 − 2 a·x + ‖a‖²‖x‖²)`.
         """
-        assert self.centre is not None
         x = np.asarray(model.factors(side), dtype=np.float64)
         a = self.centre
         if self.basis is not None and len(a) != model.rank:
@@ -312,10 +316,11 @@ def _with_other_origins(
             name=f"isometry {number}",
             kind=ISOMETRY,
             title="hyperbolic isometries",
-            condition_number=1.0,
-            shift=0.0,
             gauge=None,
-            map_condition=1.0,
+            condition_number=1.0,
+            amplification=1.0,
+            shift=0.0,
+            shifted_side="right",
             centre=np.asarray(model.right[row], dtype=np.float64) / 2,
         )
         for number, row in enumerate(rows, 1)
@@ -334,7 +339,15 @@ def rearranged_models(pinning: Pinning | None) -> list[EquivalentModel]:
     name = "rows rearranged at their lengths"
     return [
         RearrangedModel(
-            name, REARRANGED, name, kappa, 0.0, pinning.witness, pinning=pinning
+            name=name,
+            kind=REARRANGED,
+            title=name,
+            gauge=pinning.witness,
+            condition_number=kappa,
+            amplification=kappa,
+            shift=0.0,
+            shifted_side="right",
+            pinning=pinning,
         )
     ]
 
@@ -383,8 +396,7 @@ def one_equivalent(
     small = turned(model, basis)
     if exponent is not None:
         name = f"exponent {exponent:g}"
-        canonical = equivalent_at(canonical_form(small), exponent, name)
-        return replace(canonical, basis=basis)
+        return replace(equivalent_at(small, exponent, name), basis=basis)
     draw = as_generator(rng)
     # A family can have several models, for example one per side that can be shifted.
     drawn = equivalent_models(

@@ -468,7 +468,7 @@ def _visits(
     """
 
     def visit(equivalent: EquivalentModel, sample: DriftSample) -> _Visit:
-        moved = sample.drift(equivalent.of(sample.model), equivalent.amplification)
+        moved = sample.drift(equivalent.apply(sample.model), equivalent.amplification)
         return moved, probe.measure_rows(
             {side: equivalent.rows(probe.model, side) for side in probe.sides}
         )

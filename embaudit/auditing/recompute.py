@@ -15,7 +15,7 @@ from embaudit._version import __version__
 from embaudit.auditing.audit import Audit, audit, declared
 from embaudit.auditing.identity import ScoreChange, fingerprint, score_change
 from embaudit.auditing.options import EFFORT, Effort, Options
-from embaudit.canonical.equivalents import EquivalentModel
+from embaudit.canonical.equivalents import EquivalentModel, GaugedModel
 from embaudit.canonical.row_span import span_basis
 from embaudit.core.checked import as_count, as_list, is_number
 from embaudit.core.plain import SCHEMA_VERSION
@@ -360,8 +360,8 @@ def equivalent_of(
         if evidence.head is None
         else (evidence.head.centred, *evidence.head.equivalents)
     )
-    equivalents = {
-        head.name: EquivalentModel.by(head.gauge, head.name, head.kind)
+    equivalents: dict[str, EquivalentModel] = {
+        head.name: GaugedModel.from_gauge(head.gauge, head.name, head.kind)
         for head in heads
         if head.gauge is not None
     }

@@ -1,7 +1,8 @@
-"""Equivalent models, each with what to call it: a gauge, or the way to a canonical one."""
+"""Equivalent models: ways to other factors with the same predictions, by name."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,10 +14,11 @@ from embaudit.canonical.form import (
     EXPONENTS,
     CanonicalForm,
     canonical_form,
+    form_without_new_bias,
     model_at,
 )
 from embaudit.canonical.row_span import turned
-from embaudit.core.checked import Floats, Vector
+from embaudit.core.checked import Floats, Matrix, Vector
 from embaudit.core.plain import plain_dict
 from embaudit.gauges import Gauge
 from embaudit.linalg.mapped import Mapped
@@ -25,40 +27,41 @@ from embaudit.model.equivalence import Equivalence
 
 CANONICAL = "canonical"
 """The kind of the models at an exponent."""
-PREDICTS: dict[Role, float] = {
+PREDICTS: dict[SideName, float] = {
     "right": EXPONENTS["left-whitened"],
     "left": EXPONENTS["right-whitened"],
 }
 """The exponent at which the cosines within a side are prediction cosines."""
 
 
-@dataclass(frozen=True, eq=False)
-class EquivalentModel:
-    """One way to the same predictions."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EquivalentModel(ABC):
+    """A way to a model with the same predictions."""
 
     name: str
-    """Name of the way the model was made, and a number; unique within an audit."""
+    """Name of the way, with a number; unique within an audit."""
     kind: str
-    """Kind of the gauge: that of the group it was drawn from, "canonical", or what the gauge was made for."""
+    """Kind of the gauge: its group, "canonical", or the purpose that it was made for."""
     title: str
-    """Title of its family in a table; its name where it has none."""
+    """Title of its family in a table; its name if it has no family."""
+    gauge: Gauge | None
+    """The gauge that leads to the model, or None if no gauge does."""
     condition_number: float
-    """κ of the gauge, its largest stretch over its smallest, 1 for a rotation; NaN where there is no gauge."""
+    """κ of the gauge, its largest stretch over its smallest; NaN without a gauge."""
+    amplification: float
+    """Factor by which rounding may grow: κ of the gauge, or of the map that is no gauge."""
     shift: float
     """Length of the longer translation, 0 without one."""
-    gauge: Gauge | None
-    """The gauge, or None where the model has directions no prediction sees, so that none reaches it."""
-    exponent: float | None = None
-    """The exponent of a canonical model."""
-    map_condition: float = float("nan")
-    """κ of the map that makes the model where no gauge does, in the directions that it keeps."""
+    shifted_side: SideName
+    """The side of the longer translation."""
     basis: Floats | None = None
-    """(k, m) columns that span the rows of a model of very many columns, m or k of which the gauge acts on."""
-    form: CanonicalForm | None = None
-    """Canonical form that a canonical model is made with, of all rows."""
+    """(k, m) orthonormal columns that span the rows of a model of very many columns.
+
+    The way then acts on the m dimensions of the span or on all k stored columns.
+    """
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return the record as plain values; numbers that do not exist are None."""
         return plain_dict(
             {
                 "gauge": self.name,
@@ -69,118 +72,115 @@ class EquivalentModel:
         )
 
     @property
-    def amplification(self) -> float:
-        """Factor by which rounding may grow: κ of the gauge, or of the map."""
-        return self.map_condition if self.gauge is None else self.condition_number
+    @abstractmethod
+    def rank(self) -> int:
+        """Number of columns that the way acts on."""
+
+    @abstractmethod
+    def apply_to_columns(self, model: FactorModel) -> FactorModel:
+        """Make the equivalent model of a model with `rank` columns."""
+
+    @abstractmethod
+    def rows(self, model: FactorModel, side: SideName) -> Matrix | Mapped:
+        """Return the rows of one side in the equivalent model."""
+
+    def apply(self, model: FactorModel) -> FactorModel:
+        """Make the equivalent model.
+
+        Rows are expressed in the columns that the way acts on. If these are the
+        dimensions of the span, and no direction is dropped, the result is expressed in
+        the stored columns again.
+        """
+        if self.basis is None or model.rank == self.rank:
+            return self.apply_to_columns(model)
+        if self.rank == len(self.basis):
+            return self.apply_to_columns(turned(model, self.basis.T))
+        moved = self.apply_to_columns(turned(model, self.basis))
+        if moved.rank < self.rank:
+            return moved
+        return turned(moved, self.basis.T)
+
+    def shift_in(self, model: FactorModel) -> float:
+        """Return the length of the shift in typical (median) rows of the shifted side.
+
+        Examples
+        --------
+        >>> model = FactorModel.from_softmax([[3.0, 4.0], [0.0, 5.0], [1.0, 0.0]])
+        >>> gauge = Gauge.translation(2, right=[0.0, 10.0])
+        >>> GaugedModel.from_gauge(gauge, "one", "translation").shift_in(model)
+        2.0
+        """
+        if self.shift == 0:
+            return 0.0
+        return self.shift / model.side(self.shifted_side).median_length
+
+    def title_for(self, role: Role) -> str:  # noqa: ARG002
+        """Return the title of its cosines of one kind of pairs."""
+        return self.name
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GaugedModel(EquivalentModel):
+    """The equivalent model that a gauge makes."""
+
+    gauge: Gauge
 
     @classmethod
-    def by(
+    def from_gauge(
         cls,
         gauge: Gauge,
         name: str,
         kind: str,
         *,
         title: str | None = None,
-        exponent: float | None = None,
         shift: float | None = None,
-    ) -> EquivalentModel:
-        """Name what a gauge makes of a model."""
-        if shift is None:
-            shift = max(
-                float(np.linalg.norm(gauge.left_shift)),
-                float(np.linalg.norm(gauge.right_shift)),
-            )
+    ) -> GaugedModel:
+        """Name the model that a gauge makes.
+
+        Parameters
+        ----------
+        gauge : Gauge
+            Keeps the predictions.
+        name, kind : str
+            See `EquivalentModel`.
+        title : str, optional
+            By default the name.
+        shift : float, optional
+            By default the length of the longer shift of the gauge.
+        """
+        length, shifted_side = _longer(gauge.left_shift, gauge.right_shift)
         return cls(
-            name, kind, title or name, gauge.condition_number, shift, gauge, exponent
+            name=name,
+            kind=kind,
+            title=title or name,
+            gauge=gauge,
+            condition_number=gauge.condition_number,
+            amplification=gauge.condition_number,
+            shift=length if shift is None else shift,
+            shifted_side=shifted_side,
         )
 
     @property
     def rank(self) -> int:
-        """Columns that it acts on: of a model of very many, all for rescalings, the span of its rows for the others."""
-        if self.gauge is not None:
-            return self.gauge.rank
-        assert self.form is not None
-        return len(self.form.left_centre)
+        """Number of columns that the gauge acts on."""
+        return self.gauge.rank
 
-    def shift_in(self, model: FactorModel) -> float:
-        """Return the length of its shift in typical (median) rows of the side that is shifted.
-
-        Examples
-        --------
-        >>> model = FactorModel.from_softmax([[3.0, 4.0], [0.0, 5.0], [1.0, 0.0]])
-        >>> EquivalentModel.by(Gauge.translation(2, right=[0.0, 10.0]), "one", "translation").shift_in(model)
-        2.0
-        """
-        if not self.shift or self.gauge is None:
-            return 0.0
-        after = self.gauge.right_shift, self.gauge.left_shift
-        right, left = map(
-            np.linalg.norm, after if self.form is None else _centres(self.form)
-        )
-        return (
-            self.shift / model.side("right" if right >= left else "left").median_length
-        )
-
-    def called(self, role: Role) -> str:
-        """Name it to people by what its cosines of one kind of pairs are.
-
-        Examples
-        --------
-        >>> first, *_ = canonical_models(FactorModel.from_user_item([[1.0], [2.0]], [[1.0]]))
-        >>> first.name, first.called("right"), first.called("left")
-        ('exponent 0 (users whitened)', 'users whitened (prediction cosine)', 'users whitened')
-        """
-        # The cosines of the whitened model differ from the prediction cosines if the
-        # form leaves directions unchanged, or if the left rows keep their mean.
-        form = self.form
-        differs = form is not None and (
-            form.leaves_alone
-            or form.keeps_left_mean
-            or (form.needs_new_bias and role != "right")
-        )
-        if (
-            self.kind == CANONICAL
-            and self.exponent == PREDICTS.get(role)
-            and not differs
-        ):
-            return f"{self.title} (prediction cosine)"
-        return self.title if self.kind == CANONICAL else self.name
-
-    def of(self, model: FactorModel) -> FactorModel:
-        """Make the equivalent model, by a gauge with as many columns as before, or with all where it rescales them."""
-        if self.basis is not None and model.rank != self.rank:
-            is_stored = model.rank == len(self.basis)
-            made = replace(self, basis=None).of(
-                turned(model, self.basis if is_stored else self.basis.T)
-            )
-            return (
-                turned(made, self.basis.T)
-                if is_stored and self.gauge is not None
-                else made
-            )
-        if self.gauge is not None:
-            return self.gauge.act(model)
-        assert self.exponent is not None
-        assert self.form is not None
-        return model_at(model, self.exponent, self.form.without_new_bias)
+    def apply_to_columns(self, model: FactorModel) -> FactorModel:
+        """Make the equivalent model of a model with `rank` columns."""
+        return self.gauge.act(model)
 
     def rows(self, model: FactorModel, side: SideName) -> Mapped:
-        """Return the rows of one side in the equivalent model, made where they are asked for.
+        """Return the rows of one side, computed when they are taken.
 
         Examples
         --------
-        >>> model = FactorModel.from_user_item([[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]])
-        >>> one = next(canonical_models(model))
-        >>> np.allclose(one.rows(model, "right")[:1], one.of(model).right[:1])
-        True
+        >>> model = FactorModel.from_user_item([[2.0, 0.0]], [[1.0, 1.0], [1.0, -1.0]])
+        >>> doubled = GaugedModel.from_gauge(Gauge.diagonal([2.0, 1.0]), "d", "diagonal")
+        >>> doubled.rows(model, "left")[:]
+        array([[4., 0.]])
         """
         x = model.factors(side)
-        if self.form is not None and self.exponent is not None:
-            # No gauge adds a bias, so the left rows keep a mean that only a new bias
-            # could absorb.
-            return self.form.without_new_bias.view(x, side, self.exponent)
         gauge, basis = self.gauge, self.basis
-        assert gauge is not None
         if basis is None or model.rank == gauge.rank:
             return Mapped(x, partial(gauge.apply, side=side), gauge.rank)
 
@@ -191,50 +191,130 @@ class EquivalentModel:
         return Mapped(x, moved, gauge.rank)
 
 
-def canonical_models(model: FactorModel) -> Iterator[EquivalentModel]:
-    """Yield the models at exponent 0, ½ and 1, where both sides are at hand and scores are what is predicted.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CanonicalModel(EquivalentModel):
+    """The equivalent model at an exponent of a canonical form."""
+
+    form: CanonicalForm
+    """A form that needs no new bias; see `form_without_new_bias`."""
+    exponent: float
+    """From 0 (left-whitened) to 1 (right-whitened)."""
+    predicts: SideName | None
+    """The side whose cosines are prediction cosines in this model, if there is one."""
+    kind: str = CANONICAL
+
+    @property
+    def rank(self) -> int:
+        """Number of columns of the model that was decomposed."""
+        return len(self.form.left_centre)
+
+    def apply_to_columns(self, model: FactorModel) -> FactorModel:
+        """Make the equivalent model of the decomposed model, or of some of its rows."""
+        return model_at(model, self.exponent, self.form)
+
+    def rows(self, model: FactorModel, side: SideName) -> Mapped:
+        """Return the rows of one side, computed when they are taken.
+
+        Examples
+        --------
+        >>> model = FactorModel.from_user_item(np.diag([2.0, 1.0]), [[1.0, 1.0], [1.0, -1.0]])
+        >>> one = next(canonical_models(model))
+        >>> np.allclose(one.rows(model, "right")[:1], one.apply(model).right[:1])
+        True
+        """
+        return self.form.view(model.factors(side), side, self.exponent)
+
+    def title_for(self, role: Role) -> str:
+        """Return the title of its cosines of one kind of pairs.
+
+        Examples
+        --------
+        >>> first, *_ = canonical_models(FactorModel.from_user_item([[1.0], [2.0]], [[1.0]]))
+        >>> first.name, first.title_for("right"), first.title_for("left")
+        ('exponent 0 (users whitened)', 'users whitened (prediction cosine)', 'users whitened')
+        """
+        if role == self.predicts:
+            return f"{self.title} (prediction cosine)"
+        return self.title
+
+
+def canonical_models(model: FactorModel) -> Iterator[CanonicalModel]:
+    """Yield the models at exponent 0, ½ and 1.
+
+    There are none if a side is missing, or if cosines are predicted.
 
     Examples
     --------
-    >>> [made.name for made in canonical_models(FactorModel.from_user_item([[1.0], [2.0]], [[1.0]]))]
+    >>> model = FactorModel.from_user_item([[1.0], [2.0]], [[1.0]])
+    >>> [one.name for one in canonical_models(model)]
     ['exponent 0 (users whitened)', 'exponent 0.5 (balanced)', 'exponent 1 (items whitened)']
     """
     if model.left is None or model.predicts is Equivalence.COSINES:
         return
-    form = canonical_form(model)
-    if form.needs_new_bias and not form.is_full_rank:
-        # No gauge drops a direction, so these models are built directly. A new bias would
-        # put them into another family, so the left rows keep their mean.
-        form = canonical_form(model, keep_left_mean=True)
     titles = {
         "left-whitened": f"{model.title('left')}s whitened",
         "balanced": "balanced",
         "right-whitened": f"{model.title('right')}s whitened",
     }
     for name, exponent in EXPONENTS.items():
-        yield replace(
-            equivalent_at(form, exponent, f"exponent {exponent:g} ({titles[name]})"),
-            title=titles[name],
+        equivalent = equivalent_at(
+            model, exponent, f"exponent {exponent:g} ({titles[name]})"
         )
+        yield replace(equivalent, title=titles[name])
 
 
-def _centres(form: CanonicalForm) -> tuple[Vector, Vector]:
-    """Return what a gauge subtracts from right and from left rows before it changes their axes."""
-    return form.right_centre, form.left_centre * form.shifts_left
-
-
-def equivalent_at(form: CanonicalForm, exponent: float, name: str) -> EquivalentModel:
+def equivalent_at(model: FactorModel, exponent: float, name: str) -> CanonicalModel:
     """Name the model at an exponent."""
+    form = form_without_new_bias(model)
     gauge = form.gauge(exponent)
+    # The shift is given before the axes change, so that its length can be compared with
+    # the lengths of the stored rows.
+    shift, shifted_side = _longer(form.left_centre, form.right_centre)
     if gauge is not None:
-        # The length of a shift means something beside the rows at hand, before the axes change.
-        shift = max(float(np.linalg.norm(centre)) for centre in _centres(form))
-        return replace(
-            EquivalentModel.by(gauge, name, CANONICAL, exponent=exponent, shift=shift),
-            form=form,
-        )
-    # No gauge reaches the model: a direction that no prediction sees is dropped. Rounding grows by κ of the map.
-    kappa = float(np.linalg.cond(form.maps(exponent)["left"]))
-    return EquivalentModel(
-        name, CANONICAL, name, float("nan"), 0.0, None, exponent, kappa, form=form
+        condition_number = amplification = gauge.condition_number
+    else:
+        condition_number, shift = float("nan"), 0.0
+        amplification = float(np.linalg.cond(form.maps(exponent)["left"]))
+    return CanonicalModel(
+        name=name,
+        title=name,
+        gauge=gauge,
+        condition_number=condition_number,
+        amplification=amplification,
+        shift=shift,
+        shifted_side=shifted_side,
+        form=form,
+        exponent=exponent,
+        predicts=_side_with_prediction_cosines(model, form, exponent),
     )
+
+
+def _longer(left: Vector, right: Vector) -> tuple[float, SideName]:
+    """Return the length of the longer of two vectors, and its side."""
+    left_length = float(np.linalg.norm(left))
+    right_length = float(np.linalg.norm(right))
+    if right_length >= left_length:
+        return right_length, "right"
+    return left_length, "left"
+
+
+def _side_with_prediction_cosines(
+    model: FactorModel, form: CanonicalForm, exponent: float
+) -> SideName | None:
+    """Return the side whose cosines at an exponent of a form are prediction cosines.
+
+    These are cosines of scores without the means of `canonical_form`. So the other side
+    must have been decomposed without its mean, and the side itself must lose its mean.
+    """
+    # Directions that are kept unchanged are in no prediction cosine.
+    if form.leaves_alone:
+        return None
+    whole = canonical_form(model)
+    keeps_left_mean = whole.left_centre.any() and not form.left_centre.any()
+    if exponent == PREDICTS["left"] and not keeps_left_mean:
+        return "left"
+    # The maps of a form of full rank are those of the canonical form even if left rows
+    # keep their mean, so that right rows are the same.
+    if exponent == PREDICTS["right"] and (whole.is_full_rank or not keeps_left_mean):
+        return "right"
+    return None

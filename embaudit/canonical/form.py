@@ -1,13 +1,18 @@
-"""The canonical form of a model: one representative of all equivalent models, and the family it lies in.
+"""The canonical form of a model, and the family of equivalent models it leads to.
 
-With the thin singular value decomposition of the scores `P Qᵀ = U s Vᵀ`, the models `P = U sᵉ, Q = V s¹⁻ᵉ`
-for e from 0 to 1 hold every canonical gauge: e = 0 left-whitened (right cosines become prediction cosines),
-e = ½ balanced (`PᵀP = QᵀQ`, what equal weight decay learns), e = 1 right-whitened (right cosines become
-those of the projector V Vᵀ). Nothing n×p is ever built.
+Let `P Qᵀ = U s Vᵀ` be the thin singular value decomposition of the scores. The models
+`P = U sᵉ, Q = V s¹⁻ᵉ` for e from 0 to 1 are equivalent:
 
-A direction whose s is below √eps of the largest, in float64, is left as it is beside them: to whiten what is little
-more than rounding would amplify it, to leave it out would change predictions. Where none of the rest can be told from
-zero in float64, the rest is dropped.
+- e = 0 is left-whitened: right cosines are prediction cosines.
+- e = ½ is balanced: `PᵀP = QᵀQ`, which equal weight decay on both sides learns.
+- e = 1 is right-whitened: right cosines are those of the projector `V Vᵀ`.
+
+Everything is computed from k×k matrices; the n×p matrix of scores is never built.
+
+A direction whose singular value is below √eps of the largest, in float64, is kept
+unchanged next to the others: whitening would amplify what is little more than rounding,
+and dropping it would change predictions. Directions that float64 cannot tell from zero
+are dropped.
 """
 
 from __future__ import annotations
@@ -35,7 +40,7 @@ from embaudit.model.trainings import kept_objective
 EXPONENTS = {"left-whitened": 0.0, "balanced": 0.5, "right-whitened": 1.0}
 """The canonical gauges by name."""
 FIRM = float(np.sqrt(EPS))
-"""A direction whose singular value is below this share of the largest is left alone by every canonical gauge."""
+"""Share of the largest singular value below which a direction is kept unchanged."""
 
 
 def require_both_sides(model: FactorModel, what: str) -> None:
@@ -43,15 +48,14 @@ def require_both_sides(model: FactorModel, what: str) -> None:
     require_two_sides(model, what)
     if model.left is None:
         users, items = model.roles
-        # What a softmax head is multiplied with comes from before or from behind a final norm.
+        options = Sentence("{}", Option("left"))
         if users == "input":
+            # Inputs of a softmax head are read before or behind a final norm.
             options = Sentence(
                 "{}, or the states before the final norm as {}",
                 Option("inputs"),
                 Option("states"),
             )
-        else:
-            options = Sentence("{}", Option("left"))
         raise InputError(
             "{} must be read from the predictions, {} against {}; got {} factors only; "
             "add the {}s with {} when the model is read.",
@@ -65,27 +69,44 @@ def require_both_sides(model: FactorModel, what: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class CanonicalForm:
-    """The singular value decomposition of a model's scores, kept as k×k matrices that act on its factors.
+class CanonicalFamily:
+    """Maps to the equivalent models of all exponents.
 
-    The scores are those of `P Qᵀ` without biases; a side whose mean says nothing (see
-    `FactorModel.centred_sides`) is centred first. Equivalent models have the same form, up to signs.
+    The rows `P L d^(e−1)` and `Q R d^(−e)` have the same scores for every e, because
+    `LᵀR = diag(d)`.
+    """
+
+    left: Floats
+    """(k, m) L."""
+    right: Floats
+    """(k, m) R."""
+    scales: Vector
+    """(m,) d."""
+
+
+@dataclass(frozen=True, eq=False)
+class CanonicalForm:
+    """The singular value decomposition of a model's scores, as k×k matrices.
+
+    The scores are those of `P Qᵀ` without biases. A side whose mean says nothing (see
+    `FactorModel.centred_sides`) is centred first. Equivalent models have the same form,
+    up to signs.
     """
 
     singular_values: Vector
-    """(k,) s of the scores, largest first, including those that rounding cannot tell from zero."""
+    """(k,) s of the scores, largest first, with those that are zero up to rounding."""
     rank: int
     """Number r of directions that the predictions see."""
     resolution: float
-    """Singular values up to here cannot be told from zero, as precisely as the rows are stored."""
+    """Largest singular value that the rounding of the stored rows can explain."""
     n_seen: int
     """Number of directions that float64 tells from zero."""
     firm: int
-    """Number of those that a gauge changes; it leaves the others alone."""
+    """Number of these directions that a canonical gauge stretches; see `FIRM`."""
     left_centre: Vector
-    """(k,) what is subtracted from every left row: its mean, or 0."""
+    """(k,) vector that is subtracted from every left row: the mean row, or 0."""
     right_centre: Vector
-    """(k,) what is subtracted from every right row: its mean, or 0."""
+    """(k,) vector that is subtracted from every right row: the mean row, or 0."""
     left: Moments
     """Mean and root of the left factors."""
     right: Moments
@@ -99,122 +120,126 @@ class CanonicalForm:
     v: Matrix
     """(k, k) of `R_P R_Qᵀ = u s vᵀ`."""
     shifts_left: bool
-    """True if a gauge can centre the left rows of this model, a free right bias absorbing it."""
-    keeps_left_mean: bool = False
-    """True if the left rows are decomposed with a mean that predictions do not see."""
+    """True if a right bias of the model absorbs a shift of the left rows."""
 
     def __repr__(self) -> str:
         s = self.singular_values
-        return f"CanonicalForm(rank {self.rank} of {len(s)}, singular values {s[0]:.4g} to {s[self.rank - 1]:.4g})"
+        return (
+            f"CanonicalForm(rank {self.rank} of {len(s)}, "
+            f"singular values {s[0]:.4g} to {s[self.rank - 1]:.4g})"
+        )
 
     @property
     def is_full_rank(self) -> bool:
-        """True if the predictions see every latent dimension; if not, no gauge reaches the canonical form."""
+        """True if the predictions see every dimension.
+
+        If not, no gauge leads to the canonical form.
+        """
         return self.rank == len(self.singular_values)
+
+    @property
+    def leaves_alone(self) -> bool:
+        """True if directions are kept unchanged in all models of the family."""
+        return self.firm < self.n_seen
 
     @cached_property
     def metrics(self) -> tuple[Matrix, Matrix]:
-        """(r, r) `AᵀA` of the left map at exponent 1, `BᵀB` of the right map at 0; others are scaled by powers of s."""
+        """(r, r) `AᵀA` of the left map at exponent 1, `BᵀB` of the right map at 0."""
         return gram(self.left_map(1.0)), gram(self.right_map(0.0))
 
     def left_map(self, exponent: float) -> Floats:
-        """Return A (k, r) with `(P − centre) A = U sᵉ`: `A = R_Qᵀ v s^(e−1)`, since `P R_Qᵀ v = U s`."""
+        """Return A (k, r) with `(P − centre) A = U sᵉ`.
+
+        `A = R_Qᵀ v s^(e−1)`, because `P R_Qᵀ v = U s`.
+        """
         s = self.singular_values[: self.rank]
-        return np.asarray(
-            (self.right_root.T @ self.v[:, : self.rank])
-            * s ** (require_exponent(exponent) - 1)
-        )
+        directions = self.right_root.T @ self.v[:, : self.rank]
+        return np.asarray(directions * s ** (require_exponent(exponent) - 1))
 
     def right_map(self, exponent: float) -> Floats:
         """Return B (k, r) with `(Q − centre) B = V s¹⁻ᵉ` and `AᵀB = I`."""
         s = self.singular_values[: self.rank]
-        return np.asarray(
-            (self.left_root.T @ self.u[:, : self.rank])
-            * s ** -require_exponent(exponent)
-        )
-
-    @property
-    def leaves_alone(self) -> bool:
-        """True if directions stay as they are beside the canonical ones, in all models of the family."""
-        return self.firm < self.n_seen
+        directions = self.left_root.T @ self.u[:, : self.rank]
+        return np.asarray(directions * s ** -require_exponent(exponent))
 
     @cached_property
-    def family(self) -> tuple[Floats, Floats, Vector]:
-        """Maps L, R (k, m) and scales d (m,) of all exponents: `P L d^(e−1)` and `Q R d^(−e)` have the same scores.
+    def family(self) -> CanonicalFamily:
+        """The maps to all exponents: `L = R_Qᵀ v`, `R = R_Pᵀ u` and `d = s`.
 
-        L and R are `R_Qᵀ v` and `R_Pᵀ u`, and d is s. What is left alone fills them up to k columns, orthogonal to the
-        firm ones of the other side, so that `LᵀR = diag(d)`; its scale is the mean one of the others, whatever e is.
+        Directions that are kept unchanged fill L and R up to k columns. They are
+        orthogonal to the firm directions of the other side, and their scale is the
+        geometric mean of the firm singular values, so that no exponent stretches them
+        against the others on average.
         """
-        n, s = self.firm, self.singular_values[: self.firm]
-        left: Floats = self.right_root.T @ self.v[:, :n]
-        right: Floats = self.left_root.T @ self.u[:, :n]
+        s = self.singular_values[: self.firm]
+        left: Floats = self.right_root.T @ self.v[:, : self.firm]
+        right: Floats = self.left_root.T @ self.u[:, : self.firm]
         if not self.leaves_alone:
-            return left, right, s
-        beside = complement(right), complement(left)
-        # Principal angles pair up the complements of both sides, so that LᵀR is diagonal there, too.
-        turn, cosines, back = np.linalg.svd(beside[0].T @ beside[1])
-        mean = float(np.exp(np.log(s).mean()))
-        size = np.exp(np.log(np.linalg.svd(left / np.sqrt(s), compute_uv=False)).mean())
-        scales = np.sqrt(mean / cosines)
-        left = np.hstack([left, beside[0] @ turn * scales * size])
-        right = np.hstack([right, beside[1] @ back.T * scales / size])
-        return left, right, np.append(s, [mean] * len(cosines))
+            return CanonicalFamily(left, right, s)
+        other_left, other_right = complement(right), complement(left)
+        # Principal angles pair the complements up, so that LᵀR is diagonal there, too.
+        turn_left, cosines, turn_right = np.linalg.svd(other_left.T @ other_right)
+        mean_s = _geometric_mean(s)
+        size = _geometric_mean(np.linalg.svd(left / np.sqrt(s), compute_uv=False))
+        scales = np.sqrt(mean_s / cosines)
+        return CanonicalFamily(
+            np.hstack([left, other_left @ turn_left * scales * size]),
+            np.hstack([right, other_right @ turn_right.T * scales / size]),
+            np.append(s, np.full(len(cosines), mean_s)),
+        )
 
     def maps(self, exponent: float) -> dict[SideName, Floats]:
-        """Return the (k, m) matrix that makes each side at exponent e; m is k where no direction is dropped."""
-        left, right, scales = self.family
+        """Return the (k, m) matrix of each side that leads to exponent e.
+
+        m is k if no direction is dropped.
+        """
+        family = self.family
         return {
-            "left": left * scales ** (require_exponent(exponent) - 1),
-            "right": right * scales**-exponent,
+            "left": family.left * family.scales ** (require_exponent(exponent) - 1),
+            "right": family.right * family.scales**-exponent,
         }
 
-    @property
-    def needs_new_bias(self) -> bool:
-        """True if centring the left rows adds a right bias that the model does not have."""
-        return not self.shifts_left and bool(self.left_centre.any())
-
-    @cached_property
-    def without_new_bias(self) -> CanonicalForm:
-        """The same form without the centring of left rows, where that needs a new bias.
-
-        If the form drops directions, the mean can lie in a dropped direction, so the
-        form is returned unchanged.
-        """
-        if not self.needs_new_bias or not self.is_full_rank:
-            return self
-        return replace(self, left_centre=np.zeros(len(self.left_centre)))
-
     def affine(self, side: SideName, linear: Floats) -> RowMap:
-        """Return the function that centres rows of a side and maps them; what is rounding becomes zero."""
-        centre, moments = (
-            (self.right_centre, self.right)
-            if side == "right"
-            else (self.left_centre, self.left)
-        )
-        return affine(centre, linear, moments.precision)
+        """Return the function that centres rows of a side and maps them.
+
+        Results that are zero up to rounding become zero.
+        """
+        if side == "left":
+            return affine(self.left_centre, linear, self.left.precision)
+        return affine(self.right_centre, linear, self.right.precision)
 
     def view(self, x: Matrix, side: SideName, exponent: float) -> Mapped:
-        """Return rows of a side as they are at exponent e, made where they are asked for."""
+        """Return rows of a side at exponent e, computed when they are taken."""
         linear = self.maps(exponent)[side]
         return Mapped(x, self.affine(side, linear), linear.shape[1])
 
     def gauge(self, exponent: float) -> Gauge | None:
-        """Return the gauge from the model to exponent e, centring what it may.
+        """Return the gauge from the model to exponent e.
 
-        None where a direction is dropped, or the gauge is singular to working precision: `at_exponent` still gives an
-        equivalent model, in the first case in fewer dimensions.
+        It centres the rows of a side if biases or the link absorb the shift.
+
+        Returns
+        -------
+        Gauge or None
+            None if a direction is dropped, or if the gauge is singular to working
+            precision. `at_exponent` still gives an equivalent model, in the first case
+            with fewer dimensions.
         """
         linear = self.maps(exponent)["left"]
         if linear.shape[1] < len(linear):
             return None
         u, s, vt = np.linalg.svd(linear)
-        # A matrix this near to singular has an inverse of rounding errors.
+        # The inverse of a matrix this near to singular consists of rounding errors.
         if s[-1] <= 2 * len(s) * EPS * s[0]:
             return None
         gauge = Gauge.from_svd(u, s, vt)
         left_shift = -(self.left_centre @ gauge.left) if self.shifts_left else None
         right_shift = -(self.right_centre @ gauge.right)
         return Gauge(gauge.left, gauge.right, left_shift, right_shift)  # type: ignore[arg-type]
+
+
+def _geometric_mean(values: Vector) -> float:
+    return float(np.exp(np.log(values).mean()))
 
 
 def require_exponent(exponent: float) -> float:
@@ -228,27 +253,31 @@ def require_exponent(exponent: float) -> float:
     return float(exponent)
 
 
-def canonical_form(
-    model: FactorModel, *, keep_left_mean: bool = False
-) -> CanonicalForm:
-    """Decompose the scores of a model from its factors: QR of both sides, then a k×k decomposition.
+_FORMS: WeakKeyDictionary[FactorModel, CanonicalForm] = WeakKeyDictionary()
+"""The form of each model that was decomposed, as long as the model exists."""
+
+
+def canonical_form(model: FactorModel) -> CanonicalForm:
+    """Decompose the scores of a model from its factors.
+
+    The form is computed once per model, by a QR decomposition of both sides and a
+    singular value decomposition of a k×k matrix.
 
     Parameters
     ----------
     model : FactorModel
         With both sides. A model that predicts cosines is taken with rows of length 1.
-    keep_left_mean : bool
-        Do not subtract the mean of the left rows where no bias of the model absorbs it.
 
     Raises
     ------
     InputError
-        If a side is missing, every score is zero, or the factors are of no ordinary length.
+        If a side is missing, every score is zero, or the factors are of no ordinary
+        length.
 
     Examples
     --------
-    >>> model = FactorModel.from_user_item([[3.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]])
-    >>> form = canonical_form(model)
+    >>> users, items = [[3.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]
+    >>> form = canonical_form(FactorModel.from_user_item(users, items))
     >>> form.singular_values, form.rank
     (array([3., 1.]), 2)
     >>> form
@@ -260,67 +289,71 @@ def canonical_form(
     (2, True)
     """
     require_both_sides(model, "the canonical form")
-    if keep_left_mean:
-        return _decomposed(model, keep_left_mean=True)
     form = _FORMS.get(model)
     if form is None:
-        form = _decomposed(model, keep_left_mean=False)
+        form = _decomposed(model, model.centred_sides)
         _FORMS[model] = form
     return form
 
 
-_FORMS: WeakKeyDictionary[FactorModel, CanonicalForm] = WeakKeyDictionary()
-"""The form of each model that was decomposed, as long as the model exists."""
+def form_without_new_bias(model: FactorModel) -> CanonicalForm:
+    """Return the form that leads to equivalent models with the biases of this model.
+
+    The canonical form of a softmax head subtracts the mean input. If the head has no
+    label bias that absorbs this, only a new bias can, and it would make a head of
+    another family. So the inputs keep their mean here. The maps of the family stay the
+    same, unless they drop a direction: the mean can lie in that direction, so the
+    scores are decomposed with the mean then.
+    """
+    form = canonical_form(model)
+    if form.shifts_left or not form.left_centre.any():
+        return form
+    if form.is_full_rank:
+        return replace(form, left_centre=np.zeros(model.rank))
+    return _decomposed(model, model.free_shifts)
 
 
-def _decomposed(model: FactorModel, *, keep_left_mean: bool) -> CanonicalForm:
-    """Compute a canonical form."""
+def _decomposed(model: FactorModel, centred: tuple[SideName, ...]) -> CanonicalForm:
+    """Compute the form of a model, some of whose sides are centred first."""
     left, right = model.moments("left"), model.moments("right")
-    # Products of two sides fit into float64 where no entry of a root is extreme; others are looked at row by row.
-    if not model.link.unit_sides and not all(
-        1e-90 < np.abs(side.root).max() < 1e90 for side in (left, right)
+    if not model.link.unit_sides and (
+        _is_extreme(left.root) or _is_extreme(right.root)
     ):
         require_ordinary_size(model)
-    centred: tuple[SideName, ...] = model.centred_sides
-    if keep_left_mean:
-        centred = tuple(side for side in centred if side in model.free_shifts)
-    left_root, right_root = (
-        moments.centred_root if side in centred else moments.root
-        for side, moments in (("left", left), ("right", right))
-    )
-    # P = O R_P and Q = O' R_Q with orthonormal O, O': the scores' singular values are those of the k×k R_P R_Qᵀ.
+    left_centre: Vector = np.zeros(model.rank)
+    right_centre: Vector = np.zeros(model.rank)
+    left_root, right_root = left.root, right.root
+    if "left" in centred:
+        left_root, left_centre = left.centred_root, left.mean
+    if "right" in centred:
+        right_root, right_centre = right.centred_root, right.mean
+
+    # P = O R_P and Q = O' R_Q with orthonormal O and O', so that the scores have the
+    # singular values of the k×k matrix R_P R_Qᵀ.
     u, s, vt = np.linalg.svd(left_root @ right_root.T)
-    # Rows are known to their own rounding, what is left of them without their mean too.
-    scale = _scale(left.root, right.root)
-    resolution, rounding = (
-        max(left.precision, right.precision) * scale,
-        model.rank * EPS * scale,
-    )
-    # What a root was computed with, not what its rows are stored with, decides which directions it can whiten.
-    roots = (
-        max(
-            (side.precision for side in (left, right) if side.route == "gram"),
-            default=0.0,
-        )
-        * scale
-    )
-    rank, n_seen, firm = (
-        int((s > least).sum())
-        for least in (resolution, rounding, max(rounding, roots, FIRM * s[0]))
-    )
+
+    # Rounding is relative to the rows before centring. Rows carry the rounding of their
+    # storage, and the decomposition that of float64. Roots by way of a Gram matrix are
+    # less precise than QR, so that fewer directions can be whitened.
+    scale = _size_of_products(left.root, right.root)
+    resolution = max(left.precision, right.precision) * scale
+    rounding = model.rank * EPS * scale
+    by_gram = [side.precision for side in (left, right) if side.route == "gram"]
+    root_rounding = max(by_gram, default=0.0) * scale
+    rank = _count_above(s, resolution)
     if rank == 0:
         raise InputError(
-            "the scores must differ from zero; got factors whose products all vanish; check the input."
+            "the scores must differ from zero; got factors whose products all vanish; "
+            "check the input."
         )
-    zero = np.zeros(model.rank)
     return CanonicalForm(
         singular_values=frozen(s),
         rank=rank,
         resolution=resolution,
-        n_seen=n_seen,
-        firm=firm,
-        left_centre=left.mean if "left" in centred else zero,
-        right_centre=right.mean if "right" in centred else zero,
+        n_seen=_count_above(s, rounding),
+        firm=_count_above(s, max(rounding, root_rounding, FIRM * s[0])),
+        left_centre=left_centre,
+        right_centre=right_centre,
         left=left,
         right=right,
         left_root=left_root,
@@ -328,39 +361,48 @@ def _decomposed(model: FactorModel, *, keep_left_mean: bool) -> CanonicalForm:
         u=frozen(u),
         v=frozen(vt.T),
         shifts_left="left" in model.free_shifts,
-        keeps_left_mean=keep_left_mean,
     )
 
 
-def _scale(left_root: Matrix, right_root: Matrix) -> float:
-    """Size of what is summed up in a score: `‖P D‖ ‖Q D⁻¹‖` with the D that evens out the columns.
+def _is_extreme(root: Matrix) -> bool:
+    """Return True if products with this root can leave the range of float64."""
+    return not 1e-90 < np.abs(root).max() < 1e90
 
-    A rescaling of the columns loses no digits, so it must not count as a loss.
+
+def _count_above(values: Vector, least: float) -> int:
+    return int((values > least).sum())
+
+
+def _size_of_products(left_root: Matrix, right_root: Matrix) -> float:
+    """Return the size of the terms of a score: `‖P D‖ ‖Q D⁻¹‖`.
+
+    The diagonal D gives the columns of both sides equal lengths, because a rescaling of
+    the columns loses no digits.
     """
     p, q = np.linalg.norm(left_root, axis=0), np.linalg.norm(right_root, axis=0)
     used = (p > 0) & (q > 0)
     if not used.any():
         return 0.0
-    # With this D the columns of both sides have the same lengths.
     d = np.sqrt(q[used] / p[used])
-    return float(
-        np.linalg.norm(left_root[:, used] * d, 2)
-        * np.linalg.norm(right_root[:, used] / d, 2)
-    )
+    left_size = np.linalg.norm(left_root[:, used] * d, 2)
+    right_size = np.linalg.norm(right_root[:, used] / d, 2)
+    return float(left_size * right_size)
 
 
 def at_exponent(model: FactorModel, exponent: float) -> FactorModel:
     """Return the equivalent model `P = U sᵉ, Q = V s¹⁻ᵉ`.
 
-    Directions that no prediction sees are dropped, so its rank may be smaller; those that predictions hardly see
-    (singular values below 1.5e-8 of the largest) stay as they are, in columns beside U and V. Means that the
-    predictions leave free are removed and absorbed: into the biases where there are any, and for a softmax model
-    without a bias into a new one. The objective stays named where it keeps its value, as under `Gauge.act`.
+    Directions that no prediction sees are dropped, so its rank may be smaller.
+    Directions that predictions hardly see (singular values below 1.5e-8 of the largest)
+    stay unchanged, in columns next to U and V. Means that the predictions leave free are
+    removed and absorbed by biases; a softmax model without a right bias gets one. The
+    objective is kept if its value stays, as under `Gauge.act`.
 
     Parameters
     ----------
     model : FactorModel
-        With both sides; not one that predicts cosines, whose lengths are free and whose cosines are not.
+        With both sides. A model that predicts cosines is refused, because it leaves the
+        lengths free and not the cosines.
     exponent : float
         From 0 to 1.
 
@@ -373,36 +415,45 @@ def at_exponent(model: FactorModel, exponent: float) -> FactorModel:
 
     Examples
     --------
-    >>> model = FactorModel.from_user_item([[3.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]])
+    >>> users, items = [[3.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]
+    >>> model = FactorModel.from_user_item(users, items)
     >>> np.abs(at_exponent(model, 0.0).right).round(12)
     array([[3., 0.],
            [0., 1.]])
-    >>> for wrong in (-0.1, 1.1):
-    ...     try:
-    ...         at_exponent(model, wrong)
-    ...     except InputError as error:
-    ...         print(error)
-    the exponent must be a number from 0 (left-whitened) to 1 (right-whitened); got -0.1.
-    the exponent must be a number from 0 (left-whitened) to 1 (right-whitened); got 1.1.
+    >>> at_exponent(model, 1.1)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: the exponent must be a number from 0 ... got 1.1.
     >>> at_exponent(model.replace(link="cosine"), 0.5)
     Traceback (most recent call last):
         ...
-    embaudit.errors.EquivalenceError: a model at another exponent must predict the same; got one that predicts cosines,
-    which every exponent but its own changes; read its identified cosines instead.
+    embaudit.errors.EquivalenceError: a model at another exponent must predict the same;
+    got one that predicts cosines, which every exponent but its own changes; read its
+    identified cosines instead.
     """
     require_exponent(exponent)
     require_both_sides(model, "a model at another exponent")
-    form = canonical_form(model)
     if model.predicts is Equivalence.COSINES:
-        text = "a model at another exponent must predict the same; got one that predicts cosines, which every exponent"
         raise EquivalenceError(
-            f"{text} but its own changes; read its identified cosines instead."
+            "a model at another exponent must predict the same; got one that predicts "
+            "cosines, which every exponent but its own changes; read its identified "
+            "cosines instead."
         )
-    return model_at(model, exponent, form)
+    return model_at(model, exponent, canonical_form(model))
 
 
 def model_at(model: FactorModel, exponent: float, form: CanonicalForm) -> FactorModel:
-    """Return the equivalent model at an exponent; `form` must be the form of the model."""
+    """Return the equivalent model at an exponent.
+
+    Parameters
+    ----------
+    model : FactorModel
+        The model of the form, or some of its rows.
+    exponent : float
+        From 0 to 1.
+    form : CanonicalForm
+        Its family leads to the equivalent model.
+    """
     return model.replace(
         left=form.view(model.factors("left"), "left", exponent).stored(),
         right=form.view(model.right, "right", exponent).stored(),
@@ -415,56 +466,61 @@ def shifted_sides(
     model: FactorModel, centres: Mapping[SideName, Vector]
 ) -> tuple[SideName, ...]:
     """List the sides that move, beyond rounding, when their centres are subtracted."""
-
-    def moves(side: SideName, centre: Vector) -> bool:
-        rounding = (
-            model.rank
-            * np.finfo(model.factors(side).dtype).eps
-            * np.abs(model.moments(side).root).max()
-        )
-        return bool(np.linalg.norm(centre) > rounding)
-
-    return tuple(side for side, centre in centres.items() if moves(side, centre))
+    shifted: list[SideName] = []
+    for side, centre in centres.items():
+        eps = np.finfo(model.factors(side).dtype).eps
+        rounding = model.rank * eps * np.abs(model.moments(side).root).max()
+        if np.linalg.norm(centre) > rounding:
+            shifted.append(side)
+    return tuple(shifted)
 
 
 def objective_at(
     model: FactorModel, form: CanonicalForm, exponent: float
 ) -> str | None:
-    """Return the objective of a model where it keeps its value at an exponent; None where it does not."""
-    shifts = shifted_sides(
-        model, {"left": form.left_centre, "right": form.right_centre}
-    )
-    # A bias that was not there makes a larger family of models, whose minimum may lie lower.
-    if model.objective is None or ("left" in shifts and not form.shifts_left):
+    """Return the objective of a model if it keeps its value at an exponent, else None."""
+    if model.objective is None:
+        return None
+    centres: dict[SideName, Vector] = {
+        "left": form.left_centre,
+        "right": form.right_centre,
+    }
+    shifted = shifted_sides(model, centres)
+    # A new bias makes a larger family of models, whose minimum may lie lower.
+    if "left" in shifted and not form.shifts_left:
         return None
     gauge = form.gauge(exponent)
-    return kept_objective(
-        model.objective, Linear.ANY if gauge is None else gauge.linear_kind, shifts
-    )
+    linear = Linear.ANY if gauge is None else gauge.linear_kind
+    return kept_objective(model.objective, linear, shifted)
 
 
 def absorbed_biases(
     model: FactorModel, left_centre: Vector, right_centre: Vector
 ) -> dict[str, Vector]:
-    """Return the biases that keep the predictions when the centres are subtracted from the rows.
+    """Return the biases that keep the predictions if the centres c and d are subtracted.
 
-    `p·q = (p − c)·(q − d) + (q − d)·c + p·d`: the middle term goes to the right bias, the last to the left
-    one, or nowhere where a row of scores is known up to a constant only.
+    `p·q = (p − c)·(q − d) + (q − d)·c + p·d`. The right bias absorbs the second term.
+    The left bias absorbs the third; if the model has none, its predictions do not see
+    a number that is added to a row of scores.
     """
-
-    def popularity(side: SideName, centre: Vector, vector: Vector) -> Vector:
-        blocks = (
-            model.seen(side, block) for _, block in float64_blocks(model.factors(side))
-        )
-        return np.concatenate([(block - centre) @ vector for block in blocks])
-
     biases: dict[str, Vector] = {}
     if left_centre.any():
-        added = popularity("right", right_centre, left_centre)
-        biases["right_bias"] = (
-            added if model.right_bias is None else model.right_bias + added
-        )
+        added = _products_with(model, "right", left_centre, origin=right_centre)
+        if model.right_bias is not None:
+            added = model.right_bias + added
+        biases["right_bias"] = added
     if right_centre.any() and model.left_bias is not None:
-        added = popularity("left", np.zeros(model.rank), right_centre)
+        origin = np.zeros(model.rank)
+        added = _products_with(model, "left", right_centre, origin=origin)
         biases["left_bias"] = model.left_bias + added
     return biases
+
+
+def _products_with(
+    model: FactorModel, side: SideName, vector: Vector, *, origin: Vector
+) -> Vector:
+    """Compute `(x − origin) · vector` for every row x of a side."""
+    products = []
+    for _, block in float64_blocks(model.factors(side)):
+        products.append((model.seen(side, block) - origin) @ vector)
+    return np.concatenate(products)

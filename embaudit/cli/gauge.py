@@ -90,7 +90,7 @@ def gauge(
                 max_condition=budget,
                 rng=rng,
             )
-        after = equal.of(model)
+        after = equal.apply(model)
         save(after, out, force=force)
         written.append(out)
     console = make_console(quiet=quiet)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from embaudit.canonical.equivalents import EquivalentModel
+from embaudit.canonical.equivalents import EquivalentModel, GaugedModel
 from embaudit.core.plain import plain, plain_dict
 from embaudit.gauges import Gauge, GeneralLinear, Translation
 from embaudit.heads.label_sample import LabelSample
@@ -83,7 +83,7 @@ class Construction:
 
 def random_heads(
     panel: LabelSample, n_gauges: int, max_condition: float, rng: np.random.Generator
-) -> Iterator[EquivalentModel]:
+) -> Iterator[GaugedModel]:
     """Yield random translations, linear gauges, and products of the two.
 
     Translations are one median row long, and linear gauges have the given condition
@@ -98,17 +98,17 @@ def random_heads(
     for i in range(1, n_gauges + 1):
         # The product has the same two factors, so that their effects can be compared.
         stretch = linear.sample(rng=rng)
-        yield EquivalentModel.by(stretch, f"linear {i}", linear.kind)
+        yield GaugedModel.from_gauge(stretch, f"linear {i}", linear.kind)
         if "right" in panel.model.free_shifts:
             shift = translation.sample(rng=rng)
-            yield EquivalentModel.by(shift, f"translation {i}", translation.kind)
-            yield EquivalentModel.by(shift @ stretch, f"affine {i}", "affine")
+            yield GaugedModel.from_gauge(shift, f"translation {i}", translation.kind)
+            yield GaugedModel.from_gauge(shift @ stretch, f"affine {i}", "affine")
 
 
-def centring(panel: LabelSample) -> EquivalentModel:
+def centring(panel: LabelSample) -> GaugedModel:
     """Return the translation that removes the mean row of the whole head."""
     gauge = Gauge.translation(panel.model.rank, right=-panel.mean)
-    return EquivalentModel.by(gauge, "mean row removed", "centring")
+    return GaugedModel.from_gauge(gauge, "mean row removed", "centring")
 
 
 class HeadProbe:
@@ -143,7 +143,7 @@ class HeadProbe:
 
     def measure(self, made: EquivalentModel) -> EquivalentHead:
         """Measure one equivalent model, also one that a declared guard rules out."""
-        after = self._apply(made.of)
+        after = self._apply(made.apply)
         drift = self.sample.drift(after, made.condition_number)
         return EquivalentHead(
             name=made.name,

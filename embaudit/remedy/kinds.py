@@ -353,7 +353,7 @@ def _canonical(
     # Directions stand in the order of their singular values, so that the leading ones
     # are the best to keep.
     whole = kind != "prediction" and dimensions is None
-    n_dimensions = form.family[0].shape[1] if whole else int(dimensions or form.rank)
+    n_dimensions = form.family.left.shape[1] if whole else int(dimensions or form.rank)
     maps = {role: _map(model, form, kind, role, n_dimensions) for role in roles}
     # A canonical gauge centres rows where predictions leave their mean free; biases
     # take up what that changes.

@@ -108,7 +108,7 @@ def families(audit: Audit, index: int) -> dict[str, list[Visit]]:
     ):
         record = records[index]
         family = (
-            equivalent.called(record.role)
+            equivalent.title_for(record.role)
             if equivalent.kind == CANONICAL
             else equivalent.title
         )
@@ -802,7 +802,7 @@ def compared_neighbours(audit: Audit) -> tuple[tuple[Neighbourhood, ...], str]:
         return head.neighbours.examples, CONVENTIONS[0]
     side = shown_side(audit)
     names = (
-        each.called(side)
+        each.title_for(side)
         for each in evidence.equivalents
         if each.name == evidence.examples_gauge
     )

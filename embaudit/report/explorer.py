@@ -22,7 +22,7 @@ from embaudit.auditing.evidence import Evidence, with_probes
 from embaudit.auditing.findings.mean_row import origin_matters
 from embaudit.auditing.texts import WORDS
 from embaudit.auditing.wording import in_titles, is_alone, worded_for
-from embaudit.canonical.equivalents import CANONICAL
+from embaudit.canonical.equivalents import CanonicalModel
 from embaudit.canonical.form import model_at
 from embaudit.canonical.position import log_condition
 from embaudit.core.checked import Floats, Indices
@@ -202,12 +202,10 @@ def canonical(evidence: Evidence, some: FactorModel, side: SideName) -> Family |
     if evidence.position is None or evidence.model.predicts is Equivalence.COSINES:
         return None
     form = evidence.position.form
-    logs = np.log(form.family[2])
+    logs = np.log(form.family.scales)
     places = STEPS if len(logs) <= WIDE else FEW_STEPS
     visited = [
-        each
-        for each in evidence.equivalents
-        if each.kind == CANONICAL and each.exponent is not None
+        each for each in evidence.equivalents if isinstance(each, CanonicalModel)
     ]
     # From the exponent ½ to e one side is multiplied by s^(e − ½), and the other is
     # divided by it.
@@ -219,7 +217,7 @@ def canonical(evidence: Evidence, some: FactorModel, side: SideName) -> Family |
         origin=0.5,
         start=round(evidence.position.exponent * places) / places,
         places=places,
-        stops=tuple((each.exponent, each.called(side)) for each in visited),
+        stops=tuple((each.exponent, each.title_for(side)) for each in visited),
         # Where the other side is whitened, the cosines of this one are those of its
         # predictions.
         shows=(

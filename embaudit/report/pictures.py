@@ -17,7 +17,12 @@ from embaudit.auditing.evidence import with_probes
 from embaudit.auditing.wording import worded_for
 from embaudit.blocks import BlockCosines
 from embaudit.canonical import canonical_form, in_span
-from embaudit.canonical.equivalents import PREDICTS, EquivalentModel, equivalent_at
+from embaudit.canonical.equivalents import (
+    PREDICTS,
+    CanonicalModel,
+    EquivalentModel,
+    equivalent_at,
+)
 from embaudit.canonical.identified import prediction_view
 from embaudit.canonical.row_span import span_basis, turned
 from embaudit.core.checked import RNG, Floats, Indices, as_count, as_generator, as_list
@@ -526,11 +531,11 @@ class _PanelMaker:
         among = ""
         if name == FURTHEST:
             # The model of prediction cosines has a panel of its own.
-            left_out = PREDICTS.get(self.side, np.nan)
+            left_out = PREDICTS[self.side]
             candidates = [
                 other
                 for other, equal in self.equals.items()
-                if equal.exponent != left_out
+                if not isinstance(equal, CanonicalModel) or equal.exponent != left_out
             ]
             if not candidates:
                 raise must_be(
@@ -550,7 +555,7 @@ class _PanelMaker:
             self.equals[name],
             DriftSample.of(with_probes(self.model, self.draw), self.draw),
         )
-        same = sample.drift(equal.of(sample.model), equal.amplification).ok
+        same = sample.drift(equal.apply(sample.model), equal.amplification).ok
         note = worded_for(
             self.model,
             "same predictions" if same else "predictions differ by more than rounding",
@@ -596,9 +601,11 @@ def heatmap_of_audit(
     )
     if evidence.model.n_right != model.n_right and model.left is not None:
         # Those were made for the labels that were measured.
-        whole = canonical_form(in_span(model))
+        whole = in_span(model)
         equals = [
-            x if x.exponent is None else equivalent_at(whole, x.exponent, x.name)
+            equivalent_at(whole, x.exponent, x.name)
+            if isinstance(x, CanonicalModel)
+            else x
             for x in equals
         ]
     return heatmap(model, role=side, equals=equals, rng=evidence.seed, **options)

@@ -11,7 +11,7 @@ from embaudit.auditing.equivalence_class import EquivalenceClass, Freedom
 from embaudit.auditing.evidence import Evidence
 from embaudit.auditing.finding import Kind, Scope
 from embaudit.auditing.heads import HeadReport
-from embaudit.canonical.equivalents import EquivalentModel
+from embaudit.canonical.equivalents import EquivalentModel, GaugedModel
 from embaudit.gauges import Gauge
 from embaudit.heads.argmaxable import Argmaxable
 from embaudit.heads.equivalents import Construction, EquivalentHead
@@ -64,7 +64,16 @@ def equal(
     name: str = "linear 1", kind: str = "linear", kappa: float = 2.0, shift: float = 0.0
 ) -> EquivalentModel:
     """Equivalent model by a gauge."""
-    return EquivalentModel(name, kind, name, kappa, shift, Gauge.identity(3))
+    return GaugedModel(
+        name=name,
+        kind=kind,
+        title=name,
+        gauge=Gauge.identity(3),
+        condition_number=kappa,
+        amplification=kappa,
+        shift=shift,
+        shifted_side="right",
+    )
 
 
 def equivalence(

@@ -342,7 +342,7 @@ def movements() -> dict[str, Evidence]:
     return {
         "moved": evidence(MODEL, (equal(), moved(**LISTS)), (shifted, moved(mean_abs=0.4, **SAMPLED, **HALF))),
         "moved within both sides": evidence(MODEL, (equal(), moved(**HALF), moved("left"), moved("cross"))),
-        "moved by no gauge": evidence(MODEL, (replace(equal("balanced", "canonical"), gauge=None), moved())),
+        "moved by no gauge": evidence(MODEL, (replace(equal("balanced", "canonical", float("nan")), gauge=None), moved())),
         "moved, of labels drawn": some,
         "bounds": bounded(),
         "bounds beside what is unseen": bounded(equivalence=flat),

@@ -45,7 +45,7 @@ def test_every_equivalent_predicts_the_same(name):
     )
     assert len({e.name for e in found}) == len(found)
     for equivalent in found:
-        after = equivalent.of(model)
+        after = equivalent.apply(model)
         assert drift(model, after, condition_number=equivalent.condition_number).ok, (
             equivalent.name
         )

@@ -407,7 +407,7 @@ def test_every_equivalent_model_of_an_audit_is_made_by_its_name(model):
     for drift, made in zip(record["drift"], found.evidence.equivalents, strict=True):
         given, equivalent = equivalent_of(record, model, drift["gauge"])
         np.testing.assert_array_equal(
-            equivalent.of(given).right, made.of(found.model).right
+            equivalent.apply(given).right, made.apply(found.model).right
         )
 
 

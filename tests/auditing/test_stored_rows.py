@@ -228,9 +228,9 @@ def test_rescalings_of_wide_models_are_of_the_columns_as_stored():
     )
     for name, axes in (("diagonal", 1536), ("linear", 30)):
         made = one_equivalent(wide, group=name)
-        assert (made.rank, made.of(wide).rank) == (axes, 1536)
+        assert (made.rank, made.apply(wide).rank) == (axes, 1536)
     assert np.allclose(
-        wide.right / one_equivalent(wide).of(wide).right,
+        wide.right / one_equivalent(wide).apply(wide).right,
         one_equivalent(wide).gauge.left,
     )
     own = audit(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from embaudit.canonical.equivalents import EquivalentModel, canonical_models
+from embaudit.canonical.equivalents import GaugedModel, canonical_models
 from embaudit.gauges import Affine, GeneralLinear
 from embaudit.model import FactorModel
 
@@ -26,8 +26,8 @@ SOFTMAX_UNSEEN = SOFTMAX.replace(right=SOFTMAX.right * [1, 1, 1, 1, 0])
 LINEAR = GeneralLinear(5, max_condition=4.0).sample(rng=1)
 AFFINE = Affine(5, side="right", max_condition=3.0, max_shift=1.0).sample(rng=2)
 CASES = [
-    (EquivalentModel.by(LINEAR, "linear", "linear"), MODEL),
-    (EquivalentModel.by(AFFINE, "affine", "affine"), MODEL),
+    (GaugedModel.from_gauge(LINEAR, "linear", "linear"), MODEL),
+    (GaugedModel.from_gauge(AFFINE, "affine", "affine"), MODEL),
     *((one, MODEL) for one in canonical_models(MODEL)),
     *((one, UNSEEN_COLUMN) for one in canonical_models(UNSEEN_COLUMN)),
     *((one, SOFTMAX) for one in canonical_models(SOFTMAX)),
@@ -38,7 +38,7 @@ CASES = [
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize(("equivalent", "model"), CASES)
 def test_rows_on_request_are_those_of_the_whole_model(equivalent, model, side):
-    expected = equivalent.of(model).factors(side)
+    expected = equivalent.apply(model).factors(side)
     rows = equivalent.rows(model, side)
     assert rows.shape == expected.shape
     np.testing.assert_allclose(rows[:], expected, atol=1e-12)
@@ -47,8 +47,8 @@ def test_rows_on_request_are_those_of_the_whole_model(equivalent, model, side):
 
 @pytest.mark.parametrize("equivalent", list(canonical_models(MODEL)))
 def test_the_canonical_model_of_some_rows_is_that_of_all(equivalent):
-    some = equivalent.of(MODEL.take(left=np.array([4, 9]), right=np.array([0, 5])))
-    whole = equivalent.of(MODEL)
+    some = equivalent.apply(MODEL.take(left=np.array([4, 9]), right=np.array([0, 5])))
+    whole = equivalent.apply(MODEL)
     np.testing.assert_allclose(some.right, whole.right[[0, 5]], atol=1e-12)
     np.testing.assert_allclose(some.left, whole.left[[4, 9]], atol=1e-12)
 
@@ -57,7 +57,7 @@ def test_the_canonical_model_of_some_rows_is_that_of_all(equivalent):
 def test_equivalent_heads_have_no_new_bias_and_the_same_probabilities(model):
     """Another label bias makes a model of another family, so no gauge of this one."""
     for one in canonical_models(model):
-        after = one.of(model)
+        after = one.apply(model)
         assert after.right_bias is None
         np.testing.assert_allclose(
             after.predictions(), model.predictions(), rtol=0, atol=1e-9

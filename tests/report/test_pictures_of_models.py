@@ -127,7 +127,7 @@ def test_each_panel_of_a_heatmap_holds_the_cosines_of_its_model():
         frame["your model"], by_loops(MODEL.right, rows), atol=1e-12
     )
     for name, column in zip(wanted, kappas, strict=False):
-        equal = by_name[name].of(MODEL)
+        equal = by_name[name].apply(MODEL)
         np.testing.assert_allclose(equal.scores(), MODEL.scores(), atol=1e-9)
         np.testing.assert_allclose(
             frame[column], by_loops(equal.right, rows), atol=1e-9

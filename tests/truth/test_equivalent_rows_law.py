@@ -20,7 +20,7 @@ def test_measured_rows_are_those_of_the_equivalent_model(seed):
     for one in equivalent_models(model, n_gauges=1, rng=draw):
         if one.amplification > LARGEST_CONDITION:
             continue
-        after = one.of(model)
+        after = one.apply(model)
         for side in model.sides:
             expected = after.factors(side)
             size = np.abs(expected).max()

@@ -15,7 +15,7 @@ from truth.collapsed_models import collapsed_model, collapsed_towers
 import embaudit as ea
 from embaudit.auditing import evidence
 from embaudit.auditing.equivalents import equivalent_models
-from embaudit.canonical.equivalents import EquivalentModel
+from embaudit.canonical.equivalents import canonical_models
 from embaudit.gauges import Gauge
 from embaudit.model.drift import DriftSample
 
@@ -46,7 +46,7 @@ def checked(seed):
         else 0.3
     )
     for one in equivalent_models(model, n_gauges=1, rng=draw):
-        after = one.of(whole)
+        after = one.apply(whole)
         side = ("left", "right")[draw.integers(2)]
         factor = 1 + CHANGE * draw.choice([-1, 1], size=after.factors(side).shape)
         other = after.replace(
@@ -106,18 +106,13 @@ def test_unit_rows_that_collapsed_to_four_dimensions_are_no_failure():
 
 
 def test_whitened_models_that_leave_directions_alone_are_not_called_prediction_cosines():
-    whole, some = (
-        ea.canonical_form(collapsed_towers(c, dtype=np.float64)) for c in (1e-2, 1e-5)
-    )
-    for form, name in (
-        (whole, "users whitened (prediction cosine)"),
-        (some, "users whitened"),
+    for collapse, title in (
+        (1e-2, "users whitened (prediction cosine)"),
+        (1e-5, "users whitened"),
     ):
-        gauge = form.gauge(0.0)
-        one = EquivalentModel.by(
-            gauge, "n", "canonical", title="users whitened", exponent=0.0
-        )
-        assert type(one)(**{**vars(one), "form": form}).called("right") == name
+        model = collapsed_towers(collapse, dtype=np.float64)
+        whitened = next(canonical_models(model))
+        assert whitened.title_for("right") == title
 
 
 def test_an_audit_whose_equal_model_is_another_says_so(monkeypatch):

@@ -135,7 +135,7 @@ def test_cosines_are_free_pinned_or_undecided_in_all_equivalent_models_alike(nam
     model, roles = TABLE[name].model, [*TABLE[name].truth]
     expected = freedom(model, roles)
     for one in equivalent_models(model, n_gauges=1, rng=np.random.default_rng(0)):
-        twin = one.of(model)
+        twin = one.apply(model)
         if twin.rank == model.rank and one.amplification <= LARGEST_CONDITION:
             assert freedom(twin, roles) == expected, one.name
 

@@ -43,7 +43,8 @@ def test_the_verdict_states_the_movement_between_the_models_it_names(name):
     model = MODELS[name]
     found = audit(model, n_gauges=3, n_neighbours=4, n_starts=0)
     twins = {
-        made.called("right"): made.of(model) for made in found.evidence.equivalents
+        made.title_for("right"): made.apply(model)
+        for made in found.evidence.equivalents
     }
     moved = {
         label: np.abs(cosines(twin.right) - cosines(model.right))
@@ -79,7 +80,7 @@ def test_the_verdict_states_the_movement_between_the_models_it_names(name):
 def test_the_largest_change_of_predictions_is_in_the_record_and_rounding_in_words(name):
     model = MODELS[name]
     found = audit(model, n_gauges=2, n_starts=0)
-    twins = [made.of(model) for made in found.evidence.equivalents]
+    twins = [made.apply(model) for made in found.evidence.equivalents]
     assert f"{len(twins)} equivalent models made every" in found.verdict
     largest = max(model.link.gap(model.scores(), twin.scores()) for twin in twins)
     (note,) = [each for each in found.conclusions if each.code == "predictions"]

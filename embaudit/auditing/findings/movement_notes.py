@@ -69,7 +69,7 @@ def _moved(
     else:
         pairs = drawn_of(movement.n_pairs, movement.n_all_pairs, "pair")
         among = f" among {pairs}{of_drawn(evidence, role, ' of')}"
-    gauge = equal.called(role)
+    gauge = equal.title_for(role)
     if equal.gauge is not None:
         gauge = f"{gauge}, κ = {equal.condition_number:.3g}"
     if equal.shift:
