@@ -354,7 +354,7 @@ def role_change(
         cut_error=standard_error(by_cut),
         examples=examples,
         predicted_kept=predicted_kept,
-        thresholds=thresholds(before[standing], after[standing], groups[standing], rng),
+        thresholds=thresholds(before[standing], after[standing], rng),
         n_duplicates=len(match) - len(standing),
         zero_rows=tuple(np.bincount([1, 2] @ zeros, minlength=4)[1:].tolist()),
         n_displaced=n_displaced(before, after),

@@ -1,129 +1,200 @@
-"""Thresholds on a cosine that carry over from one model to another, and vectors that changed places between them."""
+"""Thresholds on a cosine carried over from one model to another; rows that swapped vectors.
+
+A user who calls two items alike from a cosine of 0.80 on keeps as many pairs after a
+change of models if the threshold is raised or lowered with the distribution of the
+cosines. The pairs above a threshold are a small share of all, so they are counted among
+all pairs wherever these are at most `MAX_COUNTED`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats
+from embaudit.core.parallel import row_blocks
 from embaudit.core.ties import TIE
-from embaudit.linalg.intervals import jackknife_margin
-from embaudit.linalg.pairs import draw_pairs, pair_cosines
+from embaudit.linalg.intervals import independent_draws, quantile_ranks
+from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
+from embaudit.linalg.rows import unit_rows
 
 COSINES = tuple(i / 20 for i in range(10, 20))
-"""Thresholds in the first model, .5 to .95."""
-PAIRS = 200_000
-"""Pairs whose cosines are compared; all of them where there are no more."""
+"""Thresholds in the first model, 0.50 to 0.95."""
+MAX_COUNTED = 100_000_000
+"""Number of pairs up to which all of them are counted."""
+SAMPLED_PAIRS = 200_000
+"""Number of pairs that are drawn if there are more than `MAX_COUNTED`."""
 MIN_PAIRS = 20
-"""Pairs that must lie above a threshold, and below it, for its share to mean anything."""
+"""Number of pairs that must lie above a threshold, and below it."""
+BINS = 2**21
+"""Number of bins of equal width from -1 to 1; their width is 1e-6."""
+MAX_COUNT_ERROR = 0.01
+"""Largest relative error of the number of pairs above a carried threshold.
+
+It is larger if many pairs have the same cosine, which no threshold can part."""
 
 
 @dataclass(frozen=True)
 class CarriedThreshold:
-    """A cosine in the first model, and the one that as many pairs exceed in the second."""
+    """A threshold in the first model, and the one that keeps as many pairs in the second."""
 
     before: float
-    """The threshold in the first model."""
+    """Threshold in the first model."""
     share: float
     """Share of the pairs that lie above it there."""
     after: float
-    """The cosine above which the same share of the pairs lies in the second model."""
+    """Cosine above which the same share of the pairs lies in the second model."""
     low: float
-    """Lower end of its 95 % interval, over other entities too."""
+    """Lower end of its 95 % interval; `after` itself if all pairs were counted."""
     high: float
-    """Upper end."""
+    """Upper end of its 95 % interval; `after` itself if all pairs were counted."""
+    n_pairs: int
+    """Number of pairs that were counted."""
 
     def __str__(self) -> str:
-        interval = (
-            ""
-            if f"{self.low:.2f}" == f"{self.high:.2f}"
-            else f" ({self.low:.2f} to {self.high:.2f})"
-        )
-        return f"{self.before:.2f} before corresponds to {self.after:.2f}{interval} now"
+        after = f"{self.after:.2f}"
+        low, high = f"{self.low:.2f}", f"{self.high:.2f}"
+        if low == after == high:
+            return after
+        return f"{after} (95 %: {low} to {high})"
 
 
 def thresholds(
-    before: Floats, after: Floats, groups: NDArray[np.integer], rng: np.random.Generator
+    before: Floats, after: Floats, rng: np.random.Generator
 ) -> tuple[CarriedThreshold, ...]:
-    """Find the cosine in the second model that as large a share of the pairs exceeds as a threshold in the first.
+    """Carry thresholds over from the first model to the second.
+
+    Of N pairs, r have a cosine of at least the threshold in the first model. The
+    carried threshold lies half way between the r-th and the next largest cosine of the
+    second model, to the width of a bin (1e-6).
 
     Parameters
     ----------
-    before, after : array of shape (m, k)
-        Rows of the same entities in either model.
-    groups : array of int (m,)
-        The group of each entity; groups are left out in turn for the intervals, since pairs share entities.
+    before, after : array of shape (m, k) and (m, k')
+        Rows of the same entities in either model. Rows that are zero in one of them
+        have no cosines.
     rng : numpy Generator
-        Draws the pairs, without replacement.
+        Draws the pairs, without replacement, if there are more than `MAX_COUNTED`.
 
     Returns
     -------
     tuple of CarriedThreshold
-        For .5 to .95 in steps of .05, where at least 20 pairs lie above and 20 below, and some cosine
-        parts as many of the second model's pairs.
+        For 0.50 to 0.95 in steps of 0.05, if at least 20 pairs lie above the threshold
+        and 20 below it, and a cosine parts as many of the second model's pairs.
+
+    Notes
+    -----
+    Pairs drawn from all pairs without replacement give the 95 % interval of a quantile
+    by ranks (Woodruff, JASA 47, 1952). It is about the pairs of these rows.
 
     Examples
     --------
     >>> x = np.random.default_rng(0).standard_normal((600, 3))
-    >>> same = thresholds(x, x, np.arange(600) % 20, np.random.default_rng(0))
-    >>> str(same[6]), all(abs(one.after - one.before) < 0.01 for one in same)
-    ('0.80 before corresponds to 0.80 now', True)
+    >>> carried = thresholds(x, x, np.random.default_rng(0))
+    >>> carried[6].before, str(carried[6]), carried[6].n_pairs
+    (0.8, '0.80', 179700)
     """
-    pairs = draw_pairs(len(before), PAIRS, rng=rng)
-    old, new = pair_cosines(before, before, pairs), pair_cosines(after, after, pairs)
-    # In rising order of the second model's cosines, so that those of a part of the pairs are in order, too.
-    order = np.argsort(new)
-    order = order[np.isfinite(old[order] + new[order])]
-    old, new, (first, second) = old[order], new[order], groups[pairs[order].T]
-    # A pair is left out with either of its entities.
-    samples = [
-        slice(None),
-        *((first != label) & (second != label) for label in np.unique(groups)),
-    ]
-    both = ((old[rest], new[rest]) for rest in samples)
-    after_cosines, *replicates = (
-        [_exceeded(*cosines, c) for c in COSINES] for cosines in both
+    has_cosine = before.any(axis=1) & after.any(axis=1)
+    if has_cosine.sum() < 2:
+        return ()
+    unit_before, unit_after = (
+        unit_rows(before[has_cosine]),
+        unit_rows(after[has_cosine]),
     )
-    margins = jackknife_margin(np.array(replicates)).tolist()
+    n_above = np.zeros(len(COSINES), dtype=np.int64)
+    counts = np.zeros(BINS, dtype=np.int64)
+    for old, new in _cosine_blocks(unit_before, unit_after, rng):
+        n_above += _count_above(old)
+        counts += np.bincount(_bins(new), minlength=BINS)
+    n_counted = int(counts.sum())
+    draws = independent_draws(n_counted, n_pairs(len(unit_before)))
+
     carried = []
-    for cosine, after_cosine, margin in zip(
-        COSINES, after_cosines, margins, strict=True
-    ):
-        count = int((old >= cosine - TIE).sum())
-        # A tie in a sample would leave an interval from -1 to 1, which tells nobody anything.
-        if (
-            min(count, len(old) - count) >= MIN_PAIRS
-            and np.isfinite([after_cosine, margin]).all()
-        ):
-            low, high = (
-                max(-1.0, after_cosine - margin),
-                min(1.0, after_cosine + margin),
-            )
-            carried.append(
-                CarriedThreshold(cosine, count / len(old), after_cosine, low, high)
-            )
+    for cosine, count in zip(COSINES, n_above.tolist(), strict=True):
+        if min(count, n_counted - count) < MIN_PAIRS:
+            continue
+        threshold = _exceeded_by(counts, count)
+        if threshold is None:
+            continue
+        low = high = threshold
+        if np.isfinite(draws):
+            # Ranks are counted from the smallest cosine.
+            level = 1 - count / n_counted
+            first, last = quantile_ranks(n_counted, level, draws)
+            low = _ranked(counts, max(first, 1))
+            high = _ranked(counts, min(last, n_counted))
+        share = count / n_counted
+        carried.append(CarriedThreshold(cosine, share, threshold, low, high, n_counted))
     return tuple(carried)
 
 
-def _exceeded(old: Floats, ranked: Floats, cosine: float) -> float:
-    """Return the cosine that as many of the second model's pairs reach as reach a threshold in the first.
+def _cosine_blocks(
+    before: Floats, after: Floats, rng: np.random.Generator
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield the cosines of the same pairs of unit rows in both models, in blocks."""
+    n_rows = len(before)
+    if n_pairs(n_rows) > MAX_COUNTED:
+        pairs = draw_pairs(n_rows, SAMPLED_PAIRS, rng=rng)
+        yield pair_cosines(before, before, pairs), pair_cosines(after, after, pairs)
+        return
+    for block in row_blocks(n_rows, n_rows):
+        # Pairs within the block, and those of its rows with the rows behind it.
+        within = np.triu_indices(block.stop - block.start, 1)
+        old, new = before[block], after[block]
+        yield (old @ old.T)[within], (new @ new.T)[within]
+        behind = slice(block.stop, None)
+        yield (old @ before[behind].T).ravel(), (new @ after[behind].T).ravel()
 
-    NaN where none does: pairs of one cosine, as duplicates have, cannot be parted.
+
+def _count_above(cosines: Floats) -> NDArray[np.int64]:
+    """Count the cosines that reach each threshold, up to rounding."""
+    tail = np.sort(cosines[cosines >= COSINES[0] - TIE])
+    return len(tail) - np.searchsorted(tail, np.array(COSINES) - TIE)
+
+
+def _bins(cosines: Floats) -> NDArray[np.intp]:
+    """Return the bin of each cosine.
+
+    A cosine at the edge of two bins, such as 0.5, counts to the upper one in spite of
+    rounding.
     """
-    # Half way between the last pair above and the first below: no pair of the sample itself is the threshold.
-    count = np.count_nonzero(old >= cosine - TIE)
-    if not 0 < count < len(ranked):
-        return float("nan")
-    below, above = ranked[len(ranked) - count - 1 :][:2]
-    return float(above + below) / 2 if above - below > TIE else float("nan")
+    places = (cosines + (1 + TIE)) * (BINS / 2)
+    return np.clip(places.astype(np.intp), 0, BINS - 1)
+
+
+def _edge(number: int) -> float:
+    """Return the lower edge of a bin."""
+    return 2 * number / BINS - 1
+
+
+def _ranked(counts: NDArray[np.int64], rank: int) -> float:
+    """Return the cosine with a rank, counted from 1 for the smallest, to one bin."""
+    return _edge(int(np.searchsorted(np.cumsum(counts), rank)))
+
+
+def _exceeded_by(counts: NDArray[np.int64], n_above: int) -> float | None:
+    """Return the cosine that as many pairs exceed, half way to the next pair below.
+
+    None if too many pairs share one bin, such as the pairs of duplicate rows.
+    """
+    filled = np.flatnonzero(counts)
+    n_from = np.cumsum(counts[filled][::-1])[::-1]
+    # n_from[i] pairs lie in the filled bin i or above it.
+    place = int(np.argmin(np.abs(n_from - n_above)))
+    error = abs(int(n_from[place]) - n_above)
+    if place == 0 or error > MAX_COUNT_ERROR * n_above:
+        return None
+    return (_edge(int(filled[place])) + _edge(int(filled[place - 1]) + 1)) / 2
 
 
 def n_displaced(before: Floats, after: Floats) -> int:
-    """Count the entities whose vector in the second model is that of another entity in the first.
+    """Count the rows whose vector in the second model is that of another row in the first.
 
-    Only vectors that no two entities share count, so that duplicates that stay as they are do not.
+    Only vectors that no two rows share count, so duplicates that stay as they are do
+    not.
 
     Examples
     --------
@@ -133,12 +204,14 @@ def n_displaced(before: Floats, after: Floats) -> int:
     """
     if before.shape[1] != after.shape[1]:
         return 0
-    # Equal vectors of both models get one number; a count of 2 with an owner is one entity in each model.
-    _, place, counts = np.unique(
+    # Equal vectors of both models get one number. If it occurs twice and a row of the
+    # first model has it, it belongs to one row in each model.
+    _, numbers, counts = np.unique(
         np.vstack([before, after]), axis=0, return_inverse=True, return_counts=True
     )
-    first, second = np.split(place.ravel(), [len(before)])
+    first, second = np.split(numbers.ravel(), [len(before)])
     owners = np.full(len(counts), -1)
     owners[first] = np.arange(len(first))
-    alone = (counts[second] == 2) & (owners[second] >= 0)
-    return int((alone & (owners[second] != np.arange(len(second)))).sum())
+    is_single = (counts[second] == 2) & (owners[second] >= 0)
+    is_moved = owners[second] != np.arange(len(second))
+    return int((is_single & is_moved).sum())

@@ -272,7 +272,11 @@ def _threshold(change: RoleChange, title: str) -> str:
     if not moved or change.mean_total < STILL:
         return ""
     usual = first_best(moved, lambda threshold: -abs(threshold.before - USUAL))
-    return f"For {title}-{title} cosines, {usual}: the same share of pairs ({percent(usual.share)}) lies above."
+    direction = "raise" if usual.after > usual.before else "lower"
+    return (
+        f"To keep as many {title}-{title} pairs as before ({percent(usual.share)} of all), "
+        f"{direction} your threshold from {usual.before:.2f} to {usual}."
+    )
 
 
 def _too_few(comparison: Comparison) -> str:

@@ -553,12 +553,25 @@ def _measures(change: RoleChange, *, is_split: bool) -> Iterator[tuple[str, str,
 
 
 def threshold_grid(comparison: Comparison, role: SideName) -> Grid:
-    """Return the cosine in the second model that as many pairs exceed, for thresholds in the first."""
+    r"""Return the thresholds of the second model that keep as many pairs as before.
+
+    Examples
+    --------
+    >>> from embaudit.comparison import compare
+    >>> from embaudit.model import FactorModel
+    >>> rows = np.random.default_rng(0).standard_normal((40, 4))
+    >>> models = (FactorModel.from_vectors(rows), FactorModel.from_vectors(rows**3))
+    >>> print("\n".join(str(threshold_grid(compare(*models), "right")).splitlines()[:3]))
+    thresholds that keep as many item-item pairs (all 780 pairs)
+    before   now  pairs above
+    0.50    0.40         20 %
+    """
     change, title = comparison.changes[role], comparison.title(role)
-    # Where no cosine changed, thresholds carry over as they are.
+    # Where no cosine changed, thresholds stay as they are.
     thresholds = change.thresholds if change.mean_total > TIED else ()
     shares = percents_apart([each.share for each in thresholds])
-    rows = tuple(
+    headings = ["before", "now", "95 %", "pairs above"]
+    rows = [
         (
             f"{each.before:.2f}",
             f"{each.after:.2f}",
@@ -566,14 +579,21 @@ def threshold_grid(comparison: Comparison, role: SideName) -> Grid:
             share,
         )
         for each, share in zip(thresholds, shares, strict=True)
+    ]
+    note = ""
+    if thresholds:
+        n_rows = len(change.match) - change.n_without_direction - change.n_duplicates
+        note = drawn_of(thresholds[0].n_pairs, n_pairs(n_rows), "pair")
+    grid = Grid(
+        f"thresholds that keep as many {title}-{title} pairs",
+        note,
+        tuple(headings),
+        tuple(rows),
     )
-    headings = ("before", "now", "95 %", "pairs above")
-    return Grid(
-        f"thresholds on {title}-{title} cosines",
-        "the same share of pairs lies above",
-        headings,
-        rows,
-    )
+    # Counts of all pairs have no interval.
+    if all(each.low == each.after == each.high for each in thresholds):
+        return grid.without("95 %")
+    return grid
 
 
 def moved_grid(comparison: Comparison, role: SideName, n: int = 10) -> Grid:

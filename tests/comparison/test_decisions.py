@@ -7,7 +7,6 @@ import pytest
 from models import random_model
 
 import embaudit as ea
-from embaudit.comparison.thresholds import thresholds
 from embaudit.gauges import Gauge
 from embaudit.io import save
 from embaudit.report.documents import summary_grid
@@ -126,18 +125,6 @@ def test_a_side_has_the_same_numbers_whether_the_other_is_reported_or_not():
         )
 
 
-def test_thresholds_are_carried_over_only_from_twenty_pairs_on():
-    x = np.random.default_rng(2).normal(size=(40, 30))
-    assert thresholds(x, x, np.arange(40) % 20, np.random.default_rng(0)) == ()
-    some = x[:, :4]
-    shares = [
-        one.share
-        for one in thresholds(some, some, np.arange(40) % 20, np.random.default_rng(0))
-    ]
-    assert len(shares) > 3
-    assert all(20 <= share * 780 <= 760 for share in shares)
-
-
 def test_shuffled_vectors_are_reported(shuffled, gauged, nudged):
     change = shuffled.changes["right"]
     assert change.n_displaced > 140
@@ -202,22 +189,6 @@ def test_neighbour_lists_must_be_shorter_than_the_number_of_rows(n):
             match=r"^n_neighbours must be an integer (from 1 to 9|>= 1)[^;]*; got",
         ):
             run(head, n_neighbours=n)
-
-
-def test_thresholds_of_many_duplicates_keep_their_share_of_pairs():
-    rng = np.random.default_rng(0)
-    before, few = rng.normal(size=(400, 3)), rng.normal(size=(4, 5))
-    after = few[rng.integers(4, size=400)]
-    upper = np.triu_indices(400, 1)
-    unit = after / np.linalg.norm(after, axis=1, keepdims=True)
-    cosines = (unit @ unit.T)[upper]
-    for one in thresholds(before, after, rng.permutation(400) % 20, rng):
-        assert (cosines > one.after).mean() == pytest.approx(one.share, abs=1e-3)
-    some = np.where(np.arange(400)[:, None] < 148, after[0], rng.normal(size=(400, 5)))
-    assert all(
-        one.high - one.low < 1
-        for one in thresholds(before, some, rng.permutation(400) % 20, rng)
-    )
 
 
 @pytest.mark.parametrize("rng", [0, 1])
