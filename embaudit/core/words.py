@@ -8,6 +8,8 @@ from difflib import SequenceMatcher, get_close_matches
 
 from embaudit.errors import escaped
 
+SMALLEST_SHARE = 0.001
+"""Share below which a percentage with one decimal is written as "<0.1 %"."""
 MOST_DECIMALS = 6
 """Largest number of decimals of a percentage; one pair in a hundred million shows."""
 FEW = 20
@@ -56,13 +58,25 @@ def percent(share: float) -> str:
     """
     if math.isnan(share):
         return "–"
-    if 0 < share < 0.001:
+    if 0 < share < SMALLEST_SHARE:
         return "<0.1 %"
+    return f"{_percentage(share):.{_percentage_decimals(share)}f} %"
+
+
+def _percentage_decimals(share: float) -> int:
+    """Return the number of decimals of a percentage: 1 near 0 % and near 100 %."""
     if 0 < share < 0.01 or 0.99 < share < 1:
-        # The share itself is rounded, as in `three_decimals`, so that a sentence and a
-        # table never round one share in two ways.
-        return f"{min(100 * float(three_decimals(share)), 99.9):.1f} %"
-    return f"{snapped(100 * share):.0f} %"
+        return 1
+    return 0
+
+
+def _percentage(share: float) -> float:
+    """Round 100 times a share to its decimals. A share below 1 stays below 100."""
+    if _percentage_decimals(share) == 0:
+        return round(snapped(100 * share), 0)
+    # The share itself is rounded, as in `three_decimals`, so that a sentence and a
+    # table never round one share in two ways.
+    return min(round(100 * round(snapped(share), 3), 1), 99.9)
 
 
 def percents_apart(shares: Sequence[float]) -> list[str]:
@@ -185,12 +199,12 @@ def percents(parts: Sequence[float]) -> list[str]:
     >>> percents([0.158, 0.004]), percents([0.002, 0.003])
     (['16 %', '<1 %'], ['0.2 %', '0.3 %'])
     """
-    whole = percent(math.fsum(parts)).removesuffix(" %")
-    if whole.startswith("<"):
+    whole = math.fsum(parts)
+    if 0 < whole < SMALLEST_SHARE:
         return [percent(share) for share in parts]
-    decimals = 1 if "." in whole else 0
+    decimals = _percentage_decimals(whole)
     step = 10.0**-decimals
-    hundredths = apportioned([100 * share for share in parts], float(whole), step)
+    hundredths = apportioned([100 * share for share in parts], _percentage(whole), step)
     texts = []
     for share, rounded in zip(parts, hundredths, strict=True):
         if share and not rounded:
