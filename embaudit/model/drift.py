@@ -2,7 +2,7 @@
 
 A gauge is applied in floating point, so a score moves by rounding. With u the unit
 roundoff of float64 and s that of the stored factors, the error of `P' = fl(P M)` is at
-most `u k^½·k ‖p‖‖M‖`, and likewise for Q', so that
+most `u k^(3/2) ‖p‖‖M‖`, and likewise for Q', so that
 
     |Δ score| <= 4 u k^(3/2) κ ‖p‖‖q‖ + 4 s ‖p'‖‖q'‖ + 4 u Σ|bias|.
 
@@ -32,7 +32,7 @@ from embaudit.model.side import SideName
 from embaudit.model.sizes import require_model
 
 MAX_SCORES = 1_000_000
-"""Most scores compared for one gauge: where there are more, left rows are drawn."""
+"""Most scores compared for one gauge; left rows are drawn if there are more."""
 MANY = 100_000
 """Number of right rows above which a sample stands for all."""
 COLUMNS = 10_000
@@ -49,7 +49,7 @@ class Drift(Result):
     """The largest change of the predictions at the level the model predicts."""
 
     level: Equivalence
-    """Level of the predictions compared: scores, log-probabilities, order or cosines."""
+    """Level of the compared predictions: scores, probabilities, order or cosines."""
     max_abs: float
     """The largest change."""
     max_rel: float
@@ -105,11 +105,11 @@ def rounding_bound(
     Parameters
     ----------
     before, after : FactorModel
-        The model and what the gauge made of it.
+        The model before and after the gauge.
     condition_number : float
         κ of the gauge.
     rows : array of int
-        The left rows compared; of a model of one table, its rows.
+        Numbers of the compared left rows, or rows of one table.
     """
     # A gauge keeps the precision of each side, and the coarser one bounds the rounding.
     k = float(before.rank)
@@ -158,7 +158,7 @@ class DriftSample:
     model: FactorModel
     """Model of the sampled rows."""
     rows: dict[SideName, Indices]
-    """Row numbers of each side that is sampled; all rows of other sides are compared."""
+    """Row numbers of each sampled side; all rows of other sides are compared."""
 
     @classmethod
     def of(cls, model: FactorModel, rng: np.random.Generator) -> DriftSample:
@@ -278,7 +278,7 @@ def require_same_rows(before: FactorModel, after: FactorModel) -> None:
 def drift(
     before: FactorModel, after: FactorModel, *, condition_number: float, rng: RNG = 0
 ) -> Drift:
-    """Measure how far the predictions moved when a gauge made `after` of `before`.
+    """Measure how far predictions move if a gauge turns `before` into `after`.
 
     Parameters
     ----------

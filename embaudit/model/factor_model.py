@@ -37,7 +37,7 @@ from embaudit.model.tying import Tying, require_head
 
 
 def _require_nothing_of(title: str, fields: dict[str, Any]) -> None:
-    """Raise InputError if a field of missing rows is given."""
+    """Raise InputError if a field is given for rows that are missing."""
     for field, value in fields.items():
         if value is not None:
             raise must_be(
@@ -594,8 +594,9 @@ class FactorModel:
 
     def side_name(self, name: str) -> SideName:
         """Return "left" or "right" for a title; left-right pairs raise InputError."""
-        pairs, (users, items) = Pairs.of(name, self.roles), self.roles
+        pairs = Pairs.of(name, self.roles)
         if pairs is Pairs.CROSS:
+            users, items = self.roles
             raise must_be(
                 "role", f'one of "left" ({users}), "right" ({items})', repr(name)
             )

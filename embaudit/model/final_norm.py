@@ -34,7 +34,7 @@ class FinalNorm:
     shift : array of shape (k,), optional
         β.
     epsilon : float
-        ε, added to the mean square x̄² of a state; without it x̂ has a mean square of 1.
+        ε, added to the mean square x̄² of a state. With 0, x̂ has a mean square of 1.
 
     Raises
     ------
@@ -123,7 +123,8 @@ class FinalNorm:
 
     def normalised(self, states: ArrayLike) -> Floats:
         """Return x̂ for each state."""
-        # x̂ = x/√(x̄² + ε), by hypot of the root mean square and √ε: no square overflows.
+        # x̂ = x/√(x̄² + ε). `hypot` of the root mean square and √ε takes no square that
+        # could overflow.
         x = np.asarray(states, dtype=np.float64)
         if self.sums_to_zero:
             # If entries are nearly equal, rounding leaves a mean that is not small next

@@ -66,18 +66,20 @@ def require_one_kind(
     numbers 0 to 2 in the model and ...
     >>> require_one_kind(np.arange(3), np.array([1, 2]), names, what="item ids")
     """
-    # Two sides with row numbers join by row. If neither side has row numbers, the caller
-    # counts how many ids match.
-    counting = [are_row_numbers(ids) for ids in (first, two)]
-    if counting[0] == counting[1]:
+    # Two sides with row numbers join by row. If neither side has row numbers, the
+    # caller counts how many ids match.
+    if are_row_numbers(first) == are_row_numbers(two):
         return
-    numbers, ids = (first, two) if counting[0] else (two, first)
-    numbered, named = names if counting[0] else names[::-1]
-    texts, texts_of_ids = numbers.astype(np.str_), ids.astype(np.str_)
-    # Users 0 to 9 in both tables have row numbers as ids. Only ids beyond the row numbers
-    # show that the two sides are numbered differently.
-    foreign = texts_of_ids[~np.isin(texts_of_ids, texts)]
-    if len(foreign) and not np.isin(texts, texts_of_ids).all():
+    if are_row_numbers(first):
+        numbers, ids = first.astype(np.str_), two.astype(np.str_)
+        numbered, named = names
+    else:
+        numbers, ids = two.astype(np.str_), first.astype(np.str_)
+        named, numbered = names
+    # Users 0 to 9 in both tables have row numbers as ids. Only ids beyond the row
+    # numbers show that the two sides are numbered differently.
+    foreign = ids[~np.isin(ids, numbers)]
+    if len(foreign) and not np.isin(numbers, ids).all():
         got = (
             f"row numbers 0 to {len(numbers) - 1} in {numbered} and ids such as "
             f"{foreign[0]} in {named}"

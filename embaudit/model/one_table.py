@@ -39,13 +39,10 @@ def comparing(model: FactorModel, compared: Comparison | None) -> FactorModel:
     if compared is None:
         return model
     link = comparison_link(compared)
-    # The head of a classifier also is one table, but its rows are multiplied with
+    # The head of a classifier is one table as well, but its rows are multiplied with
     # inputs.
-    if (
-        model.left_side is None
-        and model.compared is None
-        and model.link.name not in ("identity", "cosine")
-    ):
+    is_one_table = model.left_side is None and model.compared is None
+    if is_one_table and model.link.name not in ("identity", "cosine"):
         got = f"a model with {model.link.name} link"
         remedy = Sentence("read it with {}", Option("kind", "vectors"))
         raise must_be(
@@ -60,7 +57,7 @@ def comparing(model: FactorModel, compared: Comparison | None) -> FactorModel:
 
 
 def _require_ball(model: FactorModel) -> None:
-    """Raise InputError if hyperbolic distances are declared for rows outside the ball."""
+    """Raise InputError if rows with hyperbolic distances lie outside the unit ball."""
     longest = float(model.right_side.norms.max())
     if model.compared == "hyperbolic" and longest >= 1:
         raise must_be(
@@ -72,7 +69,9 @@ def _require_ball(model: FactorModel) -> None:
 
 
 def with_objective(model: FactorModel, name: str | None = None) -> FactorModel:
-    """Set the objective of a model, a word or the name of a law, and the link of it.
+    """Declare the training of a model by a word or the name of a law, and set its link.
+
+    Without a name, the objective of the model sets the link.
 
     Raises
     ------
@@ -90,8 +89,8 @@ def with_objective(model: FactorModel, name: str | None = None) -> FactorModel:
     name = model.objective if name is None else name
     if name is None:
         return model
-    row = find_training(name)
-    if row.law == "non-negative":
+    training = find_training(name)
+    if training.law == "non-negative":
         _require_no_negative(model, name)
     link = link_of_training(name, model.link, alone=model.left_side is None)
     changed = model

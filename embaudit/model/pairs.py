@@ -54,9 +54,10 @@ class Pairs(StrEnum):
             pairs = _names_of_pairs(*titles).get(role)
         if pairs is None:
             users, items = titles
+            both = f"{users}-{items}"
             raise must_be(
                 "role",
-                f'one of "left" ({users}), "right" ({items}), "cross" ({users}-{items})',
+                f'one of "left" ({users}), "right" ({items}), "cross" ({both})',
                 repr(role),
             )
         return pairs
@@ -70,11 +71,11 @@ class Pairs(StrEnum):
     @property
     def sides(self) -> tuple[SideName, ...]:
         """The side or the two sides that the rows come from."""
-        return {
-            Pairs.LEFT: ("left",),
-            Pairs.RIGHT: ("right",),
-            Pairs.CROSS: ("left", "right"),
-        }[self]  # type: ignore[return-value]
+        if self is Pairs.LEFT:
+            return ("left",)
+        if self is Pairs.RIGHT:
+            return ("right",)
+        return ("left", "right")
 
     def titled(self, model: Sided) -> str:
         """Return the title of such pairs, such as "item-item"."""
@@ -87,8 +88,10 @@ class Pairs(StrEnum):
 
     def shape(self, model: Sided) -> tuple[int, int | None]:
         """Return the number of rows of one side and None, or of both sides."""
-        x, y = self.rows(model)
-        return len(x), len(y) if self is Pairs.CROSS else None
+        first, second = self.rows(model)
+        if self is Pairs.CROSS:
+            return len(first), len(second)
+        return len(first), None
 
     def directed(self, model: Sided) -> tuple[Indices, Indices]:
         """Return the rows with a direction of the first and of the second side."""
@@ -103,7 +106,7 @@ class Pairs(StrEnum):
         """Draw at most `size` different pairs that have a cosine, uniformly."""
         # Pairs are drawn among the rows that have a direction, and hold row numbers
         # among all rows.
-        if n_pairs(*self.shape(model)) > 0 == self.n_pairs(model):
+        if n_pairs(*self.shape(model)) > 0 and self.n_pairs(model) == 0:
             return np.zeros((0, 2), dtype=np.intp)
         first, second = self.directed(model)
         pairs = draw_pairs(

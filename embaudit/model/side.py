@@ -1,4 +1,4 @@
-"""One side of a model: a row for each entity, and what is known of the entities."""
+"""One side of a model: one row per entity, with biases, ids, titles and counts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ UNIT = 1e-3
 Rows that were written with a few digits differ from length 1 by rounding.
 """
 OPPOSITE: dict[SideName, SideName] = {"left": "right", "right": "left"}
-"""The side that each side is multiplied with."""
+"""The other side of a product, for each side."""
 Labels: TypeAlias = NDArray[Any] | None
 
 
@@ -61,6 +61,7 @@ def _as_labels(
 
 
 def _require_unique(ids: NDArray[Any], name: str) -> None:
+    """Raise InputError if two rows have one id."""
     # np.unique sorts, so the error names the same id whatever the order of the rows.
     distinct, counts = np.unique(ids, return_counts=True)
     is_repeated = counts > 1
@@ -113,6 +114,7 @@ def _encodable(texts: NDArray[Any]) -> NDArray[Any]:
 
 
 def _as_counts(counts: ArrayLike, name: str, length: int) -> Vector:
+    """Check numbers of interactions, one per row."""
     numbers = as_vector(counts, name, length)
     if (numbers < 0).any():
         raise must_be(name, "numbers >= 0", f"{numbers[numbers < 0][0]:g}")
@@ -120,6 +122,7 @@ def _as_counts(counts: ArrayLike, name: str, length: int) -> Vector:
 
 
 def _as_aside(aside: ArrayLike, name: str, length: int) -> Flags:
+    """Check flags, one per row."""
     flags = np.asarray(aside)
     if flags.dtype != np.bool_ or flags.shape != (length,):
         raise must_be(

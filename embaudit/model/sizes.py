@@ -49,26 +49,27 @@ def require_ordinary_size(model: FactorModel) -> None:
     >>> require_ordinary_size(FactorModel.from_vectors([[1e200]]))
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: the longest of the item factors must be between 1e-100 and 1e+100 long in float64; ...
+    embaudit.errors.InputError: the longest of the item factors must be between 1e-100
+    and 1e+100 long in float64; ...
     """
-    for side in model.sides:
+    for role in model.sides:
+        side = model.side(role)
         # Scores are sums of products of two lengths, and a gauge multiplies each of
         # them, so squares must fit, too.
-        low, high = SIZES[str(model.side(side).rows.dtype)]
-        largest = float(model.side(side).norms.max())
+        low, high = SIZES[str(side.dtype)]
+        largest = float(side.norms.max())
         if largest and not low <= largest <= high:
             raise must_be(
-                f"the longest of the {model.title(side)} factors",
-                f"between {low:g} and {high:g} long in {model.side(side).rows.dtype}",
+                f"the longest of the {side.title} factors",
+                f"between {low:g} and {high:g} long in {side.dtype}",
                 f"{largest:.2g}",
                 "multiply them by a constant, which changes no cosine",
             )
-        bias = model.side(side).bias
-        if bias is not None and np.abs(bias).max() > LARGEST_BIAS:
+        if side.bias is not None and np.abs(side.bias).max() > LARGEST_BIAS:
             raise must_be(
-                f"the {model.title(side)} bias",
+                f"the {side.title} bias",
                 f"between {-LARGEST_BIAS:g} and {LARGEST_BIAS:g}",
-                f"{bias[np.abs(bias).argmax()]:.2g}",
+                f"{side.bias[np.abs(side.bias).argmax()]:.2g}",
                 "repair that entry or drop its row",
             )
 

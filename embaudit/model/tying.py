@@ -1,4 +1,4 @@
-"""Tied embeddings: a head that is also the table of the input embeddings of its network."""
+"""Tied embeddings: a head that is also the table of input embeddings of its network."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ class Tying:
 
     A model whose head is a table of its own has no `Tying`.
 
-    A gauge of the head keeps the predictions only if the inputs stay. If the head is also
-    the input embeddings, an equivalent network needs a separate table for the head.
+    A gauge of the head keeps the predictions only if the inputs stay. If the head is
+    also the input embeddings, an equivalent network needs a separate table for the
+    head.
 
     Examples
     --------
@@ -45,8 +46,8 @@ class Tying:
         if self.status != "tied":
             return ""
         return (
-            "The head is also the input embeddings: store these rows as a separate head, "
-            "because in the shared table they would change the inputs, too."
+            "The head is also the input embeddings: store these rows as a separate "
+            "head, because in the shared table they would change the inputs, too."
         )
 
     def __str__(self) -> str:
