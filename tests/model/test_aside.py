@@ -1,4 +1,4 @@
-"""Rows about which nobody asks stay in the model, its files and its neighbours, and out of the figures."""
+"""Rows that are set aside stay in a model and its files, and do not enter figures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ ASIDE = np.arange(N) >= 50
 
 
 def head(aside: np.ndarray | None = ASIDE) -> FactorModel:
-    """Fifty tokens, and ten of which nobody asks: their rows point all one way, as rows do that were never trained."""
+    """Make a head of fifty tokens and ten special tokens, whose rows are set aside.
+
+    The rows of special tokens all point one way, as rows that were never trained do.
+    """
     rng = np.random.default_rng(3)
     rows = rng.standard_normal((N, K)) + 0.3
     rows[ASIDE] = [4, 3, 2, 1, 1, 1] + 0.05 * rng.standard_normal((10, K))
@@ -25,39 +28,37 @@ def head(aside: np.ndarray | None = ASIDE) -> FactorModel:
     )
 
 
-def test_files_and_remedies_keep_them(tmp_path: Path) -> None:
+def test_files_and_remedies_keep_the_flags_of_rows_set_aside(tmp_path: Path) -> None:
     save(head(), tmp_path / "head.npz")
     stored = load(tmp_path / "head.npz")
     np.testing.assert_array_equal(stored.right_aside, ASIDE)
-    np.testing.assert_array_equal(
-        fix(stored, as_="centred").to_model().right_aside, ASIDE
-    )
+    centred = fix(stored, as_="centred").to_model()
+    np.testing.assert_array_equal(centred.right_aside, ASIDE)
 
 
-def test_figures_of_a_head_are_of_those_asked() -> None:
+@pytest.mark.parametrize(
+    ("flags", "n_aside", "n_rows"), [(ASIDE, 10, 50), (None, 0, 60)]
+)
+def test_figures_of_a_head_are_of_the_rows_that_are_not_set_aside(
+    flags: np.ndarray | None, n_aside: int, n_rows: int
+) -> None:
     norm = FinalNorm("rms", np.linspace(1, 4, K))
-    found, whole = (
-        audit(head(flags), final_norm=norm, n_gauges=2, n_starts=0)
-        for flags in (ASIDE, None)
-    )
-    assert (found.head.n_aside, whole.head.n_aside) == (10, 0)
-    assert (found.head.n_panel, whole.head.n_panel) == (50, 60)
+    found = audit(head(flags), final_norm=norm, n_gauges=2, n_starts=0)
+    assert found.head.n_aside == found.head.to_dict()["n_aside"] == n_aside
+    assert found.head.n_panel == n_rows
     assert not found.head.panel.is_sample
-    assert found.head.to_dict()["n_aside"] == 10
-    norms = found.evidence.norm, whole.evidence.norm
-    assert [len(each.labels) for each in norms] == [50, 60]
-    assert norms[0].folded.nearest.ci_low == norms[0].folded.nearest.ci_high, (
-        "all that are asked are no sample"
-    )
-    moved = [each.evidence.movement[0][0] for each in (found, whole)]
-    assert [record.n_pairs for record in moved] == [50 * 49 // 2, 60 * 59 // 2]
-    assert [record.n_lists for record in moved] == [50, 60]
+    assert len(found.evidence.norm.labels) == n_rows
+    # All of these rows are measured, so the interval has no width.
+    nearest = found.evidence.norm.folded.nearest
+    assert nearest.ci_low == nearest.ci_high
+    movement = found.evidence.movement[0][0]
+    assert movement.n_pairs == n_rows * (n_rows - 1) // 2
+    assert movement.n_lists == n_rows
 
 
 def test_the_mean_row_is_still_that_of_the_whole_head() -> None:
-    """Only the rows asked about are fewer: what a shift does to probabilities concerns them all."""
+    """A shift acts on all rows, so the mean row is not that of fewer rows."""
     found = audit(head(), n_gauges=2, n_starts=0)
-    assert found.head.mean_norm == pytest.approx(
-        np.linalg.norm(head().right.mean(axis=0)), rel=1e-12
-    )
+    mean_row = head().right.mean(axis=0)
+    assert found.head.mean_norm == pytest.approx(np.linalg.norm(mean_row), rel=1e-12)
     assert found.head.n_labels == N

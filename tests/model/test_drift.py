@@ -1,4 +1,4 @@
-"""Drift stays below its rounding bound for every gauge, and a model that predicts otherwise exceeds it."""
+"""Drift stays below its rounding bound for every gauge."""
 
 from __future__ import annotations
 
@@ -12,17 +12,14 @@ from models import random_model
 
 from embaudit.gauges import GeneralLinear, Translation
 from embaudit.model import FactorModel
-from embaudit.model import drift as module
-from embaudit.model.drift import drift
+from embaudit.model.drift import drift, rounding_bound
 
 LINKS = ("identity", "softmax", "ranking")
 
 
 def make(link, seed=0, **options):
-    return random_model(
-        seed,
-        **{"n": 20, "p": 15, "k": 6, "biases": ["right_bias"], "link": link, **options},
-    )
+    biases = ["right_bias"]
+    return random_model(seed, n=20, p=15, k=6, biases=biases, link=link, **options)
 
 
 @pytest.mark.parametrize("link", LINKS)
@@ -49,30 +46,46 @@ def test_translations_keep_probabilities_within_the_bound(seed, length):
         assert found.ok, (side, found)
 
 
-DOUBLE, SINGLE = Fraction(1, 2**52), Fraction(1, 2**23)
-SIZES = [(1, 10**6), (10**6, 1)]
+DOUBLE = Fraction(1, 2**52)
+"""Distance from 1 to the next float64."""
+SINGLE = Fraction(1, 2**23)
+"""Distance from 1 to the next float32."""
+LENGTHS = [(5, 10), (10, 5)]
+BIASES = [(1, 10**6), (10**6, 1)]
 
 
-@pytest.mark.parametrize("largest", [0, 1])
+def exact_bound(left_length, left_bias, right_bias, storage):
+    """Compute 4 u (k^1.5 κ ‖p‖‖q‖ + Σ|bias|) + 4 s ‖p'‖‖q'‖ of the test below.
+
+    k = 4, so that k^1.5 is 8, and κ is 16. The longest right row has length 10. The
+    gauge triples the left rows and the right biases and doubles the left biases, and
+    the offset is -7.
+    """
+    product = left_length * 10
+    biases = 7 + (1 + 2) * left_bias + (1 + 3) * right_bias
+    return 4 * DOUBLE * (8 * 16 * product + biases) + 4 * storage * 3 * product
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
 @pytest.mark.parametrize(
-    "stored",
-    [(np.float64, np.float32), (np.float32, np.float64), (np.float64, np.float64)],
+    ("stored", "storage"),
+    [
+        ((np.float64, np.float32), SINGLE),
+        ((np.float32, np.float64), SINGLE),
+        ((np.float64, np.float64), DOUBLE),
+    ],
 )
-@pytest.mark.parametrize("left", SIZES)
-@pytest.mark.parametrize("right", SIZES)
+@pytest.mark.parametrize("left", BIASES)
+@pytest.mark.parametrize("right", BIASES)
 @pytest.mark.parametrize("kept", [0, 1])
 def test_the_bound_is_that_of_the_worst_row_in_exact_arithmetic(
-    largest, stored, left, right, kept
+    lengths, stored, storage, left, right, kept
 ):
-    """Rows of lengths 5 and 10 and biases a million apart: whichever row holds the largest, it is the one that counts.
+    """The longest row and the largest bias count, whichever rows have them.
 
-    All four numbers here are exact: k = 4, so that k^1.5 is 8, and 3-4-5 triangles.
+    The rows are multiples of a 3-4-5 triangle, so their lengths are exact.
     """
-    triangle, lengths = (
-        np.array([3.0, 0.0, 4.0, 0.0]),
-        np.array([1.0, 2.0])[:: 1 if largest else -1],
-    )
-    rows = lengths[:, None] * triangle
+    rows = np.outer(lengths, [3.0, 0.0, 4.0, 0.0]) / 5
     before = FactorModel.from_arrays(
         rows.astype(stored[0]),
         rows.astype(stored[1]),
@@ -85,19 +98,10 @@ def test_the_bound_is_that_of_the_worst_row_in_exact_arithmetic(
         left_bias=2 * before.left_bias,
         right_bias=3 * before.right_bias,
     )
-    size, storage = Fraction(10 * 10), SINGLE if np.float32 in stored else DOUBLE
-    biases = 7 + (1 + 2) * max(left) + (1 + 3) * max(right)
-    expected = 4 * DOUBLE * (8 * 16 * size + biases) + 4 * storage * 3 * size
-    assert module.rounding_bound(before, after, 16.0, np.arange(2)) == pytest.approx(
-        float(expected), rel=1e-13, abs=0
-    )
-    alone = (
-        4
-        * DOUBLE
-        * (8 * 16 * 10 * 5 * int(lengths[kept]) + 7 + 3 * left[kept] + 4 * max(right))
-    )
-    alone += 4 * storage * 3 * 10 * 5 * int(lengths[kept])
-    found = module.rounding_bound(before, after, 16.0, np.array([kept]))
-    assert found == pytest.approx(float(alone), rel=1e-13, abs=0), (
-        "of the left rows compared, not of all"
-    )
+    found = rounding_bound(before, after, 16.0, np.arange(2))
+    expected = exact_bound(10, max(left), max(right), storage)
+    assert found == pytest.approx(float(expected), rel=1e-13, abs=0)
+    # If one left row is compared, the other one does not count.
+    found = rounding_bound(before, after, 16.0, np.array([kept]))
+    expected = exact_bound(lengths[kept], left[kept], max(right), storage)
+    assert found == pytest.approx(float(expected), rel=1e-13, abs=0)

@@ -1,4 +1,4 @@
-"""FactorModel: what it predicts, what it refuses, and that it is nobody's to change."""
+"""FactorModel: scores, predictions, cosines, one side, memory maps and refusals."""
 
 from __future__ import annotations
 
@@ -24,29 +24,28 @@ EPS = np.finfo(np.float64).eps
 
 
 def slow_scores(model: FactorModel) -> np.ndarray:
-    """The definition, one score at a time in long double."""
-    left, right = (
-        model.factors(side).astype(np.longdouble) for side in ("left", "right")
-    )
+    """Compute the definition of scores, one score at a time in long double."""
+    left = model.left.astype(np.longdouble)
+    right = model.right.astype(np.longdouble)
     scores = np.full((len(left), len(right)), np.longdouble(model.offset))
     for i, p in enumerate(left):
         for j, q in enumerate(right):
             scores[i, j] += (p * q).sum()
-            scores[i, j] += 0 if model.left_bias is None else model.left_bias[i]
-            scores[i, j] += 0 if model.right_bias is None else model.right_bias[j]
+            if model.left_bias is not None:
+                scores[i, j] += model.left_bias[i]
+            if model.right_bias is not None:
+                scores[i, j] += model.right_bias[j]
     return scores
 
 
 def score_size(model: FactorModel) -> np.ndarray:
-    """Sum of the absolute values of what is added up in each score."""
-    absolute = {field: np.abs(getattr(model, field)) for field in ("left", "right")}
-    biases = {
-        f: None if getattr(model, f) is None else np.abs(getattr(model, f))
-        for f in ("left_bias", "right_bias")
-    }
-    return slow_scores(
-        model.replace(**absolute, **biases, offset=abs(model.offset))
-    ).astype(float)
+    """Sum the absolute values of all terms of each score."""
+    absolute = {"offset": abs(model.offset)}
+    for field in ("left", "right", "left_bias", "right_bias"):
+        values = getattr(model, field)
+        if values is not None:
+            absolute[field] = np.abs(values)
+    return slow_scores(model.replace(**absolute)).astype(float)
 
 
 @given(
@@ -77,23 +76,29 @@ def test_predictions_of_each_link() -> None:
     scores = LEFT @ RIGHT.T
     base = FactorModel.from_arrays(LEFT, RIGHT)
     np.testing.assert_array_equal(base.predictions(), scores)
-    np.testing.assert_allclose(
-        base.replace(link="softmax").predictions().sum(axis=1), 1
-    )
-    assert base.replace(link="ranking").predictions([0]).tolist() == [[1, 0]]
-    assert base.replace(link="ranking", right=RIGHT[[0, 0]]).predictions(
-        [0]
-    ).tolist() == [[0, 1]]
+    probabilities = base.replace(link="softmax").predictions()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    ranking = base.replace(link="ranking")
+    assert ranking.predictions([0]).tolist() == [[1, 0]]
+    # Of equal scores, the earlier row comes first.
+    equal = ranking.replace(right=RIGHT[[0, 0]])
+    assert equal.predictions([0]).tolist() == [[0, 1]]
     assert base.replace(link="cosine").predictions().max() <= 1 + EPS
-    assert [
-        FactorModel.from_arrays(None, RIGHT, link=link).predicts for link in LINK_NAMES
-    ] == [
-        Equivalence.SCORES,
-        Equivalence.PROBABILITIES,
-        Equivalence.SCORES,
-        Equivalence.COSINES,
-        Equivalence.RANKINGS,
-    ]
+
+
+@pytest.mark.parametrize(
+    ("link", "level"),
+    [
+        ("identity", Equivalence.SCORES),
+        ("softmax", Equivalence.PROBABILITIES),
+        ("sigmoid", Equivalence.SCORES),
+        ("cosine", Equivalence.COSINES),
+        ("ranking", Equivalence.RANKINGS),
+    ],
+)
+def test_each_link_predicts_at_its_level(link: str, level: Equivalence) -> None:
+    assert link in LINK_NAMES
+    assert FactorModel(None, RIGHT, link).predicts is level
 
 
 def test_zero_rows_have_no_cosine_and_are_counted() -> None:
@@ -103,15 +108,15 @@ def test_zero_rows_have_no_cosine_and_are_counted() -> None:
     assert np.isnan(model.cosines("right", [[0, 1]])).all()
 
 
-# --- one side ----------------------------------------------------------------------------------------------------
-
-
 @given(one_sided_models())
 def test_one_side_answers_what_it_can_and_refuses_the_rest(model: FactorModel) -> None:
     assert (model.left, model.n_left, model.sides) == (None, 0, ("right",))
     assert "no users" in repr(model)
     model.cosines("right", [[0, 0]])
-    refusal = r"^user factors must be loaded for this; got item factors only; load both sides together\.$"
+    refusal = (
+        r"^user factors must be loaded for this; got item factors only; "
+        r"load both sides together\.$"
+    )
     for ask in (
         model.scores,
         model.predictions,
@@ -125,9 +130,6 @@ def test_one_side_answers_what_it_can_and_refuses_the_rest(model: FactorModel) -
             ask()
 
 
-# --- nobody's to change ------------------------------------------------------------------------------------------
-
-
 def test_memory_maps_stay_on_disk(tmp_path: Path) -> None:
     np.save(tmp_path / "items.npy", RIGHT.astype(np.float32))
     stored = np.load(tmp_path / "items.npy", mmap_mode="r")
@@ -136,23 +138,36 @@ def test_memory_maps_stay_on_disk(tmp_path: Path) -> None:
     assert np.shares_memory(model.replace(offset=1.0).right, stored)
 
 
-# --- bad input ---------------------------------------------------------------------------------------------------
-
-
 BAD_FIELDS = [
-    ("left", [[1.0, np.nan]], "user factors"), ("right", [[np.inf, 1.0]], "item factors"),
-    ("left", [[1.0], [1.0, 2.0]], "user factors"), ("left", [["a", "b"]], "user factors"),
-    ("right", [[1j, 1]], "item factors"), ("right", [], "item factors"), ("right", None, "item factors"),
+    ("left", [[1.0, np.nan]], "user factors"),
+    ("left", [[1.0], [1.0, 2.0]], "user factors"),
+    ("left", [["a", "b"]], "user factors"),
+    ("right", [[np.inf, 1.0]], "item factors"),
+    ("right", [[1j, 1]], "item factors"),
+    ("right", [], "item factors"),
+    ("right", None, "item factors"),
     ("right", np.array([[1, None]], dtype=object), "item factors"),
-    ("right", np.ones((2, 3)), "user and item factors"), ("left_bias", [1.0], "user bias"),
-    ("right_bias", [1.0, np.nan], "item bias"), ("right_bias", ["a", "b"], "item bias"),
-    ("right_bias", [[1.0], [1.0, 2.0]], "item bias"), ("offset", np.nan, "offset"), ("offset", "1", "offset"),
-    ("offset", None, "offset"), ("offset", 1j, "offset"), ("offset", [1.0], "offset"), ("link", "logit", "link"),
-    ("link", 3, "link"), ("left_ids", ["a", "b"], "user ids"), ("right_ids", ["a", "a"], "item ids"),
-    ("right_ids", [7, 7], "item ids"), ("right_ids", np.array(["a", "a"], dtype=object), "item ids"),
-    ("right_ids", [[1, 2], [3, 4]], "item ids"), ("right_ids", [[1], [1, 2]], "item ids"),
-    ("right_ids", "ab", "item ids"), ("right_names", ["a"], "item names"),
-]  # fmt: skip
+    ("right", np.ones((2, 3)), "user and item factors"),
+    ("left_bias", [1.0], "user bias"),
+    ("right_bias", [1.0, np.nan], "item bias"),
+    ("right_bias", ["a", "b"], "item bias"),
+    ("right_bias", [[1.0], [1.0, 2.0]], "item bias"),
+    ("offset", np.nan, "offset"),
+    ("offset", "1", "offset"),
+    ("offset", None, "offset"),
+    ("offset", 1j, "offset"),
+    ("offset", [1.0], "offset"),
+    ("link", "logit", "link"),
+    ("link", 3, "link"),
+    ("left_ids", ["a", "b"], "user ids"),
+    ("right_ids", ["a", "a"], "item ids"),
+    ("right_ids", [7, 7], "item ids"),
+    ("right_ids", np.array(["a", "a"], dtype=object), "item ids"),
+    ("right_ids", [[1, 2], [3, 4]], "item ids"),
+    ("right_ids", [[1], [1, 2]], "item ids"),
+    ("right_ids", "ab", "item ids"),
+    ("right_names", ["a"], "item names"),
+]
 
 
 @pytest.mark.parametrize(
@@ -166,22 +181,26 @@ def test_bad_fields_are_one_sentence(field: str, bad: object, name: str) -> None
     assert SENTENCE.match(str(error.value)), error.value
 
 
-def test_bad_input_to_the_constructors_is_one_sentence() -> None:
-    for build, name in (
+@pytest.mark.parametrize("bad", [[[1.0], [1.0, 2.0]], [["a"]], 1.0, [[np.nan, 0.0]]])
+@pytest.mark.parametrize(
+    ("build", "name"),
+    [
         (lambda bad: FactorModel.from_user_item(bad, RIGHT), "user factors"),
         (lambda bad: FactorModel.from_user_item(LEFT, bad), "item factors"),
         (lambda bad: FactorModel.from_softmax(bad), "label factors"),
         (lambda bad: FactorModel.from_softmax(RIGHT, embeddings=bad), "input factors"),
         (lambda bad: FactorModel.from_vectors(bad), "item factors"),
-    ):
-        for bad in ([[1.0], [1.0, 2.0]], [["a"]], 1.0, [[np.nan, 0.0]]):
-            with pytest.raises(InputError, match=f"^{name} must ") as error:
-                build(bad)
-            assert SENTENCE.match(str(error.value)), error.value
+    ],
+)
+def test_bad_factors_for_a_constructor_are_one_sentence(build, name, bad) -> None:
+    with pytest.raises(InputError, match=f"^{name} must ") as error:
+        build(bad)
+    assert SENTENCE.match(str(error.value)), error.value
 
 
 STATES = np.random.default_rng(0).standard_normal((7, 5)) + 2
-GAIN, SHIFT = np.array([1.0, -2.0, 0.5, 3.0, 1.5]), np.arange(5.0)
+GAIN = np.array([1.0, -2.0, 0.5, 3.0, 1.5])
+SHIFT = np.arange(5.0)
 
 
 def test_an_rmsnorm_divides_by_the_root_mean_square():
@@ -195,25 +214,22 @@ def test_an_rmsnorm_divides_by_the_root_mean_square():
 
 def test_a_layernorm_takes_the_mean_off_and_adds_its_shift():
     norm = FinalNorm("layer", GAIN, SHIFT)
-    wanted = (STATES - STATES.mean(axis=1, keepdims=True)) / STATES.std(
-        axis=1, keepdims=True
-    )
+    centred = STATES - STATES.mean(axis=1, keepdims=True)
+    wanted = centred / STATES.std(axis=1, keepdims=True)
     np.testing.assert_allclose(norm.normalised(STATES), wanted, rtol=1e-13)
     np.testing.assert_allclose(norm.applied(STATES), wanted * GAIN + SHIFT, rtol=1e-13)
     assert norm.sums_to_zero
     assert np.abs(norm.normalised(STATES).sum(axis=1)).max() < 1e-13
 
 
-def test_its_condition_is_that_of_its_gains_whatever_their_signs():
+def test_the_condition_number_of_a_norm_is_that_of_its_gains_without_their_signs():
     norm = FinalNorm("rms", GAIN)
     assert norm.condition_number == 6.0
     assert FinalNorm("rms", [1.0, 0.0]).condition_number == np.inf
     assert (norm.width, norm.shift) == (5, None)
     assert repr(norm) == "FinalNorm(RMSNorm, width 5, κ = 6)"
-    assert (
-        repr(FinalNorm("layer", GAIN, SHIFT))
-        == "FinalNorm(LayerNorm, width 5, κ = 6, with a shift)"
-    )
+    shifted = FinalNorm("layer", GAIN, SHIFT)
+    assert repr(shifted) == "FinalNorm(LayerNorm, width 5, κ = 6, with a shift)"
 
 
 @pytest.mark.parametrize(
