@@ -18,14 +18,11 @@ import embaudit as ea
 from embaudit.core.parallel import parallel_map
 from embaudit.errors import InputError
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore"
-)  # what Dask warns of while workers die is not about embaudit
+# Dask warns of workers that die.
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 DRAW = np.random.default_rng(8)
-MODEL = ea.FactorModel.from_arrays(
-    left=DRAW.normal(size=(60, 4)), right=DRAW.normal(size=(50, 4))
-)
+MODEL = ea.FactorModel(DRAW.normal(size=(60, 4)), DRAW.normal(size=(50, 4)))
 
 
 @pytest.fixture(scope="module")
@@ -76,20 +73,12 @@ def test_killed_workers_raise_one_clear_error():
 @pytest.mark.slow
 def test_an_audit_on_a_cluster_is_that_of_threads(cluster, embaudit, tmp_path):
     ea.save(MODEL, "m.npz")
-    address, asked = (
-        cluster.scheduler_address.removeprefix("tcp://"),
-        ("--n-gauges", 2, "--n-steps", 2, "--quiet"),
-    )
-    assert embaudit("audit", "m.npz", *asked, "--json", "here.json").code == 0
-    assert (
-        embaudit(
-            "audit", "m.npz", *asked, "--json", "there.json", "--dask", address
-        ).code
-        == 0
-    )
-    assert (tmp_path / "here.json").read_bytes() == (
-        tmp_path / "there.json"
-    ).read_bytes()
+    command = ["audit", "m.npz", "--n-gauges", 2, "--n-steps", 2, "--quiet"]
+    address = cluster.scheduler_address.removeprefix("tcp://")
+    assert embaudit(*command, "--json", "threads.json").code == 0
+    assert embaudit(*command, "--json", "dask.json", "--dask", address).code == 0
+    of_threads = (tmp_path / "threads.json").read_bytes()
+    assert (tmp_path / "dask.json").read_bytes() == of_threads
 
 
 SCHEDULER = """
@@ -110,7 +99,7 @@ def test_a_scheduler_that_is_killed_ends_an_audit_in_one_sentence(tmp_path, mome
     """The command ends with exit code 2 and one line, or has ended well before."""
     (tmp_path / "scheduler.py").write_text(SCHEDULER)
     rows = np.random.default_rng(0).normal(size=(3000, 40))
-    ea.save(ea.FactorModel.from_arrays(rows[:2000], rows), tmp_path / "m.npz")
+    ea.save(ea.FactorModel(rows[:2000], rows), tmp_path / "m.npz")
     command = [sys.executable, "-m", "embaudit", "audit", "m.npz", "--dask"]
     with subprocess.Popen(
         [sys.executable, "scheduler.py"],
@@ -143,10 +132,11 @@ def test_a_scheduler_that_is_killed_ends_an_audit_in_one_sentence(tmp_path, mome
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        pytest.param(  # which is waited for
+        pytest.param(
             ["--dask", "127.0.0.1:1"],
-            "--dask must be HOST:PORT of a Dask scheduler that answers; got '127.0.0.1:1'.",
-            marks=pytest.mark.slow,
+            "--dask must be HOST:PORT of a Dask scheduler that answers; "
+            "got '127.0.0.1:1'.",
+            marks=pytest.mark.slow,  # the command waits five seconds for an answer
         ),
         (
             ["--dask", "dask://a"],

@@ -20,10 +20,8 @@ WORDS = st.text(st.characters(categories=["L"]), min_size=1)
 def test_must_be_joins_name_allowed_values_value_and_remedy(
     name: str, allowed: str, got: str, remedy: str
 ) -> None:
-    assert (
-        str(must_be(name, allowed, got, remedy))
-        == f"{name} must be {allowed}; got {got}; {remedy}."
-    )
+    with_remedy = str(must_be(name, allowed, got, remedy))
+    assert with_remedy == f"{name} must be {allowed}; got {got}; {remedy}."
     assert str(must_be(name, allowed, got)) == f"{name} must be {allowed}; got {got}."
 
 

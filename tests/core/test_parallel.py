@@ -1,4 +1,4 @@
-"""One map on any number of workers, anywhere: ordered, the same digits, and a host left as it was."""
+"""A parallel map gives ordered, identical results and restores threads and limits."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ MODEL = ea.FactorModel.from_arrays(
 
 @pytest.fixture(autouse=True)
 def _host():
-    """A host whose BLAS runs on two threads, whatever the machine: a limit that is not taken back shows."""
+    """Let the BLAS of the host use two threads, so that a limit that stays is seen."""
     with threadpool_limits(limits=2, user_api="blas"):
         yield
 
 
 def blas():
-    """Return the numbers of threads of the BLAS of NumPy and of SciPy; other tests may have loaded more."""
+    """Return the numbers of threads of the BLAS of NumPy and of SciPy."""
     return {
         pool["num_threads"]
         for pool in threadpool_info()
@@ -52,7 +52,7 @@ def blas():
 
 
 def host():
-    """All that is the host's, and an audit may not change."""
+    """Return the settings of the host that an audit must not change."""
     state = np.random.get_state()  # noqa: NPY002  (the state that hosts still have)
     return (
         threadpool_info(),
@@ -108,7 +108,8 @@ def test_one_item_or_one_worker_is_a_plain_loop_on_one_blas_thread(items, worker
 # joblib warns of results that nobody read, where some were ready already.
 @pytest.mark.filterwarnings("ignore:.* cancelled:UserWarning")
 def test_stopping_to_read_results_leaves_no_thread_and_no_limit():
-    before, begun = host(), []
+    before = host()
+    begun = []
     with parallel_config(n_jobs=2):
         mapped = parallel_map(begun.append, range(1000))
         next(mapped)
@@ -120,7 +121,8 @@ def test_stopping_to_read_results_leaves_no_thread_and_no_limit():
 def test_ctrl_c_stops_the_map_and_restores_threads_and_limits():
     # A shell switches the handler off for programs that it runs in the background.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    x, before = DRAW.normal(size=(300, 300)), host()
+    x = DRAW.normal(size=(300, 300))
+    before = host()
 
     def block(item):
         if item == 3:
@@ -137,9 +139,8 @@ def test_ctrl_c_stops_the_map_and_restores_threads_and_limits():
 
 
 def test_an_audit_restores_threads_and_limits_even_if_it_fails():
-    ea.audit(
-        MODEL, n_gauges=1, n_starts=1, n_steps=1
-    )  # what it imports has filters of its own
+    # The first audit imports libraries, which set filters of warnings.
+    ea.audit(MODEL, n_gauges=1, n_starts=1, n_steps=1)
     before = host()
     ea.audit(MODEL, n_gauges=1, n_starts=1, n_steps=1)
     assert host() == before
@@ -202,15 +203,13 @@ def test_audits_in_threads_survive_imports_in_another_thread():
 
 
 def digits(path):
-    """Numbers of passes over rows of a file, of an audit and of a factorization."""
+    """Return numbers of passes over rows of a file, of an audit and of a fit."""
     rows = np.load(path, mmap_mode="r")
-    lists, sums = neighbours(rows, 7, rows=np.arange(0, len(rows), 999)), moments(rows)
+    lists = neighbours(rows, 7, rows=np.arange(0, len(rows), 999))
+    sums = moments(rows)
     audited = ea.audit(MODEL, n_gauges=2, n_starts=1, n_steps=2).to_dict()
-    fitted = (
-        ea.FactorPenaltyMF(3, alpha=2.0)
-        .fit(np.asarray(rows[:200]))
-        .model(np.asarray(rows[:200]))
-    )
+    interactions = np.asarray(rows[:200])
+    fitted = ea.FactorPenaltyMF(3, alpha=2.0).fit(interactions).model(interactions)
     arrays = [
         lists.indices,
         lists.cosines,

@@ -1,4 +1,4 @@
-"""Numbers in sentences: rounding does not depend on last bits, shares are not rounded away."""
+"""Numbers in sentences: last bits do not decide, and no share is rounded away."""
 
 from __future__ import annotations
 
@@ -55,9 +55,19 @@ def test_small_shares_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("share", "text"),
     [
-        (0.0, "0 %"), (0.0001, "<0.1 %"), (0.000274, "<0.1 %"), (0.001, "0.1 %"), (0.0099, "1.0 %"), (0.01, "1 %"), (0.5, "50 %"), (0.99, "99 %"),
-        (0.9901, "99.0 %"), (0.99999, "99.9 %"), (1.0, "100 %"), (np.nan, "–"),
+        (0.0, "0 %"),
+        (0.0001, "<0.1 %"),
+        (0.000274, "<0.1 %"),
+        (0.001, "0.1 %"),
+        (0.0099, "1.0 %"),
+        (0.01, "1 %"),
+        (0.5, "50 %"),
+        (0.99, "99 %"),
+        (0.9901, "99.0 %"),
+        (0.99999, "99.9 %"),
+        (1.0, "100 %"),
+        (np.nan, "–"),
     ],
-)  # fmt: skip
+)
 def test_shares_are_never_rounded_to_all_or_nothing(share, text):
     assert percent(share) == text

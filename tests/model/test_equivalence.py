@@ -28,7 +28,7 @@ def two_blocks(
 
 
 def slow_ranking_gap(before: np.ndarray, after: np.ndarray) -> float:
-    """Return the largest `before_i - before_j` of a pair without `after_i > after_j`."""
+    """Return the largest `before_i - before_j` of pairs with `after_i <= after_j`."""
     largest = 0.0
     for old, new in zip(before, after, strict=True):
         for i, j in itertools.product(range(len(old)), repeat=2):

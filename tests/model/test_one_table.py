@@ -1,7 +1,8 @@
-"""Rows compared with each other: only orthogonal maps keep what is predicted, and it fixes every cosine."""
+"""Rows compared with each other: orthogonal maps alone keep cosines and products."""
 
 from __future__ import annotations
 
+import itertools
 from functools import partial
 
 import numpy as np
@@ -9,7 +10,6 @@ import pytest
 
 import embaudit as ea
 from embaudit.auditing.equivalence_class import equivalence_class_of
-from embaudit.canonical.pinned import TABLE
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import Gauge, GeneralLinear, Orthogonal
 from embaudit.model import Equivalence, FactorModel
@@ -27,16 +27,11 @@ both = pytest.mark.parametrize("by", ["cosine", "dot"])
 @both
 def test_scores_are_products_or_cosines_of_the_rows_with_each_other(by):
     model = TABLES[by]
-    assert (model.compared, model.left, model.sides, model.predicts) == (
-        by,
-        None,
-        ("right",),
-        Equivalence.COSINES,
-    )
-    np.testing.assert_allclose(model.scores(), PREDICTED[by], rtol=1e-13, atol=1e-13)
-    np.testing.assert_allclose(
-        model.predictions([3, 1]), PREDICTED[by][[3, 1]], rtol=1e-13, atol=1e-13
-    )
+    assert (model.compared, model.left, model.sides) == (by, None, ("right",))
+    assert model.predicts is Equivalence.COSINES
+    near = partial(np.testing.assert_allclose, rtol=1e-13, atol=1e-13)
+    near(model.scores(), PREDICTED[by])
+    near(model.predictions([3, 1]), PREDICTED[by][[3, 1]])
 
 
 @pytest.mark.parametrize(
@@ -60,7 +55,7 @@ def test_a_model_says_in_english_how_its_rows_are_compared(how, words):
 
 
 def kept(model, gauge):
-    """Whether the rows that a gauge makes, by its definition, have the same predictions."""
+    """Return True if rows that a gauge moves by its definition predict the same."""
     moved = model.replace(right=model.right @ gauge.matrix("right") + gauge.right_shift)
     return bool(np.allclose(moved.scores(), model.scores(), rtol=1e-9, atol=1e-9))
 
@@ -78,7 +73,7 @@ def kept(model, gauge):
         (Gauge.translation(4, left=[0.5, 0.0, 0.0, 0.0]), ("cosine", "dot")),
     ],
 )
-def test_a_gauge_acts_exactly_where_it_keeps_the_predictions(by, gauge, keeps):
+def test_a_gauge_acts_if_and_only_if_it_keeps_the_predictions(by, gauge, keeps):
     model = TABLES[by]
     assert kept(model, gauge) == (by in keeps)
     if by in keeps and not gauge.shifts_left:
@@ -86,55 +81,59 @@ def test_a_gauge_acts_exactly_where_it_keeps_the_predictions(by, gauge, keeps):
             gauge.act(model).cosines("right"), model.cosines("right"), atol=1e-12
         )
         return
-    with pytest.raises(
-        EquivalenceError, match="one map acts on both rows that are compared"
-    ):
+    sentence = "one map acts on both rows that are compared"
+    with pytest.raises(EquivalenceError, match=sentence):
         gauge.act(model)
 
 
 @both
-def test_the_fibre_is_proven_to_move_nothing_and_names_its_models(by):
+def test_equivalent_models_are_proven_to_have_the_same_cosines(by):
     found = equivalence_class_of(TABLES[by], ["right"])
     freedom = found.freedom["right"]
     assert (freedom.moves, str(freedom.kind)) == (False, "proven")
-    assert (
-        found.scope.models
-        == TABLE
-        == "models that compare these rows with each other in the same way"
-    )
-    assert TABLE in freedom.because
+    models = "models that compare these rows with each other in the same way"
+    assert found.scope.models == models
+    assert models in freedom.because
     assert found.scope.whole
 
 
+def fixed_locally(x):
+    """Return True if products of different rows fix nearby rows up to rotations.
+
+    The derivative of x_i · x_j by x_i is x_j. All derivatives together have rank n k,
+    less the dimension of the rotations of these rows.
+    """
+    n, k = x.shape
+    derivatives = []
+    for i, j in itertools.combinations(range(n), 2):
+        derivative = np.zeros((n, k))
+        derivative[i] = x[j]
+        derivative[j] = x[i]
+        derivatives.append(derivative.ravel())
+    r = min(n, k)
+    n_rotations = r * (r - 1) // 2 + r * (k - r)
+    return np.linalg.matrix_rank(np.array(derivatives)) == n * k - n_rotations
+
+
 @pytest.mark.parametrize(
-    ("n", "k", "alone"),
+    ("n", "k", "is_enough"),
     [(6, 4, False), (6, 3, False), (7, 3, True), (9, 4, True), (3, 8, False)],
 )
-def test_products_of_different_rows_fix_lengths_only_where_there_are_enough_rows(
-    n, k, alone
+def test_products_of_different_rows_fix_lengths_if_there_are_enough_rows(
+    n, k, is_enough
 ):
-    """Count the equations of different rows against the numbers that are free, by the rank of their derivatives."""
     x = np.random.default_rng(n).standard_normal((n, k))
-    derivatives = []
-    for i, j in zip(*np.triu_indices(n, 1), strict=True):
-        row = np.zeros((n, k))
-        row[i], row[j] = x[j], x[i]
-        derivatives.append(row.ravel())
-    rotations = k * (k - 1) // 2 if n >= k else n * k - n * (n + 1) // 2
-    fixed_locally = np.linalg.matrix_rank(np.array(derivatives)) == n * k - rotations
-    said = (
-        "need those with themselves"
-        not in ea.pinned_test(FactorModel.from_vectors(x, compared="dot")).because
-    )
-    assert said == alone
-    assert (
-        fixed_locally >= said
-    )  # at the bound itself, 6 rows of 3 numbers, there are several solutions
+    found = ea.pinned_test(FactorModel.from_vectors(x, compared="dot"))
+    assert ("need those with themselves" not in found.because) == is_enough
+    # Six rows of three numbers are fixed locally, but have several solutions.
+    if is_enough:
+        assert fixed_locally(x)
 
 
 def test_cosines_through_a_temperature_fix_the_order_and_not_the_level():
-    """The other model has one number more, a softmax of another temperature, and the same probabilities."""
-    b, temperature = 0.4, 0.05
+    """A model with one more dimension and another temperature has the same softmax."""
+    b = 0.4
+    temperature = 0.05
     other = np.hstack([np.sqrt(1 - b) * UNIT, np.full((len(UNIT), 1), np.sqrt(b))])
     logits = UNIT @ UNIT.T / temperature
     level = other @ other.T
@@ -157,9 +156,8 @@ def test_cosines_through_a_temperature_fix_the_order_and_not_the_level():
     ],
 )
 def test_functions_of_two_sides_refuse_one_table_of_rows(by, function):
-    with pytest.raises(
-        InputError, match=f"must be one of two sides; got rows compared by {WORDS[by]}"
-    ):
+    sentence = f"must be one of two sides; got rows compared by {WORDS[by]}"
+    with pytest.raises(InputError, match=sentence):
         function(TABLES[by])
 
 
@@ -192,9 +190,8 @@ def test_rows_are_compared_by_cosine_dot_product_or_distance_only(wrong):
 
 @both
 def test_an_audit_of_rows_compared_with_each_other_refuses_an_objective_or_a_head(by):
-    with pytest.raises(
-        InputError, match=f"objective must be left out .* by {WORDS[by]}"
-    ):
+    sentence = f"objective must be left out .* by {WORDS[by]}"
+    with pytest.raises(InputError, match=sentence):
         ea.audit(TABLES[by], objective="factors")
     with pytest.raises(InputError, match="got a model with softmax link"):
         ea.audit(FactorModel.from_softmax(ROWS), compared=by)

@@ -1,4 +1,4 @@
-"""Nobody said the link: a dot product is assumed, unless rows of both sides have length 1; then none is."""
+"""A link that nobody declared: a dot product, or unknown if all rows have length 1."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ def unit(n, k, seed=0):
     return x / np.linalg.norm(x, axis=1, keepdims=True)
 
 
-USERS, ITEMS = unit(30, 3, 1), unit(25, 3, 2)
+USERS = unit(30, 3, 1)
+ITEMS = unit(25, 3, 2)
 OPEN = FactorModel.from_user_item(USERS, ITEMS)
-"""As cosines pinned, as dot products free."""
+"""Cosines of its rows are pinned if the link is a cosine, and free if it is not."""
 FREE = FactorModel.from_user_item(unit(30, 2, 3) @ np.eye(2, 3), ITEMS)
-"""Free either way: no user has the third direction of the items."""
+"""Free with both links, because no user has the third direction of the items."""
 
 
 @pytest.mark.parametrize(
@@ -36,52 +37,51 @@ FREE = FactorModel.from_user_item(unit(30, 2, 3) @ np.eye(2, 3), ITEMS)
         (np.vstack([np.tile(USERS, (40, 1)), 2 * USERS[:1]]), ITEMS, False),
     ],
 )
-def test_a_link_is_unknown_exactly_where_all_rows_with_a_direction_have_length_one(
+def test_a_link_is_unknown_if_and_only_if_all_rows_with_a_direction_have_length_one(
     users, items, unknown
 ):
     model = FactorModel.from_user_item(users, items)
     assert (model.link.name == "unknown") == unknown
     assert (model.predicts is Equivalence.COSINES) == unknown
-    assert (
-        FactorModel.from_user_item(users, items, link="identity").link.name
-        == "identity"
-    )
-    assert FactorModel.from_arrays(users, items).link.name == "identity"
+    declared = FactorModel.from_user_item(users, items, link="identity")
+    assert declared.link.name == "identity"
+    assert FactorModel(users, items).link.name == "identity"
 
 
-def test_only_what_keeps_dot_products_and_lengths_acts_on_an_unknown_link():
+def test_a_rotation_acts_on_an_unknown_link():
     np.testing.assert_allclose(OPEN.scores(), USERS @ ITEMS.T)
     after = Orthogonal(3).sample(rng=1).act(OPEN)
     np.testing.assert_allclose(after.scores(), OPEN.scores(), atol=1e-14)
     assert after.link.name == "unknown"
-    for gauge in (
-        Gauge.diagonal([1.0, 2.0, 3.0]),
-        Gauge.translation(3, right=[1.0, 0.0, 0.0]),
-    ):
-        with pytest.raises(
-            EquivalenceError,
-            match="read the model with link='identity' if their dot products were trained",
-        ):
-            gauge.act(OPEN)
-    assert (
-        Gauge.diagonal([1.0, 2.0, 3.0]).act(OPEN.replace(link="identity")).link.name
-        == "identity"
-    )
 
 
-def test_the_fibre_is_undecided_unless_both_readings_agree():
-    for role in ("right", "left"):
-        found = equivalence_class_of(OPEN, ["left", "right"]).freedom[role]
-        assert (found.moves, str(found.kind)) == (None, "undecided")
-        assert "nobody said which was trained" in found.because
-        assert (
-            equivalence_class_of(OPEN.replace(link="cosine"), [role]).moves(role)
-            is False
-        )
-        assert (
-            equivalence_class_of(OPEN.replace(link="identity"), [role]).moves(role)
-            is True
-        )
+@pytest.mark.parametrize(
+    "gauge",
+    [Gauge.diagonal([1.0, 2.0, 3.0]), Gauge.translation(3, right=[1.0, 0.0, 0.0])],
+)
+def test_a_gauge_that_changes_lengths_is_refused_for_an_unknown_link(gauge):
+    remedy = "read the model with link='identity' if their dot products were trained"
+    with pytest.raises(EquivalenceError, match=remedy):
+        gauge.act(OPEN)
+
+
+def test_a_scale_of_the_columns_acts_on_a_declared_dot_product():
+    after = Gauge.diagonal([1.0, 2.0, 3.0]).act(OPEN.replace(link="identity"))
+    assert after.link.name == "identity"
+
+
+@pytest.mark.parametrize("role", ["right", "left"])
+def test_cosines_are_undecided_if_the_two_possible_links_disagree(role):
+    found = equivalence_class_of(OPEN, ["left", "right"]).freedom[role]
+    assert (found.moves, str(found.kind)) == (None, "undecided")
+    assert "nobody said which was trained" in found.because
+    with_cosine = equivalence_class_of(OPEN.replace(link="cosine"), [role])
+    assert with_cosine.moves(role) is False
+    with_identity = equivalence_class_of(OPEN.replace(link="identity"), [role])
+    assert with_identity.moves(role) is True
+
+
+def test_cosines_are_free_if_they_are_free_with_both_possible_links():
     free = equivalence_class_of(FREE, ["right"])
     assert (free.moves("right"), str(free.freedom["right"].kind)) == (True, "shown")
     twin = free.pinning.twin(FREE.replace(link="cosine"))
@@ -99,7 +99,8 @@ def test_on_a_line_only_a_temperature_leaves_the_signs_open():
     The users (±1, 0) and the items (1/2, ±√3/2) have half of these scores, so they
     predict the same with half of the temperature, and the items have the cosine −1/2.
     """
-    users, items = [[1.0, 0.0], [-1.0, 0.0]], [[0.5, 0.75**0.5], [0.5, -(0.75**0.5)]]
+    users = [[1.0, 0.0], [-1.0, 0.0]]
+    items = [[0.5, 0.75**0.5], [0.5, -(0.75**0.5)]]
     twin = FactorModel.from_user_item(users, items)
     np.testing.assert_allclose(twin.scores() / 0.5, LINE.scores())
     np.testing.assert_allclose(twin.cosines("right"), [-0.5])
