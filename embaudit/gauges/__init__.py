@@ -1,4 +1,4 @@
-"""Gauges: changes of the factors that leave predictions alone, and the groups they form."""
+"""Gauges: changes of both factor matrices that keep predictions, and sets of gauges."""
 
 from embaudit.gauges.affine import Affine
 from embaudit.gauges.diagonal import Diagonal

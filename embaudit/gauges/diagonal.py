@@ -1,4 +1,4 @@
-"""Diagonal gauges: one scale per latent dimension, the matrix D of the Netflix paper."""
+"""Diagonal gauges: one scale per latent dimension, D in the Netflix paper."""
 
 from __future__ import annotations
 

@@ -29,14 +29,6 @@ from embaudit.model.objectives import Linear
 from embaudit.model.sizes import require_model
 from embaudit.model.trainings import kept_objective
 
-MOST_RANK = 1_000_000
-
-
-def require_rank(rank: int) -> None:
-    """Refuse a rank below 1, or one whose gauges no memory holds."""
-    if as_count(rank, "rank") > MOST_RANK:
-        raise must_be("rank", f"at most {MOST_RANK:,}", rank)
-
 
 def _linear_part(array: ArrayLike, name: str) -> Matrix | Vector:
     """Check a square matrix or a vector of scales, and return it in float64."""
@@ -125,7 +117,7 @@ class Gauge:
     >>> Gauge(np.eye(2), np.eye(3))
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: the right matrix of a gauge must be of shape (2, 2); got shape (3, 3).
+    embaudit.errors.InputError: the right matrix of a gauge must be of shape (2, 2); ...
     >>> Gauge.identity(2) @ 3
     Traceback (most recent call last):
         ...
@@ -176,15 +168,18 @@ class Gauge:
         else:
             error = float(np.abs(left @ right.T - np.eye(self.rank)).max())
         if not error <= min(0.5, 64 * self.rank * EPS * self.condition_number):
-            raise InputError(
-                f"left · rightᵀ must be the identity; got an error of {error:.1e}; build it with Gauge.linear."
+            raise must_be(
+                "left · rightᵀ",
+                "the identity",
+                f"an error of {error:.1e}",
+                "build it with Gauge.linear",
             )
 
     @classmethod
     def identity(cls, rank: int) -> Gauge:
         """Make the gauge that changes nothing."""
-        require_rank(rank)
-        return cls(np.ones(rank), np.ones(rank))
+        ones = np.ones(as_count(rank, "rank"))
+        return cls(ones, ones)
 
     @classmethod
     def diagonal(cls, scales: ArrayLike) -> Gauge:
@@ -196,22 +191,21 @@ class Gauge:
             If a scale is zero or not finite.
         """
         d = as_vector(scales, "scales", np.size(scales))
-        # A scale below 1e-308 has no inverse in float64, though it is not 0.
-        with np.errstate(divide="ignore", over="ignore"):
-            inverse = 1 / d
-        if not np.isfinite(inverse).all():
-            at = int(np.argmin(np.isfinite(inverse)))
+        if not d.all():
+            column = int(np.argmin(np.abs(d)))
             raise must_be(
                 "scales",
-                "numbers whose inverse is finite",
-                f"{d[at]} in column {at}",
+                "different from zero",
+                f"0 in column {column}",
                 "drop that column",
             )
-        return cls(d, inverse)
+        return cls(d, 1 / d)
 
     @classmethod
     def linear(cls, matrix: ArrayLike) -> Gauge:
-        """Make the gauge of any invertible M, with M⁻ᵀ from its singular value decomposition.
+        """Make the gauge of any invertible M.
+
+        M⁻ᵀ is computed from the singular value decomposition of M.
 
         Raises
         ------
@@ -234,7 +228,7 @@ class Gauge:
         >>> Gauge.from_svd(np.eye(3), [4.0, 1.0], np.eye(2))
         Traceback (most recent call last):
             ...
-        embaudit.errors.InputError: u and vt must be of one shape; got (3, 3) and (2, 2).
+        embaudit.errors.InputError: u and vt must be of one shape; ...
         """
         u, vt = as_factors(u, "u"), as_factors(vt, "vt")
         s = as_vector(s, "s", len(vt))
@@ -255,8 +249,8 @@ class Gauge:
         cls, rank: int, *, left: ArrayLike | None = None, right: ArrayLike | None = None
     ) -> Gauge:
         """Make the gauge that adds one vector to every row of a side."""
-        require_rank(rank)
-        return cls(np.ones(rank), np.ones(rank), left, right)  # type: ignore[arg-type]
+        ones = np.ones(as_count(rank, "rank"))
+        return cls(ones, ones, left, right)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         parts = [f"rank {self.rank}", f"condition number {self.condition_number:.4g}"]
@@ -334,16 +328,17 @@ class Gauge:
 
     @property
     def is_conformal(self) -> bool:
-        """True if the linear part only rotates, reflects and scales as a whole (κ = 1), within rounding."""
+        """True if the linear part only rotates, reflects and scales as a whole.
+
+        Its condition number is then 1, within rounding.
+        """
         return self.condition_number <= 1 + 16 * self.rank * EPS
 
     @property
     def is_isometry(self) -> bool:
         """True if the linear part keeps every length, within rounding."""
-        return (
-            self.is_conformal
-            and abs(_norm(self.left, self.basis) - 1) <= 16 * self.rank * EPS
-        )
+        error = abs(_norm(self.left, self.basis) - 1)
+        return self.is_conformal and error <= 16 * self.rank * EPS
 
     @property
     def fixes_cosines(self) -> bool:
@@ -356,31 +351,36 @@ class Gauge:
         return self._level(shifts_left=self.shifts_left, shifts_right=self.shifts_right)
 
     def preserves_in(self, model: FactorModel) -> Equivalence:
-        """Return the level preserved in this model, whose free biases absorb translations."""
+        """Return the level preserved in this model.
+
+        Free biases of the model absorb shifts.
+        """
         require_model(model)
-        # If only one side is divided by its lengths, a common scale stays in the scores.
-        if model.link.needs_lengths and not self.is_isometry:
-            return Equivalence.NOTHING
-        # A shift of the inputs leaves labels of length 1 alone, and the label bias absorbs
-        # it.
-        if (
-            model.link.needs_lengths
-            and self.shifts
-            and {*self.shifts} <= {*model.free_shifts}
-        ):
-            return Equivalence.COSINES
+        if model.link.needs_lengths:
+            # If only one side is divided by its lengths, a common scale stays in the
+            # scores.
+            if not self.is_isometry:
+                return Equivalence.NOTHING
+            # A shift of the inputs leaves labels of length 1 alone, and the label bias
+            # absorbs it.
+            if self.shifts and set(self.shifts) <= set(model.free_shifts):
+                return Equivalence.COSINES
         return self._level(
             shifts_left=self.shifts_left and model.right_bias is None,
             shifts_right=self.shifts_right and model.left_bias is None,
         )
 
     def _level(self, *, shifts_left: bool, shifts_right: bool) -> Equivalence:
-        # u·q adds a number to a column and changes the order within rows; p·v adds one to a row, which softmax ignores.
+        # The product u·q adds a number to a column of scores, which changes the order
+        # within rows. The product p·v adds a number to a row, which the softmax
+        # ignores.
         if shifts_left:
             return Equivalence.NOTHING
         if shifts_right:
             return Equivalence.PROBABILITIES
-        return Equivalence.COSINES if self.fixes_cosines else Equivalence.SCORES
+        if self.fixes_cosines:
+            return Equivalence.COSINES
+        return Equivalence.SCORES
 
     def multiply(self, rows: ArrayLike, side: SideName) -> Floats:
         """Multiply rows (n, k) of a side by M or M⁻ᵀ, without the shift, in float64."""
@@ -391,8 +391,7 @@ class Gauge:
     def apply(self, rows: ArrayLike, side: SideName) -> Floats:
         """Change rows (n, k) of a side: multiply them by M or M⁻ᵀ, and shift them."""
         shift = self.left_shift if side == "left" else self.right_shift
-        multiplied = self.multiply(rows, side)
-        return multiplied + shift if shift.any() else multiplied
+        return self.multiply(rows, side) + shift
 
     def matrix(self, side: SideName) -> Floats:
         """Return the matrix (k, k) that rows of a side are multiplied by.
@@ -412,7 +411,8 @@ class Gauge:
 
         Examples
         --------
-        >>> gauge = Gauge.diagonal([0.5, 1.0]) @ Gauge.translation(2, right=[1.0, 2.0])
+        >>> shift = Gauge.translation(2, right=[1.0, 2.0])
+        >>> gauge = Gauge.diagonal([0.5, 1.0]) @ shift
         >>> gauge.right_shift, gauge.shift_before("right")
         (array([2., 2.]), array([1., 2.]))
         """
@@ -438,9 +438,8 @@ class Gauge:
         if not isinstance(first, Gauge):
             return NotImplemented
         if first.rank != self.rank:
-            raise InputError(
-                f"gauges must have one rank to compose; got {self.rank} and {first.rank}."
-            )
+            ranks = f"{self.rank} and {first.rank}"
+            raise InputError(f"gauges must have one rank to compose; got {ranks}.")
         left_shift = self.apply(first.left_shift, "left")
         right_shift = self.apply(first.right_shift, "right")
         if self._only_shifts:
@@ -450,13 +449,8 @@ class Gauge:
         elif self._consists_of_scales and first._consists_of_scales:
             left, right, basis = first.left * self.left, first.right * self.right, None
         else:
-            left = self.multiply(first.matrix("left"), "left")
-            right = self.multiply(first.matrix("right"), "right")
-            basis = None
-            # If the stretches cancel, as in g⁻¹ g, then κ falls but the rounding of
-            # both products remains. Two steps of Newton's iteration for M⁻ᵀ remove it.
-            for _ in range(2):
-                right = right + (np.eye(self.rank) - right @ left.T) @ right
+            both = Gauge.linear(self.multiply(first.matrix("left"), "left"))
+            left, right, basis = both.left, both.right, None
         return Gauge(left, right, left_shift, right_shift, basis)
 
     @property
@@ -468,7 +462,9 @@ class Gauge:
         return self._consists_of_scales and bool((self.left == 1).all())
 
     def act(self, model: FactorModel) -> FactorModel:
-        """Return the equivalent model; it has the objective of the given one where that keeps its value.
+        """Return the equivalent model.
+
+        It keeps the objective of the given model if the value of the objective stays.
 
         Raises
         ------
@@ -484,18 +480,18 @@ class Gauge:
         >>> Gauge.translation(2, right=[1.0, 0.0]).act(model)
         Traceback (most recent call last):
             ...
-        embaudit.errors.EquivalenceError: a gauge on this model must preserve its scores; got one that ...
+        embaudit.errors.EquivalenceError: a gauge on this model must preserve its ...
         >>> Gauge.identity(3).act(model)
         Traceback (most recent call last):
             ...
-        embaudit.errors.InputError: a gauge must have the rank of the model; got 3 for a model of rank 2.
+        embaudit.errors.InputError: a gauge must have the rank of the model; ...
         """
         self._require_equivalence(model)
         left = None if model.left is None else self._applied(model.left, "left")
         right = self._applied(model.right, "right")
-        # p'·q' = p·q + p·(Mv) + u·v + q·(M⁻ᵀu): the left bias absorbs the two terms
-        # with v, the right bias the one with u. The terms are computed before rows are
-        # rounded to the stored precision.
+        # p'·q' = p·q + p·(Mv) + u·v + q·(M⁻ᵀu). The left bias absorbs the two terms
+        # with v, and the right bias absorbs the last term. The terms are computed
+        # before rows are rounded to the stored precision.
         left_bias, right_bias = model.left_bias, model.right_bias
         if self.shifts_right and left_bias is not None and model.left is not None:
             constant = self.left_shift @ self.right_shift
@@ -532,18 +528,19 @@ class Gauge:
         return result
 
     def _require_equivalence(self, model: FactorModel) -> None:
-        """Refuse a model of another rank, or whose predictions the gauge changes, with the reason."""
+        """Refuse a model of another rank, or whose predictions the gauge changes."""
         require_model(model)
         users, items = model.roles
         if self.rank != model.rank:
-            raise InputError(
-                f"a gauge must have the rank of the model; got {self.rank} for a model of rank {model.rank}."
-            )
-        # The first obstacle is named, those of special links before those of all.
+            ranks = f"{self.rank} for a model of rank {model.rank}"
+            raise InputError(f"a gauge must have the rank of the model; got {ranks}.")
         level = self.preserves_in(model)
         if level >= model.predicts:
             return
-        preserved = level.title + (" only" if level else "")
+        preserved = level.title
+        if level is not Equivalence.NOTHING:
+            preserved += " only"
+        # The first obstacle is named. Obstacles of special links come first.
         if model.compared is not None:
             why = Sentence(
                 "one map acts on both rows that are compared, so it must be orthogonal"
@@ -567,7 +564,8 @@ class Gauge:
                 f"{users} bias could absorb"
             )
         raise EquivalenceError(
-            "a gauge on this model must preserve its {}; got one that preserves {}: {}.",
+            "a gauge on this model must preserve its {}; "
+            "got one that preserves {}: {}.",
             model.predicts.title,
             preserved,
             why,

@@ -13,12 +13,13 @@ from embaudit.core.checked import (
     Floats,
     Matrix,
     Vector,
+    as_count,
     as_generator,
     is_number,
     require_one_of,
 )
 from embaudit.errors import must_be
-from embaudit.gauges.gauge import Gauge, require_rank
+from embaudit.gauges.gauge import Gauge
 from embaudit.linalg.rows import WIDE
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
@@ -64,7 +65,7 @@ class GaugeGroup(ABC):
 
     def __post_init__(self) -> None:
         """Check the rank and the budgets."""
-        require_rank(self.rank)
+        as_count(self.rank, "rank")
         require_budget("max_condition", self.max_condition, 1.0, self.most_condition)
         require_one_of(self.side, "side", ("left", "right"))
         require_budget("max_shift", self.max_shift, 0.0)
@@ -233,7 +234,7 @@ def require_budget(
     >>> require_budget("max_condition", 11.0, 1.0, 10.0)
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: max_condition must be at most 10, what float64 can hold; got 11; None sets no bound.
+    embaudit.errors.InputError: max_condition must be at most 10, what float64 can ...
     """
     if budget is None:
         return

@@ -1,4 +1,4 @@
-"""Every gauge group keeps the laws, a new one inherits them, and a group that lies about itself is caught."""
+"""Every gauge group keeps the laws, and a group that lies about itself is caught."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_every_group_has_its_laws_and_its_strategy() -> None:
         assert kind.__name__ in embaudit.gauges.__all__
 
 
-# --- the laws can fail: one lie at a time ------------------------------------------------------------------------
+# --- the laws can fail: one lie at a time ------------------------------------------
 
 
 def lie(kind: type[GaugeGroup], **claims: object) -> type[GaugeGroup]:
@@ -205,7 +205,8 @@ LIES = [
 def caught(groups: st.SearchStrategy[GaugeGroup], law: str) -> bool:
     suite = type("Suite", (GaugeGroupContract,), {"groups": groups})()
     statement = getattr(GaugeGroupContract, f"test_{law}").hypothesis.inner_test
-    # Many, for most models drawn are too coarse to show a small lie; the first that does ends the search.
+    # Most models drawn are too coarse to show a small lie, so many are drawn. The first
+    # model that shows the lie ends the search.
     quick = settings(LAW, phases=[Phase.generate], max_examples=300, derandomize=True)(
         given(st.data())(statement)
     )
@@ -264,7 +265,7 @@ def test_an_honest_group_breaks_no_law() -> None:
     assert not any(caught(st.just(lie(kind)(3)), law) for kind, _, law in LIES[:3])
 
 
-# --- what the contract cannot know -------------------------------------------------------------------------------
+# --- what the contract cannot know -------------------------------------------------
 
 
 @given(
@@ -339,25 +340,24 @@ def test_a_set_preserves_in_a_model_what_its_gauges_do(
 ) -> None:
     gauge = group.sample(rng=seed)
     assert group.preserves_in(model) <= gauge.preserves_in(model)
-    # With κ = 1 and no length to keep, the draw is the identity, though other members scale all rows.
-    assert group.preserves_in(model) == gauge.preserves_in(model) or (
-        gauge.is_isometry and not group.fixes_lengths
-    )
+    # With κ = 1 the draw is the identity, although other gauges of the set can scale
+    # all rows if lengths need not stay.
+    draws_too_little = gauge.is_isometry and not group.fixes_lengths
+    is_equal = group.preserves_in(model) == gauge.preserves_in(model)
+    assert is_equal or draws_too_little
 
 
 def test_rotations_are_uniform() -> None:
-    """Haar: a fixed unit vector goes uniformly over the sphere, so each squared entry is Beta(1/2, (k-1)/2)."""
+    """A uniform rotation takes a unit vector to a uniform point of the sphere.
+
+    So each squared entry has the distribution Beta(1/2, (k - 1)/2).
+    """
     rng = np.random.default_rng(0)
     entries = np.array([random_rotation(4, rng)[0, 1] for _ in range(2000)])
     assert stats.kstest(entries**2, stats.beta(0.5, 1.5).cdf).pvalue > 0.01
     assert abs(np.mean(entries > 0) - 0.5) < 0.05
-    assert (
-        abs(
-            np.mean([np.linalg.det(random_rotation(3, rng)) > 0 for _ in range(1000)])
-            - 0.5
-        )
-        < 0.06
-    )
+    determinants = [np.linalg.det(random_rotation(3, rng)) for _ in range(1000)]
+    assert abs(np.mean(np.array(determinants) > 0) - 0.5) < 0.06
 
 
 @pytest.mark.parametrize("budget", [0.5, -1, float("nan"), float("inf"), "2", 2j, [2]])
