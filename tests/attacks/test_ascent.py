@@ -1,4 +1,4 @@
-"""The parts of an attack: slopes against differences, steps within the budget, and rows in the span of few."""
+"""The parts of an attack: slopes, steps within the budget, and the span of few rows."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def table_of(kind: str) -> Table:
 @pytest.mark.parametrize("kind", ["within", "across", "left", "right"])
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_slopes_of_cosines_are_those_of_differences(kind: str, diagonal: bool) -> None:
-    table, draw = table_of(kind), np.random.default_rng(1)
-    first, second, force = *draw.integers(6, size=(2, 30)), draw.normal(size=30)
+    table = table_of(kind)
+    draw = np.random.default_rng(1)
+    first, second = draw.integers(6, size=(2, 30))
     second = second + 6
-    at = (
-        displaced(2)
-        if not diagonal
-        else Displacement(0.3 * np.ones(R), None, np.linspace(-0.5, 0.5, R))
-    )
+    force = draw.normal(size=30)
+    at = displaced(2)
+    if diagonal:
+        at = Displacement(0.3 * np.ones(R), None, np.linspace(-0.5, 0.5, R))
 
     def value(shift: np.ndarray, h: np.ndarray) -> float:
         values, axes = np.linalg.eigh(h)
@@ -54,18 +54,14 @@ def test_slopes_of_cosines_are_those_of_differences(kind: str, diagonal: bool) -
         x, _, y, _ = table.moved(Displacement(at.shift + shift, axes, np.log(squares)))
         return float(force @ np.einsum("ij,ij->i", x[first], y[second]))
 
-    slopes, nothing = (
-        table.slopes(at, table.moved(at), first, second, force),
-        np.zeros((R, R)),
-    )
-    steps = 1e-5 * np.eye(R)
-    shifts = [(value(step, nothing) - value(-step, nothing)) / 2e-5 for step in steps]
-    np.testing.assert_allclose(
-        slopes.shift,
-        np.array(shifts) if any(table.is_shifted) else 0,
-        rtol=1e-5,
-        atol=1e-7,
-    )
+    slopes = table.slopes(at, table.moved(at), first, second, force)
+    no_stretch = np.zeros((R, R))
+    on_shift = np.zeros(R)
+    if any(table.is_shifted):
+        for i, step in enumerate(1e-5 * np.eye(R)):
+            rise = value(step, no_stretch) - value(-step, no_stretch)
+            on_shift[i] = rise / 2e-5
+    np.testing.assert_allclose(slopes.shift, on_shift, rtol=1e-5, atol=1e-7)
     for seed in range(5):
         h = np.random.default_rng(seed).normal(size=(R, R))
         h = (h + h.T) * 1e-5
@@ -74,7 +70,7 @@ def test_slopes_of_cosines_are_those_of_differences(kind: str, diagonal: bool) -
 
 
 @pytest.mark.parametrize("diagonal", [False, True])
-def test_steps_stay_within_their_budgets_and_follow_the_slopes(diagonal: bool) -> None:
+def test_steps_stay_within_their_budgets(diagonal: bool) -> None:
     draw = np.random.default_rng(0)
     for size in (1e-3, 0.5, 2.0):
         budget = Budget(2 * np.log(3.0), 0.7, diagonal)
@@ -85,21 +81,32 @@ def test_steps_stay_within_their_budgets_and_follow_the_slopes(diagonal: bool) -
             assert np.ptp(at.logs) <= budget.window
             assert np.linalg.norm(at.shift) <= budget.radius
             assert (at.axes is None) == diagonal
-    still = displaced(0, 0.1)
-    same = still.step(Slopes(np.zeros((R, R)), np.zeros(R)), 0.5, Budget(2.0, 1.0))
-    np.testing.assert_allclose(same.root() @ same.root(), still.root() @ still.root() / np.exp(
-        (still.logs.max() + still.logs.min()) / 2), atol=1e-10)  # fmt: skip
-    assert same.shift.tolist() == still.shift.tolist()
-    h = np.diag([1.0, -1.0, 0.5, 0.0])
-    step = Displacement(np.zeros(R), None, np.zeros(R)).step(
-        Slopes(h, np.zeros(R)), 0.25, Budget(2.0)
-    )
-    np.testing.assert_allclose(
-        step.root() @ step.root(), np.diag(np.exp([0.5, -0.5, 0.25, 0.0])), atol=1e-10
-    )
 
 
-# --- rows in the span of few -------------------------------------------------------------------------------------
+def metric_of(displacement: Displacement) -> np.ndarray:
+    return displacement.root() @ displacement.root()
+
+
+def test_a_step_along_no_slope_only_centres_the_window_on_0() -> None:
+    start = displaced(0, 0.1)
+    flat = Slopes(np.zeros((R, R)), np.zeros(R))
+    step = start.step(flat, 0.5, Budget(2.0, 1.0))
+    middle = (start.logs.max() + start.logs.min()) / 2
+    expected = metric_of(start) / np.exp(middle)
+    np.testing.assert_allclose(metric_of(step), expected, atol=1e-10)
+    assert step.shift.tolist() == start.shift.tolist()
+
+
+def test_a_step_multiplies_the_metric_by_the_exponential_of_its_slope() -> None:
+    """A quarter of a window of width 2 is 1/2, which the largest slope of 1 takes."""
+    start = Displacement(np.zeros(R), None, np.zeros(R))
+    slopes = Slopes(np.diag([1.0, -1.0, 0.5, 0.0]), np.zeros(R))
+    step = start.step(slopes, 0.25, Budget(2.0))
+    expected = np.diag(np.exp([0.5, -0.5, 0.25, 0.0]))
+    np.testing.assert_allclose(metric_of(step), expected, atol=1e-10)
+
+
+# --- the span of few rows ----------------------------------------------------------
 
 K = 260
 """Above 256 columns an attack moves a sample of 64 rows, within their span."""
@@ -143,7 +150,7 @@ def test_an_attack_within_a_span_moves_cosines_as_far_as_it_says(
 def test_an_attack_within_a_span_reaches_what_one_in_all_dimensions_reaches(
     head: FactorModel,
 ) -> None:
-    """The same rows, turned into the 64 dimensions that they span, have all of these."""
+    """The same rows are attacked in the 64 dimensions that they span."""
     found = worst_gauge(
         head, GeneralLinear(K, max_condition=3.0), n_pairs=400, n_starts=3, n_steps=40
     )
