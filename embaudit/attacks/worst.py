@@ -29,6 +29,7 @@ from embaudit.core.checked import (
     RNG,
     Floats,
     Indices,
+    Matrix,
     as_count,
     as_generator,
     require_one_of,
@@ -120,46 +121,69 @@ class Attack(Result):
         shifts of items up to 0.5
         shifts of items up to 0.25 typical rows
         """
-        left, right = self.roles
-        pairs = {
-            "left": f"{left}-{left}",
-            "right": f"{right}-{right}",
-            "cross": f"{left}-{right}",
-        }[self.role]
-        kappa = self.max_condition or np.inf
-        gauges = f"The worst {self.group.kind} gauge found within κ = {kappa:g}"
-        if isinstance(self.group, Affine):
-            title = right if self.group.side == "right" else left
-            most = f"{self.group.max_shift:.3g}"
-            if self.typical_row is not None and self.group.max_shift is not None:
-                most = in_typical_rows(self.group.max_shift / self.typical_row)
-            gauges += f" and shifts of {title}s up to {most}"
         if self.objective == "movement":
-            sought = counted(self.n_items, f"{pairs} cosine")
-            reached = f"It moves them by {self.achieved:.2f} on average"
-            proven = f"Proven: by at most {up(self.bound):.2f}."
-            return f"{gauges} was sought for {sought}. {reached}. {proven}"
-        sought = counted(len(self.table), f"{pairs} list")
-        bound = up(self.bound)
-        reached = (
-            f"{gauges} was sought for {sought}. "
-            f"It drives out {percent(self.achieved)} of their entries"
+            return self._movement_in_words()
+        return self._losses_in_words()
+
+    def _movement_in_words(self) -> str:
+        cosines = counted(self.n_items, f"{self._pair_noun} cosine")
+        return (
+            f"{self._gauge_in_words()} was sought for {cosines}. "
+            f"It moves them by {self.achieved:.2f} on average. "
+            f"Proven: by at most {up(self.bound):.2f}."
         )
-        ties = ", because of ties" if kappa == 1 and bound > 0 else ""
-        if bound >= 1 and not ties:
-            return f"{reached}. More is not ruled out."
-        return f"{reached}. Proven: at most {percent(bound)}{ties}."
+
+    def _losses_in_words(self) -> str:
+        lists = counted(len(self.table), f"{self._pair_noun} list")
+        reached = (
+            f"{self._gauge_in_words()} was sought for {lists}. "
+            f"It drives out {percent(self.achieved)} of their entries."
+        )
+        bound = up(self.bound)
+        if self.max_condition == 1 and bound > 0:
+            return f"{reached} Proven: at most {percent(bound)}, because of ties."
+        if bound >= 1:
+            return f"{reached} More is not ruled out."
+        return f"{reached} Proven: at most {percent(bound)}."
+
+    @property
+    def _pair_noun(self) -> str:
+        left, right = self.roles
+        first = right if self.role == "right" else left
+        second = left if self.role == "left" else right
+        return f"{first}-{second}"
+
+    def _gauge_in_words(self) -> str:
+        """Name the gauge by its set and budgets."""
+        kappa = self.max_condition or np.inf
+        gauge = f"The worst {self.group.kind} gauge found within κ = {kappa:g}"
+        longest = self.group.max_shift
+        if not isinstance(self.group, Affine) or longest is None:
+            return gauge
+        left, right = self.roles
+        shifted = right if self.group.side == "right" else left
+        length = f"{longest:.3g}"
+        if self.typical_row is not None:
+            length = in_typical_rows(longest / self.typical_row)
+        return f"{gauge} and shifts of {shifted}s up to {length}"
 
     def __repr__(self) -> str:
         values = f"{self.achieved:.4g} achieved, at most {self.bound:.4g}"
         return f"Attack({self.objective} of {self.role}: {values})"
 
 
-def _require_counts(objective: str, **counts: int) -> None:
+def _require_counts(
+    objective: str, n_pairs: int, n_rows: int, n: int, n_starts: int, n_steps: int
+) -> None:
+    """Raise InputError unless all sizes are numbers, and those in use are positive."""
     require_one_of(objective, "objective", ("movement", "neighbours"))
-    unused = {"n_rows", "n"} if objective == "movement" else {"n_pairs"}
-    for name, count in counts.items():
-        as_count(count, name, least=0 if name == "n_steps" or name in unused else 1)
+    least_pairs = 1 if objective == "movement" else 0
+    least_rows = 1 if objective == "neighbours" else 0
+    as_count(n_pairs, "n_pairs", least=least_pairs)
+    as_count(n_rows, "n_rows", least=least_rows)
+    as_count(n, "n", least=least_rows)
+    as_count(n_starts, "n_starts")
+    as_count(n_steps, "n_steps", least=0)
 
 
 SPANNED_ROWS = 64
@@ -186,6 +210,13 @@ def _budgets(group: GaugeGroup) -> list[Budget]:
     if group.max_shift:
         budgets.append(Budget(window, radius=float(group.max_shift)))
     return budgets
+
+
+def _is_searched(budget: Budget, *, shifts: bool) -> bool:
+    """Return True if a budget allows a shift of some row or, without shifts, a stretch."""
+    if budget.radius:
+        return shifts
+    return budget.window > 0
 
 
 def worst_gauge(
@@ -260,53 +291,29 @@ def worst_gauge(
     require_model(model)
     role = model.role(role)
     budgets = _budgets(group)
-    _require_counts(
-        objective,
-        n_pairs=n_pairs,
-        n_rows=n_rows,
-        n=n,
-        n_starts=n_starts,
-        n_steps=n_steps,
-    )
+    _require_counts(objective, n_pairs, n_rows, n, n_starts, n_steps)
     draw = as_generator(rng)
     if objective == "movement":
         sample = _sampled_pairs(model, group, role, n_pairs, draw)
     else:
         sample = _sampled_lists(model, group, role, n, n_rows, draw)
-    still = Gauge.identity(model.rank)
-    if not sample.size or group.fixes_cosines:
-        return Attack(
-            still,
-            objective,
-            role,
-            group,
-            0.0,
-            sample.bound,
-            sample.size,
-            sample.table,
-            roles=model.roles,
-        )
-    shifts = any(sample.objective.table.is_shifted)
-    # A budget with a radius is searched if some rows can be shifted, and a budget
-    # without a radius if it allows a stretch.
-    budgets = [
-        budget
-        for budget in budgets
-        if (budget.radius and shifts) or (budget.window and not budget.radius)
-    ]
-    # Threads of BLAS cost more than they give on small matrices.
-    with one_blas_thread():
-        best = best_displacement(
-            sample.objective, budgets, n_starts, n_steps, sample.bound, draw
-        )
-    gauge = best.gauge(group, role, sample.span)
-    if objective == "movement":
-        achieved = sample.objective.at(best)[0]
-    else:
-        achieved = _share_lost(model, role, gauge, sample.table)
-    if not achieved > 0:
+    gauge, achieved = Gauge.identity(model.rank), 0.0
+    if sample.size and not group.fixes_cosines:
+        shifts = any(sample.objective.table.is_shifted)
+        budgets = [budget for budget in budgets if _is_searched(budget, shifts=shifts)]
+        # Threads of BLAS cost more than they give on small matrices.
+        with one_blas_thread():
+            best = best_displacement(
+                sample.objective, budgets, n_starts, n_steps, sample.bound, draw
+            )
+        found = best.gauge(group, role, sample.span)
+        if objective == "movement":
+            value = sample.objective.at(best)[0]
+        else:
+            value = _share_lost(model, role, found, sample.table)
         # A search that gained nothing is reported as the identity.
-        gauge, achieved = still, 0.0
+        if value > 0:
+            gauge, achieved = found, value
     return Attack(
         gauge,
         objective,
@@ -412,42 +419,76 @@ def _sampled_lists(
     """
     if role == "cross":
         raise must_be("role", 'one of "left", "right" for neighbour lists', repr(role))
-    factors = model.factors(role)
-    rows: Indices = np.sort(draw.permutation(len(factors))[:n_rows])
+    side = model.side(role)
+    drawn = np.sort(draw.permutation(len(side))[:n_rows])
     affine = group if isinstance(group, Affine) else None
-    certified = certified_neighbours(model, role=role, n=n, rows=rows, group=affine)
+    certified = certified_neighbours(model, role=role, n=n, rows=drawn, group=affine)
     # A row without direction has no list, and can leave the lists of others short. Such
     # lists are not sampled.
     is_full = ~np.isnan(certified.radii).any(axis=1)
     rows = certified.rows[is_full]
     entries = certified.indices[is_full]
     radii = certified.radii[is_full]
-    n_outside = 0
-    if len(rows):
-        # Other rows with a direction that are not in a list.
-        n_outside = max(0, len(model.side(role).directed) - certified.n - 1)
-    # The search sees the nearest rivals only. The entries that its result drives out
-    # are counted among all rows.
-    most_rivals = NEARBY if model.rank <= WIDE else SPANNED_NEARBY
-    n_rivals = min(n_outside, most_rivals)
-    cosines = cosines_of(unit_rows(factors, none=0), rows)
-    rivals = excluded(cosines, entries, n_rivals)
-    # The objective holds each row once, and refers to it by its place among them.
-    involved = np.hstack([rows[:, None], entries, rivals])
-    distinct, flat_places = np.unique(involved, return_inverse=True)
-    places = flat_places.reshape(involved.shape)
-    x = np.asarray(factors[distinct], dtype=np.float64)
-    table, span = _spanned(group, Table(x, is_shifted=(_is_shifted(group, role),) * 2))
-    queries = places[:, 0]
-    listed = places[:, 1 : 1 + entries.shape[1]]
-    objective = NeighbourLossObjective(table, queries, listed, tie_of(factors))
     # Entries whose certified radius exceeds κ stay under every gauge of the set, so
     # only the others can be lost.
     kappa = group.max_condition or 1.0
     bound = float((radii <= kappa).mean()) if radii.size else 0.0
     # A list of all other rows has no rivals, so none of its entries can be lost.
-    size = int(radii.size) if n_outside else 0
+    n_outside = max(0, len(side.directed) - certified.n - 1) if len(rows) else 0
+    size = radii.size if n_outside else 0
+    # The search sees the nearest rivals only. The entries that its result drives out
+    # are counted among all rows.
+    most_rivals = NEARBY if model.rank <= WIDE else SPANNED_NEARBY
+    cosines = cosines_of(unit_rows(side.rows, none=0), rows)
+    rivals = excluded(cosines, entries, min(n_outside, most_rivals))
+    objective, span = _list_objective(group, role, side.rows, rows, entries, rivals)
     return _Sample(objective, bound, size, np.column_stack([rows, entries]), span)
+
+
+def _list_objective(
+    group: GaugeGroup,
+    role: SideName,
+    factors: Matrix,
+    rows: Indices,
+    entries: Indices,
+    rivals: Indices,
+) -> tuple[NeighbourLossObjective, Floats | None]:
+    """Make the objective of lists of one side.
+
+    The objective holds each row once, and refers to it by its place among them.
+
+    Parameters
+    ----------
+    group : GaugeGroup
+        The gauges that are searched.
+    role : {"left", "right"}
+        The side.
+    factors : array of shape (n_rows, k)
+        All rows of the side.
+    rows : array of shape (m,)
+        Rows that have the lists.
+    entries : array of shape (m, n)
+        Entries of the lists.
+    rivals : array of shape (m, r)
+        Rows outside of each list that can replace its entries.
+
+    Returns
+    -------
+    NeighbourLossObjective
+        The share of entries lost.
+    array of shape (k, w), or None
+        Columns that the rows are written in; see `_spanned`.
+    """
+    involved = np.hstack([rows[:, None], entries, rivals])
+    distinct, flat_places = np.unique(involved, return_inverse=True)
+    places = flat_places.reshape(involved.shape)
+    x = np.asarray(factors[distinct], dtype=np.float64)
+    is_shifted = _is_shifted(group, role)
+    table, span = _spanned(group, Table(x, is_shifted=(is_shifted, is_shifted)))
+    queries = places[:, 0]
+    listed = places[:, 1 : 1 + entries.shape[1]]
+    objective = NeighbourLossObjective(table, queries, listed, tie_of(factors))
+    return objective, span
 
 
 def _share_lost(model: FactorModel, role: Role, gauge: Gauge, table: Indices) -> float:
