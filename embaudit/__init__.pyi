@@ -8,6 +8,7 @@ from ._version import __version__ as __version__
 from .attacks import Attack as Attack
 from .attacks import worst_gauge as worst_gauge
 from .auditing import Audit as Audit
+from .auditing import AuditOptions as AuditOptions
 from .auditing import HeadReport as HeadReport
 from .auditing import audit as audit
 from .auditing import head_report as head_report

@@ -2,5 +2,6 @@
 
 from embaudit.auditing.audit import Audit, audit
 from embaudit.auditing.heads import HeadReport, head_report
+from embaudit.auditing.options import AuditOptions
 
-__all__ = ["Audit", "HeadReport", "audit", "head_report"]
+__all__ = ["Audit", "AuditOptions", "HeadReport", "audit", "head_report"]

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from inspect import signature
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from inspect import Parameter, signature
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    Unpack,
+    get_type_hints,
+)
 
 from embaudit._version import __version__
 from embaudit.auditing.answer import Answer, answer
@@ -15,21 +22,21 @@ from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.findings import conclusions
 from embaudit.auditing.heads import HeadReport, declare
 from embaudit.auditing.identity import fingerprint, score_sample
-from embaudit.auditing.options import Options, effort_of
+from embaudit.auditing.options import OPTION_NAMES, AuditKeywords, AuditOptions
 from embaudit.auditing.texts import VERDICT
 from embaudit.auditing.wording import kind_of, names_of
 from embaudit.canonical.equivalents import EquivalentModel
-from embaudit.core.checked import RNG, as_list, as_seed, is_integer, keywords_besides
+from embaudit.core.checked import RNG, as_list, as_seed, keywords_besides
 from embaudit.core.plain import SCHEMA_VERSION, frame_of, plain, plain_dict
 from embaudit.core.results import Drawn, Picture
-from embaudit.errors import InputError, Parameter, must_be, with_taker
-from embaudit.gauges import GaugeGroup
+from embaudit.errors import InputError, must_be, with_taker
+from embaudit.errors import Parameter as Keyword
 from embaudit.heads.coordinates import require_softmax
-from embaudit.io import OPTIONS, Intake, as_reading, source_of, with_titles
+from embaudit.io import Intake, as_reading, source_of, with_titles
 from embaudit.io.files import AnyPath
+from embaudit.io.request import Request
 from embaudit.io.tables.parts import Parts, has_titles, parts_by_column
 from embaudit.model import (
-    Comparison,
     FactorModel,
     Pairs,
     Role,
@@ -207,7 +214,7 @@ class Audit(Drawn):
         return list(dict.fromkeys(model.kind for model in self.evidence.equivalents))
 
     @property
-    def options(self) -> Options:
+    def options(self) -> AuditOptions:
         """Options of the audit, except for the seed.
 
         The same options with the same seed give the same numbers.
@@ -433,20 +440,11 @@ class Audit(Drawn):
         }
 
 
-def declared(
-    model: FactorModel,
-    *,
-    compared: Any,
-    objective: Any,
-    soft_cap: Any,
-    normalised: bool,
-) -> FactorModel:
+def declared(model: FactorModel, options: AuditOptions) -> FactorModel:
     """Return a model with the facts that the options of an audit declare about it."""
-    return declare(
-        with_objective(comparing(model, compared), objective),
-        soft_cap,
-        normalised=normalised,
-    )
+    compared = comparing(model, options.compared)
+    trained = with_objective(compared, options.objective)
+    return declare(trained, options.soft_cap, normalised=options.normalised)
 
 
 def _parts_of(
@@ -475,13 +473,27 @@ def _parts_of(
     return Parts.from_names(as_list(by, "by", '["old", "new"]'), model.n_right)
 
 
-def _option_of_parts(
-    by: str | Sequence[str | None] | Parts | None, parts: Parts | None
-) -> str | None:
+def _column_of_parts(options: AuditOptions, parts: Parts | None) -> str | None:
     """Return the column that names the parts, "names" for a list, None without `by`."""
-    if by is None or parts is None:
+    if options.by is None or parts is None:
         return None
     return parts.column or "names"
+
+
+def _keyword_parameters() -> list[Parameter]:
+    """Return the options of an audit and of `load` as parameters of a signature."""
+    types = get_type_hints(AuditKeywords)
+    all_fields = (*fields(AuditOptions), *fields(Request))
+    defaults = {field.name: field.default for field in all_fields}
+    return [
+        Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            default=defaults.get(name),
+            annotation=types[name],
+        )
+        for name in dict.fromkeys([*OPTION_NAMES, *types])
+    ]
 
 
 def _declared_by(intake: Intake | None, own: object, former: str | None) -> str:
@@ -504,40 +516,16 @@ def _declared_by(intake: Intake | None, own: object, former: str | None) -> str:
     return f"as you declared; {source or 'the model'} says {former}"
 
 
-@keywords_besides(OPTIONS)
+@keywords_besides(_keyword_parameters())
 def audit(
     model: FactorModel | AnyPath | object,
     *,
-    left: Any = None,
-    bias: Any = None,
-    ids: Any = None,
+    options: AuditOptions | None = None,
     items: AnyPath | None = None,
-    by: str | Sequence[str | None] | Parts | None = None,
-    labels: Any = None,
-    inputs: Any = None,
-    left_name: str | None = None,
-    right_name: str | None = None,
-    groups: Sequence[str | GaugeGroup] | None = None,
-    roles: Sequence[Role | str] | None = None,
-    role: Role | str | None = None,
-    quick: bool = False,
-    n_gauges: int | None = None,
-    n_pairs: int | None = None,
-    n_lists: int | None = None,
-    n_neighbours: int | None = None,
-    n_starts: int | None = None,
-    n_steps: int | None = None,
-    max_condition: float = 2.0,
-    show: Sequence[str] = (),
-    objective: str | None = None,
-    compared: Comparison | None = None,
-    soft_cap: float | None = None,
-    normalised: bool = False,
-    hull: bool = False,
     final_norm: FinalNorm | None = None,
     source: str | None = None,
     rng: RNG = 0,
-    **reading: Any,
+    **keywords: Unpack[AuditKeywords],
 ) -> Audit:
     """Audit how far cosines can move while every prediction of the model stays equal.
 
@@ -547,74 +535,11 @@ def audit(
         One side or both sides: a model, a path that `load` reads, the result of
         `embaudit.io.read`, an object that `from_object` takes, a data frame (pandas,
         polars, Arrow or DuckDB), an AnnData object, or an array with one row per item.
-    left : array or path, optional
-        Left factors, if `model` is an array or a fitted decomposition. For a file of
-        several arrays, the name of the array of left factors.
-    bias, ids, labels : array, optional
-        Biases, ids and names of the right rows, or where a file holds them (see
-        `load`). An array with a bias is audited as a softmax head.
+    options : AuditOptions, optional
+        Options that several audits have in common.
     items : path, optional
         Table with titles of the right rows, joined by ids. Use
         `embaudit.io.with_titles` to join it in other ways.
-    by : str or sequence of str, optional
-        The parts of one table: a column of `items`, or one name per row. The audit
-        tests whether the parts share one coordinate system. If several files are read
-        as one table, each file is a part without this option.
-    inputs : array or path, optional
-        Input rows, with which the right rows are multiplied.
-    left_name, right_name : str, optional
-        Noun for one row of a side, such as "text" and "image".
-    groups : sequence of str or GaugeGroup, optional
-        Families of equivalent models ("canonical", "diagonal", "linear", "orthogonal",
-        "translation", "affine") or gauge groups of your own. By default all families
-        that keep the predictions.
-    roles : sequence of {"left", "right", "cross"}, optional
-        Roles whose cosines are audited. By default all roles that the model has.
-    role : {"left", "right", "cross"}, optional
-        Role that the answer and the verdict are about, and whose neighbours are shown
-        (default: "right").
-    quick : bool
-        Use smaller samples for a first look: 2 random draws from each group, 20,000
-        pairs, 100 lists, and attacks of 5 steps from 1 start. Sizes that are passed
-        take precedence. Intervals are wider and an attack may find less, but proven
-        statements stay the same.
-    n_gauges : int, optional
-        Number of random draws from each group (default: 8).
-    n_pairs : int, optional
-        Number of pairs drawn without replacement (default: 100,000). All pairs are
-        used if there are no more.
-    n_lists : int, optional
-        Largest number of rows of a side whose neighbour lists are compared
-        (default: 400).
-    n_neighbours : int, optional
-        Length of the neighbour lists (default: 10, but at most a third of the other
-        rows of the side). The value 0, which the JSON holds, stands for the default.
-    n_starts, n_steps : int, optional
-        Starting points of each attack, and steps from each (default: 3 and 20). With
-        `n_starts=0` there are no attacks, which take most of the time of an audit of a
-        small model. Exact ranges and certified lists are computed all the same.
-    max_condition : float
-        Budget κ of the random linear gauges: largest stretch over smallest stretch.
-    show : sequence of str
-        Ids or titles of rows whose neighbours are shown. By default a few drawn rows.
-    objective : str, optional
-        How the model was trained, if the model does not state it: a word such as
-        "implicit-als", "clip" or "word2vec", or the name of a law.
-        `embaudit explain objectives` lists them.
-    compared : {"cosine", "dot", "distance", "hyperbolic"}, optional
-        How predictions compare the rows of one table with each other. For example,
-        sentence encoders compare rows by their cosines.
-    soft_cap : float, optional
-        Constant c of a softmax head that caps its logits, `c · tanh(s/c)`. If it is
-        given, translations change probabilities.
-    normalised : bool
-        Whether a softmax head divides its label rows by their lengths. If so, only
-        rotations keep the predictions.
-    hull : bool
-        Whether to find which labels of a softmax head can be the most probable one. A
-        label can if its row is a corner of the convex hull of all rows. With a bias,
-        labels inside the hull sometimes can, too. In a large head only a sample of
-        labels is checked: 128 with the usual `n_lists`, in proportion with fewer.
     final_norm : FinalNorm, optional
         Norm of the states of a network before its head. By default the norm that was
         read with the model.
@@ -623,9 +548,13 @@ def audit(
     rng : numpy Generator or int
         The same seed gives the same numbers. The JSON holds the seed: the given one, or
         the first number drawn from a generator, which gives the same audit again.
-    **reading
-        Further options of `load`, such as `kind`, `weight`, `transpose`, `left_ids` and
-        `link`.
+    **keywords
+        The fields of `AuditOptions`, such as `role`, `n_neighbours`, `quick` and
+        `objective`; they take precedence over `options`. And everything that `load`
+        takes, such as `kind`, `weight`, `transpose`, `ids`, `left_ids` and `link`. If
+        `model` is an array or a fitted decomposition, `left` is the array of left
+        factors, and `bias` an array of biases: an array with a bias is audited as a
+        softmax head.
 
     Returns
     -------
@@ -635,83 +564,64 @@ def audit(
     ------
     InputError
         If a parameter is not one of the values above.
+
+    Examples
+    --------
+    >>> few = AuditOptions(n_gauges=1, n_starts=0)
+    >>> vectors = [[1.0, 2.0], [2.0, 1.0], [1.0, 0.0]]
+    >>> print(audit(vectors, options=few, compared="cosine").answer.word)
+    YES
     """
+    options, reading = _split(AuditOptions() if options is None else options, keywords)
     if source is None:
         source = source_of(model)
     seed = as_seed(rng)
-    arrays = {
-        "left": left,
-        "bias": bias,
-        "ids": ids,
-        "labels": labels,
-        "inputs": inputs,
-    }
-    read, intake = as_reading(
-        model, **arrays, left_name=left_name, right_name=right_name, **reading
-    )
+    read, intake = as_reading(model, **reading)
     # If `by` names a column, the table may hold ids and parts only, without titles.
-    if items is not None and (not isinstance(by, str) or has_titles(items)):
+    if items is not None and (not isinstance(options.by, str) or has_titles(items)):
         try:
             read, _ = with_titles(read, items)
         except InputError as error:
-            keywords = signature(with_titles).parameters
+            parameters = signature(with_titles).parameters
             taker = "embaudit.io.with_titles"
-            raise with_taker(error, taker, keywords) from error
-    parts = _parts_of(read, intake, items, by)
-    audited = declared(
-        read,
-        compared=compared,
-        objective=objective,
-        soft_cap=soft_cap,
-        normalised=normalised,
-    )
-    if hull is True:
-        require_softmax(audited, Parameter("hull"))
-    sizes = {
-        "n_gauges": n_gauges,
-        "n_pairs": n_pairs,
-        "n_lists": n_lists,
-        "n_starts": n_starts,
-        "n_steps": n_steps,
-    }
-    effort = effort_of(quick=quick, **sizes)
-    audited_roles = None
-    if roles is not None:
-        named = as_list(roles, "roles", '["item"]')
-        audited_roles = tuple(audited.role(name) for name in named)
-    # The JSON of an audit holds 0 for the default length of the lists.
-    if is_integer(n_neighbours) and n_neighbours == 0:
-        n_neighbours = None
-    options = Options(
-        quick=quick,
-        effort=effort,
-        roles=audited_roles,
-        n_neighbours=n_neighbours,
-        max_condition=max_condition,
-        show=tuple(as_list(show, "show", '["Heat"]')),
-        groups=() if groups is None else tuple(as_list(groups, "groups", '["linear"]')),
-        role=None if role is None else audited.role(role),
-        objective=objective,
-        compared=compared,
-        soft_cap=soft_cap,
-        normalised=normalised,
-        hull=hull,
-        by=_option_of_parts(by, parts),
-    )
+            raise with_taker(error, taker, parameters) from error
+    parts = _parts_of(read, intake, items, options.by)
+    audited = declared(read, options)
+    if options.hull:
+        require_softmax(audited, Keyword("hull"))
     if final_norm is None:
         final_norm = audited.final_norm
     evidence = gather(
         audited,
-        options,
+        options.for_model(audited, _column_of_parts(options, parts)),
         final_norm=final_norm,
         parts=None if parts is None else parts.names,
         rng=seed,
     )
-    overruled = None if objective is None else read.objective
-    declared_by = _declared_by(intake, objective or compared, overruled)
+    overruled = None if options.objective is None else read.objective
+    declared_by = _declared_by(intake, options.objective or options.compared, overruled)
     return Audit(
         audited,
         replace(evidence, declared_by=declared_by),
         source,
         intake,
     )
+
+
+def _split(
+    options: AuditOptions, keywords: AuditKeywords
+) -> tuple[AuditOptions, dict[str, Any]]:
+    """Return the options with the keywords that are theirs, and the keywords of `load`.
+
+    A keyword of both, such as `objective`, is an option of the audit, which records it.
+    """
+    if not isinstance(options, AuditOptions):
+        raise must_be("options", "an AuditOptions", repr(options))
+    changed: dict[str, Any] = {}
+    reading: dict[str, Any] = {}
+    for name, value in keywords.items():
+        if name in OPTION_NAMES:
+            changed[name] = value
+        else:
+            reading[name] = value
+    return replace(options, **changed), reading

@@ -27,7 +27,7 @@ from embaudit.auditing.heads import (
 )
 from embaudit.auditing.identity import ScoreChange
 from embaudit.auditing.limits import Limits, attack_jobs, bounded_roles, limits_of
-from embaudit.auditing.options import Options
+from embaudit.auditing.options import AuditOptions
 from embaudit.auditing.predicted import (
     PenaltyForm,
     Predicted,
@@ -74,7 +74,7 @@ class Evidence:
     """The models that predict the same, and whether their cosines differ."""
     seed: int = 0
     """Seed of every random draw; the same seed gives the same numbers."""
-    options: Options = field(default_factory=Options)
+    options: AuditOptions = field(default_factory=AuditOptions)
     """Sample sizes, and the options that the caller requested and declared."""
     equivalents: tuple[EquivalentModel, ...] = ()
     """The equivalent models visited."""
@@ -143,7 +143,7 @@ class Evidence:
         It is the requested role, or else "right", or else the first role measured.
         """
         if self.options.role is not None:
-            return self.options.role
+            return self.model.role(self.options.role)
         if "right" in self.roles:
             return "right"
         return self.roles[0]
@@ -252,8 +252,8 @@ def default_roles(model: FactorModel) -> tuple[Role, ...]:
 
 def require_roles(
     model: FactorModel,
-    roles: Sequence[Role] | None = None,
-    primary_role: Role | None = None,
+    roles: Sequence[Role | str] | None = None,
+    primary_role: Role | str | None = None,
 ) -> tuple[Role, ...]:
     """Return the roles to measure, by default all that the model has.
 
@@ -264,13 +264,15 @@ def require_roles(
         none of the roles to measure.
     """
     possible = default_roles(model)
-    selected = possible if roles is None else tuple(dict.fromkeys(roles))
+    selected = possible
+    if roles is not None:
+        selected = tuple(dict.fromkeys(model.role(name) for name in roles))
     if not selected:
         raise must_be("roles", "one or more of " + ", ".join(possible), "none")
     for role in selected:
         require_one_of(role, "role", possible)
     if primary_role is not None:
-        require_one_of(primary_role, "role", selected)
+        require_one_of(model.role(primary_role), "role", selected)
     return selected
 
 
@@ -297,7 +299,7 @@ def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
 
 def gather(
     model: FactorModel,
-    options: Options | None = None,
+    options: AuditOptions | None = None,
     *,
     final_norm: FinalNorm | None = None,
     parts: NDArray[np.str_] | None = None,
@@ -318,7 +320,7 @@ def gather(
     ----------
     model : FactorModel
         The audited model.
-    options : Options, optional
+    options : AuditOptions, optional
         Sample sizes and roles.
     final_norm : FinalNorm, optional
         Norm of the states of a network before its head.
@@ -327,7 +329,7 @@ def gather(
     rng : int
         Seed of every draw.
     """
-    options = Options() if options is None else options
+    options = AuditOptions() if options is None else options
     effort = options.effort
     draw = np.random.default_rng(as_count(rng, "rng", least=0))
     side: SideName = "left" if options.role == "left" else "right"

@@ -32,7 +32,7 @@ from embaudit.ranges import (
 )
 
 if TYPE_CHECKING:
-    from embaudit.auditing.options import Options
+    from embaudit.auditing.options import AuditOptions
 
 CURVE = (1.1, 1.25, 1.5, 2.0)
 """Condition numbers at which ranges and certificates are stated."""
@@ -156,7 +156,7 @@ def bounded_roles(model: FactorModel, roles: Sequence[Role]) -> list[Role]:
 def attack_jobs(
     model: FactorModel,
     roles: Sequence[Role],
-    options: Options,
+    options: AuditOptions,
     rng: np.random.Generator,
 ) -> list[Callable[[], Attack]]:
     """Plan attacks on the mean movement and the lists of the first side; the last takes longest.
@@ -167,7 +167,7 @@ def attack_jobs(
         The model as it is stored.
     roles : sequence of {"left", "right", "cross"}
         Which cosines, of `bounded_roles`.
-    options : Options
+    options : AuditOptions
         The budget, the length of the lists, how many starting points each attack has, and how many steps from each.
     rng : numpy Generator
         Draws pairs and rows.
@@ -204,7 +204,7 @@ def _attack(
     role: SideName,
     group: GaugeGroup,
     objective: AttackObjective,
-    options: Options,
+    options: AuditOptions,
     rng: np.random.Generator,
 ) -> Attack:
     """Run one attack: lists hold one row of each group of copies, pairs are of all rows."""
@@ -241,7 +241,7 @@ def _typical_shift(side: Side) -> float:
 def limits_of(
     model: FactorModel,
     roles: Sequence[Role],
-    options: Options,
+    options: AuditOptions,
     attacks: Sequence[Attack],
     rng: np.random.Generator,
     stored: FactorModel,

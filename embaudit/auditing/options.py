@@ -1,16 +1,32 @@
-"""Options of an audit: sample sizes, the cosines and models it looks at, and what is declared of the model."""
+"""Options of an audit: one dataclass for Python, the command line, settings and JSON.
+
+An option is a field of `AuditOptions`. The field has a type and a default for Python,
+and `Typed` says how the command line and the settings file take it. `AuditKeywords`
+repeats the types of the fields for type checkers, which cannot read them off the
+dataclass. Nothing else lists the options.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Annotated, Any
 
-from embaudit.core.checked import MOST_COUNT, as_count, is_number
-from embaudit.core.plain import plain, plain_dict
+from embaudit.core.checked import (
+    MOST_COUNT,
+    as_count,
+    as_list,
+    is_integer,
+    is_number,
+)
+from embaudit.core.plain import plain_dict
+from embaudit.core.typed import Typed
 from embaudit.core.words import counted
 from embaudit.errors import must_be
 from embaudit.gauges import GaugeGroup
-from embaudit.model import Comparison, Role
+from embaudit.io.request import LoadKeywords
+from embaudit.io.tables.parts import Parts
+from embaudit.model import Comparison, FactorModel, Role
 from embaudit.movements.movement import QUERIES
 
 MAX_SIZES = {
@@ -21,11 +37,17 @@ MAX_SIZES = {
     "n_steps": 10_000,
 }
 """Largest sample sizes: more would take long, or all memory, and tell nothing more."""
+EXAMPLES_OF_LISTS = {
+    "roles": '["item"]',
+    "show": '["Heat"]',
+    "groups": '["linear"]',
+}
+"""A value of each option that takes a list, for its error."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """Numbers of what is drawn and tried; fewer cost less, and every figure says of how many it is.
+    """Sample sizes of an audit; smaller ones cost less and give wider intervals.
 
     Examples
     --------
@@ -34,15 +56,10 @@ class Effort:
     """
 
     n_gauges: int = 8
-    """Random draws from each group."""
     n_pairs: int = 100_000
-    """Pairs drawn without replacement; all where there are no more."""
     n_lists: int = QUERIES
-    """Rows of a side whose neighbour lists are compared, at most."""
     n_starts: int = 3
-    """Starting points of each attack; 0 for no attacks."""
     n_steps: int = 20
-    """Gradient steps from each."""
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -65,102 +82,254 @@ class Effort:
 EFFORT = Effort()
 """Sample sizes of an audit."""
 QUICK = Effort(2, 20_000, 100, 1, 5)
-"""Sample sizes of a quick audit: a share near 0.43 has a 95 % interval of ± 0.7 points from 20,000 pairs, and a mean
-overlap of 100 lists of 10 one of some ± 6 points; two draws of each group show whether cosines move."""
+"""Sample sizes of a quick audit.
+
+A share near 0.43 has a 95 % interval of ± 0.7 points from 20,000 pairs, and a mean
+overlap of 100 lists of 10 one of some ± 6 points. Two draws of each group show whether
+cosines move.
+"""
 
 
-def effort_of(*, quick: bool, **sizes: int | None) -> Effort:
-    """Return the sample sizes of an audit; those that are given go before the usual ones.
+@dataclass(frozen=True, kw_only=True)
+class AuditOptions:
+    """Options of `embaudit.audit`, which also takes each of them as a keyword.
+
+    `embaudit audit` takes the same options with dashes (`--n-gauges`), and so does
+    `[tool.embaudit]` of a `pyproject.toml`. The JSON of an audit holds them under
+    "options". With the same seed, the same options give the same numbers.
+
+    Raises
+    ------
+    InputError
+        If a value is not one of those that its field describes.
 
     Examples
     --------
-    >>> effort_of(quick=True, n_gauges=None, n_pairs=500)
-    Effort(n_gauges=2, n_pairs=500, n_lists=100, n_starts=1, n_steps=5)
-    """
-    usual = asdict(QUICK if quick else EFFORT)
-    return Effort(
-        **usual | {name: size for name, size in sizes.items() if size is not None}
-    )
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options that the numbers of an audit depend on, besides the seed; see `audit`.
-
-    Examples
-    --------
-    >>> Options(groups=("linear",)).to_dict()["groups"]
+    >>> few = AuditOptions(n_gauges=2, n_starts=0)
+    >>> few.effort
+    Effort(n_gauges=2, n_pairs=100000, n_lists=400, n_starts=0, n_steps=20)
+    >>> AuditOptions(groups=["linear"], quick=True).to_dict()["groups"]
     ['linear']
     """
 
-    quick: bool = False
-    """True if fewer samples than usual were requested."""
-    effort: Effort = EFFORT
-    """Sample sizes."""
-    roles: tuple[Role, ...] | None = None
-    """Kinds of pairs to measure; None for all that the model has."""
-    n_neighbours: int | None = None
-    """Length of the neighbour lists; None for a third of the other rows, 10 at most."""
-    max_condition: float = 2.0
-    """Budget of the random linear gauges: largest stretch over smallest."""
-    show: tuple[str, ...] = ()
-    """Ids or titles of rows whose neighbours to show; without any, a few are drawn."""
-    groups: tuple[str | GaugeGroup, ...] = ()
-    """Families of equivalent models, or groups of one's own; without any, all that keep the predictions."""
-    role: Role | None = None
-    """Kind of pairs that the answer is about; None where nobody asked."""
+    quick: Annotated[
+        bool, Typed(bool, "Fewer samples: less exact and sooner done.", "Effort")
+    ] = False
+    """Use smaller samples for a first look: 2 random draws from each group, 20,000
+    pairs, 100 lists, and attacks of 5 steps from 1 start. Sizes that are given take
+    precedence. Intervals are wider and an attack may find less, but proven statements
+    stay the same.
+    """
+    n_gauges: Annotated[
+        int | None, Typed(int, "Random draws from each group; 8.", "Effort", True)
+    ] = None
+    """Number of random draws from each group (default: 8)."""
+    n_pairs: Annotated[
+        int | None, Typed(int, "Pairs to draw, at most; 100,000.", "Effort", True)
+    ] = None
+    """Number of pairs drawn without replacement (default: 100,000). All pairs are used
+    if there are no more.
+    """
+    n_lists: Annotated[
+        int | None, Typed(int, "Lists to compare of a side; 400.", "Effort", True)
+    ] = None
+    """Largest number of rows of a side whose neighbour lists are compared
+    (default: 400).
+    """
+    n_starts: Annotated[
+        int | None,
+        Typed(int, "Starting points of each attack; 3, or 0 for none.", "Effort", True),
+    ] = None
+    """Starting points of each attack (default: 3). With 0 there are no attacks, which
+    take most of the time of an audit of a small model. Exact ranges and certified lists
+    are computed all the same.
+    """
+    n_steps: Annotated[
+        int | None, Typed(int, "Steps of an attack from each; 20.", "Effort", True)
+    ] = None
+    """Gradient steps from each starting point (default: 20)."""
+    roles: Sequence[Role | str] | None = None
+    """Roles whose cosines are audited: "left", "right" or "cross". By default all roles
+    that the model has.
+    """
+    n_neighbours: Annotated[
+        int | None,
+        Typed(int, "Length of the neighbour lists; 10, of few rows a third.", "Effort"),
+    ] = None
+    """Length of the neighbour lists (default: 10, but at most a third of the other rows
+    of the side). The value 0, which the JSON holds, stands for the default.
+    """
+    max_condition: Annotated[
+        float,
+        Typed(
+            float, "Largest over smallest stretch of the random maps.", "Effort", True
+        ),
+    ] = 2.0
+    """Budget κ of the random linear gauges: largest stretch over smallest stretch."""
+    show: Annotated[
+        Sequence[str],
+        Typed(list[str], "Show the neighbours of this id or title.", "Output"),
+    ] = ()
+    """Ids or titles of rows whose neighbours are shown. By default a few drawn rows."""
+    groups: Annotated[
+        Sequence[str | GaugeGroup],
+        Typed(
+            list[str],
+            "Only these models: canonical, diagonal, linear, orthogonal, translation, "
+            "affine.",
+            "Effort",
+            True,
+        ),
+    ] = ()
+    """Families of equivalent models ("canonical", "diagonal", "linear", "orthogonal",
+    "translation", "affine") or gauge groups of your own. By default all families that
+    keep the predictions.
+    """
+    role: Annotated[
+        Role | str | None,
+        Typed(
+            str,
+            "Cosines of the answer: right (item, the default), left (user), "
+            "cross (user-item).",
+            "Output",
+        ),
+    ] = None
+    """Role that the answer and the verdict are about, and whose neighbours are shown:
+    "left", "right" (the default) or "cross".
+    """
     objective: str | None = None
-    """Training that the caller declared; None where nobody did."""
+    """How the model was trained, if the model does not state it: a word such as
+    "implicit-als", "clip" or "word2vec", or the name of a law.
+    `embaudit explain objectives` lists them.
+    """
     compared: Comparison | None = None
-    """Comparison of the rows with each other that the caller declared; None where nobody did."""
-    soft_cap: float | None = None
-    """Cap of the logits that the caller declared."""
-    normalised: bool = False
-    """True if the caller declared label rows of length 1."""
-    hull: bool = False
-    """True if the caller asked which labels can be the most probable one."""
-    by: str | None = None
-    """Column that names the parts of one table, or "names" if the caller named them; None where nobody did."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
-        return plain_dict(
-            {
-                "quick": self.quick,
-                **plain(self.effort),
-                "roles": self.roles,
-                "n_neighbours": self.n_asked,
-                "max_condition": self.max_condition,
-                "show": self.show,
-                "groups": self.names_of_groups,
-                "role": self.role,
-                "objective": self.objective,
-                "compared": self.compared,
-                "soft_cap": self.soft_cap,
-                "normalised": self.normalised,
-                "hull": self.hull,
-                "by": self.by,
-            }
-        )
+    """How predictions compare the rows of one table with each other: by "cosine",
+    "dot", "distance" or "hyperbolic". For example, sentence encoders compare rows by
+    their cosines.
+    """
+    soft_cap: Annotated[
+        float | None,
+        Typed(float, "The head caps its logits at this value.", "Training"),
+    ] = None
+    """Constant c of a softmax head that caps its logits, `c · tanh(s/c)`. If it is
+    given, translations change probabilities.
+    """
+    normalised: Annotated[
+        bool, Typed(bool, "The head brings label rows to length 1.", "Training")
+    ] = False
+    """Whether a softmax head divides its label rows by their lengths. If so, only
+    rotations keep the predictions.
+    """
+    hull: Annotated[
+        bool,
+        Typed(bool, "Find which labels can be the most probable one.", "Output", True),
+    ] = False
+    """Whether to find which labels of a softmax head can be the most probable one. A
+    label can if its row is a corner of the convex hull of all rows. With a bias, labels
+    inside the hull sometimes can, too. In a large head only a sample of labels is
+    checked: 128 with the usual `n_lists`, in proportion with fewer.
+    """
+    by: Annotated[
+        str | Sequence[str | None] | Parts | None,
+        Typed(
+            str,
+            "Column of the items' table that names parts of one table: do they share "
+            "one coordinate system?",
+            "Your file",
+            True,
+        ),
+    ] = None
+    """The parts of one table: a column of `items`, or one name per row. The audit tests
+    whether the parts share one coordinate system. If several files are read as one
+    table, each file is a part without this option. The JSON holds the name of the
+    column, or "names".
+    """
 
     def __post_init__(self) -> None:
-        if self.n_neighbours is not None:
-            as_count(self.n_neighbours, "n_neighbours")
-        if not is_number(self.max_condition):
-            raise must_be("max_condition", "a finite number >= 1", self.max_condition)
         for name in ("quick", "normalised", "hull"):
             if not isinstance(getattr(self, name), bool):
                 raise must_be(name, "True or False", repr(getattr(self, name)))
+        _ = self.effort  # checks the sample sizes
+        if self.n_neighbours is not None:
+            # The JSON of an audit holds 0 for the default length of the lists.
+            is_default = is_integer(self.n_neighbours) and self.n_neighbours == 0
+            if not is_default:
+                as_count(self.n_neighbours, "n_neighbours")
+        if not is_number(self.max_condition):
+            raise must_be("max_condition", "a finite number >= 1", self.max_condition)
+        for name, example in EXAMPLES_OF_LISTS.items():
+            value = getattr(self, name)
+            if value is not None or name != "roles":
+                object.__setattr__(self, name, tuple(as_list(value, name, example)))
 
     @property
-    def n_asked(self) -> int:
-        """Length of the neighbour lists that was asked for; 0 for a third of the other rows of a side, 10 at most."""
-        return self.n_neighbours or 0
+    def effort(self) -> Effort:
+        """Sample sizes: those given, or else the usual ones or those of `quick`."""
+        sizes = asdict(QUICK if self.quick else EFFORT)
+        for name in sizes:
+            if getattr(self, name) is not None:
+                sizes[name] = getattr(self, name)
+        return Effort(**sizes)
 
-    @property
-    def names_of_groups(self) -> list[str]:
-        """Families of equivalent models; without any, all that keep the predictions."""
-        # A group of one's own goes by its words: nobody can make it again from them.
-        return [
+    def for_model(
+        self, model: FactorModel, column_of_parts: str | None
+    ) -> AuditOptions:
+        """Return these options with every default and name as the model has it.
+
+        Parameters
+        ----------
+        model : FactorModel
+            The audited model, which translates "item" to "right".
+        column_of_parts : str or None
+            Name of the column of the parts, "names" for a list, None without parts.
+        """
+        roles = None
+        if self.roles is not None:
+            roles = tuple(model.role(name) for name in self.roles)
+        return replace(
+            self,
+            **asdict(self.effort),
+            roles=roles,
+            role=None if self.role is None else model.role(self.role),
+            n_neighbours=self.n_neighbours or None,
+            by=column_of_parts,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options as JSON can hold them.
+
+        A gauge group of one's own is written as its `repr`, from which it cannot be
+        made again.
+        """
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values |= asdict(self.effort)
+        values["n_neighbours"] = self.n_neighbours or 0
+        values["groups"] = [
             group if isinstance(group, str) else repr(group) for group in self.groups
         ]
+        return plain_dict(values)
+
+
+OPTION_NAMES = tuple(field.name for field in fields(AuditOptions))
+"""Names of the options of an audit."""
+
+
+class AuditKeywords(LoadKeywords, total=False):
+    """Keywords of `embaudit.audit` for type checkers: options, and those of `load`."""
+
+    quick: bool
+    n_gauges: int | None
+    n_pairs: int | None
+    n_lists: int | None
+    n_starts: int | None
+    n_steps: int | None
+    roles: Sequence[Role | str] | None
+    n_neighbours: int | None
+    max_condition: float
+    show: Sequence[str]
+    groups: Sequence[str | GaugeGroup]
+    role: Role | str | None
+    soft_cap: float | None
+    normalised: bool
+    hull: bool
+    by: str | Sequence[str | None] | Parts | None

@@ -14,10 +14,10 @@ from typing import Any
 from embaudit._version import __version__
 from embaudit.auditing.audit import Audit, audit, declared
 from embaudit.auditing.identity import ScoreChange, fingerprint, score_change
-from embaudit.auditing.options import EFFORT, Effort, Options
+from embaudit.auditing.options import OPTION_NAMES, AuditOptions
 from embaudit.canonical.equivalents import EquivalentModel, GaugedModel
 from embaudit.canonical.row_span import span_basis
-from embaudit.core.checked import as_count, as_list, is_number
+from embaudit.core.checked import as_count, is_number
 from embaudit.core.plain import SCHEMA_VERSION
 from embaudit.core.words import counted, nearest_to
 from embaudit.errors import Option, Sentence, escaped, must_be
@@ -53,10 +53,6 @@ ABSENT = object()
 """Mark in place of the value of a key that one of two documents does not have."""
 AGAINST_BASELINE = "EMB002"
 """Code of the finding that only an audit beside a baseline has."""
-SIZES = tuple(vars(EFFORT))
-"""Sample sizes."""
-OPTIONS = tuple(Options().to_dict())
-"""Names of the options in the JSON of an audit."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +206,7 @@ def verify(
     difference = _version_difference(record)
     if difference is not None:
         return Verification(0, difference)
-    options = _options(record)
+    options, seed = _options(record), _seed(record)
     hashes = (
         record["input"].get("fingerprint", ABSENT),
         fingerprint(_declared(model, options)),
@@ -224,19 +220,24 @@ def verify(
                 "input.fingerprint", _shown(hashes[0]), _shown(hashes[1]), other
             ),
         )
-    if options["by"] is not None and by is None:
+    if options.by is not None and by is None:
         raise must_be(
             "by",
-            f"given, since the audit compared parts of the rows by {_shown(options['by'])}",
+            f"given, since the audit compared parts of the rows by {_shown(options.by)}",
             "nothing",
             Sentence(
                 "name the part of each row, or give {} with that column",
                 Option("items"),
             ),
         )
-    options["by"] = by
     source = source_of(model) if source is None else source
-    audited = audit(model, **options, final_norm=final_norm, source=source)
+    audited = audit(
+        model,
+        options=replace(options, by=by),
+        final_norm=final_norm,
+        source=source,
+        rng=seed,
+    )
     is_unchecked = baseline is None and _has_moved_predictions(record)
     if baseline is not None:
         audited = _beside(audited, score_change_since(baseline, audited))
@@ -348,13 +349,13 @@ def equivalent_of(
         )
     # The neighbours shown are drawn after everything else, and may be of rows that have no titles here.
     # The parts of the rows play no part in the equivalent models.
-    options = _options(record) | {"show": (), "by": None}
+    options, seed = replace(_options(record), show=(), by=None), _seed(record)
     declared_model = _declared(model, options)
     if record["input"].get("fingerprint") != fingerprint(declared_model):
         raise must_be(
             "the model", "the one that was audited", "one of another fingerprint"
         )
-    evidence = audit(model, **options).evidence
+    evidence = audit(model, options=options, rng=seed).evidence
     heads = (
         ()
         if evidence.head is None
@@ -377,21 +378,19 @@ def equivalent_of(
     return declared_model, replace(equivalents[name], basis=span_basis(declared_model))
 
 
-def _options(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a file; `audit` checks them as it checks typed ones, but where null means "as usual"."""
+def _options(record: Mapping[str, Any]) -> AuditOptions:
+    """Return the options of a file, which are checked like those of an audit."""
     options = record.get("options")
-    if not isinstance(options, Mapping) or set(options) != set(OPTIONS):
-        got = (
-            "none"
-            if not isinstance(options, Mapping)
-            else ", ".join(map(str, options)) or "none"
-        )
-        raise must_be("the options of the audit", ", ".join(OPTIONS), got, REMEDY)
-    Effort(**{name: options[name] for name in SIZES})
-    as_list(options["groups"], "groups", '["linear"]')
-    n = as_count(options["n_neighbours"], "n_neighbours", least=0) or None
-    seed = as_count(record["seed"], "seed", least=0)
-    return {**options, "n_neighbours": n, "rng": seed}
+    if not isinstance(options, Mapping) or set(options) != set(OPTION_NAMES):
+        got = "none"
+        if isinstance(options, Mapping) and options:
+            got = ", ".join(map(str, options))
+        raise must_be("the options of the audit", ", ".join(OPTION_NAMES), got, REMEDY)
+    return AuditOptions(**options)
+
+
+def _seed(record: Mapping[str, Any]) -> int:
+    return as_count(record["seed"], "seed", least=0)
 
 
 def _version_difference(record: Mapping[str, Any]) -> Difference | None:
@@ -407,11 +406,10 @@ def _version_difference(record: Mapping[str, Any]) -> Difference | None:
 
 
 def _declared(
-    model: FactorModel | AnyPath | object, options: Mapping[str, Any]
+    model: FactorModel | AnyPath | object, options: AuditOptions
 ) -> FactorModel:
-    """Return the model as it is audited: with what the options declare of it."""
-    names = ("compared", "objective", "soft_cap", "normalised")
-    return declared(as_reading(model)[0], **{name: options[name] for name in names})
+    """Return the model as it is audited: with the facts that the options declare."""
+    return declared(as_reading(model)[0], options)
 
 
 def _leaves(

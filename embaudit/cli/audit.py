@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Option
 
-from embaudit.cli.app import Count, File, Model, More, Number, Rng, Text, Texts, app
-from embaudit.cli.commands import Group, parameters_of
+from embaudit.auditing.options import AuditOptions
+from embaudit.cli.app import File, Model, More, Rng, Text, app
+from embaudit.cli.groups import parameters_of
 from embaudit.cli.reading import CODE, Given, Titles, read_for_audit
 from embaudit.cli.settings import CURRENT, FailOn
 from embaudit.cli.terminal import Output, Workers
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Heatmap(Group):
+class Heatmap:
     """A picture of the cosines of all pairs of rows."""
 
     heatmap: Annotated[
@@ -71,7 +72,7 @@ class Heatmap(Group):
 
 
 @dataclass(frozen=True)
-class Gating(Group):
+class Gating:
     """Options of the gate: findings that stop a release, and files for forges."""
 
     fail_on: Annotated[
@@ -135,60 +136,6 @@ class Gating(Group):
             allow_missing_scores=self.allow_missing_scores,
             never=never,
         )
-
-
-@dataclass(frozen=True)
-class AuditOptions(Group):
-    """Keywords of `embaudit.audit`: models, sample sizes and rows."""
-
-    soft_cap: Annotated[
-        Number, Option(help="The head caps its logits at this value.")
-    ] = None
-    normalised: Annotated[
-        bool, Option("--normalised", help="The head brings label rows to length 1.")
-    ] = False
-    hull: Annotated[
-        bool,
-        Option("--hull", help="Find which labels can be the most probable one."),
-    ] = False
-    groups: Annotated[
-        Texts,
-        Option(
-            help="Only these models: canonical, diagonal, linear, orthogonal, translation, affine."
-        ),
-    ] = None
-    max_condition: Annotated[
-        float, Option(help="Largest over smallest stretch of the random maps.")
-    ] = 2.0
-    quick: Annotated[
-        bool, Option("--quick", help="Fewer samples: less exact and sooner done.")
-    ] = False
-    n_pairs: Annotated[Count, Option(help="Pairs to draw, at most; 100,000.")] = None
-    n_lists: Annotated[Count, Option(help="Lists to compare of a side; 400.")] = None
-    n_neighbours: Annotated[
-        Count, Option(help="Length of the neighbour lists; 10, of few rows a third.")
-    ] = None
-    n_gauges: Annotated[Count, Option(help="Random draws from each group; 8.")] = None
-    n_starts: Annotated[
-        Count, Option(help="Starting points of each attack; 3, or 0 for none.")
-    ] = None
-    n_steps: Annotated[Count, Option(help="Steps of an attack from each; 20.")] = None
-    role: Annotated[
-        Text,
-        Option(
-            help="Cosines of the answer: right (item, the default), left (user), cross (user-item)."
-        ),
-    ] = None
-    show: Annotated[Texts, Option(help="Show the neighbours of this id or title.")] = (
-        None
-    )
-    by: Annotated[
-        Text,
-        Option(
-            help="Column of --items that names parts of one table: do they share one coordinate system?"
-        ),
-    ] = None
-    rng: Rng = 0
 
 
 def _forge(name: str) -> Callable[..., str]:
@@ -262,9 +209,10 @@ def audit(
     path: Model,
     more: More = None,
     *,
-    effort: AuditOptions,
     reading: Given,
     titles: Titles,
+    options: AuditOptions,
+    rng: Rng = 0,
     output: Output,
     picture: Heatmap,
     workers: Workers,
@@ -288,10 +236,9 @@ def audit(
         picture.ordering(),
         *reading.files(path),
     ]
-    show, normalised, quiet = effort.show or (), effort.normalised, output.quiet
-    options: dict[str, Any] = {**vars(effort), "show": show}
-    options |= {"objective": reading.objective, "compared": reading.compared}
-    drawn = (picture.heatmap, lambda audited, *_: picture.drawn(audited, show))
+    quiet = output.quiet
+    column = None if options.by is None else str(options.by)
+    drawn = (picture.heatmap, lambda audited, *_: picture.drawn(audited, options.show))
     junit = (gating.junit, _forge("junit"))
     with output.promised(inputs, drawn, junit, comment=_forge("markdown")) as write:
         with workers.at_work(quiet=quiet):
@@ -300,16 +247,18 @@ def audit(
                 reading.undeclared,
                 titles,
                 more,
-                normalised=normalised,
-                by=effort.by,
+                normalised=options.normalised,
+                by=column,
                 quiet=quiet,
             )
-            if effort.by is not None:
-                options["by"] = titles.parts(model.model, effort.by)
+            if column is not None:
+                parts = titles.parts(model.model, column)
+                options = replace(options, by=parts)
             result = auditing.audit(
                 model,
-                **options,
+                options=options,
                 source=source_of([path, *more] if more else path),
+                rng=rng,
             )
         # Predictions that moved since the baseline are a finding, so they are compared
         # before findings are judged.

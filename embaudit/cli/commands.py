@@ -5,16 +5,17 @@ A command has the name of its module, which is imported when it is called.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cached_property, wraps
+from collections.abc import Callable
+from functools import cached_property
 from importlib import import_module
-from inspect import Parameter, Signature, isclass, signature
 from textwrap import fill, indent
-from typing import Any, Self, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
+
+from embaudit.cli.groups import with_groups
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -50,7 +51,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 first.
 """
 RARE = (
-    "format", "left_name", "right_name", "left_bias", "transpose", "vector", "right_counts", "left_counts", "states",
+    "format", "left_name", "right_name", "left_bias", "transpose", "vector",
+    "vector_id", "right_counts", "left_counts", "states",
     "dask", "norm", "norm_kind",
 )  # fmt: skip
 """Options that few users need: help names them, and `embaudit explain COMMAND` explains
@@ -127,58 +129,6 @@ class Command(TyperCommand):
                 formatter.write(f"{indent(filled, '  ')}\n")
 
 
-class Group:
-    """Options that go together: the fields of a dataclass, annotated as typer has them."""
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Self:
-        """Take the options of this group out of all those of a command."""
-        return cls(**{name: values[name] for name in parameters_of(cls)})
-
-
-def parameters_of(owner: Callable[..., Any]) -> dict[str, Parameter]:
-    """Return the options of a group or of a command, as parameters whose annotations are evaluated."""
-    hints = get_type_hints(owner, include_extras=True)
-    return {
-        name: each.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY)
-        for name, each in signature(owner).parameters.items()
-    }
-
-
-def _grouped(command: Any) -> Any:
-    """Give a command the options of each group among its parameters; an option that it declares itself is its own.
-
-    Where two groups share an option, the last of them declares it.
-    """
-    # typer takes options from the signature alone: groups are spread out into it, and
-    # put together again at each call.
-    declared, parameters = parameters_of(command), dict[str, Parameter]()
-    annotations = {name: each.annotation for name, each in declared.items()}
-    groups = {
-        name: each
-        for name, each in annotations.items()
-        if isclass(each) and issubclass(each, Group)
-    }
-    for name, each in declared.items():
-        options = parameters_of(groups[name]) if name in groups else {name: each}
-        parameters |= {
-            option: x
-            for option, x in options.items()
-            if option == name or option not in declared
-        }
-
-    @wraps(command)
-    def with_options(**values: Any) -> None:
-        own = {name: values[name] for name in declared if name not in groups}
-        command(**own, **{name: group.of(values) for name, group in groups.items()})
-
-    with_options.__signature__ = Signature([*parameters.values()])  # type: ignore[attr-defined]
-    with_options.__annotations__ = {
-        name: each.annotation for name, each in parameters.items()
-    }
-    return with_options
-
-
 class App(typer.Typer):
     """An application of such commands."""
 
@@ -190,4 +140,4 @@ class App(typer.Typer):
     def command(self, name: str | None = None, **options: Any) -> Callable[[F], F]:
         """Register a function as a command, the options of its groups among its own."""
         register = super().command(name, **{"cls": Command} | options)
-        return lambda command: register(_grouped(command))
+        return lambda command: register(with_groups(command))

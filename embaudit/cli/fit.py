@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from embaudit.cli.app import File, Force, Jobs, Number, Partial, Quiet, Text, app
-from embaudit.cli.commands import Group
 from embaudit.cli.terminal import Workers, make_console, removed_if_refused
 from embaudit.core.words import counted
 
@@ -28,7 +27,7 @@ Header = StrEnum("Header", [("AUTO", "auto"), ("YES", "yes"), ("NO", "no")])
 
 
 @dataclass(frozen=True)
-class Columns(Group):
+class Columns:
     """How a table of interactions is read."""
 
     user: Annotated[Text, Option(help="Column of the users, by name or position.")] = (

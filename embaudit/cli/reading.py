@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from typer import Option
 
 from embaudit.cli.app import File, Partial, Text, Texts
-from embaudit.cli.commands import Group
 from embaudit.cli.terminal import shown_name, values_in
 from embaudit.core.progress import announced
 
@@ -30,7 +29,7 @@ FILES = ("labels", "right_counts", "left_counts", "inputs", "states")
 
 
 @dataclass(frozen=True)
-class Given(Group):
+class Given:
     """How the caller said that a model is to be read.
 
     Examples
@@ -98,16 +97,9 @@ class Given(Group):
     load: Annotated[
         Texts, Option(help="A keyword of `ea.load`, such as right=items.")
     ] = None
-    id: Annotated[
-        Text, Option("--id", help="Column of the ids, in a table of vectors.")
+    vector_id: Annotated[
+        Text, Option(help="Column of the ids, in a table of vectors.")
     ] = None
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Self:
-        """Take the options out of those of a command; where it has a table of titles, the ids are a column of that."""
-        return super().of(
-            values if values.get("items") is None else {**values, "id": None}
-        )
 
     @property
     def options(self) -> dict[str, Any]:
@@ -174,15 +166,13 @@ class Given(Group):
 
 
 @dataclass(frozen=True)
-class Titles(Group):
+class Titles:
     """A table that names the items, and how it is joined."""
 
     items: Annotated[File, Option(help="Table with titles of the items.")] = None
     id: Annotated[
         Text,
-        Option(
-            "--id", help="Its column of ids, or without it that of a table of vectors."
-        ),
+        Option("--id", help="Its column of ids."),
     ] = None
     title: Annotated[Text, Option(help="Its column of titles.")] = None
     by_row: Annotated[

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from embaudit.cli.app import Count, Force, Number, Quiet, Rng, app
-from embaudit.cli.commands import Group
 from embaudit.cli.terminal import make_console, progress_bars
 from embaudit.errors import InputError, must_be
 
@@ -29,7 +28,7 @@ Size = StrEnum("Size", [("SMALL", "small"), ("PAPER", "paper")])
 
 
 @dataclass(frozen=True)
-class Setting(Group):
+class Setting:
     """Settings of the Netflix figure that are not those of its size."""
 
     alpha_product: Annotated[

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 from typer import Option
 
 from embaudit.cli.app import File, Force, Jobs, Quiet, Text
-from embaudit.cli.commands import Group
 from embaudit.core.progress import reporting
 from embaudit.errors import InputError, escaped, must_be, without_secrets
 
@@ -101,7 +100,7 @@ def _scheduler(address: str | None) -> str | None:
 
 
 @dataclass(frozen=True)
-class Workers(Group):
+class Workers:
     """Who shares the work."""
 
     jobs: Jobs = None
@@ -194,7 +193,7 @@ def _comment(result: Result, title: str, origin: Origin | None = None) -> str:
 
 
 @dataclass(frozen=True)
-class Output(Group):
+class Output:
     """Options of the output: files of a result, and how much of it is printed."""
 
     full: Annotated[

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any, ParamSpec, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
@@ -85,28 +85,40 @@ def named_keywords(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def keywords_besides(
-    further: Iterable[str],
+    further: Iterable[Parameter],
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return a decorator like `named_keywords` for a function that passes keywords on.
 
+    The signature of the decorated function, which `help` shows, names these keywords in
+    place of `**keywords`.
+
     Parameters
     ----------
-    further : iterable of str
-        Names of the keywords that the function takes as `**options`.
+    further : iterable of Parameter
+        The keywords that the function takes as `**keywords`.
 
     Examples
     --------
-    >>> keywords_besides(["kind"])(lambda *, top=1, **options: options)(kind="head")
-    {'kind': 'head'}
+    >>> kind = Parameter("kind", Parameter.KEYWORD_ONLY, default="auto")
+    >>> read = keywords_besides([kind])(lambda *, top=1, **keywords: keywords)
+    >>> read(kind="head"), signature(read)
+    ({'kind': 'head'}, <Signature (*, top=1, kind='auto')>)
     """
 
     def decorated(function: Callable[P, T]) -> Callable[P, T]:
-        own = [
+        original = signature(function)
+        parameters = {
+            name: parameter
+            for name, parameter in original.parameters.items()
+            if parameter.kind is not parameter.VAR_KEYWORD
+        }
+        for parameter in further:
+            parameters.setdefault(parameter.name, parameter)
+        keywords = [
             name
-            for name, parameter in signature(function).parameters.items()
-            if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.VAR_KEYWORD)
+            for name, parameter in parameters.items()
+            if parameter.kind is not parameter.POSITIONAL_ONLY
         ]
-        keywords = list(dict.fromkeys([*own, *further]))
 
         @wraps(function)
         def checked(*args: P.args, **options: P.kwargs) -> T:
@@ -115,6 +127,8 @@ def keywords_besides(
                     raise unknown_keyword(function.__name__, name, keywords)
             return function(*args, **options)
 
+        whole = original.replace(parameters=list(parameters.values()))
+        checked.__signature__ = whole  # type: ignore[attr-defined]
         return checked
 
     return decorated

@@ -58,7 +58,7 @@ class Format:
 
 PACKAGES = {"faiss": "faiss", "gguf": "gguf", "hdf5": "h5py", "onnx": "onnx"}
 """Name of the module to import, by the extra that brings it."""
-COLUMNS = ("id", "vector", "bias", "ignore")
+COLUMNS = ("vector_id", "vector", "bias", "ignore")
 """Options that say which column of a table is what."""
 ARRAYS = ("left", "left_bias", "weight", "bias", "transpose", "ignore")
 """Options that say which of named arrays is what."""

@@ -71,8 +71,8 @@ def load(
     **options
         What the content leaves open: `left`, `weight`, `bias`, `left_bias` name arrays:
         two factors, or a head and perhaps its inputs; `transpose` says which sides are
-        stored with one column an entity ("left", "right", "both", "none"); `id` and
-        `vector` name columns of a table; `labels` is a file that names the right rows;
+        stored with one column an entity ("left", "right", "both", "none"); `vector_id`
+        and `vector` name columns of a table of vectors; `labels` is a file that names the right rows;
         `ignore` names arrays to leave out, one or several, `*` standing for any
         letters; `left_name` and `right_name` are what one row of a side is called, such
         as "text" and "image"; `ids` is an array of the file, a FILE or FILE:COLUMN with

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from embaudit.core.checked import require_one_of, unknown_keyword
 from embaudit.errors import InputError, Option, Parameter
@@ -44,10 +45,10 @@ class Request:
     """Name of the left bias."""
     transpose: Transpose | None = None
     """Sides that are stored with one column an entity."""
-    id: str | None = None
-    """Column that holds the ids of a table."""
+    vector_id: str | None = None
+    """Column that holds the ids of a table of vectors."""
     vector: str | None = None
-    """Column that holds the vectors of a table."""
+    """Column that holds the vectors of such a table."""
     ids: Any = None
     """Ids of the right rows, or the array, FILE or FILE:COLUMN that holds them."""
     left_ids: Any = None
@@ -144,3 +145,34 @@ class Request:
 
 OPTIONS = ("format", *(field.name for field in fields(Request)))
 """Names of the options of `load`."""
+
+
+class LoadKeywords(TypedDict, total=False):
+    """Keywords of `load` for type checkers, which cannot read them off `Request`."""
+
+    kind: str | None
+    format: str | None
+    left: Any
+    weight: str | None
+    bias: Any
+    left_bias: Any
+    transpose: Transpose | bool | None
+    vector_id: str | None
+    vector: str | None
+    ids: Any
+    left_ids: Any
+    labels: Any
+    left_counts: Any
+    right_counts: Any
+    inputs: Any
+    states: Any
+    left_name: str | None
+    right_name: str | None
+    link: str | None
+    compared: Comparison | None
+    objective: str | None
+    norm: str | None
+    norm_kind: NormKind | None
+    user_features: Any
+    item_features: Any
+    ignore: str | Sequence[str] | None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import fields
 from functools import partial
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -13,8 +15,9 @@ from schemas import misfits
 
 import embaudit as ea
 from embaudit.auditing import audit
-from embaudit.auditing.options import QUICK, Effort
+from embaudit.auditing.options import QUICK, AuditOptions, Effort
 from embaudit.errors import InputError
+from embaudit.io import OPTIONS
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.page import page
 
@@ -234,3 +237,35 @@ def test_options_of_the_same_sizes_repeat_a_quick_audit(embaudit, model_file, tm
     assert "Quick audit" not in again.out
     record = json.loads((tmp_path / "b.json").read_text())
     assert record | {"options": quick["options"]} == quick
+
+
+def test_options_are_declared_once_for_python_the_command_line_and_json():
+    """Each field of AuditOptions is a keyword of `audit` and a key of its JSON."""
+    names = [field.name for field in fields(AuditOptions)]
+    parameters = signature(ea.audit).parameters
+    assert set(names) <= set(parameters)
+    assert [parameters[name].default for name in names] == [
+        field.default for field in fields(AuditOptions)
+    ]
+    assert list(AuditOptions().to_dict()) == names
+
+
+def test_keywords_of_an_audit_take_precedence_over_its_options():
+    few = AuditOptions(n_gauges=1, n_pairs=50, n_starts=0, role="left")
+    audited = ea.audit(random_model(), options=few, role="item", n_pairs=60)
+    options = audited.options
+    assert (options.role, options.n_pairs, options.n_gauges) == ("right", 60, 1)
+    assert options.effort.n_lists == 400
+
+
+def test_an_audit_takes_what_load_takes(tmp_path):
+    draw = np.random.default_rng(0)
+    arrays = {"U": draw.standard_normal((9, 3)), "V": draw.standard_normal((8, 3))}
+    np.savez(tmp_path / "m.npz", **arrays, extra=np.ones(4))
+    reading = {"left": "U", "weight": "V", "ignore": "extra", "link": "sigmoid"}
+    model = ea.load(tmp_path / "m.npz", **reading)
+    few = {"n_gauges": 1, "n_starts": 0}
+    audited = ea.audit(tmp_path / "m.npz", **reading, **few)
+    assert audited.fingerprint == ea.audit(model, **few).fingerprint
+    assert audited.model.link.name == "sigmoid"
+    assert set(signature(ea.audit).parameters) >= set(reading) | set(OPTIONS)

@@ -138,6 +138,8 @@ FORGED = {
     "the answer": lambda r: r["answer"].update(word="YES"),
     "another seed": lambda r: r.update(seed=1),
     "more models": lambda r: r["options"].update(n_gauges=2),
+    "no number of pairs": lambda r: r["options"].update(n_pairs=None),
+    "no length of lists": lambda r: r["options"].update(n_neighbours=None),
     "longer lists": lambda r: r["options"].update(n_neighbours=9),
     "another budget": lambda r: r["options"].update(max_condition=2.5),
     "another objective": lambda r: r["options"].update(objective="factors"),
@@ -333,8 +335,8 @@ def test_the_first_difference_is_named(record, checked):
 
 
 WRONG = {
-    "n_pairs": [10**12, -1, "many", 2.5, None, True, 10**400], "n_lists": [0, 10**9], "n_gauges": [10**6],
-    "n_neighbours": ["10", -1, None], "n_starts": [-1], "n_steps": [-1],
+    "n_pairs": [10**12, -1, "many", 2.5, True, 10**400], "n_lists": [0, 10**9], "n_gauges": [10**6],
+    "n_neighbours": ["10", -1], "n_starts": [-1], "n_steps": [-1],
     "max_condition": [0.5, "2", None, float("nan")], "groups": ["linear", ["none"], [3], None, {"linear": 1}],
     "roles": [3, ["diagonal"], [], "right"], "role": [3, "north"], "show": ["film 3", ["no such film"], None],
     "objective": [3, "joy"], "soft_cap": ["3", -1.0], "normalised": ["yes", 1, None], "hull": ["yes", 1, None], "quick": ["very", None],

@@ -9,13 +9,13 @@ from models import random_model
 
 from embaudit.auditing import Audit
 from embaudit.auditing.identity import fingerprint, score_change, score_sample
-from embaudit.auditing.options import Options
+from embaudit.auditing.options import AuditOptions
 from embaudit.model import FactorModel
 
 LISTS = {"top_n": 4, "top_n_overlap": 0.5}
 FOUND = evidence(
     MODEL, (equal(), moved(**LISTS), moved("cross", 0.3)), (equal("translation 1", "translation", 1.0, 0.5), moved()),
-    drift=(drift(2e-15), drift(3e-15)), seed=7, options=Options(max_condition=3.0),
+    drift=(drift(2e-15), drift(3e-15)), seed=7, options=AuditOptions(max_condition=3.0),
 )  # fmt: skip
 RESULT = Audit(MODEL, FOUND, "model.npz")
 

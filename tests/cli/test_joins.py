@@ -17,16 +17,32 @@ def test_the_ids_of_a_table_of_vectors_are_chosen_on_every_command(embaudit, tmp
         "no,title\n" + "".join(f"{i},film {i}\n" for i in range(12))
     )
     few = ()
-    looked = embaudit("formats", "v.csv", *few, "--id", "asin")
+    looked = embaudit("formats", "v.csv", *few, "--vector-id", "asin")
     assert looked.out == (
         "Read as csv: columns e1 to e3 (? × 3) as right factors, asin as right ids. Left over: other.\n"
     )
     gauged = embaudit(
-        "gauge", "v.csv", *few, "--id", "asin", "--group", "diagonal", "--out", "g.npz"
+        "gauge",
+        "v.csv",
+        *few,
+        "--vector-id",
+        "asin",
+        "--group",
+        "diagonal",
+        "--out",
+        "g.npz",
     )
     assert (gauged.code, ea.load("g.npz").right_ids.tolist()) == (0, list(range(12)))
     written = embaudit(
-        "fix", "v.csv", *few, "--id", "asin", "--as", "centred", "--out", "f.parquet"
+        "fix",
+        "v.csv",
+        *few,
+        "--vector-id",
+        "asin",
+        "--as",
+        "centred",
+        "--out",
+        "f.parquet",
     )
     assert (written.code, ea.load("f.parquet").right_ids.tolist()) == (
         0,
@@ -36,7 +52,7 @@ def test_the_ids_of_a_table_of_vectors_are_chosen_on_every_command(embaudit, tmp
         "audit",
         "v.csv",
         *few,
-        "--id",
+        "--vector-id",
         "asin",
         "--n-gauges",
         1,
@@ -47,14 +63,14 @@ def test_the_ids_of_a_table_of_vectors_are_chosen_on_every_command(embaudit, tmp
     )
     assert audited.code == 0
     next_steps = audited.out.replace("\\\n    ", "")
-    asked = "--id asin --n-gauges 1 --n-starts 0"
+    asked = "--vector-id asin --n-gauges 1 --n-starts 0"
     assert f"embaudit audit v.csv {asked} --left OTHER-SIDE.npy\n" in next_steps
     intake = json.loads((tmp_path / "a.json").read_text())["input"]["intake"]
     assert {"name": "asin", "became": "right_ids", "shape": [12]} in intake["parts"]
-    # Beside a table of titles it names the column there.
+    # `--id` names the column of a table of titles.
     both = (
-        "--load",
-        "id=asin",
+        "--vector-id",
+        "asin",
         "--items",
         "titles.csv",
         "--id",
@@ -66,7 +82,7 @@ def test_the_ids_of_a_table_of_vectors_are_chosen_on_every_command(embaudit, tmp
     )
     named = embaudit("audit", "v.csv", *few, *both)
     assert (named.code, "titles: 12 of 12 items matched" in named.err) == (0, True)
-    wrong = embaudit("gauge", "v.csv", *few, "--id", "none", "--out", "h.npz")
+    wrong = embaudit("gauge", "v.csv", *few, "--vector-id", "none", "--out", "h.npz")
     assert (
         wrong.code,
         "the id column must be one of asin, other, e1, e2, e3" in wrong.err,

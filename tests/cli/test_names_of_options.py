@@ -104,6 +104,12 @@ def test_an_option_is_called_as_the_keyword_it_sets(command):
     assert names - keywords - READ - TYPED == OWN.get(command, set()) - keywords
 
 
+def test_every_option_of_an_audit_but_its_roles_is_one_of_the_command():
+    params = get_command(app).get_command(None, "audit").params
+    names = {field.name for field in dataclasses.fields(ea.AuditOptions)}
+    assert names - {one.name for one in params} == {"roles"}
+
+
 def test_titles_of_a_table_are_those_of_an_audit(tmp_path):
     rows = np.random.default_rng(0).standard_normal((30, 4))
     (tmp_path / "t.csv").write_text(

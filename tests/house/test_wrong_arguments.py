@@ -265,7 +265,7 @@ ACCEPTED = {
     "frame": "Iterable",
     "huge": "int|RNG",
     "bool": "bool|Header",
-    "None": "None|RNG",
+    "None": "None|Optional|RNG",
     "str": "str|Path|Literal|Name|Role|End|Side|Objective|Law|Correction|Duplicates"
     "|Header|Kind",
     "dict": "Mapping",
@@ -429,6 +429,7 @@ OF_THE_PACKAGE = {
     "affine",
     "apply",
     "checked",
+    "for_model",
     "moved_of",
     "multiply",
     "seen",

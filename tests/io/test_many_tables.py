@@ -86,12 +86,15 @@ def test_partitions_are_columns(tmp_path: Path) -> None:
         partitioning=["item"],
         partitioning_flavor="hive",
     )
-    assert load(tmp_path / "e", id="item").names("right")[:2].tolist() == ["i0", "i1"]
+    assert load(tmp_path / "e", vector_id="item").names("right")[:2].tolist() == [
+        "i0",
+        "i1",
+    ]
     dataset.write_dataset(
         deep.set_column(1, "item", [[f"a/{row}" for row in range(12)]]), tmp_path / "f", format="parquet",
         partitioning=["item"], partitioning_flavor="hive",
     )  # fmt: skip
-    assert "a/7" in load(tmp_path / "f", id="item").names("right").tolist()
+    assert "a/7" in load(tmp_path / "f", vector_id="item").names("right").tolist()
 
 
 def test_files_of_other_columns_and_kinds_are_refused(tmp_path: Path) -> None:

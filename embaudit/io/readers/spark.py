@@ -121,5 +121,5 @@ def _side(folder: Path) -> tuple[Any, Any]:
     """Read ids and features of one side from the Parquet files of a folder."""
     # Spark also leaves _SUCCESS and .crc files there.
     table = opened(folder, tuple(sorted(folder.glob("[!._]*.parquet"))))
-    model = contents_of_table(table, Request(id="id", vector="features")).model()
+    model = contents_of_table(table, Request(vector_id="id", vector="features")).model()
     return model.right_ids, model.right

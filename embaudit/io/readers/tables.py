@@ -248,7 +248,8 @@ def _ids_of_text(table: TableFile, lists: list[int]) -> int | None:
         return 0
     if not lists and table.names is None and all(cell.isdigit() for cell in first):
         remedy = Sentence(
-            "write a header that calls ids id, or choose them with {}", Option("id")
+            "write a header that calls ids id, or choose them with {}",
+            Option("vector_id"),
         )
         what = f"the first column of {table.path}"
         raise must_be(
@@ -354,8 +355,8 @@ def _index(table: TableFile) -> list[Any]:
 
 def _ids(table: TableFile, request: Request) -> int | None:
     """Find the column of ids: the one asked for, else the named index of a data frame, else a customary one."""
-    if request.id is not None:
-        return table.position(request.id, "id")
+    if request.vector_id is not None:
+        return table.position(request.vector_id, "id")
     # An index with a name was meant as ids; then a customary name; an index without a
     # name comes last. Of an index of several levels none is the ids.
     index = _index(table)
