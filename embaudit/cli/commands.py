@@ -22,7 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 COMMANDS = {
     "audit": "How far do cosines move while predictions stay?",
     "blocks": "Take the cosine of two sets of tensors apart.",
-    "compare": "What a gauge explains between two trained models.",
+    "compare": "May one trained model replace another?",
     "demo": "The Netflix paper's argument on simulated data.",
     "evaluate": "Which similarity finds known labels best?",
     "explain": "Say what a code or a word of a report means.",
@@ -44,7 +44,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "Training": ("objective", "compared", "link", "normalised", "soft_cap"),
     "Output": ("show", "role", "full", "json", "out", "markdown", "heatmap", "quiet", "force"),
-    "Gate": ("fail_on", "fail_below", "baseline", "junit"),
+    "Gate": ("fail_on", "fail_below", "reference", "baseline", "junit"),
     "Effort": ("n_neighbours", "quick", "jobs", "rng"),
 }  # fmt: skip
 """Options of every command by what they are about; those of one command alone come

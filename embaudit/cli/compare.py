@@ -1,19 +1,15 @@
-"""`embaudit compare`: two trained models, what a gauge explains and what it does not."""
+"""`embaudit compare`: may one trained model replace another?"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from embaudit.cli.app import Count, Model, Rng, app
 from embaudit.cli.reading import Given, Titles
 from embaudit.cli.terminal import Output, Workers, shown_name, values_in
-
-if TYPE_CHECKING:
-    from embaudit.comparison import Comparison
 
 
 @app.command()
@@ -36,11 +32,20 @@ def compare(
             "scores=0.9, rows=0.97, shared=1; rows count by interactions.",
         ),
     ] = None,
+    reference: Annotated[
+        Path | None,
+        typer.Option(
+            "--reference",
+            help="A second training run of the first model with another seed. Its shares, "
+            "less an allowance, are the limits that --fail-below does not set.",
+        ),
+    ] = None,
     allow_swapped: Annotated[
         bool,
         typer.Option(
             "--allow-swapped",
-            help="With --fail-below, let rows pass that have the vector of another row.",
+            help="With --fail-below or --reference, let rows pass that have the vector of "
+            "another row.",
         ),
     ] = False,
     reading: Given,
@@ -49,7 +54,7 @@ def compare(
     output: Output,
     workers: Workers,
 ) -> None:
-    """Compare two trained models: how far a gauge explains why their cosines differ.
+    """Compare two trained models: may the second one replace the first?
 
     Options of reading hold for both: one file of --labels or --ids names the rows of either.
     """
@@ -60,67 +65,45 @@ def compare(
 
     # A limit that is no number is refused before two models are read.
     limits = values_in(fail_below, "fail-below", "kept=0.7", float)
-    with output.promised(
-        [before, after, titles.items, *reading.files(before)]
-    ) as write:
+    paths = [before, after]
+    if reference is not None:
+        paths.append(reference)
+    files = reading.files(before)
+    with output.promised([*paths, titles.items, *files]) as write:
         try:
-            readings = [reading.read(path) for path in (before, after)]
+            readings = [reading.read(path) for path in paths]
         except InputError as error:
-            if not any(file in str(error) for file in reading.files(before)):
+            if not any(file in str(error) for file in files):
                 raise
-            # The file is right for one of them at most, and one command names no
-            # second.
+            # The file is right for one of them at most, and one command names no second.
             raise InputError(
                 "{} One file serves both models here; save each with its own, "
                 "`embaudit.save(embaudit.load(PATH, ids=FILE), NEW)`, and compare those.",
                 error.sentence,
             ) from error
-        first, other = (
+        loaded = [
             Reading(titles.on(x.model, quiet=output.quiet), x.intake) for x in readings
-        )
+        ]
         with workers.at_work(quiet=output.quiet):
             result = run(
-                first,
-                other,
+                loaded[0],
+                loaded[1],
                 n_neighbours=n_neighbours,
                 by_row=titles.by_row,
                 partial=titles.partial,
+                fail_below=limits,
+                reference=loaded[2] if reference is not None else None,
+                allow_swapped=allow_swapped,
                 rng=rng,
             )
-        result.below(
-            limits
-        )  # a limit of no number is refused before anything is written
         names = shown_name(before), shown_name(after)
-        intakes = (names[0], first.intake), (names[1], other.intake)
+        intakes = (names[0], loaded[0].intake), (names[1], loaded[1].intake)
         write(result, " and ".join(names), Origin(intakes, seed=rng))
     output.show(result)
-    stops: list[str] = []
-    if limits:
-        stops = _reasons_to_stop(result, limits, allow_swapped=allow_swapped)
-        text = f"gate: stops, {', '.join(stops)}" if stops else "gate: passes"
+    failures = result.failures()
+    if result.limits:
+        text = "gate: passes"
+        if failures:
+            text = f"gate: stops, {', '.join(failures)}"
         output.console.print(text, markup=False, highlight=False, soft_wrap=True)
-    raise typer.Exit(int(bool(stops)))
-
-
-def _reasons_to_stop(
-    result: Comparison, limits: Mapping[str, float], *, allow_swapped: bool
-) -> list[str]:
-    """Name the limits that are not reached, by side, and rows that have the vector of another row."""
-    reasons = []
-    for name in result.below(limits):
-        for value, side in result.kept_by_side[name]:
-            # Not `value < limit`, because a value may be NaN.
-            if not value >= limits[name]:
-                of_side = f" ({side}s)" if side else ""
-                shown = _below(value, limits[name])
-                reasons.append(f"{name} {shown}{of_side} is below {limits[name]}")
-    if not allow_swapped:
-        for side, count in result.swapped.items():
-            reasons.append(f"{count:,} {side}s have the vector of another {side}")
-    return reasons
-
-
-def _below(value: float, limit: float) -> str:
-    """Write a number with two decimals, or as many as show that it is below a limit."""
-    texts = (f"{value:.{digits}f}" for digits in range(2, 18))
-    return next((text for text in texts if float(text) < limit), str(value))
+    raise typer.Exit(int(bool(failures)))

@@ -1,9 +1,10 @@
-"""Two trained models compared: gauge part and remainder, on rows held out of every fit."""
+"""May one trained model replace another? What changed, by change of axes and by real change."""
 
 from embaudit.comparison.agreement import Agreement
 from embaudit.comparison.change import RoleChange
 from embaudit.comparison.compare import compare
 from embaudit.comparison.matching import Match
 from embaudit.comparison.result import Comparison
+from embaudit.comparison.verdict import Verdict
 
-__all__ = ["Agreement", "Comparison", "Match", "RoleChange", "compare"]
+__all__ = ["Agreement", "Comparison", "Match", "RoleChange", "Verdict", "compare"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -30,6 +30,7 @@ from embaudit.comparison.fits import (
 )
 from embaudit.comparison.matching import Match, Pairing, match, pairing
 from embaudit.comparison.result import Comparison
+from embaudit.comparison.sameness import proven_gauge
 from embaudit.comparison.states import LoadedModel, with_states
 from embaudit.comparison.weights import row_weights
 from embaudit.core.checked import (
@@ -68,9 +69,17 @@ def compare(
     n_neighbours: int | None = None,
     by_row: bool | None = None,
     partial: bool = False,
+    fail_below: Mapping[str, float] | None = None,
+    reference: FactorModel | AnyPath | object | None = None,
+    allow_swapped: bool = False,
     rng: RNG = 0,
 ) -> Comparison:
-    """Compare two trained models: how far a gauge explains why their cosines differ.
+    """Compare two trained models: may the second one replace the first?
+
+    The answer, `Comparison.verdict`, is SAME if a gauge is proven to carry all rows of
+    one model to the other, so that only a change of axes or rounding lies between them;
+    OTHER SPACE if neither cosines nor scores have anything to do with each other; and
+    CLOSE or DIFFERENT if limits or a reference run were given to judge by.
 
     Entities are matched by id. On one half of them the best rotation, diagonal, general linear and affine gauge are
     fitted, on the other half they are judged, and the other way round; few entities are cut so up to 5 times. Only
@@ -93,6 +102,15 @@ def compare(
         default where both are models in memory without ids, which are joined as arrays are; files are not.
     partial : bool
         Whether to go on where less than half of the smaller model matches, and without entities of two titles.
+    fail_below : dict of str to float, optional
+        Least values of `Comparison.shares_kept`, such as {"kept": 0.7}. Below one of
+        them the verdict is DIFFERENT, otherwise CLOSE.
+    reference : FactorModel, path or object, optional
+        A second training run of the first model with another seed. Its shares, less an
+        allowance, are the limits that `fail_below` does not set. The share of rows that
+        both models hold is not judged by it.
+    allow_swapped : bool
+        Whether rows that have the vector of another row are allowed if limits are given.
     rng : numpy Generator or int
         Draws the halves, pairs and rows; the same seed gives the same numbers.
 
@@ -123,6 +141,46 @@ def compare(
     1.0
     """
     draw = as_generator(rng)
+    limits = {} if fail_below is None else fail_below
+    comparison = _compared(
+        before,
+        after,
+        roles,
+        draw,
+        n_neighbours=n_neighbours,
+        by_row=by_row,
+        partial=partial,
+    )
+    shares = None
+    if reference is not None:
+        second_seed = _compared(
+            before,
+            reference,
+            roles,
+            draw,
+            n_neighbours=n_neighbours,
+            by_row=by_row,
+            partial=partial,
+        )
+        shares = second_seed.shares_kept()
+    # Limits that make no sense are refused here, before anything is written.
+    comparison.below(limits)
+    return replace(
+        comparison, own_limits=limits, reference=shares, allow_swapped=allow_swapped
+    )
+
+
+def _compared(
+    before: FactorModel | AnyPath | object,
+    after: FactorModel | AnyPath | object,
+    roles: Sequence[SideName | str] | None,
+    draw: np.random.Generator,
+    *,
+    n_neighbours: int | None,
+    by_row: bool | None,
+    partial: bool,
+) -> Comparison:
+    """Compare two models without limits."""
     if by_row is None and not (
         isinstance(before, FactorModel) and isinstance(after, FactorModel)
     ):
@@ -224,6 +282,9 @@ def compare(
         float("nan") if is_unknown else typical.gauge.condition_number,
     )
     too_few_for = first.rank if is_unknown else 0
+    proven = None
+    if not any(change.n_displaced for change in changes.values()):
+        proven = proven_gauge(before, after, shared, paired, has_states=n_states > 0)
     return Comparison(
         before.roles,
         changes,
@@ -232,6 +293,7 @@ def compare(
         fits,
         n_states=n_states,
         too_few_for=too_few_for,
+        same_up_to=None if proven is None else proven.group,
     )
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from embaudit.canonical.row_span import seen_directions
 from embaudit.comparison.fits import GROUPS, Rows
-from embaudit.core.checked import Indices, Matrix
+from embaudit.core.checked import Floats, Indices, Matrix
 from embaudit.core.parallel import row_blocks
 from embaudit.errors import InputError, Option, Sentence, must_be
 from embaudit.model import FactorModel, SideName
@@ -286,6 +286,20 @@ class Pairing:
     """True if the gauge carries the first model to the second; the other way where the second has a lower rank."""
     first: dict[SideName, Indices]
     """(m,) the row that stands for each in lists: the first of those that duplicate it in both models."""
+    bases: tuple[Floats, Floats]
+    """Orthonormal directions that predictions see, in the columns of either model."""
+
+    def seen_rows(
+        self, before: FactorModel, after: FactorModel, match: Match, block: slice
+    ) -> tuple[Floats, Floats]:
+        """Return some matched rows as (source, target) of a gauge, as predictions see them."""
+        rows_before = _rows(before, match.role, match.before[block])
+        rows_after = _rows(after, match.role, match.after[block])
+        old = _in(rows_before, self.bases[0])
+        new = _in(rows_after, self.bases[1])
+        if self.forward:
+            return old, new
+        return new, old
 
     @property
     def fitted(self) -> Rows:
@@ -337,7 +351,8 @@ def pairing(
         role: _duplicated(before.factors(role)[m.before], after.factors(role)[m.after])
         for role, m in matches.items()
     }
-    return Pairing(raw, visible, tuple(groups), shifts, forward, first)
+    bases = (basis_before, basis_after)
+    return Pairing(raw, visible, tuple(groups), shifts, forward, first, bases)
 
 
 def _duplicated(before: Matrix, after: Matrix) -> Indices:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from embaudit.comparison.agreement import Agreement
 from embaudit.comparison.change import PARTS, TIED, RoleChange
 from embaudit.comparison.thresholds import CarriedThreshold
+from embaudit.comparison.verdict import Verdict, judge
 from embaudit.core.checked import as_count, is_number, require_one_of
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
+from embaudit.core.words import down
 from embaudit.errors import must_be
 from embaudit.model import SideName
 from embaudit.movements.neighbourhoods import Neighbourhood
 
 if TYPE_CHECKING:
     import pandas as pd
+
+MIN_ALLOWANCE, MAX_ALLOWANCE = 0.01, 0.05
+"""How far a share may be below that of a second seed, at least and at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +46,26 @@ class Comparison(Result):
     """Random states that stood before the final norms of two heads; 0 where the models have inputs or users."""
     too_few_for: int = 0
     """Dimensions for which the rows are too few to find what a gauge explains (null in JSON); 0 where they suffice."""
+    same_up_to: str | None = None
+    """Group of a gauge that is proven to carry all rows of one model to the other.
+
+    It is "identity" if only rounding differs, and None if no gauge is proven."""
+    own_limits: Mapping[str, float] = field(default_factory=dict)
+    """Least values of `shares_kept` that the caller gave."""
+    reference: Mapping[str, float] | None = None
+    """`shares_kept` of the reference run, compared with the first model."""
+    allow_swapped: bool = False
+    """True if rows may have the vector of another row."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON can hold it; None for a number that does not exist."""
         return plain_dict(
             {
+                "verdict": self.verdict.word or None,
+                "reason": self.verdict.reason,
+                "same_up_to": self.same_up_to,
+                "limits": dict(self.limits),
+                "reference": None if self.reference is None else dict(self.reference),
                 "group": self.group,
                 "condition_number": self.condition_number,
                 "fits": self.fits,
@@ -72,6 +93,26 @@ class Comparison(Result):
         )
         by = f"{self.group} gauge of condition {self.condition_number:.4g}"
         return f"Comparison({'gauge not known' if self.too_few_for else by}; {moved})"
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """Least values of `shares_kept`: those of the reference, then those of the caller.
+
+        The reference is another run of the first model with another seed. What it keeps
+        is a matter of chance, so a share may be below it by half of what the reference
+        lost and 0.01, but by 0.05 at most. The number of rows is no matter of a seed.
+        """
+        limits = {}
+        for name, share in (self.reference or {}).items():
+            if name != "shared":
+                allowance = min(MAX_ALLOWANCE, MIN_ALLOWANCE + (1 - share) / 2)
+                limits[name] = down(share - allowance, 3)
+        return limits | dict(self.own_limits)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the second model can replace the first one, in a word with its reason."""
+        return judge(self)
 
     @property
     def explained(self) -> bool:
@@ -339,6 +380,30 @@ class Comparison(Result):
             if not values[name] >= limit
         }
 
+    def failures(self) -> list[str]:
+        """List the limits that are not reached, by side, and swapped rows.
+
+        Swapped rows count if there are limits, unless `allow_swapped` is True.
+        """
+        failures = []
+        for name in self.below(self.limits):
+            limit = self.limits[name]
+            for value, title in self.kept_by_side[name]:
+                # A value that is NaN does not reach its limit.
+                if value >= limit:
+                    continue
+                side = f" ({title}s)" if title else ""
+                text = f"{name} {_below(value, limit)}{side} is below {limit}"
+                if self.reference is not None and name not in self.own_limits:
+                    text += f" (second seed: {self.reference[name]:.2f})"
+                failures.append(text)
+        if self.limits and not self.allow_swapped:
+            for title, count in self.swapped.items():
+                failures.append(
+                    f"{count:,} {title}s have the vector of another {title}"
+                )
+        return failures
+
     def explain(self) -> str:
         """Describe in plain words the change, and the next step."""
         return " ".join(self.statements)
@@ -358,3 +423,12 @@ def _absent(name: str) -> str:
         if both
         else "write for example kept=0.7"
     )
+
+
+def _below(value: float, limit: float) -> str:
+    """Write a number with two decimals, or as many as show that it is below a limit."""
+    for digits in range(2, 18):
+        text = f"{value:.{digits}f}"
+        if float(text) < limit:
+            return text
+    return str(value)

@@ -105,10 +105,10 @@ def thresholds(
         unit_rows(after[has_cosine]),
     )
     n_above = np.zeros(len(COSINES), dtype=np.int64)
-    counts = np.zeros(BINS, dtype=np.int64)
+    counts = np.zeros(BINS + 1, dtype=np.int64)
     for old, new in _cosine_blocks(unit_before, unit_after, rng):
         n_above += _count_above(old)
-        counts += np.bincount(_bins(new), minlength=BINS)
+        counts += np.bincount(_bins(new), minlength=BINS + 1)
     n_counted = int(counts.sum())
     draws = independent_draws(n_counted, n_pairs(len(unit_before)))
 
@@ -159,10 +159,11 @@ def _bins(cosines: Floats) -> NDArray[np.intp]:
     """Return the bin of each cosine.
 
     A cosine at the edge of two bins, such as 0.5, counts to the upper one in spite of
-    rounding.
+    rounding. A cosine of 1 has a bin of its own.
     """
-    places = (cosines + (1 + TIE)) * (BINS / 2)
-    return np.clip(places.astype(np.intp), 0, BINS - 1)
+    places = cosines + (1 + TIE)
+    places *= BINS / 2
+    return places.astype(np.intp)
 
 
 def _edge(number: int) -> float:

@@ -1,4 +1,7 @@
-"""A comparison in plain words: what changed, why, and what to do next. Each sentence rests on one measure."""
+"""A comparison in plain sentences: what changed, why, and what to do next.
+
+Each function writes one statement, or "" if there is nothing to say.
+"""
 
 from __future__ import annotations
 
@@ -7,399 +10,469 @@ from typing import TYPE_CHECKING
 
 from embaudit.comparison.agreement import SAME, Agreement
 from embaudit.comparison.change import RoleChange
+from embaudit.comparison.verdict import AXES, PRINTED
 from embaudit.core.ties import first_best, reaches
 from embaudit.core.words import apportioned, counted, percent, percents, snapped
 
 if TYPE_CHECKING:
     from embaudit.comparison.result import Comparison
 
-_GAUGES = {
-    "rotation": "a rotation",
-    "diagonal": "one scale for each dimension",
-    "linear": "a general linear change of the coordinates",
-    "affine": "a general linear change of the coordinates with a shift",
-}
-_KEYS = {
+KEYS = {
     "ids": "their ids",
     "names": "their names",
     "row numbers": "the order of their rows",
 }
-STILL = 0.01
+"""What rows were matched by, in words."""
+UNCHANGED = 0.01
 """Mean change of cosines below which they count as unchanged."""
-LISTS = 0.05
-"""Share of former neighbours that may go before a list counts as changed."""
-SHOWN = 0.005
-"""Least number that two digits show."""
-UNRELATED = 0.1
-"""Share of lists kept, and correlation of scores, up to which two models have nothing in common."""
-ALIKE = 0.999
-"""Correlation of scores from which they differ in size alone, and by how much is told."""
-AXES = " on the axes that both models share, which are a convention"
-"""What heads that are folded and centred still depend on."""
-USUAL = 0.8
-"""The threshold that is carried over in a sentence."""
+LISTS_LOST = 0.05
+"""Share of neighbours from which on a list counts as changed."""
+SAME_ORDER = 0.999
+"""Correlation of scores above which the two models rank nearly alike."""
+USUAL_THRESHOLD = 0.8
+"""Threshold that is carried over in a sentence."""
 
 
 def statements(comparison: Comparison) -> tuple[str, ...]:
-    """Describe the entities compared, the change and its reasons; the last sentence may name a next step."""
-    parts = [_matching(comparison), _predictions(comparison)]
+    """Write all statements; the verdict comes first, the next step last."""
+    verdict = comparison.verdict
+    texts = []
+    if verdict.word:
+        texts.append(str(verdict))
+    texts += [matching(comparison), predictions(comparison)]
     for role, change in comparison.changes.items():
         title = comparison.title(role)
-        parts += [_cosines(comparison, change, title), _threshold(change, title)]
-    displaced = [
-        _displaced(comparison, change, comparison.title(role))
-        for role, change in comparison.changes.items()
-    ]
-    # Where rows were mixed up, nothing else is worth doing first.
-    parts += [
-        _too_few(comparison),
-        _predicted(comparison),
-        " ".join(filter(None, displaced)) or _next(comparison),
-    ]
-    return tuple(sentence for sentence in parts if sentence)
+        texts.append(
+            f"{cosines(comparison, change, title)} {lists(comparison, change, title)}"
+        )
+        texts.append(threshold(change, title))
+    texts += [too_few_rows(comparison), predicted_lists(comparison)]
+    if not verdict.word:
+        texts.append(verdict.reason)
+    texts.append(next_step(comparison))
+    return tuple(text.strip() for text in texts if text.strip())
 
 
-def _matching(comparison: Comparison) -> str:
-    """Describe the entities compared, how they were matched, and those left out."""
-    shared: dict[str, list[str]] = {}
-    left_out = []
+def matching(comparison: Comparison) -> str:
+    """Say which rows were compared, how they were matched, and which were not."""
+    titles_by_key: dict[str, list[str]] = {}
+    unmatched = []
     for role, change in comparison.changes.items():
         match, title = change.match, comparison.title(role)
-        shared.setdefault(match.key, []).append(counted(len(match), title))
-        if match.only_before or match.only_after:
-            only = f"{counted(match.only_before, title)} of the first model alone, {match.only_after:,} of the second"
-            left_out.append(f"Left out: {only}.")
-    matched = ", and ".join(
-        f"{' and '.join(rows)}, matched by {_KEYS[key]}" for key, rows in shared.items()
-    )
-    return " ".join([f"Compared: {matched}.", *left_out])
-
-
-def _predictions(comparison: Comparison) -> str:
-    """Describe how far the predictions agree, and for which inputs of heads without any."""
-    agreement = comparison.agreement
-    if agreement is None:
-        return "Only one side was loaded, so what the models predict could not be compared."
-    text = ""
-    if comparison.n_states:
-        text = f"Predictions are compared for {agreement.n_rows:,} random states, each brought through the final norm "
-        text += "before either head. "
-    # A softmax over the labels of both is another one than that over all labels of either.
-    lacking = [
-        role
-        for role, x in comparison.changes.items()
-        if x.match.only_before or x.match.only_after
+        titles_by_key.setdefault(match.key, []).append(counted(len(match), title))
+        if match.only_before:
+            unmatched.append(
+                f"{counted(match.only_before, title)} of the first model alone"
+            )
+        if match.only_after:
+            unmatched.append(f"{counted(match.only_after, title)} of the second alone")
+    compared = [
+        f"{' and '.join(titles)}, matched by {KEYS[key]}"
+        for key, titles in titles_by_key.items()
     ]
-    titles = " and ".join(f"{comparison.title(role)}s" for role in lacking)
-    over = f", over the {titles} that both hold" if lacking else ""
-    if agreement.same:
-        return f"{text}The two models predict the same{over}."
-    if agreement.predicts[0] != agreement.predicts[1]:
-        text += f"The first model predicts {agreement.predicts[0]}, the second {agreement.predicts[1]}. "
-    # Rows of one table are compared with each other, by cosine or dot product.
-    noun = "similarities" if agreement.of_one_table else "scores"
-    text += f"Their {noun} correlate by {agreement.score_correlation:.3f} within a row{over}, and "
-    text += f"{percent(agreement.ranking_overlap)} of their top {agreement.top_n} are shared."
-    if (
-        agreement.score_correlation > ALIKE
-        and agreement.score_distance > SAME
-        and "rankings" not in agreement.predicts
-    ):
-        text += f" Yet {_difference(agreement, noun)}."
-    # Of one table the rows are those of its one side.
-    n_rows = (agreement.n_rows, agreement.n_columns)[: len(agreement.unlike)]
-    sides = zip(comparison.roles[-len(n_rows) :], agreement.unlike, n_rows, strict=True)
-    unlike = [
-        f"{percent(share)} of {counted(n, title)}"
-        for title, share, n in sides
-        if share >= SHOWN
-    ]
-    text += (
-        f" {noun.capitalize()} of {' and '.join(unlike)} correlate by less than 0.3."
-        if unlike
-        else ""
-    )
-    if agreement.kl_divergence is not None:
-        text += f" KL divergence {agreement.kl_divergence:.2g}, distance of log-probability differences "
-        text += f"{agreement.difference_distance:.2g} of their size. {agreement.kl_warning}".rstrip()
+    text = f"Compared: {', and '.join(compared)}."
+    if unmatched:
+        text += f" Not compared: {', '.join(unmatched)}."
     return text
 
 
-def _difference(agreement: Agreement, noun: str) -> str:
-    """Describe how far scores in the same order differ: by one factor or one number a row where that is all."""
-    # Log-probabilities differ by a constant of a row that no probability shows.
-    is_softmax, within, scale = (
-        agreement.kl_divergence is not None,
-        agreement.difference_distance,
-        agreement.scale,
-    )
-    distance, gap = within if is_softmax else agreement.score_distance, abs(scale - 1)
-    # Scores that are s times as large are |s - 1| of their size away, with the mean of a row and without.
-    if gap >= STILL and max(abs(distance - gap), abs(within - gap)) <= STILL * gap:
-        return f"the {noun} of the second are {scale:.3g} times as large"
-    by_row = ", each row by one number" if within < STILL * distance else ""
-    size = percent(distance) if distance >= STILL else f"{distance:.1g}"
-    return f"their {noun} differ by {size} of their size{by_row}"
-
-
-def _cosines(comparison: Comparison, change: RoleChange, title: str) -> str:
-    """Describe the change of one side's cosines and lists, after the rows that have no cosine."""
-    start, n_without = f"The {title}s' cosines", change.n_without_direction
-    if n_without:
-        places = zip(
-            change.zero_rows,
-            ("in the first model", "in the second model", "in both"),
-            strict=True,
+def predictions(comparison: Comparison) -> str:
+    """Say how far the predictions agree."""
+    agreement = comparison.agreement
+    if agreement is None:
+        return "Only one side was loaded, so what the models predict could not be compared."
+    texts = []
+    if comparison.n_states:
+        texts.append(
+            f"Predictions are compared for {agreement.n_rows:,} random states behind the "
+            "final norms."
         )
-        rows = [
-            f"{n:,} {'has' if n == 1 else 'have'} no direction {place}"
-            for n, place in places
-            if n
-        ]
-        start = f"Of {counted(len(change.match), title)}, {' and '.join(rows)}. The others' cosines"
-    lists = _lists(comparison, change, title)
-    if change.mean_total < STILL:
-        size = (
-            ""
-            if change.mean_total < 1e-6
-            else f" to {change.mean_total:.2g} on average"
-        )
-        return f"{start} are the same{size}.{'' if _is_still(change) else lists}"
-    mean, low, high = (
-        f"{x:.2f}" for x in (change.mean_total, *change.interval("total"))
+    over = _shared_titles(comparison)
+    if agreement.same:
+        texts.append(f"The two models predict the same{over}.")
+        return " ".join(texts)
+    first, second = agreement.predicts
+    if first != second:
+        texts.append(f"The first model predicts {first}, the second {second}.")
+    texts.append(
+        f"Their {_noun(agreement)} correlate by {agreement.score_correlation:.3f} within a "
+        f"row{over}, and {percent(agreement.ranking_overlap)} of their top "
+        f"{agreement.top_n} are shared."
     )
-    interval = "" if low == high == mean else f" (95 %: {low} to {high})"
-    return f"{start} differ by {mean}{interval} on average{_parts(comparison, change, title)}.{lists}"
+    texts.append(_different_sizes(agreement))
+    texts.append(_unlike_rows(comparison, agreement))
+    if agreement.kl_divergence is not None:
+        texts.append(
+            f"KL divergence {agreement.kl_divergence:.2g}, distance of log-probability "
+            f"differences {agreement.difference_distance:.2g} of their size."
+        )
+        texts.append(agreement.kl_warning)
+    return " ".join(text for text in texts if text)
 
 
-def _is_still(change: RoleChange) -> bool:
-    """Check that neither the cosines nor the lists of a side changed so that anybody would notice."""
-    return change.mean_total < STILL and change.neighbour_shares["kept"] > 1 - LISTS
+def _noun(agreement: Agreement) -> str:
+    # The rows of one table are compared with each other, by cosine or dot product.
+    return "similarities" if agreement.of_one_table else "scores"
 
 
-def _parts(comparison: Comparison, change: RoleChange, title: str) -> str:
-    """Describe the parts of a mean change that a gauge and unseen dimensions explain, and the rest."""
-    is_known = not comparison.too_few_for
-    parts, sizes = [], (change.mean_gauge, change.mean_unseen, change.mean_remainder)
-    gauge, unseen, rest = apportioned(sizes, round(change.mean_total, 2), 0.01)
-    if gauge and is_known:
-        verb = "could be" if comparison.agreement is None else "is"
-        cause = f"{_GAUGES[comparison.group]} (condition number {comparison.condition_number:.3g})"
-        parts.append(f"{gauge:.2f} {verb} the work of {cause}")
+def _shared_titles(comparison: Comparison) -> str:
+    """Name the sides of which one model holds rows that the other lacks.
+
+    A softmax over the labels that both models hold differs from that over all labels.
+    """
+    titles = []
+    for role, change in comparison.changes.items():
+        if change.match.only_before or change.match.only_after:
+            titles.append(f"{comparison.title(role)}s")
+    if not titles:
+        return ""
+    return f", over the {' and '.join(titles)} that both hold"
+
+
+def _different_sizes(agreement: Agreement) -> str:
+    """Say how far scores differ that are in the same order."""
+    is_same_order = agreement.score_correlation > SAME_ORDER
+    is_same_size = agreement.score_distance <= SAME
+    if not is_same_order or is_same_size or "rankings" in agreement.predicts:
+        return ""
+    noun, within = _noun(agreement), agreement.difference_distance
+    # No probability shows a number that is added to all logits of a row.
+    distance = agreement.score_distance
+    if agreement.kl_divergence is not None:
+        distance = within
+    # Scores that are s times as large differ by |s − 1| of their size, with the mean of
+    # a row and without it.
+    expected = abs(agreement.scale - 1)
+    error = max(abs(distance - expected), abs(within - expected))
+    if expected >= UNCHANGED and error <= UNCHANGED * expected:
+        return f"Yet the {noun} of the second are {agreement.scale:.3g} times as large."
+    size = f"{distance:.1g}"
+    if distance >= UNCHANGED:
+        size = percent(distance)
+    if within < UNCHANGED * distance:
+        return (
+            f"Yet their {noun} differ by {size} of their size, each row by one number."
+        )
+    return f"Yet their {noun} differ by {size} of their size."
+
+
+def _unlike_rows(comparison: Comparison, agreement: Agreement) -> str:
+    """Name the shares of rows whose scores are not those of the first model."""
+    # Of one table there is one share, that of its rows.
+    n_sides = len(agreement.unlike)
+    counts = (agreement.n_rows, agreement.n_columns)[:n_sides]
+    unlike = []
+    for title, share, count in zip(
+        comparison.roles[-n_sides:], agreement.unlike, counts, strict=True
+    ):
+        if share >= PRINTED:
+            unlike.append(f"{percent(share)} of {counted(count, title)}")
+    if not unlike:
+        return ""
+    noun = _noun(agreement).capitalize()
+    return f"{noun} of {' and '.join(unlike)} correlate by less than 0.3."
+
+
+def cosines(comparison: Comparison, change: RoleChange, title: str) -> str:
+    """Say how far the cosines of one side changed, and why."""
+    without = _rows_without_direction(change, title)
+    start = f"The {title}s' cosines"
+    if without:
+        start = f"{without} The others' cosines"
+    if change.mean_total < 1e-6:
+        return f"{start} are the same."
+    if change.mean_total < UNCHANGED:
+        return f"{start} are the same to {change.mean_total:.2g} on average."
+    text = f"{start} differ by {change.mean_total:.2f} on average."
+    return f"{text} {_causes(comparison, change, title)}".strip()
+
+
+def _rows_without_direction(change: RoleChange, title: str) -> str:
+    if not change.n_without_direction:
+        return ""
+    places = ("in the first model", "in the second model", "in both")
+    rows = []
+    for count, place in zip(change.zero_rows, places, strict=True):
+        if count == 1:
+            rows.append(f"1 has no direction {place}")
+        elif count:
+            rows.append(f"{count:,} have no direction {place}")
+    return f"Of {counted(len(change.match), title)}, {' and '.join(rows)}."
+
+
+def _causes(comparison: Comparison, change: RoleChange, title: str) -> str:
+    """Name the parts of a mean change: change of axes, unseen dimensions, real change."""
+    sizes = (change.mean_gauge, change.mean_unseen, change.mean_remainder)
+    axes, unseen, real = apportioned(sizes, round(change.mean_total, 2), 0.01)
+    texts = []
+    if axes and not comparison.too_few_for:
+        verb = "explains"
+        if comparison.agreement is None:
+            verb = "could explain"
+        texts.append(
+            f"A change of axes ({AXES[comparison.group]}, condition number "
+            f"{comparison.condition_number:.3g}) {verb} {axes:.2f} of it."
+        )
     if unseen:
-        parts.append(f"{unseen:.2f} comes from dimensions that no prediction sees")
-    if not parts:
-        return _unexplained(change) if is_known else ""
-    if rest and is_known:
-        parts.append(f"{rest:.2f} remains, on {title}s that were not used to find it")
-    return f". Of that, {'. '.join(parts)}"
+        texts.append(f"Dimensions that no prediction sees explain {unseen:.2f} of it.")
+    if comparison.too_few_for:
+        return " ".join(texts)
+    if not texts:
+        return _no_cause(change)
+    if real:
+        texts.append(
+            f"{real:.2f} of it is a real change, on {title}s that were not used to find "
+            "the axes."
+        )
+    return " ".join(texts)
 
 
-def _unexplained(change: RoleChange) -> str:
-    """Describe a change that no gauge was credited with."""
-    # A rotation keeps every cosine.
-    if [*change.unexplained] == ["rotation"]:
-        return ", and no rotation, the one gauge that keeps cosines, explains it"
-    if change.slight_gauge >= SHOWN:
+def _no_cause(change: RoleChange) -> str:
+    """Say that a change of axes was not credited with any part of a mean change."""
+    if list(change.unexplained) == ["rotation"]:
+        return "The models differ by more than a rotation of the axes."
+    if change.slight_gauge >= PRINTED:
         # Rounded up, because it is a bound.
         bound = ceil(snapped(100 * change.slight_gauge)) / 100
-        return f", of which no gauge explains more than {bound:.2f}"
-    # Lists can change by less than two digits of a mean show.
+        return f"A change of axes explains at most {bound:.2f} of it."
+    # Lists can change by less than two decimals of a mean show.
     if change.outcomes["lost_to_gauge"]:
-        return f", of which a gauge explains less than {2 * SHOWN:.2f}"
-    return ", and no gauge explains it"
+        return f"A change of axes explains less than {2 * PRINTED:.2f} of it."
+    return "No change of axes explains any of it."
 
 
-def _lists(comparison: Comparison, change: RoleChange, title: str) -> str:
-    """Describe the share of nearest neighbours that changed, by reason."""
+def _is_unchanged(change: RoleChange) -> bool:
+    """Return True if neither the cosines nor the lists of a side changed noticeably."""
+    has_lists = change.neighbour_shares["kept"] > 1 - LISTS_LOST
+    return change.mean_total < UNCHANGED and has_lists
+
+
+def lists(comparison: Comparison, change: RoleChange, title: str) -> str:
+    """Say which share of the nearest neighbours stays, and why others were lost."""
     shares = change.neighbour_shares
-    gauge, unseen, rest = (
-        shares[f"lost_to_{reason}"] for reason in ("gauge", "unseen", "learning")
-    )
-    if comparison.too_few_for:
-        gauge, rest = 0.0, gauge + rest
-    reasons = {
-        "as a gauge could do"
-        if comparison.agreement is None
-        else "because of the gauge": gauge,
-        "because of dimensions that no prediction sees": unseen,
-        "otherwise": rest,
-    }
-    lost = {reason: share for reason, share in reasons.items() if share > 0}
-    once = " (duplicates count once)" if change.n_duplicates else ""
-    start = f" Of {change.n_neighbours} nearest {title}s{once}, {percent(sum(lost.values()))} changed"
-    if len(lost) > 1:
-        return f"{start}: {', '.join(map(' '.join, zip(percents([*lost.values()]), lost, strict=True)))}."
-    return "".join(
-        f"{start}{'' if reason == 'otherwise' else f', {reason}'}." for reason in lost
-    )
-
-
-def _displaced(comparison: Comparison, change: RoleChange, title: str) -> str:
-    """Name ids and vectors that were mixed up, or look as if they were."""
-    scores, count, n = comparison.agreement, change.n_displaced, len(change.match)
-    if count:
-        return f"{count:,} of {n:,} {title}s now have the vector that another {title} had: check that ids fit their rows."
-    n_lost, is_all = (
-        sum(change.zero_rows[:2]),
-        all(x.mean_total < STILL for x in comparison.changes.values()),
-    )
-    if n_lost and is_all and not (scores and scores.same):
-        return f"No gauge makes rows of zeros: find out why one model alone has them ({counted(n_lost, title)})."
-    lists = max(change.neighbour_shares["kept"], change.predicted_kept or 0.0)
-    # Of few rows, chance alone keeps some in a list.
-    chance = change.n_neighbours / n
-    if (
-        lists > UNRELATED + chance
-        or scores is None
-        or abs(scores.score_correlation) > UNRELATED
-    ):
+    if _is_unchanged(change):
         return ""
-    key = change.match.key
-    return (
-        f"Same {key}, other vectors: {percent(1 - lists)} of the nearest {title}s changed, and scores correlate by "
-        f"{scores.score_correlation:.2f}. Check that {key} fit their rows in both models."
-    )
+    axes = shares["lost_to_gauge"]
+    real = shares["lost_to_learning"]
+    if comparison.too_few_for:
+        axes, real = 0.0, axes + real
+    lost = {
+        "to a change of axes": axes,
+        "to dimensions that no prediction sees": shares["lost_to_unseen"],
+        "to a real change": real,
+    }
+    lost = {reason: share for reason, share in lost.items() if share > 0}
+    duplicates = ""
+    if change.n_duplicates:
+        duplicates = " (duplicates count once)"
+    text = f"Of {change.n_neighbours} nearest {title}s{duplicates}, {percent(shares['kept'])} stay"
+    if not lost or comparison.too_few_for:
+        return f"{text}."
+    texts = percents(list(lost.values()))
+    parts = [
+        f"{share} are lost {reason}" for share, reason in zip(texts, lost, strict=True)
+    ]
+    if len(parts) == 1:
+        return f"{text}; {parts[0]}."
+    return f"{text}; {', '.join(parts[:-1])} and {parts[-1]}."
 
 
-def _threshold(change: RoleChange, title: str) -> str:
+def threshold(change: RoleChange, title: str) -> str:
     """Carry one threshold over; the table has all."""
     moved = [
-        threshold
-        for threshold in change.thresholds
-        if reaches(abs(threshold.after - threshold.before), STILL)
+        each
+        for each in change.thresholds
+        if reaches(abs(each.after - each.before), UNCHANGED)
     ]
-    if not moved or change.mean_total < STILL:
+    if not moved or change.mean_total < UNCHANGED:
         return ""
-    usual = first_best(moved, lambda threshold: -abs(threshold.before - USUAL))
-    direction = "raise" if usual.after > usual.before else "lower"
+    usual = first_best(moved, lambda each: -abs(each.before - USUAL_THRESHOLD))
+    verb = "lower"
+    if usual.after > usual.before:
+        verb = "raise"
     return (
         f"To keep as many {title}-{title} pairs as before ({percent(usual.share)} of all), "
-        f"{direction} your threshold from {usual.before:.2f} to {usual}."
+        f"{verb} your threshold from {usual.before:.2f} to {usual}."
     )
 
 
-def _too_few(comparison: Comparison) -> str:
-    """Describe why the part of a gauge cannot be told from these rows."""
+def too_few_rows(comparison: Comparison) -> str:
+    """Say that these rows are too few to find a change of axes."""
     if not comparison.too_few_for:
         return ""
-    rows = " and ".join(
-        counted(len(x.match), comparison.title(role))
-        for role, x in comparison.changes.items()
-    )
+    rows = [
+        counted(len(change.match), comparison.title(role))
+        for role, change in comparison.changes.items()
+    ]
     return (
-        f"These {rows} are too few, or too alike, for {counted(comparison.too_few_for, 'dimension')}: a gauge of some "
-        "says nothing about the others. How much of the change a gauge explains cannot be said from them."
+        f"These {' and '.join(rows)} are too few, or too alike, for "
+        f"{counted(comparison.too_few_for, 'dimension')}. So how much of the change is a "
+        "change of axes cannot be said."
     )
 
 
-def _predicted(comparison: Comparison) -> str:
-    """Set the lists by prediction cosine beside those by cosine, which a gauge moves."""
+def predicted_lists(comparison: Comparison) -> str:
+    """Say which share of the neighbours by prediction cosine stays."""
     shares = []
     for role, change in comparison.changes.items():
-        share = change.predicted_kept
-        if share is None or (change.mean_total < STILL and share == 1):
+        kept = change.predicted_kept
+        if kept is None or (change.mean_total < UNCHANGED and kept == 1):
             continue
-        lost, low, high = (
-            percent(1 - end)
-            for end in (share, *change.interval("predicted_kept")[::-1])
-        )
-        interval = "" if low == high == lost else f" (95 %: {low} to {high})"
         shares.append(
-            f"{lost} of {change.n_neighbours} nearest {comparison.title(role)}s{interval}"
+            f"{percent(kept)} of {change.n_neighbours} nearest {comparison.title(role)}s"
         )
-    return f"By prediction cosine, {' and '.join(shares)} changed." if shares else ""
+    if not shares:
+        return ""
+    return f"By prediction cosine, which no change of axes moves, {' and '.join(shares)} stay."
 
 
-def _next(comparison: Comparison) -> str:
-    """Name the next step."""
-    agreement, changes, gauge = (
-        comparison.agreement,
-        comparison.changes.values(),
-        _GAUGES[comparison.group],
-    )
+def next_step(comparison: Comparison) -> str:
+    """Say what to do next."""
+    # If rows were mixed up, nothing else is worth doing first.
+    mixed_up = _mixed_up_rows(comparison) or _rows_of_zeros(comparison)
+    if mixed_up:
+        return mixed_up
+    if comparison.verdict.word == "OTHER SPACE":
+        return "Use the vectors, thresholds and lists of one model only."
+    agreement = comparison.agreement
     if agreement is None:
-        moved = any(change.mean_total >= STILL for change in changes)
-        all_gauge = (
-            "All of the difference could be a gauge. "
-            if moved and comparison.fits
-            else ""
-        )
-        both = "save both sides of each, `embaudit.save(embaudit.load(PATH, left=FILE), NEW)`, and compare those"
-        remedy = (
-            "compare them with `--inputs FILE`"
-            if comparison.roles[0] == "input"
-            else both
-        )
-        return f"{all_gauge}Whether the models predict the same cannot be known from one side: {remedy}."
-    still = all(map(_is_still, changes))
-    served = all(
-        change.predicted_kept is None or change.predicted_kept > 1 - LISTS
+        return _next_of_one_side(comparison)
+    changes = comparison.changes.values()
+    is_unchanged = all(_is_unchanged(change) for change in changes)
+    has_lists = all(
+        change.predicted_kept is None or change.predicted_kept > 1 - LISTS_LOST
         for change in changes
     )
-    if agreement.same and still and served:
-        lost = any(
-            change.match.only_before or change.match.only_after for change in changes
+    if agreement.same and is_unchanged and has_lists:
+        return _next_of_unchanged(comparison)
+    if "rankings" in agreement.predicts and not (is_unchanged and has_lists):
+        return (
+            "Rankings do not fix the lengths of users, and so not the prediction cosines: "
+            "compare what the models rank."
         )
-        alike = "either model can stand in for the other"
-        text = f"For the rows that both hold, {alike}; check those that one lacks."
-        return text if lost else f"Nothing to do: {alike}."
-    if "rankings" in agreement.predicts and not (still and served):
-        start = (
-            f"The models are the same up to {gauge}. " if comparison.explained else ""
-        )
-        return f"{start}Rankings leave lengths of users open, and so prediction cosines: compare what the models rank."
-    # Equivalent models share their cosines in one form: a head without inputs folds its norm in.
-    form = "folded-centred" if comparison.n_states else "prediction"
     # Tables compared by distance have no vectors whose cosines both models share.
     by_distance = agreement.same and agreement.of_one_table
     if comparison.explained and not by_distance:
-        unseen = any(change.mean_unseen >= SHOWN for change in changes)
-        beside = " and dimensions that no prediction sees" if unseen else ""
-        return (
-            f"The models are the same up to {gauge}{beside}. Compare and index them by "
-            f"`embaudit fix MODEL --as {form}`, which gives both the same cosines{AXES * bool(comparison.n_states)}."
-        )
+        return _next_of_other_axes(comparison)
     if agreement.same:
-        return "No prediction asks for what differs in the cosines: compare what the models predict."
-    return _next_of_other_predictions(comparison, form, still=still)
-
-
-def _next_of_other_predictions(
-    comparison: Comparison, form: str, *, still: bool
-) -> str:
-    """Name the next step for models that predict other things.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        A comparison of models with predictions.
-    form : str
-        The kind of vectors that is compared by `embaudit fix MODEL --as`.
-    still : bool
-        True if neither cosines nor lists changed.
-    """
-    agreement = comparison.agreement
-    assert agreement is not None, "both models have predictions"
-    if comparison.fits or still:
-        gauge = _GAUGES[comparison.group]
-        what = "cosines agree" if still else f"factors agree up to {gauge}"
-        if agreement.score_correlation > ALIKE and agreement.score_distance > SAME:
-            return f"Their {what}, and the models rank nearly alike."
         return (
-            f"Their {what} and their predictions do not: no cosine shows biases, an offset, lengths or what is made of "
-            "the scores. Compare what the models predict."
+            "The cosines differ in what no prediction depends on: compare what the models "
+            "predict."
         )
+    if comparison.fits or is_unchanged:
+        return _next_of_other_scores(comparison, agreement, is_unchanged=is_unchanged)
     if agreement.of_one_table:
-        # Their plain cosines are those of the predictions, and there is no form to bring them into.
+        # Plain cosines are those of the predictions: there is no form to bring them into.
         return ""
+    return _next_of_changed(comparison)
+
+
+def _mixed_up_rows(comparison: Comparison) -> str:
+    texts = []
+    for role, change in comparison.changes.items():
+        title, n_rows = comparison.title(role), len(change.match)
+        if change.n_displaced:
+            texts.append(
+                f"{change.n_displaced:,} of {n_rows:,} {title}s now have the vector that "
+                f"another {title} had: check that ids fit their rows."
+            )
+    return " ".join(texts)
+
+
+def _rows_of_zeros(comparison: Comparison) -> str:
+    """Name rows that are zero in one model alone, if nothing else changed."""
+    agreement = comparison.agreement
+    if agreement is not None and agreement.same:
+        return ""
+    changes = comparison.changes.values()
+    if not all(change.mean_total < UNCHANGED for change in changes):
+        return ""
+    texts = []
+    for role, change in comparison.changes.items():
+        n_zero = sum(change.zero_rows[:2])
+        if n_zero:
+            texts.append(
+                "No change of axes makes rows of zeros: find out why one model alone has "
+                f"them ({counted(n_zero, comparison.title(role))})."
+            )
+    return " ".join(texts)
+
+
+def _next_of_one_side(comparison: Comparison) -> str:
+    if comparison.same_up_to is not None:
+        return ""
+    remedy = (
+        "save both sides of each, `embaudit.save(embaudit.load(PATH, left=FILE), NEW)`, "
+        "and compare those"
+    )
+    if comparison.roles[0] == "input":
+        remedy = "compare them with `--inputs FILE`"
+    text = (
+        f"Whether the models predict the same cannot be known from one side: {remedy}."
+    )
+    changes = comparison.changes.values()
+    if comparison.fits and any(change.mean_total >= UNCHANGED for change in changes):
+        return f"All of the difference could be a change of axes. {text}"
+    return text
+
+
+def _next_of_unchanged(comparison: Comparison) -> str:
+    changes = comparison.changes.values()
+    if any(change.match.only_before or change.match.only_after for change in changes):
+        return (
+            "For the rows that both hold, either model can stand in for the other; check "
+            "the rows that one of them lacks."
+        )
+    if comparison.verdict.word == "SAME":
+        return "Nothing to do: either model can stand in for the other."
+    return "Neither the predictions nor the lists changed noticeably."
+
+
+def _next_of_other_axes(comparison: Comparison) -> str:
+    changes = comparison.changes.values()
+    unseen = ""
+    if any(change.mean_unseen >= PRINTED for change in changes):
+        unseen = " and dimensions that no prediction sees"
+    text = ""
+    if comparison.verdict.word != "SAME":
+        text = f"The models are the same up to {AXES[comparison.group]}{unseen}. "
+    # A head without inputs folds its norm in, and its axes stay a convention.
     if comparison.n_states:
         return (
-            f"Compare heads with their norms folded in (`embaudit fix MODEL --as {form}`): differences there come "
-            "neither from the norms nor from a mean row that no probability shows. A change of the axes can still "
-            "move those cosines."
+            f"{text}Compare and index them by `embaudit fix MODEL --as folded-centred`, "
+            "which gives both the same cosines on the axes that both models share, which "
+            "are a convention."
         )
     return (
-        f"Compare models by prediction cosines (`embaudit fix MODEL --as {form}`), which no gauge moves: what differs "
-        "there is no matter of coordinates."
+        f"{text}Compare and index them by `embaudit fix MODEL --as prediction`, which "
+        "gives both the same cosines."
+    )
+
+
+def _next_of_other_scores(
+    comparison: Comparison, agreement: Agreement, *, is_unchanged: bool
+) -> str:
+    """Advise on models whose cosines or factors agree and whose predictions do not."""
+    subject = f"Their factors agree up to {AXES[comparison.group]}"
+    if is_unchanged:
+        subject = "Their cosines agree"
+    if agreement.score_correlation > SAME_ORDER and agreement.score_distance > SAME:
+        return f"{subject}, and the models rank nearly alike."
+    return (
+        f"{subject}, but their predictions do not: no cosine shows biases, an offset, "
+        "lengths or the link. Compare what the models predict."
+    )
+
+
+def _next_of_changed(comparison: Comparison) -> str:
+    if comparison.n_states:
+        return (
+            "Compare heads with their norms folded in (`embaudit fix MODEL --as "
+            "folded-centred`): differences there come neither from the norms nor from a "
+            "mean row that no probability shows. A change of axes can still move those "
+            "cosines."
+        )
+    return (
+        "Compare models by prediction cosines (`embaudit fix MODEL --as prediction`): no "
+        "change of axes moves them, so a difference there is a real change."
     )

@@ -54,13 +54,17 @@ MEASURE_TITLES = ("precision", "AUC", "NDCG")
 SIMPSON_COLUMNS = ("n", "r", "slope", "mean_x", "mean_y", "votes", "opposes")
 """Columns of the table of groups, the most important first."""
 CHANGED = {
-    "by the gauge": BLUE,
+    "by a change of axes": BLUE,
     "by dimensions no prediction sees": TEAL,
-    "remains": AMBER,
+    "by a real change": AMBER,
 }
 """Parts of a change, and how they are drawn."""
-BECAME = {"kept": SOFT, **{f"lost {reason}": colour for reason, colour in (
-    ("to the gauge", BLUE), ("to dimensions no prediction sees", TEAL), ("otherwise", AMBER))}}  # fmt: skip
+BECAME = {
+    "kept": SOFT,
+    "lost to a change of axes": BLUE,
+    "lost to dimensions no prediction sees": TEAL,
+    "lost to a real change": AMBER,
+}
 """The same of former neighbours."""
 HEADINGS = "in the first model", "in the second model"
 
@@ -355,7 +359,7 @@ def comparison_document(comparison: Comparison) -> Document:
         for make in (moved_grid, threshold_grid)
     )
     return Document(
-        "What changed between two models, and how much of it does a gauge explain?",
+        "May the second model replace the first?",
         tuple(texts),
         next=last,
         top=tuple(_drawn(comparison)),
@@ -520,9 +524,9 @@ def _measures(change: RoleChange, *, is_split: bool) -> Iterator[tuple[str, str,
     yield "nearest kept", estimate("kept", shares["kept"], percent), True
     stay = "–" if predicted is None else estimate("predicted_kept", predicted, percent)
     yield "nearest by prediction cosine kept", stay, predicted is not None
-    yield "lost to the gauge", gauge, is_split
+    yield "lost to a change of axes", gauge, is_split
     yield "lost to dimensions no prediction sees", unseen, shares["lost_to_unseen"] > 0
-    yield "lost otherwise", otherwise, is_split
+    yield "lost to a real change", otherwise, is_split
     yield (
         "mean change of cosines",
         estimate("total", change.mean_total, "{:.3f}".format),
@@ -535,15 +539,15 @@ def _measures(change: RoleChange, *, is_split: bool) -> Iterator[tuple[str, str,
         ),
         True,
     )
-    yield "by the gauge", f"{change.mean_gauge:.3f}", is_split
+    yield "by a change of axes", f"{change.mean_gauge:.3f}", is_split
     yield (
         "by dimensions no prediction sees",
         f"{change.mean_unseen:.3f}",
         change.mean_unseen > 0,
     )
-    yield "remains", f"{change.mean_remainder:.3f}", is_split
+    yield "by a real change", f"{change.mean_remainder:.3f}", is_split
     correlations = {"correlation of cosines": change.correlation,
-                    "correlation without the gauge": change.gauged_correlation}  # fmt: skip
+                    "correlation on the same axes": change.gauged_correlation}  # fmt: skip
     for name, value in correlations.items():
         yield (
             name,
@@ -608,8 +612,8 @@ def moved_grid(comparison: Comparison, role: SideName, n: int = 10) -> Grid:
     >>> sorted(row[0] for row in moved_grid(compare(*heads), "right").rows)[:3]
     ["'1'", "'2'", "'3'"]
     """
-    parts = {"total": "mean change", "gauge": "by the gauge", "unseen": "by unseen dimensions",
-             "remainder": "remains"}  # fmt: skip
+    parts = {"total": "mean change", "gauge": "by a change of axes", "unseen": "by unseen dimensions",
+             "remainder": "by a real change"}  # fmt: skip
     shown = [
         name
         for name in parts

@@ -44,6 +44,7 @@ def test_a_fitted_gauge_that_brings_no_cosine_nearer_is_dropped():
         (),
         True,
         {"right": rows},
+        (np.eye(3), np.eye(3)),
     )
     parts = [
         replace(fold, group="linear")
@@ -73,6 +74,7 @@ def test_a_fitted_gauge_that_brings_no_cosine_nearer_is_dropped():
         (),
         True,
         {"right": rows},
+        (np.eye(3), np.eye(3)),
     )
     good = [
         replace(fold, group="linear")
@@ -115,6 +117,7 @@ def test_lost_neighbours_are_split_into_unseen_gauge_and_learned_by_brute_force(
         (),
         forward,
         {"right": rows},
+        (np.eye(3), np.eye(3)),
     )
     fold = folds(paired.fitted, {"right": draw}, ("diagonal",), ())[0]
     path = attribution_steps("right", paired, fold, draw)

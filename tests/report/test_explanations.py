@@ -464,9 +464,12 @@ def test_a_comparison_attributes_a_stretch_to_the_gauge():
     stretched = model.replace(left=model.left * [1, 4], right=model.right / [1, 4])
     text = ea.compare(model, stretched).explain()
     assert "The two models predict the same." in text
-    assert "the work of one scale for each dimension (condition number 4)" in text
     assert (
-        "By prediction cosine, 0 % of 4 nearest users and 0 % of 4 nearest items changed."
+        "A change of axes (one scale for each dimension, condition number 4) explains"
+    ) in text
+    assert (
+        "By prediction cosine, which no change of axes moves, 100 % of 4 nearest users "
+        "and 100 % of 4 nearest items stay."
     ) in text
 
 
@@ -481,7 +484,7 @@ def test_a_comparison_of_rescaled_models_finds_nothing_to_do():
 def test_a_comparison_notices_that_items_have_each_others_vectors():
     model = random_pair()
     text = ea.compare(model, model.replace(right=model.right[::-1])).explain()
-    assert "no gauge explains it" in text
+    assert "No change of axes explains any of it." in text
     assert "12 of 12 items now have the vector that another item had" in text
 
 

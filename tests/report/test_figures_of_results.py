@@ -227,15 +227,19 @@ def test_a_comparison_draws_the_mean_change_of_each_side_and_its_parts():
     moved, became = (plotted(figure).ax_ for figure in document(found).top)
     assert moved.get_xlabel() == "mean |Δcos|"
     assert row_names(moved) == ["users", "items"]
-    assert legend_texts(moved) == ["by the gauge", "remains"]
-    by_gauge, remains = moved.containers
+    assert legend_texts(moved) == ["by a change of axes", "by a real change"]
+    by_axes, real = moved.containers
     for at, change in enumerate(found.changes.values()):
-        assert by_gauge[at].get_width() == pytest.approx(change.mean_gauge)
-        assert remains[at].get_x() == pytest.approx(change.mean_gauge)
-        assert remains[at].get_width() == pytest.approx(change.mean_remainder)
+        assert by_axes[at].get_width() == pytest.approx(change.mean_gauge)
+        assert real[at].get_x() == pytest.approx(change.mean_gauge)
+        assert real[at].get_width() == pytest.approx(change.mean_remainder)
     assert became.get_xlabel() == "share of former neighbours"
     assert row_names(became) == ["10 nearest users", "10 nearest items"]
-    assert legend_texts(became) == ["kept", "lost to the gauge", "lost otherwise"]
+    assert legend_texts(became) == [
+        "kept",
+        "lost to a change of axes",
+        "lost to a real change",
+    ]
     # The parts of all former neighbours add up to 1.
     widths = [[bar.get_width() for bar in part] for part in became.containers]
     np.testing.assert_allclose(np.sum(widths, axis=0), 1)

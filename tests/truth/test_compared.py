@@ -48,7 +48,7 @@ class Head:
 
 
 STORED, FOLDED = Head(W, GAIN), Head(W * GAIN, np.ones(32))
-ROUNDING = ("rounded", "rounding")
+ROUNDING = ("rounded", "rounding explains", "rounding does", "rounding can")
 """Rounding of quantised files is not judged: their lists and cosines are compared."""
 APART = "condition number 8"
 """κ of the gauge between the norms, max γ / min γ."""
@@ -62,8 +62,8 @@ ROWS: dict[str, tuple[Head, Head, tuple[str, ...], tuple[str, ...]]] = {
         STORED, FOLDED,
         (
             "predict the same",
-            f"is the work of one scale for each dimension ({APART})",
-            "The models are the same up to",
+            f"A change of axes (one scale for each dimension, {APART}) explains",
+            "SAME: up to rounding, the models differ only by one scale",
             "`embaudit fix MODEL --as folded-centred`, which gives both the same "
             "cosines on the axes that both models share, which are a convention.",
         ),
@@ -72,21 +72,21 @@ ROWS: dict[str, tuple[Head, Head, tuple[str, ...], tuple[str, ...]]] = {
     "rounded to 8 bits": (
         STORED, Head(W, GAIN, "Q8_0"),
         (),
-        (*ROUNDING, "predict the same", "is the work of"),
+        (*ROUNDING, "predict the same", "A change of axes ("),
     ),
     "folded and rounded": (
         STORED, Head(W * GAIN, np.ones(32), "Q8_0"),
-        ("is the work of", "because of the gauge"),
-        (*ROUNDING, "predict the same", "The models are the same up to"),
+        ("A change of axes (one", "lost to a change of axes"),
+        (*ROUNDING, "predict the same", "SAME"),
     ),
     "centred, folded and rounded": (
         STORED, Head((W - MEAN) * GAIN, np.ones(32), "Q8_0"),
-        ("is the work of", "42 % because of the gauge, 1 % otherwise"),
+        ("A change of axes (", "42 % are lost to a change of axes and 1 % are lost to a real change"),
         (*ROUNDING, "predict the same"),
     ),
     "trained further": (
         STORED, Head(OTHER, GAIN),
-        ("Compare heads with their norms folded in", "A change of the axes can still"),
+        ("Compare heads with their norms folded in", "A change of axes can still"),
         (*ROUNDING, "predict the same", "no gauge moves", "no matter of coordinates"),
     ),
     "another norm, which no fold makes up for": (
@@ -96,7 +96,7 @@ ROWS: dict[str, tuple[Head, Head, tuple[str, ...], tuple[str, ...]]] = {
     ),
     "a LayerNorm folded": (
         Head(W, GAIN, shift=SHIFT), Head(W * GAIN, np.ones(32), shift=SHIFT / GAIN),
-        ("predict the same", "is the work of"),
+        ("predict the same", "A change of axes ("),
         ROUNDING,
     ),
     "norms of two kinds": (
@@ -107,12 +107,12 @@ ROWS: dict[str, tuple[Head, Head, tuple[str, ...], tuple[str, ...]]] = {
     "no norms": (
         Head(W), Head(W, kind="Q8_0"),
         ("Only one side was loaded",),
-        (*ROUNDING, "random states", "two models predict the same", "is the work of"),
+        (*ROUNDING, "random states", "two models predict the same", "A change of axes ("),
     ),
     "a norm on one side": (
         STORED, Head(W * GAIN),
-        ("Only one side was loaded", "could be the work of"),
-        (*ROUNDING, "random states", "is the work of"),
+        ("Only one side was loaded", "could explain"),
+        (*ROUNDING, "random states", "explains"),
     ),
     "whole numbers in F16": (
         Head(np.round(8 * W), GAIN), Head(np.round(8 * W), GAIN, "F16"),

@@ -1,0 +1,300 @@
+"""May the second model replace the first? Models for and against every word.
+
+SAME must be proven: a gauge carries all rows of one model to the other, within the
+rounding of their storage.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import embaudit as ea
+from embaudit.gauges import Gauge, GeneralLinear
+
+DRAW = np.random.default_rng(0)
+N_USERS, N_ITEMS, RANK = 200, 120, 8
+USERS = DRAW.standard_normal((N_USERS, RANK))
+ITEMS = DRAW.standard_normal((N_ITEMS, RANK))
+NOISE = DRAW.standard_normal((N_ITEMS, RANK))
+USER_BIAS, ITEM_BIAS = DRAW.standard_normal(N_USERS), DRAW.standard_normal(N_ITEMS)
+ROTATION = np.linalg.qr(DRAW.standard_normal((RANK, RANK)))[0]
+LINEAR = GeneralLinear(RANK, max_condition=5.0).sample(rng=1)
+SHIFT = Gauge.translation(
+    RANK, left=DRAW.standard_normal(RANK), right=DRAW.standard_normal(RANK)
+)
+
+
+def model(users=USERS, items=ITEMS, **fields):
+    ids = {"user_ids": np.arange(len(users)), "item_ids": np.arange(len(items))}
+    return ea.FactorModel.from_user_item(users, items, **ids, **fields)
+
+
+def biased(**fields):
+    return model(user_bias=USER_BIAS, item_bias=ITEM_BIAS, **fields)
+
+
+def vectors(items=ITEMS, **fields):
+    return ea.FactorModel.from_vectors(items, ids=np.arange(len(items)), **fields)
+
+
+def as_bfloat16(rows):
+    """Round to 8 binary digits."""
+    significand, exponent = np.frexp(rows)
+    return np.ldexp(np.round(significand * 256) / 256, exponent).astype(np.float32)
+
+
+def stored_as(kind, *, noise=0.0, rotation=None):
+    users, items = USERS, ITEMS + noise * NOISE
+    if rotation is not None:
+        users, items = users @ rotation, items @ rotation
+    return model(users.astype(kind), items.astype(kind))
+
+
+def with_one_row_moved(rows):
+    moved = rows.copy()
+    moved[7, 0] += 0.5
+    return moved
+
+
+def padded(column):
+    """Add a dimension that no user has, so that no score sees it."""
+    return model(
+        np.column_stack([USERS, np.zeros(N_USERS)]), np.column_stack([ITEMS, column])
+    )
+
+
+MULTIPLES_OF_HALF = np.round(4 * ITEMS) / 2
+EQUIVALENT = {
+    "the same file": (model(), model(), "identity"),
+    "a rotation": (model(), model(USERS @ ROTATION, ITEMS @ ROTATION), "rotation"),
+    "a scale undone on the other side": (
+        model(),
+        model(USERS / 2, 2 * ITEMS),
+        "rotation",
+    ),
+    "one scale for each dimension": (
+        model(),
+        Gauge.diagonal(np.geomspace(1, 9, RANK)).act(model()),
+        "diagonal",
+    ),
+    "a linear map": (model(), LINEAR.act(model()), "linear"),
+    "a shift that biases absorb": (biased(), (SHIFT @ LINEAR).act(biased()), "affine"),
+    "biases moved from items to users": (
+        biased(),
+        model(user_bias=USER_BIAS - 1, item_bias=ITEM_BIAS + 1),
+        "identity",
+    ),
+    "a softmax with all logits raised": (
+        model(item_bias=ITEM_BIAS, link="softmax"),
+        model(item_bias=ITEM_BIAS + 1, link="softmax"),
+        "identity",
+    ),
+    "float32 to float16": (stored_as(np.float32), stored_as(np.float16), "identity"),
+    "float32 to bfloat16": (
+        stored_as(np.float32),
+        model(as_bfloat16(USERS), as_bfloat16(ITEMS)),
+        "identity",
+    ),
+    "a rotation, both rounded to float16": (
+        stored_as(np.float16),
+        stored_as(np.float16, rotation=ROTATION),
+        "rotation",
+    ),
+    "vectors turned and scaled": (vectors(), vectors(3 * ITEMS @ ROTATION), "rotation"),
+    "vectors compared by cosine, of other lengths": (
+        vectors(compared="cosine"),
+        vectors(ITEMS * USER_BIAS[:N_ITEMS, None] ** 2, compared="cosine"),
+        "identity",
+    ),
+    "vectors compared by distance, turned and moved": (
+        vectors(compared="distance"),
+        vectors(ITEMS @ ROTATION + 1, compared="distance"),
+        "affine",
+    ),
+    "another dimension that no score sees": (
+        padded(ITEM_BIAS),
+        padded(ITEM_BIAS[::-1]),
+        "identity",
+    ),
+}
+"""By name: two models, and the smallest group of gauges that lies between them."""
+NOT_EQUIVALENT = {
+    "noise below what cosines show": (model(), model(items=ITEMS + 1e-7 * NOISE)),
+    "noise in float32": (stored_as(np.float32), stored_as(np.float32, noise=1e-5)),
+    "noise in float16": (stored_as(np.float16), stored_as(np.float16, noise=3e-3)),
+    "one row moved": (model(), model(items=with_one_row_moved(ITEMS))),
+    "one side scaled": (model(), model(items=2 * ITEMS)),
+    "one side turned": (model(), model(items=ITEMS @ ROTATION)),
+    "one bias": (
+        biased(),
+        model(user_bias=USER_BIAS, item_bias=ITEM_BIAS + (NOISE[:, 0] > 2)),
+    ),
+    "an offset": (model(), model().replace(offset=0.1)),
+    "a shift that nothing absorbs": (model(), model(items=ITEMS + 2)),
+    "another link": (model(), model(link="softmax")),
+    "fewer items": (model(), model().take(right=np.arange(100))),
+    "two items swapped": (model(), model(items=ITEMS[np.r_[1, 0, 2:N_ITEMS]])),
+    "a linear map of vectors without their other side": (
+        vectors(),
+        vectors(LINEAR.act(vectors()).right),
+    ),
+    "vectors compared by dot product, scaled": (
+        vectors(compared="dot"),
+        vectors(3 * ITEMS, compared="dot"),
+    ),
+    "vectors compared by distance, scaled": (
+        vectors(compared="distance"),
+        vectors(2 * ITEMS, compared="distance"),
+    ),
+    "noise on half numbers, which have few digits": (
+        vectors(MULTIPLES_OF_HALF),
+        vectors((MULTIPLES_OF_HALF + 1e-3 * NOISE).astype(np.float32)),
+    ),
+    "a stretch under which float16 hides everything": (
+        stored_as(np.float16),
+        model(
+            (USERS * np.geomspace(1, 1e3, RANK)).astype(np.float16),
+            ((ITEMS + NOISE / 10) / np.geomspace(1, 1e3, RANK)).astype(np.float16),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EQUIVALENT)
+def test_models_that_differ_by_a_change_of_axes_or_rounding_are_the_same(name):
+    one, two, group = EQUIVALENT[name]
+    for first, second in ((one, two), (two, one)):
+        found = ea.compare(first, second)
+        assert (found.verdict.word, found.same_up_to) == ("SAME", group)
+        assert found.statements[0].startswith("SAME: ")
+        assert found.to_dict()["verdict"] == "SAME"
+
+
+@pytest.mark.parametrize("name", NOT_EQUIVALENT)
+def test_models_that_differ_by_more_are_never_called_the_same(name):
+    one, two = NOT_EQUIVALENT[name]
+    for first, second in ((one, two), (two, one)):
+        found = ea.compare(first, second)
+        assert found.same_up_to is None
+        assert found.verdict.word == ""
+        assert "Nothing to do" not in found.explain()
+
+
+def test_a_row_beyond_the_sample_that_gauges_are_fitted_to_is_checked_too():
+    """50,000 rows are compared; the proof looks at all 50,100."""
+    rows = np.random.default_rng(1).standard_normal((50_100, 2))
+    turned = rows @ np.array([[0.0, 1.0], [-1.0, 0.0]])
+    assert ea.compare(vectors(rows), vectors(turned)).verdict.word == "SAME"
+    for row in (0, 40_000):
+        moved = turned.copy()
+        moved[row : row + 150] *= [1.001, 1.0]
+        assert ea.compare(vectors(rows), vectors(moved)).same_up_to is None
+
+
+def test_without_a_limit_or_a_second_seed_a_changed_model_is_not_judged():
+    found = ea.compare(model(), model(items=ITEMS + 0.1 * NOISE))
+    assert found.verdict.word == ""
+    sentence = (
+        "Give a limit (`--fail-below`) or a second seed (`--reference`) to judge this."
+    )
+    assert sentence in found.statements
+    assert found.to_dict()["verdict"] is None
+
+
+def test_a_limit_makes_a_changed_model_close_or_different():
+    changed = model(items=ITEMS + 0.1 * NOISE)
+    kept = ea.compare(model(), changed).shares_kept()["kept"]
+    close = ea.compare(model(), changed, fail_below={"kept": kept - 0.01})
+    different = ea.compare(model(), changed, fail_below={"kept": kept + 0.01})
+    assert close.statements[0].startswith("CLOSE: every limit is reached: kept ")
+    assert different.statements[0].startswith("DIFFERENT: kept ")
+    assert different.to_dict()["limits"] == {"kept": kept + 0.01}
+
+
+def test_a_limit_on_lists_counts_for_models_that_differ_by_a_change_of_axes():
+    stretched = Gauge.diagonal(np.geomspace(1, 9, RANK)).act(model())
+    assert (
+        ea.compare(model(), stretched, fail_below={"top": 0.9}).verdict.word == "SAME"
+    )
+    found = ea.compare(model(), stretched, fail_below={"kept": 0.9})
+    assert found.verdict.word == "DIFFERENT"
+
+
+@pytest.mark.parametrize(
+    ("noise", "word"), [(0.05, "CLOSE"), (0.1, "CLOSE"), (0.5, "DIFFERENT")]
+)
+def test_a_second_seed_is_the_measure(noise, word):
+    """The second seed moves items by 0.1 of their size."""
+    other = np.random.default_rng(2).standard_normal(ITEMS.shape)
+    seed = model(items=ITEMS + 0.1 * other)
+    found = ea.compare(model(), model(items=ITEMS + noise * NOISE), reference=seed)
+    assert found.verdict.word == word
+    assert found.to_dict()["reference"]["kept"] == found.reference["kept"] < 1
+    assert ("(second seed: " in found.explain()) == (word == "DIFFERENT")
+
+
+def test_a_limit_of_the_caller_replaces_that_of_the_second_seed():
+    seed = model(items=ITEMS + 0.1 * NOISE[::-1])
+    changed = model(items=ITEMS + 0.5 * NOISE)
+    limits = dict.fromkeys(("kept", "predicted", "top", "scores", "rows"), 0.0)
+    found = ea.compare(model(), changed, reference=seed, fail_below=limits)
+    assert found.verdict.word == "CLOSE"
+
+
+def test_limits_of_a_second_seed_are_its_shares_less_an_allowance():
+    """Half of what the seed lost and 0.01, but 0.05 at most; rows are not judged."""
+    found = ea.compare(model(), model(items=ITEMS + 0.1 * NOISE), reference=model())
+    assert found.reference["shared"] == 1
+    assert found.limits == dict.fromkeys(
+        ("kept", "predicted", "top", "scores", "rows"), 0.99
+    )
+
+
+UNRELATED = {
+    "both sides drawn anew": (
+        model(),
+        model(
+            np.random.default_rng(3).standard_normal(USERS.shape),
+            np.random.default_rng(4).standard_normal(ITEMS.shape),
+        ),
+    ),
+    "vectors of another width": (
+        vectors(np.random.default_rng(5).standard_normal((600, 16))),
+        vectors(np.random.default_rng(6).standard_normal((600, 12))),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNRELATED)
+@pytest.mark.parametrize("limits", [None, {"kept": 0.0}, {"kept": 0.9}])
+def test_models_that_have_nothing_in_common_are_of_other_spaces(name, limits):
+    found = ea.compare(*UNRELATED[name], fail_below=limits)
+    assert found.verdict.word == "OTHER SPACE"
+    assert (
+        "A cosine between a row of one and a row of the other means nothing."
+        in (found.statements[0])
+    )
+
+
+RELATED = {
+    "new items, but the same users": (
+        model(),
+        model(items=np.random.default_rng(4).standard_normal(ITEMS.shape)),
+    ),
+    "strong noise": (vectors(), vectors(ITEMS + NOISE)),
+    "vectors under wrong ids": (vectors(), vectors(np.roll(ITEMS, 5, axis=0))),
+    "a strong linear map": (
+        model(),
+        GeneralLinear(RANK, max_condition=1e3).sample(rng=0).act(model()),
+    ),
+    "too few rows to find a change of axes": (
+        vectors(np.random.default_rng(7).standard_normal((60, 100))),
+        vectors(np.random.default_rng(8).standard_normal((60, 100))),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RELATED)
+def test_related_models_are_not_of_other_spaces(name):
+    assert ea.compare(*RELATED[name]).verdict.word != "OTHER SPACE"
