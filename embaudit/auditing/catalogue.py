@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 
-from embaudit.auditing import texts
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.findings import MODULES, NOTES
 from embaudit.auditing.texts import WORDS
 from embaudit.errors import must_be
 from embaudit.model.trainings import TRAINING_WORDS
 
-_ENTRIES = {**texts.CODES, **{module.ENTRY.name: module.ENTRY for module in MODULES}}
+_ENTRIES = {module.ENTRY.name: module.ENTRY for module in MODULES}
 CODES = {code: _ENTRIES[code] for code in sorted(_ENTRIES)}
 """The entry of each code that an audit can report, sorted by code."""
-NAMES = (*CODES, *(name for name in texts.SAYS if name not in texts.CODES), *NOTES)
+NAMES = (*CODES, *NOTES)
 """The codes, then the words of all notes."""
 
 

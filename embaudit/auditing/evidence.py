@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.auditing.diagnosis import Diagnosis, diagnose
 from embaudit.auditing.equivalence_class import EquivalenceClass, equivalence_class_of
 from embaudit.auditing.equivalents import (
     REARRANGED,
@@ -147,6 +148,11 @@ class Evidence:
         if "right" in self.roles:
             return "right"
         return self.roles[0]
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """What decides the cosines that the answer is about."""
+        return diagnose(self)
 
     def n_sampled(self, role: Role) -> int | None:
         """Return the number of labels that were sampled from a larger head.

@@ -38,12 +38,6 @@ def _entry_of(name: str, row: Mapping[str, Any]) -> Entry:
     return Entry(name, **{**fields, **lists, "severities": severities})
 
 
-CODES = {name: _entry_of(name, row) for name, row in _TEXTS["codes"].items()}
-"""Codes whose texts are in texts.toml; those of modules of findings stand there."""
-SAYS: dict[str, Mapping[str, str]] = {
-    name: row["says"] for name, row in _TEXTS["codes"].items()
-} | _TEXTS["notes"]
-"""Templates of every finding and note in texts.toml, by code."""
 WORDS = {name: _entry_of(name, row) for name, row in _TEXTS["words"].items()}
 """Words of reports that have to be explained."""
 ANSWERS: tuple[AnswerRow, ...] = tuple(

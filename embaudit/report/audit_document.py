@@ -14,9 +14,9 @@ from embaudit.auditing.answer import Readability
 from embaudit.auditing.equivalents import WORST
 from embaudit.auditing.evidence import Evidence
 from embaudit.auditing.finding import Severity
-from embaudit.auditing.findings.identification import cases
 from embaudit.auditing.findings.mean_row import origin_matters
 from embaudit.auditing.findings.movement_notes import of_drawn, unseen_too
+from embaudit.auditing.findings.undeclared_training import cases
 from embaudit.auditing.findings.unseen_components import ALIKE
 from embaudit.auditing.heads import HeadReport
 from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts, shifted_sides

@@ -8,9 +8,9 @@ import pytest
 from made import MODEL, drift, equal, evidence, moved, of_head, quiet
 from raised import LISTS, blind, compared, decayed, normed
 
+from embaudit.auditing.effect import is_effect
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.findings import conclusions
-from embaudit.auditing.findings.effect import is_effect
 from embaudit.model.final_norm import FinalNorm
 
 ISSUE = Severity.ISSUE

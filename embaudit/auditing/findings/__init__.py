@@ -1,4 +1,4 @@
-"""Findings: every conclusion that is drawn from the evidence, one function each, and the one list of them."""
+"""Findings: every conclusion that is drawn from the evidence, and the one list of them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from embaudit.auditing.findings import (
     common_direction,
     constant_vectors,
     contradicted_decay,
+    contradicted_penalty,
+    cosines_by_convention,
+    cosines_left_free,
     duplicate_rows,
     few_labels,
     folded_norm,
+    freedom_notes,
     head_notes,
     hidden_bias,
     hidden_labels,
     hub_rows,
-    identification,
     item_bias,
     mean_row,
     movement_notes,
@@ -33,6 +36,9 @@ from embaudit.auditing.findings import (
     separate_spaces,
     short_rows,
     tied_origin,
+    training_notes,
+    undecided_cosines,
+    undeclared_training,
     unit_rows,
     unseen_components,
 )
@@ -57,6 +63,11 @@ if TYPE_CHECKING:
 MODULES: tuple[FindingModule, ...] = (
     changed_predictions,
     baseline_predictions,
+    cosines_left_free,
+    undeclared_training,
+    cosines_by_convention,
+    contradicted_penalty,
+    undecided_cosines,
     item_bias,
     unseen_components,
     hidden_bias,
@@ -81,7 +92,13 @@ MODULES: tuple[FindingModule, ...] = (
     near_duplicate_rows,
 )
 """The modules of findings, each with one code."""
-NOTES = (*prediction_notes.NOTES, *movement_notes.NOTES, *head_notes.NOTES)
+NOTES = (
+    *freedom_notes.NOTES,
+    *training_notes.NOTES,
+    *prediction_notes.NOTES,
+    *movement_notes.NOTES,
+    *head_notes.NOTES,
+)
 """The words of notes that modules write."""
 CHECKS: tuple[Check, ...] = (
     prediction_notes.predictions_stay,
@@ -104,11 +121,18 @@ CHECKS: tuple[Check, ...] = (
     rows_without_direction.check,
     short_rows.check,
     collapsed_rows.check,
-    identification.freedom,
-    identification.undecided,
-    identification.identification,
-    identification.distances,
-    identification.penalty,
+    freedom_notes.freedom,
+    freedom_notes.unit_sides,
+    freedom_notes.what_would_decide,
+    training_notes.made,
+    training_notes.order,
+    training_notes.no_minimum,
+    training_notes.second_table,
+    cosines_left_free.check,
+    undeclared_training.check,
+    cosines_by_convention.check,
+    contradicted_penalty.check,
+    undecided_cosines.check,
     unseen_components.check,
     hidden_bias.check,
     item_bias.check,

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import Finding, Kind, Scope, Severity
-from embaudit.core.ties import exceeds
-from embaudit.model.trainings import known_objective
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
@@ -38,23 +36,11 @@ ENTRY = Entry(
     ),
 )
 
-DECAYED = 1e-2
-"""Offset of the mean row above which the labels are at no minimum of a loss with weight
-decay on all of them."""
-DECAYING = ("softmax-decay", "logistic-decay")
-"""Objectives with weight decay on all labels."""
-
 
 def check(evidence: Evidence) -> Iterator[Finding]:
-    """Report a mean row that weight decay on all labels would have removed.
-
-    At a minimum, the pulls of the decay on the labels add up to zero, because those of
-    the data do so already.
-    """
-    head, law = evidence.head, known_objective(evidence.model.objective)
-    if head is None or law is None or law.name not in DECAYING:
-        return
-    if not head.origin_is_free or not exceeds(head.offset, DECAYED):
+    """Report a mean row that weight decay on all labels would have removed."""
+    head = evidence.head
+    if head is None or not evidence.diagnosis.contradicts_decay:
         return
     label = evidence.model.title("right")
     yield Finding(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from embaudit.auditing.effect import MOVES, is_effect
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import Finding, Kind, Scope, Severity
-from embaudit.auditing.findings.effect import MOVES, is_effect
 from embaudit.auditing.wording import is_head
 from embaudit.core.ties import reaches
 from embaudit.core.words import FEW, counted, share_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from embaudit.auditing.effect import HANDFUL
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
-from embaudit.auditing.findings.effect import HANDFUL
 from embaudit.auditing.near_duplicates import NEAR
 from embaudit.core.ties import exceeds, reaches
 from embaudit.core.words import counted, row_called

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from embaudit.auditing.effect import MOVES, is_effect
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
-from embaudit.auditing.findings.effect import MOVES, is_effect
 from embaudit.auditing.findings.given_side import given_side
 from embaudit.auditing.findings.movement_notes import SEEN
 from embaudit.auditing.wording import Nouns, is_alone, prediction_noun

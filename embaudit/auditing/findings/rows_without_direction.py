@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from embaudit.auditing.effect import is_effect
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
-from embaudit.auditing.findings.effect import is_effect
 from embaudit.core.words import counted
 from embaudit.model import SideName
 

@@ -1,0 +1,142 @@
+"""EMB103: the cosines are a convention of the training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.diagnosis import Case
+from embaudit.auditing.entry import Entry
+from embaudit.auditing.finding import Finding, Kind, Severity
+from embaudit.auditing.wording import Nouns, is_alone, worded_for
+
+if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
+
+ENTRY = Entry(
+    "EMB103",
+    title=(
+        "the cosines are a convention: chosen by the regulariser, tied to the inputs, "
+        "or left open by a temperature"
+    ),
+    severities=(Severity.TIP,),
+    meaning=(
+        "Among the models with these predictions the declared training prefers one: by "
+        "its penalty, or by the inputs it was given. The predictions do not. If "
+        "cosines between two sides were divided by a temperature, the predictions fix "
+        "their order, and the temperature and dimensions of one side alone decide the "
+        "cosines within a side."
+    ),
+    why=(
+        "The cosines are a convention. They can be reproduced, but another penalty on "
+        "the same data gives others."
+    ),
+    remedy=(
+        "Never compare them across models, and check them against prediction cosines."
+    ),
+    computed=(
+        "The objective is looked up in the table of objectives (in docs/reading.md). "
+        "For a temperature, an equivalent model with half of each row's squared length "
+        "in dimensions of one side alone is made."
+    ),
+    reference=(
+        "Srebro, Rennie, Jaakkola: Maximum-Margin Matrix Factorization (NIPS 2004), on "
+        "penalties of both factors."
+    ),
+)
+
+
+def check(evidence: Evidence) -> Iterator[Finding]:
+    """Report cosines that training chose among those of equivalent models."""
+    case, declared = evidence.diagnosis.case, evidence.declared_training
+    if case is Case.TEMPERATURE:
+        yield _left_open_by_a_temperature(evidence)
+    elif case is Case.INPUTS:
+        yield _chosen(evidence, f"training ties the cosines to its inputs ({declared})")
+    elif case is Case.PENALTY:
+        yield _chosen(
+            evidence, f"the penalty of the training chose the cosines ({declared})"
+        )
+    elif case is Case.PENALTY_UNTESTED:
+        yield _chosen(evidence, f"a penalty may have chosen the cosines ({declared})")
+    elif case is Case.PENALTY_CONTRADICTED:
+        yield _chosen(evidence, f"not at a minimum of the penalty ({declared})")
+
+
+def _chosen(evidence: Evidence, title: str) -> Finding:
+    """Report that a penalty, or given inputs, chose one equivalent model."""
+    model, diagnosis = evidence.model, evidence.diagnosis
+    objective = diagnosis.objective
+    assert objective is not None
+    predictions = Nouns.of(model, diagnosis.role).predictions
+    start = "Read them as one convention, never across models"
+    if is_alone(model):
+        remedy = f"{start}; with the other side loaded, too, compare scores."
+    else:
+        remedy = f"{start}; check them against cosines of the predictions."
+    return _finding(
+        evidence,
+        value=diagnosis.mean_move,
+        title=title,
+        text=(
+            f"Training minimised {objective.loss}. Under it the cosines are "
+            f"{worded_for(model, objective.cosines)}. The {predictions} alone would "
+            "allow others."
+        ),
+        remedy=remedy,
+    )
+
+
+def _left_open_by_a_temperature(evidence: Evidence) -> Finding:
+    """Report that a temperature fixes only the order between the sides."""
+    diagnosis = evidence.diagnosis
+    nouns = Nouns.of(evidence.model, diagnosis.role)
+    depend = (
+        "because these also depend on the temperature and on dimensions that one side "
+        "has alone."
+    )
+    if is_alone(evidence.model):
+        text = (
+            "Training compared these rows with others by cosines divided by a "
+            f"temperature. That does not fix {nouns.cosines}, {depend}"
+        )
+    else:
+        text = (
+            f"Training compared {nouns.users} with {nouns.items} by cosines divided by a "
+            f"temperature. For each {nouns.user} the predictions fix the order of the "
+            f"{nouns.items}. They do not fix a level such as 0.80, and not "
+            f"{nouns.cosines}, {depend}"
+        )
+    return _finding(
+        evidence,
+        value=diagnosis.freedom.mean_abs,
+        title=(
+            f"a temperature, and dimensions of one side alone, decide the {nouns.cosines} "
+            f"({evidence.declared_training})"
+        ),
+        text=text,
+        remedy=(
+            "Read them as one convention, never across models. If training did not learn "
+            "the temperature, declare `--objective fixed-temperature`: then the rows may "
+            "fix these cosines."
+        ),
+    )
+
+
+def _finding(
+    evidence: Evidence, *, value: float | None, title: str, text: str, remedy: str
+) -> Finding:
+    """Make the finding on the cosines that the answer is about."""
+    role = evidence.diagnosis.role
+    return Finding(
+        code=ENTRY.name,
+        severity=Severity.TIP,
+        kind=Kind.ASSUMED,
+        scope=evidence.equivalence.scope,
+        rows=Nouns.of(evidence.model, role).cosines,
+        role=role,
+        value=value,
+        title=title,
+        text=text,
+        remedy=remedy,
+    )

@@ -1,0 +1,189 @@
+"""EMB101: neither the predictions nor the training fix the cosines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.diagnosis import Case
+from embaudit.auditing.entry import Entry
+from embaudit.auditing.finding import Finding, Kind, Severity
+from embaudit.auditing.wording import Nouns, is_alone, worded_for
+
+if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
+
+ENTRY = Entry(
+    "EMB101",
+    title="training does not fix the cosines",
+    severities=(Severity.ISSUE,),
+    meaning=(
+        "Other models make the same predictions, have other cosines, and are as good "
+        "under the declared objective."
+    ),
+    why=(
+        "Which of them you got was up to the solver. Another run may rank neighbours "
+        "otherwise."
+    ),
+    remedy=(
+        "Rank one side for a row of the other by their scores, or use prediction "
+        "cosines, which all these models share (`embaudit fix`)."
+    ),
+    computed=(
+        "An equivalent model with other cosines is made and its predictions are "
+        "checked. The objective is looked up in the table of objectives."
+    ),
+    reference=(
+        "Steck, Ekanadham, Kallus: Is Cosine-Similarity of Embeddings Really About "
+        "Similarity? (WWW Companion 2024)."
+    ),
+)
+
+
+def check(evidence: Evidence) -> Iterator[Finding]:
+    """Report cosines that predictions leave free and that training did not choose."""
+    case = evidence.diagnosis.case
+    if case is Case.FREE:
+        yield _left_free_by_training(evidence)
+    elif case is Case.NO_MINIMUM:
+        yield _at_no_minimum(evidence)
+    elif case is Case.COSINES_BETWEEN_SIDES:
+        yield _left_free_by_predictions(evidence)
+    elif case is Case.DISTANCES:
+        yield _of_distances(evidence)
+
+
+def _left_free_by_training(evidence: Evidence) -> Finding:
+    """Report a training that prefers none of the equivalent models."""
+    model, diagnosis = evidence.model, evidence.diagnosis
+    nouns = Nouns.of(model, diagnosis.role)
+    objective = diagnosis.objective
+    assert objective is not None
+    return _finding(
+        evidence,
+        kind=Kind.ASSUMED,
+        value=diagnosis.mean_move,
+        title=f"neither {nouns.predictions} nor training fix the cosines",
+        text=(
+            f"Training minimised {objective.loss} ({evidence.declared_training}). Under "
+            f"it the cosines are {worded_for(model, objective.cosines)}."
+        ),
+        remedy=_remedy(evidence),
+    )
+
+
+def _at_no_minimum(evidence: Evidence) -> Finding:
+    """Report a head without a penalty whose labels planes can separate."""
+    objective = evidence.diagnosis.objective
+    assert objective is not None
+    declared = evidence.declared_training
+    return _finding(
+        evidence,
+        kind=Kind.ASSUMED,
+        value=evidence.diagnosis.mean_move,
+        title=(
+            "without a penalty this head is at no minimum of its loss, so training fixes "
+            f"no cosine ({declared})"
+        ),
+        text=(
+            f"Training minimised {objective.loss} ({declared}). Its cosines depend on "
+            "where it stopped."
+        ),
+        remedy=(
+            "Train with a penalty, or give all inputs that training saw (`--inputs`) if "
+            "these are some of them. Cosines of the predictions are fixed."
+        ),
+    )
+
+
+def _left_free_by_predictions(evidence: Evidence) -> Finding:
+    """Report cosines between the sides that leave the cosines within a side free."""
+    model, diagnosis = evidence.model, evidence.diagnosis
+    nouns = Nouns.of(model, diagnosis.role)
+    text = diagnosis.freedom.because
+    if "left" in model.link.unit_sides:
+        text += (
+            f" Training on {nouns.user}-{nouns.item} cosines alone leaves them open."
+        )
+    return _finding(
+        evidence,
+        kind=Kind.SHOWN,
+        value=diagnosis.mean_move,
+        title=f"the {nouns.predictions} do not fix the cosines",
+        text=text,
+        remedy=_remedy(evidence),
+    )
+
+
+def _of_distances(evidence: Evidence) -> Finding:
+    """Report that training compared rows by distance, which fixes no cosine."""
+    movements = [
+        movement.mean_abs for _, movement in evidence.visits(evidence.diagnosis.role)
+    ]
+    if evidence.model.compared == "hyperbolic":
+        remedy = (
+            "Rank by hyperbolic distance. An index by cosine or L2 distance returns other "
+            "lists."
+        )
+    elif evidence.traits and all(traits.is_unit for traits in evidence.traits):
+        remedy = (
+            "Rank by Euclidean distance. All rows have length 1: if training divided rows "
+            "by their lengths before it compared them, these distances sort rows as their "
+            "cosines do, so declare `--compared cosine`."
+        )
+    else:
+        remedy = (
+            "Rank by Euclidean distance, and build the index with that metric (often "
+            "called L2)."
+        )
+    return _finding(
+        evidence,
+        kind=Kind.PROVEN,
+        value=max(movements, default=None),
+        title="distances do not depend on the origin, so they fix no cosine",
+        text=(
+            "A cosine is an angle at the origin. Other models have the same distances, "
+            "but their origin lies elsewhere."
+        ),
+        remedy=remedy,
+    )
+
+
+def _remedy(evidence: Evidence) -> str:
+    """Write what to compare instead of cosines."""
+    if is_alone(evidence.model):
+        return (
+            "Rank by the dot product; with the other side loaded, too, compare scores "
+            "instead of vectors."
+        )
+    items = Nouns.of(evidence.model, evidence.diagnosis.role).items
+    return (
+        f"Rank by what is predicted of both sides together. Products of two {items} are "
+        "no more fixed than their cosines. Cosines of the predictions are fixed; only a "
+        "test on your task says whether they suit it."
+    )
+
+
+def _finding(
+    evidence: Evidence,
+    *,
+    kind: Kind,
+    value: float | None,
+    title: str,
+    text: str,
+    remedy: str,
+) -> Finding:
+    """Make the finding on the cosines that the answer is about."""
+    role = evidence.diagnosis.role
+    return Finding(
+        code=ENTRY.name,
+        severity=Severity.ISSUE,
+        kind=kind,
+        scope=evidence.equivalence.scope,
+        rows=Nouns.of(evidence.model, role).cosines,
+        role=role,
+        value=value,
+        title=title,
+        text=text,
+        remedy=remedy,
+    )

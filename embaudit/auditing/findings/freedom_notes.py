@@ -1,0 +1,176 @@
+"""Notes on whether the predictions fix cosines, and on what would decide it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.wording import Nouns
+from embaudit.canonical.quadratic_forms import LARGEST_SHOWN
+from embaudit.gauges import Gauge
+from embaudit.model import Role
+
+if TYPE_CHECKING:
+    from embaudit.auditing.equivalence_class import Freedom
+    from embaudit.auditing.evidence import Evidence
+    from embaudit.canonical.pinned import Moved, Pinning
+
+NOTES = (
+    "free",
+    "pinned",
+    "undecided",
+    "rearranged",
+    "unit_sides",
+    "rows_missing",
+    "untried",
+    "to_decide",
+)
+"""Words of the notes that this module can write."""
+
+
+def freedom(evidence: Evidence) -> Iterator[Finding]:
+    """State for each kind of pairs whether an equivalent model can have other cosines."""
+    equivalence = evidence.equivalence
+    for role, argued in equivalence.freedom.items():
+        # If an equivalent model shows the freedom, its gauge is the witness. A proof
+        # needs no witness.
+        pinning = equivalence.pinning if argued.kind is Kind.SHOWN else None
+        moved = None if pinning is None else pinning.moved_of(role)
+        if pinning is None or moved is None:
+            yield _freedom(evidence, role, argued, argued.mean_abs, None)
+        else:
+            yield _freedom(evidence, role, argued, moved.mean_abs, pinning.witness)
+            yield _rearranged(evidence, role, moved, pinning.witness)
+
+
+def _freedom(
+    evidence: Evidence,
+    role: Role,
+    argued: Freedom,
+    value: float | None,
+    witness: Gauge | None,
+) -> Finding:
+    """State whether an equivalent model can have other cosines of one kind of pairs."""
+    if argued.moves is None:
+        code = "undecided"
+    elif argued.moves:
+        code = "free"
+    else:
+        code = "pinned"
+    return Finding(
+        code=code,
+        severity=Severity.NOTE,
+        kind=argued.kind,
+        scope=evidence.equivalence.scope,
+        rows=Nouns.of(evidence.model, role).cosines,
+        role=role,
+        value=value,
+        witness=witness,
+        text=argued.because,
+    )
+
+
+def _rearranged(
+    evidence: Evidence, role: Role, moved: Moved, witness: Gauge | None
+) -> Finding:
+    """Report how far cosines move in a model whose rows keep their lengths."""
+    nouns = Nouns.of(evidence.model, role)
+    return Finding(
+        code="rearranged",
+        severity=Severity.NOTE,
+        kind=Kind.SHOWN,
+        scope=evidence.equivalence.scope,
+        rows=nouns.cosines,
+        role=role,
+        value=moved.mean_abs,
+        witness=witness,
+        text=(
+            "The rows can be rearranged, keeping their lengths and every "
+            f"{nouns.prediction}. One such model moves {nouns.cosines} by "
+            f"{moved.mean_abs:.2f} on average, and by {moved.max_abs:.2f} at most."
+        ),
+    )
+
+
+def unit_sides(evidence: Evidence) -> Iterator[Finding]:
+    """Report unit rows of which it is not declared how training compared them."""
+    if evidence.model.link.name != "unknown":
+        return
+    yield Finding(
+        code="unit_sides",
+        severity=Severity.NOTE,
+        kind=Kind.MEASURED,
+        scope=AT_HAND,
+        rows="rows of both sides",
+        text=(
+            "All rows of both sides have length 1, so dot products and cosines are the "
+            "same. It is not declared which of the two was trained."
+        ),
+    )
+
+
+def what_would_decide(evidence: Evidence) -> Iterator[Finding]:
+    """Report what would decide whether the cosines are fixed, or that nothing would."""
+    pinning = evidence.equivalence.pinning
+    if pinning is None or pinning.status != "undecided":
+        return
+    if pinning.needed > LARGEST_SHOWN:
+        yield _undecided(
+            evidence,
+            "untried",
+            f"A change of axes has {pinning.needed:,} numbers here, and embaudit tries "
+            f"no proof above {LARGEST_SHOWN:,}.",
+        )
+    elif pinning.rows_missing:
+        yield _rows_missing(evidence, pinning)
+    else:
+        cosines = Nouns.of(evidence.model, evidence.role).cosines
+        clause = pinning.to_decide or "no method here decides it"
+        yield _undecided(
+            evidence,
+            "to_decide",
+            f"It is not decided whether an equivalent model has other {cosines}, and "
+            f"{clause}.",
+        )
+
+
+def _undecided(
+    evidence: Evidence, code: str, text: str, kind: Kind = Kind.UNDECIDED
+) -> Finding:
+    """Make a note on what would decide whether the cosines are fixed."""
+    return Finding(
+        code=code,
+        severity=Severity.NOTE,
+        kind=kind,
+        scope=AT_HAND,
+        rows=Nouns.of(evidence.model, evidence.role).cosines,
+        text=text,
+    )
+
+
+def _rows_missing(evidence: Evidence, pinning: Pinning) -> Finding:
+    """Report how many further rows could decide whether the cosines are fixed."""
+    counts = []
+    for side, count in pinning.rows_missing.items():
+        plural = "s" if count > 1 else ""
+        counts.append(f"{count:,} more {evidence.model.title(side)}{plural}")
+    missing = " or ".join(counts)
+    where = ""
+    if pinning.dimensions < pinning.width:
+        where = f", if they span no more than these {pinning.dimensions:,} dimensions"
+    # Rows of both sides together can reach the needed number. Still nothing is proven,
+    # and "the rows fix all numbers" would contradict the answer.
+    if pinning.rank == pinning.needed:
+        start = f"No side alone fixes all {pinning.needed:,} numbers."
+    else:
+        fixed = f"{pinning.rank:,}"
+        if not pinning.is_counted:
+            fixed = f"at most {fixed}"
+        start = f"The rows fix {fixed} of {pinning.needed:,} numbers."
+    return _undecided(
+        evidence,
+        "rows_missing",
+        f"{start} About {missing} from the same model could decide it{where}.",
+        Kind.MEASURED,
+    )

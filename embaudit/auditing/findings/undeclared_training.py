@@ -1,0 +1,137 @@
+"""EMB102: the predictions do not fix the cosines, and training is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.diagnosis import Case
+from embaudit.auditing.entry import Entry
+from embaudit.auditing.finding import Finding, Kind, Severity
+from embaudit.auditing.wording import Nouns, is_alone, worded_for
+from embaudit.model import FactorModel
+from embaudit.model.objectives import Status, usual_objectives
+
+if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
+
+ENTRY = Entry(
+    "EMB102",
+    title="the predictions do not fix the cosines, and training is not known",
+    severities=(Severity.TIP,),
+    meaning=(
+        "Other models make the same predictions and have other cosines. How this one "
+        "was trained was not declared."
+    ),
+    why=(
+        "Some objectives choose among equivalent models and some do not. Which one it "
+        "was decides what can be said here."
+    ),
+    remedy=(
+        "Name the objective (`--objective`), or use what the predictions fix "
+        "(`embaudit fix`)."
+    ),
+    computed=(
+        "As for EMB101; the model carries no objective, or one for which no law is "
+        "known."
+    ),
+    reference=(
+        "Steck, Ekanadham, Kallus: Is Cosine-Similarity of Embeddings Really About "
+        "Similarity? (WWW Companion 2024)."
+    ),
+)
+
+IN_SHORT = {
+    Status.FREE: "free",
+    Status.CHOSEN: "pinned by the penalty",
+    Status.INPUTS: "tied to the inputs",
+    Status.TRAINED: "what was trained",
+    Status.TEMPERATURE: "a convention of the temperature",
+    Status.UNKNOWN: "undecided",
+}
+"""What the cosines are under an objective, in a few words."""
+
+
+def cases(model: FactorModel) -> Iterator[tuple[list[str], str]]:
+    """Yield groups of usual objectives, and the state of the cosines under each group.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> list(cases(FactorModel.from_softmax([[1.0], [2.0]])))[1]
+    (['softmax'], 'free')
+    """
+    groups: dict[Status, list[str]] = {}
+    for row in usual_objectives(model.link):
+        groups.setdefault(row.status, []).append(row.name)
+    for status, names in groups.items():
+        yield names, IN_SHORT[status]
+
+
+def check(evidence: Evidence) -> Iterator[Finding]:
+    """Report free cosines of which it is not known if training chose them."""
+    case = evidence.diagnosis.case
+    if case is Case.UNDECLARED:
+        yield _undeclared(evidence)
+    elif case in (Case.NO_LAW, Case.OTHER_TABLE):
+        yield _without_a_law(evidence)
+
+
+def _undeclared(evidence: Evidence) -> Finding:
+    """List the usual objectives and the state of the cosines under each."""
+    model = evidence.model
+    if is_alone(model):
+        title = "one side does not fix the cosines, and training is not known"
+        start = "Vectors that give the same scores have other cosines."
+    else:
+        title = "the predictions do not fix the cosines, and training is not known"
+        start = "Models that predict the same have other cosines."
+    listed = " ".join(
+        f"Under {' or '.join(names)} they are {state}." for names, state in cases(model)
+    )
+    objectives = ", ".join(row.name for row in usual_objectives(model.link))
+    return _finding(
+        evidence,
+        title=title,
+        text=(
+            f"{start} Whether training chose among them depends on its objective. "
+            f"{listed}"
+        ),
+        remedy=f"Name the objective ({objectives} or another one, `--objective`).",
+    )
+
+
+def _without_a_law(evidence: Evidence) -> Finding:
+    """Report a training for which no law is known."""
+    objective = evidence.diagnosis.objective
+    assert objective is not None
+    compared = "scores" if is_alone(evidence.model) else "what is predicted"
+    return _finding(
+        evidence,
+        title=(
+            "no known law says which cosines training chose "
+            f"({evidence.declared_training})"
+        ),
+        text=(
+            f"Training minimised {objective.loss}. Under it the cosines are "
+            f"{worded_for(evidence.model, objective.cosines)}."
+        ),
+        remedy=f"Compare models and lists by {compared} until there is one.",
+    )
+
+
+def _finding(evidence: Evidence, *, title: str, text: str, remedy: str) -> Finding:
+    """Make the finding on the cosines that the answer is about."""
+    role = evidence.diagnosis.role
+    return Finding(
+        code=ENTRY.name,
+        severity=Severity.TIP,
+        kind=Kind.UNDECIDED,
+        scope=evidence.equivalence.scope,
+        rows=Nouns.of(evidence.model, role).cosines,
+        role=role,
+        value=evidence.diagnosis.mean_move,
+        title=title,
+        text=text,
+        remedy=remedy,
+    )
