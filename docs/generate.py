@@ -6,6 +6,7 @@ That is the page of checks, tables of formats and words, the survey, the rooms, 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,17 +15,23 @@ from neighbours_picture import neighbours_picture
 from pictures import PICTURES
 from survey import survey_lessons, survey_reasons, survey_sources, survey_table
 
+from embaudit import audit
 from embaudit.auditing.catalogue import CODES
 from embaudit.auditing.entry import Entry
-from embaudit.auditing.texts import ANSWERS, WORDS
+from embaudit.auditing.texts import WORDS
 from embaudit.io import formats
 from embaudit.model.trainings import TRAININGS
+
+HERE = Path(__file__).parent
+sys.path.append(str(HERE.parent / "tests"))
+
+from truth.answered import WAYS  # noqa: E402
+from truth.table import TABLE  # noqa: E402
 
 if TYPE_CHECKING:
     from embaudit.io import Format
     from embaudit.model.trainings import Training
 
-HERE = Path(__file__).parent
 BEGIN, END = "<!-- {}, by `python docs/generate.py` -->", "<!-- end of {} -->"
 
 
@@ -47,22 +54,25 @@ def checks() -> str:
 
 
 def answers() -> str:
-    """Write the table of answers as it is in the code: the first row whose findings were all drawn answers."""
-    heads = [
-        "| findings that must have been drawn | answer | because |",
-        "|---|---|---|",
-    ]
-    rows = [
-        f"| {', '.join(map(_need, row.needs))} | {row.word} | `{row.because}` |"
-        for row in ANSWERS
-    ]
+    """Write how models of the truth table are answered, one model for each way to answer."""
+    heads = ["| such as | findings | answer | because |", "|---|---|---|---|"]
+    rows = []
+    for way in WAYS:
+        row = TABLE[way.model]
+        # Attacks and many gauges take time and decide no answer.
+        given = audit(
+            row.model, n_gauges=1, n_pairs=50, n_starts=0, **row.options
+        ).answer
+        codes = ", ".join(map(_linked, given.findings))
+        rows.append(
+            f"| {way.title} | {codes} | {given.word} | {_plain(given.because)} |"
+        )
     return "\n".join([*heads, *rows])
 
 
-def _need(need: str) -> str:
-    code, _, severity = need.partition(" ")
-    named = f"[{code}](#{code.lower()})" if code in CODES else f"`{code}`"
-    return f"{named} as an {severity}" if severity else named
+def _linked(code: str) -> str:
+    """Write a code with a link to its entry, or the word of a note."""
+    return f"[{code}](#{code.lower()})" if code in CODES else f"`{code}`"
 
 
 def _entry(entry: Entry, line: str) -> str:

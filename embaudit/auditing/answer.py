@@ -1,7 +1,7 @@
 """The answer: whether cosines can be read as similarity, in a word, and why in a sentence.
 
-It is looked up in one table over findings, in texts.toml: the first row whose findings were all drawn answers. So it
-can say no more than they do, and findings that weaken it are part of its sentence.
+One function decides from the diagnosis. The reason quotes findings of the same audit, so
+an answer says no more than they do.
 """
 
 from __future__ import annotations
@@ -11,10 +11,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.texts import ADVICE, ANSWERS
-from embaudit.model import Role
+from embaudit.auditing.diagnosis import (
+    CONVENTIONS,
+    Agreement,
+    Case,
+    Diagnosis,
+    Missing,
+    Origin,
+)
+from embaudit.auditing.wording import Nouns, is_head
+from embaudit.model import Equivalence, FactorModel
 
 if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
     from embaudit.auditing.finding import Finding
 
 
@@ -55,56 +64,386 @@ class Answer:
         return f"{self.word}: {self.because}."
 
 
-def answer(
-    findings: Iterable[Finding],
-    role: Role,
-    *,
-    cosines: str,
-    kind: str = "any",
-    names: Mapping[str, str] | None = None,
-) -> Answer:
-    """Look the answer up for one kind of pairs.
+@dataclass(frozen=True)
+class Basis:
+    """What an answer is decided and written from."""
+
+    model: FactorModel
+    """The audited model."""
+    diagnosis: Diagnosis
+    """What decides the cosines."""
+    nouns: Nouns
+    """What the model calls its rows and predictions."""
+    findings: Mapping[str, Finding]
+    """The findings and notes about these cosines, by code."""
+
+    def title(self, code: str) -> str:
+        """Return the title of a finding."""
+        return self.findings[code].title
+
+    def sentence(self, code: str) -> str:
+        """Return the text of a finding without its full stop."""
+        return self.findings[code].sentence
+
+    def clause(self, code: str) -> str:
+        """Return the text of a finding as it follows a comma or a colon."""
+        return self.findings[code].clause
+
+    def answer(
+        self, word: Readability, because: str, codes: tuple[str, ...], advice: str
+    ) -> Answer:
+        """Make an answer that is drawn from some findings."""
+        return Answer(word, because, codes, self.nouns.cosines, advice)
+
+
+def answer(evidence: Evidence, conclusions: Iterable[Finding]) -> Answer:
+    """Answer for the cosines that an audit was asked about.
 
     Parameters
     ----------
-    findings : iterable of Finding
-        All conclusions of an audit.
-    role : {"left", "right", "cross"}
-        The kind of pairs.
-    cosines : str
-        What people call their cosines.
-    kind : str
-        The kind of model, as `advice` in texts.toml tells them apart.
-    names : mapping of str to str
-        What people call its sides and what it predicts.
-
-    Examples
-    --------
-    >>> from embaudit.auditing.finding import Finding, Kind, Scope, Severity
-    >>> scope = Scope("every model of rank 2 with the same predictions", whole=True)
-    >>> cosines = "item-item cosines"
-    >>> pinned = Finding("pinned", Severity.NOTE, Kind.PROVEN, scope, cosines, "The predictions pin them.")
-    >>> print(answer([pinned], "right", cosines=cosines))
-    YES: item-item cosines are the same in every model of rank 2 with the same predictions.
+    evidence : Evidence
+        The evidence with its diagnosis.
+    conclusions : iterable of Finding
+        All findings and notes that were drawn from the evidence.
     """
-    by_code = {
-        finding.code: finding for finding in findings if finding.role in (None, role)
+    role = evidence.role
+    findings = {
+        finding.code: finding for finding in conclusions if finding.role in (None, role)
     }
-    row = next(
-        row for row in ANSWERS if all(_was_drawn(need, by_code) for need in row.needs)
+    nouns = Nouns.of(evidence.model, role)
+    return decide(Basis(evidence.model, evidence.diagnosis, nouns, findings))
+
+
+def decide(basis: Basis) -> Answer:
+    """Decide the answer: what must be checked first, then freedom, then training."""
+    found = basis.diagnosis
+    is_wrong = not found.predictions_hold or found.differs_from_baseline
+    if is_wrong or found.has_two_spaces or found.is_data:
+        return _check_first(basis)
+    if found.freedom.moves is None:
+        return _undecided(basis)
+    if found.freedom.moves is False or found.case is Case.MADE_OF_PREDICTIONS:
+        return _fixed(basis)
+    return _free(basis)
+
+
+def _free(basis: Basis) -> Answer:
+    """Decide where equivalent models have other cosines.
+
+    What is known about this version of the model comes first: if its cosines are those
+    of its predictions, what decides them, and if training chose it.
+    """
+    found = basis.diagnosis
+    if found.case is Case.DISTANCES:
+        return _fixed_distances(basis)
+    if found.case is Case.TEMPERATURE:
+        return _left_open_by_a_temperature(basis)
+    if found.agreement is Agreement.EQUAL:
+        return _equal_to_predictions(basis)
+    if found.unseen_decides:
+        return _no(basis, basis.title("EMB203"), "EMB203")
+    if found.origin is Origin.DECIDES:
+        return _decided_by_the_origin(basis)
+    if found.gains_decide:
+        return _decided_without_a_probability(basis, "EMB307")
+    if found.case in CONVENTIONS:
+        return _chosen_by_training(basis)
+    return _chosen_by_nothing(basis)
+
+
+def _chosen_by_nothing(basis: Basis) -> Answer:
+    """Decide where nothing is known that would have chosen one equivalent model.
+
+    The strongest evidence that other cosines are as good comes first.
+    """
+    found = basis.diagnosis
+    if found.lists_differ or found.agreement is Agreement.DIFFERENT:
+        return _unlike_predictions(basis)
+    if found.is_rearranged:
+        return _no(basis, basis.clause("rearranged"), "rearranged")
+    if found.case is Case.NO_MINIMUM and found.role == "right":
+        because = f"{basis.title('EMB101')}. {basis.sentence('no_minimum')}"
+        return _no(basis, because, "no_minimum", "EMB101")
+    if found.agreement is Agreement.NEAR:
+        return _near_predictions(basis)
+    if found.case in (Case.FREE, Case.NO_MINIMUM, Case.COSINES_BETWEEN_SIDES):
+        return _no(basis, basis.title("EMB101"), "EMB101")
+    if found.is_one_side:
+        return _of_one_side(basis)
+    if found.moves_in_a_visit:
+        moved = basis.findings["moved"].value
+        return _no(
+            basis, f"an equivalent model moves them by {moved:.2f} on average", "moved"
+        )
+    return _no(basis, "equivalent models may have others")
+
+
+def _check_first(basis: Basis) -> Answer:
+    """Answer where something is wrong before cosines are worth a question."""
+    found, word = basis.diagnosis, Readability.UNSAID
+    if not found.predictions_hold:
+        because = "the check failed, as models that should predict the same do not"
+        return basis.answer(word, because, ("EMB001",), "")
+    if found.differs_from_baseline:
+        because = (
+            "these predictions are not those of the baseline, so rows or sides may be "
+            "mixed up. Check them, or write a new baseline if the change is meant"
+        )
+        return basis.answer(word, because, ("EMB002",), "")
+    if found.has_two_spaces:
+        advice = (
+            "Read cosines within one of these parts only, and check if all rows come "
+            "from one model."
+        )
+        return basis.answer(word, basis.title("EMB411"), ("EMB411",), advice)
+    advice = (
+        "Judge these cosines by where the data come from, or compare the rows by their "
+        "predictions."
     )
-    fields = {**(names or {}), **by_code}
-    advice = ADVICE[row.advice]
-    return Answer(
-        Readability(row.word),
-        row.because.format_map(fields),
-        tuple(need.split()[0] for need in row.needs),
-        cosines,
-        advice.get(kind, advice["any"]).format_map(fields),
+    return basis.answer(word, basis.clause("data"), ("data",), advice)
+
+
+def _undecided(basis: Basis) -> Answer:
+    """Answer where it is undecided if equivalent models have other cosines."""
+    found = basis.diagnosis
+    codes: tuple[str, ...]
+    if found.comparison_is_unknown:
+        codes = ("unit_sides", "undecided")
+        because = (
+            "all rows have length 1, and it is not declared what training compared: "
+            "cosines divided by a learned temperature (`--objective clip`), cosines "
+            "(`--objective cosine`) or dot products (`--link identity`)"
+        )
+    elif found.missing is Missing.ROWS:
+        codes = ("undecided", "rows_missing")
+        because = basis.clause("rows_missing")
+    elif found.missing is Missing.METHOD:
+        codes = ("undecided", "untried")
+        because = basis.clause("untried")
+    elif found.missing is Missing.OTHER:
+        codes = ("undecided", "to_decide")
+        because = basis.clause("to_decide")
+    else:
+        codes = ("undecided",)
+        because = (
+            "it is not decided whether an equivalent model has other "
+            f"{basis.nouns.cosines}"
+        )
+    return basis.answer(Readability.UNSAID, because, codes, _until_known(basis))
+
+
+def _fixed(basis: Basis) -> Answer:
+    """Answer where the predictions fix the cosines, or the vectors are made of them."""
+    word, compared = Readability.YES, basis.model.compared
+    if basis.diagnosis.case is Case.MADE_OF_PREDICTIONS:
+        advice = "Read these cosines as cosines of those predictions."
+        return basis.answer(word, basis.clause("made"), ("made",), advice)
+    within = "Use lists of the nearest within this model, never cosines of two models."
+    if compared == "cosine":
+        because = (
+            f"{basis.clause('together')}, so within this model it is fixed who is "
+            "nearest. If training had a temperature, a level such as 0.80 depends on it"
+        )
+        return basis.answer(word, because, ("pinned", "compared", "together"), within)
+    if compared == "dot":
+        because = (
+            f"{basis.clause('together')}, and their products are what is predicted. So "
+            "within this model it is fixed who is nearest"
+        )
+        return basis.answer(word, because, ("pinned", "products", "together"), within)
+    pinned = basis.findings["pinned"]
+    because = f"{pinned.rows} are the same in {pinned.scope.all_models}"
+    advice = "Read these cosines as part of what the model predicts."
+    if basis.model.left is None and not is_head(basis.model):
+        advice = "Read these cosines as fixed, whatever the other side holds."
+    return basis.answer(word, because, ("pinned",), advice)
+
+
+def _fixed_distances(basis: Basis) -> Answer:
+    """Answer where training compared rows by distance."""
+    because = f"{basis.clause('together')}, and {basis.title('EMB101')}"
+    codes = ("EMB101", "distances", "together", "free")
+    advice = (
+        f"Do not read meaning into these cosines; rank {basis.nouns.items} by distance, "
+        "which is what was trained."
+    )
+    return basis.answer(Readability.NO, because, codes, advice)
+
+
+def _left_open_by_a_temperature(basis: Basis) -> Answer:
+    """Answer where training compared two sides by cosines over a temperature."""
+    because = f"{basis.clause('order')}. Use them within this model only"
+    return _convention(basis, because, "order", "EMB103")
+
+
+def _equal_to_predictions(basis: Basis) -> Answer:
+    """Answer where the cosines of this version are prediction cosines."""
+    here = basis.findings["cosines_agree"].scope
+    advice = (
+        f"Read these cosines as those of {basis.nouns.seen}, as long as the vectors stay "
+        "as they are."
+    )
+    return basis.answer(
+        Readability.CONVENTION,
+        f"here they are {here}, but an equivalent model could hold others",
+        ("cosines_agree", "free"),
+        advice,
     )
 
 
-def _was_drawn(need: str, by_code: Mapping[str, Finding]) -> bool:
-    """Check that a finding was drawn, and with the severity asked for, if one is."""
-    code, _, severity = need.partition(" ")
-    return code in by_code and severity in ("", by_code[code].severity.title)
+def _near_predictions(basis: Basis) -> Answer:
+    """Answer where the cosines of this version nearly are prediction cosines."""
+    here = basis.findings["cosines_near"].scope
+    because = f"here they nearly are {here}, but an equivalent model could hold others"
+    return _convention(basis, because, "cosines_near")
+
+
+def _unlike_predictions(basis: Basis) -> Answer:
+    """Answer where cosines or lists differ from those of what is predicted."""
+    code = "lists_differ" if basis.diagnosis.lists_differ else "cosines_differ"
+    because = (
+        "models that predict exactly the same have other cosines. "
+        f"{basis.sentence(code)}"
+    )
+    return _no(basis, because, code)
+
+
+def _decided_by_the_origin(basis: Basis) -> Answer:
+    """Answer where the mean row of a head decides its cosines."""
+    if basis.diagnosis.contradicts_decay:
+        because = f"{basis.title('EMB301')}, but no probability. Also, {basis.title('EMB306')}"
+        return _no(basis, because, "EMB306", "EMB301")
+    return _decided_without_a_probability(basis, "EMB301")
+
+
+def _decided_without_a_probability(basis: Basis, code: str) -> Answer:
+    """Answer where something that no probability shows decides the cosines of a head."""
+    because = f"{basis.title(code)}, but no probability"
+    if basis.diagnosis.is_tied:
+        because += (
+            f", if the {basis.nouns.head} is first separated from the input embeddings"
+        )
+        return _no(basis, because, code, "tied")
+    return _no(basis, because, code)
+
+
+def _chosen_by_training(basis: Basis) -> Answer:
+    """Answer where the declared training chose one model, or should have."""
+    found = basis.diagnosis
+    gap = found.penalty_gap
+    if gap is not None and gap.is_far:
+        because = (
+            f"{basis.title('EMB104')}. So it did not choose these, and the predictions do "
+            "not fix them"
+        )
+        return _no(basis, because, "EMB104")
+    if gap is not None:
+        because = (
+            f"{basis.title('EMB104')}. The penalty was too weak to undo the random start, "
+            "training stopped early or had another objective, or the rows were rescaled. "
+            "Use them within this model only"
+        )
+        return _convention(basis, because, "EMB104", "EMB103")
+    if found.contradicts_decay:
+        because = (
+            f"{basis.title('EMB306')}. So training stopped before its minimum, decayed "
+            "some labels otherwise, or had another objective, and it is not shown that "
+            f"the penalty chose these cosines. {basis.sentence('origin')}"
+        )
+        return _convention(basis, because, "EMB306", "EMB103", "origin")
+    because = f"{basis.title('EMB103')}. Use them within this model only"
+    if found.lists_differ:
+        because += f". {basis.sentence('lists_differ')}"
+        return _convention(basis, because, "EMB103", "lists_differ")
+    return _convention(basis, because, "EMB103")
+
+
+def _of_one_side(basis: Basis) -> Answer:
+    """Answer where one side was loaded and nothing to predict with."""
+    found = basis.diagnosis
+    if found.origin is Origin.CHANGES_LITTLE:
+        because = (
+            "subtracting the mean row changes little here, but an equivalent "
+            f"{basis.nouns.head} could hold others. Inputs (`--inputs FILE`) would show "
+            "how far they agree with cosines of the predictions"
+        )
+        return _convention(basis, because, "origin", "one_side")
+    codes: tuple[str, ...]
+    if found.origin is Origin.TIED:
+        codes = ("EMB305", "one_side", "free")
+        because = (
+            "other heads that predict the same have other cosines. Inputs (`--inputs "
+            "FILE`), which the file does not hold, would decide between AS A CONVENTION "
+            "and NO"
+        )
+    elif found.case is Case.OTHER_TABLE:
+        codes = ("second_table", "free")
+        because = (
+            f"{basis.clause('second_table')}. Give the second set (`--left FILE`): the "
+            "rows themselves do not show what they were multiplied with"
+        )
+    else:
+        codes = ("one_side", "free")
+        because = (
+            "these are vectors of one side. Were they compared with each other in "
+            "training (`--compared cosine`, `dot` or `distance`), or multiplied with a "
+            "second set (`--left FILE`)? The rows themselves do not show it"
+        )
+    return basis.answer(Readability.UNSAID, because, codes, _until_known(basis))
+
+
+def _no(basis: Basis, because: str, *codes: str) -> Answer:
+    """Answer that equivalent models have other cosines, and advise what to use."""
+    advice = _what_to_use(basis)
+    return basis.answer(Readability.NO, because, (*codes, "free"), advice)
+
+
+def _convention(basis: Basis, because: str, *codes: str) -> Answer:
+    """Answer that training, or the author of the file, picked these cosines."""
+    model = basis.model
+    advice = "Read these cosines as a convention of this training run"
+    if model.left is not None:
+        advice += f"; check them against cosines of {basis.nouns.seen}"
+    elif is_head(model):
+        advice += f"; {_with_inputs(basis)}"
+    return basis.answer(Readability.CONVENTION, because, (*codes, "free"), f"{advice}.")
+
+
+def _until_known(basis: Basis) -> str:
+    """Write how to read cosines until something is known that decides the answer."""
+    advice = (
+        "Until that is known, read these cosines as a convention of this training run"
+    )
+    if basis.model.left is None and is_head(basis.model):
+        advice += f"; {_with_inputs(basis)}"
+    return f"{advice}."
+
+
+def _with_inputs(basis: Basis) -> str:
+    """Write what inputs would show of a head that was loaded without any."""
+    return f"with inputs, logit cosines are what the {basis.nouns.head} pins down"
+
+
+def _what_to_use(basis: Basis) -> str:
+    """Write what to use instead of cosines that the predictions leave free."""
+    model, nouns = basis.model, basis.nouns
+    if is_head(model):
+        start = f"Do not read meaning into {nouns.label} cosines; "
+        if model.left is None:
+            return f"{start}give inputs (--inputs or --states) and use logit cosines."
+        return f"{start}use logit cosines."
+    start = "Do not read meaning into these cosines; "
+    if model.left is None:
+        return f"{start}rank by the dot product with the other side."
+    if model.link.unit_sides:
+        return (
+            f"{start}rank by the predicted cosines, or use cosines of the predictions."
+        )
+    if model.predicts is Equivalence.RANKINGS:
+        return (
+            f"{start}rank {nouns.items} by their scores, or use cosines of the scores. "
+            "This model's scores fix those, its rankings do not."
+        )
+    return (
+        f"{start}rank {nouns.items} by their scores, or use cosines of the predictions."
+    )

@@ -23,8 +23,6 @@ from embaudit.auditing.findings import conclusions
 from embaudit.auditing.heads import HeadReport, declare
 from embaudit.auditing.identity import fingerprint, score_sample
 from embaudit.auditing.options import OPTION_NAMES, AuditKeywords, AuditOptions
-from embaudit.auditing.texts import VERDICT
-from embaudit.auditing.wording import kind_of, names_of
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.core.checked import RNG, as_list, as_seed, keywords_besides
 from embaudit.core.plain import SCHEMA_VERSION, frame_of, plain, plain_dict
@@ -38,7 +36,6 @@ from embaudit.io.request import Request
 from embaudit.io.tables.parts import Parts, has_titles, parts_by_column
 from embaudit.model import (
     FactorModel,
-    Pairs,
     Role,
     comparing,
     with_objective,
@@ -50,6 +47,34 @@ from embaudit.movements.movement import Movement
 if TYPE_CHECKING:
     import pandas as pd
 
+VERDICT = (
+    "EMB001",
+    "EMB002",
+    "predictions",
+    "compared",
+    "products",
+    "distances",
+    "origin",
+    "EMB301",
+    "shortest",
+    "moved",
+    "drawn",
+    "norm",
+    "EMB307",
+    "ones",
+    "tied",
+    "tying_unknown",
+    "tying_contradicted",
+    "free",
+    "pinned",
+    "undecided",
+    "logits",
+    "EMB101",
+    "no_minimum",
+    "EMB102",
+    "EMB103",
+)
+"""Codes of the conclusions whose texts make the verdict, in their order."""
 ASKS = {
     "properties": {
         "code": {"pattern": "^EMB[0-9]{3}$"},
@@ -260,15 +285,7 @@ class Audit(Drawn):
     @cached_property
     def answer(self) -> Answer:
         """Whether the cosines can be read as similarity, with the reason and advice."""
-        model, role = self.evidence.model, self.evidence.role
-        cosines = f"{Pairs(role).titled(model)} cosines"
-        return answer(
-            self.conclusions,
-            role,
-            cosines=cosines,
-            kind=kind_of(model),
-            names=names_of(model, role),
-        )
+        return answer(self.evidence, self.conclusions)
 
     @cached_property
     def reasons(self) -> tuple[Finding, ...]:

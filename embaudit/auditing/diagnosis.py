@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.effect import MOVES, is_effect
+from embaudit.auditing.effect import ALIKE, MOVES, SEEN, changes_lists, is_effect
+from embaudit.auditing.identity import moved_rows
 from embaudit.auditing.wording import is_alone
+from embaudit.canonical.quadratic_forms import LARGEST_SHOWN
 from embaudit.core.ties import exceeds, reaches
 from embaudit.heads import excludes_minimum
-from embaudit.model import Equivalence, FactorModel, Role
+from embaudit.model import Equivalence, FactorModel, Role, SideName
 from embaudit.model.objectives import OBJECTIVES, Objective, Status
 from embaudit.model.trainings import known_objective
 from embaudit.movements import Movement
@@ -23,6 +25,9 @@ from embaudit.movements import Movement
 if TYPE_CHECKING:
     from embaudit.auditing.equivalence_class import Freedom
     from embaudit.auditing.evidence import Evidence
+    from embaudit.auditing.heads import HeadReport
+    from embaudit.canonical.pinned import Pinning
+    from embaudit.heads.conventions import NormEvidence
 
 FAR = 0.25
 """Share of changed neighbours above which the declared penalty did not choose the rows.
@@ -34,6 +39,39 @@ DECAYED = 1e-2
 minimum of a loss with weight decay on all of them."""
 DECAYING = ("softmax-decay", "logistic-decay")
 """Objectives with weight decay on all labels of a head."""
+
+
+class Missing(Enum):
+    """What is missing to decide whether predictions of unit rows fix the cosines."""
+
+    ROWS = auto()
+    """More rows may decide it."""
+    METHOD = auto()
+    """The rows have more columns than proofs are tried for."""
+    OTHER = auto()
+    """Something else, or no method decides it."""
+
+
+class Origin(Enum):
+    """Part of the origin, which is the zero vector, in the cosines of labels."""
+
+    DECIDES = auto()
+    """Probabilities leave it free, and the mean row decides the cosines."""
+    CHANGES_LITTLE = auto()
+    """Probabilities leave it free, and removing the mean row changes little."""
+    TIED = auto()
+    """A declared soft-cap or normalisation ties it."""
+
+
+class Agreement(Enum):
+    """Agreement of cosines with prediction cosines."""
+
+    EQUAL = auto()
+    """They differ by rounding only."""
+    NEAR = auto()
+    """They differ, but not noticeably."""
+    DIFFERENT = auto()
+    """They differ noticeably."""
 
 
 class Case(Enum):
@@ -97,51 +135,175 @@ class PenaltyGap:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What decides the cosines of one kind of pairs."""
+    """What decides the cosines of one kind of pairs, and what was measured of them."""
 
     role: Role
     """The kind of pairs."""
-    case: Case
-    """What decides their cosines."""
+    predictions_hold: bool
+    """False if models that should predict the same do not."""
+    differs_from_baseline: bool
+    """True if the predictions are not those of the baseline."""
+    has_two_spaces: bool
+    """True if the table clearly has parts that do not share one coordinate system."""
+    is_data: bool
+    """True if the rows are data, which training did not learn."""
     freedom: Freedom
     """Whether equivalent models have other cosines, and why."""
+    comparison_is_unknown: bool
+    """True if it is not declared how training compared rows of length 1."""
+    missing: Missing | None
+    """What is missing to decide the freedom of unit rows; None if nothing is."""
+    is_rearranged: bool
+    """True if rearranged rows of the same lengths show that cosines move."""
+    case: Case
+    """What decides the cosines."""
     objective: Objective | None
     """Law of the declared training; None if no known training is declared."""
-    mean_move: float | None
-    """Largest mean ``|Δcos|`` within a side in an equivalent model; None without one."""
     penalty_gaps: tuple[PenaltyGap, ...]
     """Sides whose rows are noticeably away from a minimum of the declared penalty."""
     contradicts_decay: bool
-    """True if a head has a mean row that the declared weight decay would remove."""
+    """True for labels with a mean row that the declared weight decay would remove."""
+    origin: Origin | None
+    """Part of the origin in the cosines of labels; None for other cosines."""
+    gains_decide: bool
+    """True if the gains of a final norm decide the nearest labels."""
+    is_tied: bool
+    """True for labels of a head that is also the input embeddings."""
+    unseen_decides: bool
+    """True if components that no prediction sees decide cosines or lists."""
+    agreement: Agreement | None
+    """Agreement with prediction cosines; None if they were not compared."""
+    lists_differ: bool
+    """True if many neighbours differ from those by prediction cosines."""
+    is_one_side: bool
+    """True if the model has one side and nothing to predict with."""
+    mean_move: float | None
+    """Largest mean ``|Δcos|`` within a side in an equivalent model; None without one."""
+    moves_in_a_visit: bool
+    """True if the cosines move in an equivalent model that was visited."""
+
+    @property
+    def penalty_gap(self) -> PenaltyGap | None:
+        """Distance of these rows from a minimum of the declared penalty, if noticeable."""
+        for gap in self.penalty_gaps:
+            if gap.movement.role == self.role:
+                return gap
+        return None
 
 
 def diagnose(evidence: Evidence) -> Diagnosis:
     """Diagnose the cosines that the answer is about."""
     model, role = evidence.model, evidence.role
+    equivalence, head, norm = evidence.equivalence, evidence.head, evidence.norm
     objective = known_objective(model.objective, alone=is_alone(model))
-    gaps = _penalty_gaps(evidence)
-    contradicts_decay = _contradicts_decay(evidence, objective)
-    freedom = evidence.equivalence.freedom[role]
+    is_of_labels = role == "right" and head is not None
+    gaps = penalty_gaps(evidence)
+    has_gap = any(gap.movement.role == role for gap in gaps)
+    decay_is_contradicted = is_of_labels and contradicts_decay(evidence)
+    freedom = equivalence.freedom[role]
     case = _case_of_predictions(model, freedom, objective)
     if case is None:
         case = _case_of_training(model, objective)
+    # The law of the penalty is tested on the rows. Only if it was tested and holds, the
+    # findings say that the penalty chose these cosines.
     if case is Case.PENALTY:
-        # The law of the penalty is tested on the rows. Only if it was tested and holds,
-        # the findings say that the penalty chose these cosines.
-        is_off = any(gap.movement.role == role for gap in gaps)
-        if is_off or (contradicts_decay and role == "right"):
+        if has_gap or decay_is_contradicted:
             case = Case.PENALTY_CONTRADICTED
         elif evidence.penalty is None:
             case = Case.PENALTY_UNTESTED
+    agreement, lists_differ = None, False
+    for movement in () if evidence.predicted is None else evidence.predicted.movement:
+        if movement.role == role:
+            agreement = agreement_of(movement)
+            lists_differ = agreement is not Agreement.EQUAL and changes_lists(movement)
     return Diagnosis(
         role=role,
-        case=case,
+        predictions_hold=evidence.predictions_hold,
+        differs_from_baseline=_differs_from_baseline(evidence),
+        has_two_spaces=_has_two_spaces(evidence),
+        is_data=role == given_side(model) and role in model.sides,
         freedom=freedom,
+        comparison_is_unknown=model.link.name == "unknown",
+        missing=_missing(equivalence.pinning),
+        is_rearranged=equivalence.rearrangement(role) is not None,
+        case=case,
         objective=objective,
-        mean_move=_largest_mean_move(evidence),
         penalty_gaps=gaps,
-        contradicts_decay=contradicts_decay,
+        contradicts_decay=decay_is_contradicted,
+        origin=_origin(head) if role == "right" else None,
+        gains_decide=role == "right" and norm is not None and gains_decide(norm),
+        is_tied=is_of_labels
+        and evidence.tying is not None
+        and evidence.tying.status == "tied",
+        unseen_decides=_unseen_decides(evidence),
+        agreement=agreement,
+        lists_differ=lists_differ,
+        is_one_side=model.left is None and model.compared is None,
+        mean_move=_largest_mean_move(evidence),
+        moves_in_a_visit=any(
+            movement.max_abs > SEEN for _, movement in evidence.visits(role)
+        ),
     )
+
+
+def given_side(model: FactorModel) -> SideName | None:
+    """Return the side that training is known not to have learned, or None."""
+    objective = known_objective(model.objective)
+    if objective is not None and objective.status is Status.INPUTS:
+        return "left"
+    return None
+
+
+def agreement_of(movement: Movement) -> Agreement:
+    """Judge how far cosines move to prediction cosines."""
+    if movement.max_abs <= SEEN:
+        return Agreement.EQUAL
+    if reaches(movement.mean_abs, MOVES):
+        return Agreement.DIFFERENT
+    return Agreement.NEAR
+
+
+def gains_decide(norm: NormEvidence) -> bool:
+    """Return True if folding in the gains of a norm changes nearest labels noticeably."""
+    nearest = norm.folded.nearest
+    is_other_head = norm.norm.condition_number != 1
+    return is_other_head and is_effect(nearest.share, nearest.n_rows)
+
+
+def is_unseen_noticed(movement: Movement) -> bool:
+    """Return True if removing what no prediction sees moves cosines visibly."""
+    return reaches(movement.mean_abs, ALIKE) or reaches(movement.max_abs, MOVES)
+
+
+def contradicts_decay(evidence: Evidence) -> bool:
+    """Return True if a head has a mean row that its declared weight decay would remove.
+
+    At a minimum, the pulls of the decay on the labels add up to zero, because those of
+    the data do so already.
+    """
+    head, law = evidence.head, known_objective(evidence.model.objective)
+    if head is None or law is None or law.name not in DECAYING:
+        return False
+    return head.origin_is_free and exceeds(head.offset, DECAYED)
+
+
+def penalty_gaps(evidence: Evidence) -> tuple[PenaltyGap, ...]:
+    """Return the sides whose rows are away from a minimum of the declared penalty.
+
+    The law of the penalty says which rows are at a minimum. Whether training reached a
+    minimum is seen from the rows: their cosines and neighbour lists are compared with
+    those at the minimum. Trained models are a little off, because training stops early.
+    """
+    if evidence.penalty is None:
+        return ()
+    gaps = []
+    for movement in evidence.penalty.movement:
+        changed = 1 - movement.top_n_overlap if movement.top_n else float("nan")
+        lists_change = changes_lists(movement)
+        if lists_change or reaches(movement.mean_abs, MOVES):
+            is_far = lists_change and reaches(changed, FAR)
+            gaps.append(PenaltyGap(movement, changed, lists_change, is_far))
+    return tuple(gaps)
 
 
 def _case_of_predictions(
@@ -182,35 +344,50 @@ def _case_of_training(model: FactorModel, objective: Objective | None) -> Case:
     return Case.PENALTY
 
 
-def _penalty_gaps(evidence: Evidence) -> tuple[PenaltyGap, ...]:
-    """Return the sides whose rows are away from a minimum of the declared penalty.
-
-    The law of the penalty says which rows are at a minimum. Whether training reached a
-    minimum is seen from the rows: their cosines and neighbour lists are compared with
-    those at the minimum. Trained models are a little off, because training stops early.
-    """
-    if evidence.penalty is None:
-        return ()
-    gaps = []
-    for movement in evidence.penalty.movement:
-        changed = 1 - movement.top_n_overlap if movement.top_n else float("nan")
-        lists_change = is_effect(changed, movement.n_lists)
-        if lists_change or reaches(movement.mean_abs, MOVES):
-            is_far = lists_change and reaches(changed, FAR)
-            gaps.append(PenaltyGap(movement, changed, lists_change, is_far))
-    return tuple(gaps)
-
-
-def _contradicts_decay(evidence: Evidence, objective: Objective | None) -> bool:
-    """Return True if a head has a mean row that its declared weight decay would remove.
-
-    At a minimum, the pulls of the decay on the labels add up to zero, because those of
-    the data do so already.
-    """
-    head = evidence.head
-    if head is None or objective is None or objective.name not in DECAYING:
+def _differs_from_baseline(evidence: Evidence) -> bool:
+    """Return True if the scores are not those of the baseline."""
+    change = evidence.score_change
+    if change is None:
         return False
-    return head.origin_is_free and exceeds(head.offset, DECAYED)
+    return not change.is_same_on_average or bool(moved_rows(evidence.model, change))
+
+
+def _has_two_spaces(evidence: Evidence) -> bool:
+    """Return True if parts of the rows clearly do not share one coordinate system."""
+    return any(
+        traits.spaces is not None and traits.spaces.is_clear
+        for traits in evidence.traits
+        if traits.role == evidence.role
+    )
+
+
+def _missing(pinning: Pinning | None) -> Missing | None:
+    """Return what is missing to decide the freedom of unit rows."""
+    if pinning is None or pinning.status != "undecided":
+        return None
+    if pinning.needed > LARGEST_SHOWN:
+        return Missing.METHOD
+    return Missing.ROWS if pinning.rows_missing else Missing.OTHER
+
+
+def _origin(head: HeadReport | None) -> Origin | None:
+    """Return the part of the origin in the cosines of the labels of a head."""
+    if head is None:
+        return None
+    if head.origin_is_free:
+        return Origin.DECIDES if head.origin_matters else Origin.CHANGES_LITTLE
+    return Origin.TIED if head.link.guard else None
+
+
+def _unseen_decides(evidence: Evidence) -> bool:
+    """Return True if components that no prediction sees decide cosines or lists."""
+    model, role = evidence.model, evidence.role
+    for movement in evidence.unseen:
+        if movement.role != role or role == given_side(model):
+            continue
+        if is_unseen_noticed(movement):
+            return changes_lists(movement) or reaches(movement.mean_abs, MOVES)
+    return False
 
 
 def _largest_mean_move(evidence: Evidence) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from embaudit.core.ties import exceeds, reaches
+from embaudit.movements import Movement
 
 MOVES = 0.05
 """Mean |Δcos| from which cosines count as moving noticeably."""
@@ -10,6 +11,12 @@ CHANGED = 0.05
 """Share of changed neighbours from which lists count as changing noticeably."""
 HANDFUL = 5
 """Number of changed lists up to which a share says little: one label of ten is 10 %."""
+
+
+SEEN = 1e-6
+"""Largest |Δcos| up to which rounding may be all that moved."""
+ALIKE = 0.005
+"""Mean |Δcos| below which two decimals would say that there is none."""
 
 
 def is_effect(share: float, n_lists: int) -> bool:
@@ -21,3 +28,9 @@ def is_effect(share: float, n_lists: int) -> bool:
     (False, True, False, False)
     """
     return reaches(share, CHANGED) and exceeds(share * n_lists, HANDFUL)
+
+
+def changes_lists(movement: Movement) -> bool:
+    """Check that a movement of cosines changes many neighbour lists noticeably."""
+    changed = 1 - movement.top_n_overlap
+    return bool(movement.top_n) and is_effect(changed, movement.n_lists)

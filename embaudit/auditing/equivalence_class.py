@@ -16,7 +16,7 @@ import numpy as np
 from embaudit.auditing.finding import Kind, Scope
 from embaudit.auditing.wording import Nouns, worded_for
 from embaudit.canonical import Pinning, other_temperature
-from embaudit.canonical.pinned import MIN_MOVEMENT, SCOPES, decided_in
+from embaudit.canonical.pinned import MIN_MOVEMENT, SCOPES, Moved, decided_in
 from embaudit.canonical.row_span import (
     outside_shares,
     reached_space,
@@ -103,6 +103,12 @@ class EquivalenceClass:
         Return None if that is undecided.
         """
         return self.freedom[role].moves
+
+    def rearrangement(self, role: Role) -> Moved | None:
+        """Return how far rearranged rows move cosines, if they show that cosines move."""
+        if self.pinning is None or self.freedom[role].kind is not Kind.SHOWN:
+            return None
+        return self.pinning.moved_of(role)
 
 
 def equivalence_class_of(

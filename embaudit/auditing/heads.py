@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.auditing.effect import MOVES, is_effect
 from embaudit.auditing.options import MAX_SIZES
 from embaudit.canonical import in_span
 from embaudit.core import words
@@ -23,6 +24,7 @@ from embaudit.core.checked import (
 from embaudit.core.parallel import results_of
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
+from embaudit.core.ties import reaches
 from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
 from embaudit.heads.argmaxable import Argmaxable, argmaxable_in
@@ -194,6 +196,17 @@ class HeadReport(Result):
     def origin_is_free(self) -> bool:
         """True if a translation of the labels leaves the probabilities alone."""
         return "right" in self.model.free_shifts
+
+    @property
+    def origin_changes_neighbours(self) -> bool:
+        """True if removing the mean row changes nearest labels noticeably."""
+        return is_effect(self.neighbours.top1_changed, self.neighbours.n_rows)
+
+    @property
+    def origin_matters(self) -> bool:
+        """True if a free origin changes nearest labels or cosines noticeably."""
+        moves_cosines = reaches(self.centred.movement.mean_abs, MOVES)
+        return self.origin_is_free and (self.origin_changes_neighbours or moves_cosines)
 
     @property
     def offset(self) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -14,20 +13,6 @@ from embaudit.auditing.finding import Severity
 _TEXTS: dict[str, Any] = tomllib.loads(
     files("embaudit.auditing").joinpath("texts.toml").read_text(encoding="utf-8")
 )
-
-
-@dataclass(frozen=True)
-class AnswerRow:
-    """Row of the table of answers."""
-
-    needs: tuple[str, ...]
-    """Codes of the findings that must have been drawn, with a severity where only one counts."""
-    word: str
-    """The answer."""
-    because: str
-    """The reason, with findings in braces."""
-    advice: str
-    """Key of the advice that follows."""
 
 
 def _entry_of(name: str, row: Mapping[str, Any]) -> Entry:
@@ -40,11 +25,3 @@ def _entry_of(name: str, row: Mapping[str, Any]) -> Entry:
 
 WORDS = {name: _entry_of(name, row) for name, row in _TEXTS["words"].items()}
 """Words of reports that have to be explained."""
-ANSWERS: tuple[AnswerRow, ...] = tuple(
-    AnswerRow(**row | {"needs": tuple(row["needs"])}) for row in _TEXTS["answers"]
-)
-"""The table of answers; the first row whose findings were all drawn answers."""
-ADVICE: dict[str, dict[str, str]] = _TEXTS["advice"]
-"""Advice by its key and the kind of model."""
-VERDICT: tuple[str, ...] = tuple(_TEXTS["verdict"]["order"])
-"""Codes whose texts make the verdict, in their order."""

@@ -6,7 +6,7 @@ Vectors alone have no other side and so no predictions: sentences on them speak 
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from embaudit.model import OPPOSITE, Equivalence, FactorModel, Pairs, Role, SideName
 
@@ -92,19 +92,6 @@ def prediction_noun(model: FactorModel) -> str:
     if model.link.measures_distances:
         return "distance"
     return NOUNS.get(model.link.level, "score")
-
-
-def kind_of(model: FactorModel) -> str:
-    """Return the kind of a model, by which advice differs."""
-    if model.link.measures_distances:
-        return "distances"
-    if is_head(model):
-        return "head" if model.left is None else "head_inputs"
-    if model.left is None:
-        return "vectors"
-    if model.link.unit_sides:
-        return "cosines"
-    return "rankings" if model.predicts is Equivalence.RANKINGS else "any"
 
 
 def leaves_out_biases(model: FactorModel) -> bool:
@@ -194,8 +181,3 @@ class Nouns:
             seen=seen,
             theirs=seen if seen.startswith("their") else "their predictions",
         )
-
-
-def names_of(model: FactorModel, role: Role = "right") -> dict[str, str]:
-    """Return the nouns by name, for the braces of templates."""
-    return asdict(Nouns.of(model, role))

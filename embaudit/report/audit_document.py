@@ -11,13 +11,12 @@ import numpy as np
 
 from embaudit.auditing import Audit
 from embaudit.auditing.answer import Readability
+from embaudit.auditing.effect import ALIKE
 from embaudit.auditing.equivalents import WORST
 from embaudit.auditing.evidence import Evidence
 from embaudit.auditing.finding import Severity
-from embaudit.auditing.findings.mean_row import origin_matters
 from embaudit.auditing.findings.movement_notes import of_drawn, unseen_too
 from embaudit.auditing.findings.undeclared_training import cases
-from embaudit.auditing.findings.unseen_components import ALIKE
 from embaudit.auditing.heads import HeadReport
 from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts, shifted_sides
 from embaudit.auditing.wording import (
@@ -839,7 +838,7 @@ def _has_conventions(audit: Audit) -> bool:
     head, norm = audit.head, audit.evidence.norm
     if head is None or not head.origin_is_free:
         return False
-    return origin_matters(head) or (norm is not None and bool(norm.examples))
+    return head.origin_matters or (norm is not None and bool(norm.examples))
 
 
 def _neighbours(audit: Audit) -> Section:

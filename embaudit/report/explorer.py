@@ -19,7 +19,6 @@ import numpy as np
 from embaudit.attacks import Attack
 from embaudit.auditing import Audit
 from embaudit.auditing.evidence import Evidence, with_probes
-from embaudit.auditing.findings.mean_row import origin_matters
 from embaudit.auditing.texts import WORDS
 from embaudit.auditing.wording import in_titles, is_alone, worded_for
 from embaudit.canonical.equivalents import CanonicalModel
@@ -564,7 +563,7 @@ def _shows(
     # family but the canonical one.
     index = next(i for i, each in enumerate(families) if each.kind != EXPONENT)
     subtracted = Show("Mean row subtracted", index, families[index].start, pad.centred)
-    first = audit.head is not None and origin_matters(audit.head)
+    first = audit.head is not None and audit.head.origin_matters
     yield from (subtracted, *named) if first else (*named, subtracted)
     yield from (
         Show("Folded and subtracted", i, 1.0, pad.centred)

@@ -1,115 +1,94 @@
-"""The answer: each row of its table is reached, none before it takes its place, and nothing of it lacks a name."""
+"""The answer: what it needs, which findings it quotes, and what it advises."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from made import FREE, MODEL, drift, equal, equivalence, evidence, head, moved, of_head
 from models import random_model
-from raised import ALONE, COSINE, HEAD, MODEL, WITH_INPUTS, cases
+from raised import ALONE, COSINE, LISTS, WITH_INPUTS, cases, decayed, gauged
 
 from embaudit import audit
 from embaudit.auditing import Audit
-from embaudit.auditing.answer import Readability, answer
-from embaudit.auditing.catalogue import CODES
-from embaudit.auditing.finding import Finding, Kind, Scope, Severity
-from embaudit.auditing.texts import ANSWERS, VERDICT
-from embaudit.auditing.wording import kind_of, names_of
+from embaudit.auditing.answer import Readability
+from embaudit.auditing.audit import VERDICT
+from embaudit.auditing.identity import ScoreChange
+from embaudit.auditing.predicted import Predicted
 from embaudit.core.plain import plain
 from embaudit.errors import InputError
 from embaudit.model import FactorModel
 
-WHOLE = Scope("every model of rank 2 with the same predictions", whole=True)
 RANKED = MODEL.replace(link="ranking")
-MODELS = [MODEL, RANKED, COSINE, ALONE, HEAD, WITH_INPUTS]
-COSINES = "item-item cosines"
 
 
-def drawn(need, role="right"):
-    """Return the finding that a row needs, a tip where it asks for no severity."""
-    code, _, severity = need.partition(" ")
-    usual = Severity.TIP if code in CODES else Severity.NOTE
-    severity = Severity[severity.upper()] if severity else usual
-    title = f"the title of {code}" if code in CODES else ""
-    return Finding(
-        code,
-        severity,
-        Kind.PROVEN,
-        WHOLE,
-        COSINES,
-        f"The text of {code}.",
-        0.25,
-        title,
-        "",
-        role,
-    )
+def answered(found):
+    """Return the answer to hand-made evidence."""
+    return Audit(found.model, found).answer
 
 
-def answered(*needs, model=MODEL, role="right"):
-    findings = [drawn(need) if isinstance(need, str) else need for need in needs]
-    return answer(
-        findings,
-        role,
-        cosines=COSINES,
-        kind=kind_of(model),
-        names=names_of(model, role),
-    )
+def asked_of_users(found):
+    return replace(found, options=replace(found.options, role="left"))
 
 
-@pytest.mark.parametrize("row", ANSWERS, ids=lambda row: " ".join(row.needs))
-@pytest.mark.parametrize("model", MODELS, ids=kind_of)
-def test_every_row_answers_where_what_it_needs_was_drawn(row, model):
-    found = answered(*row.needs, model=model)
-    assert (found.word, found.findings) == (
-        row.word,
-        tuple(need.split()[0] for need in row.needs),
-    )
-    assert str(found) == f"{found.word}: {found.because}."
-    assert (
-        found.because[0].islower()
-        or found.because.startswith("the ")
-        or found.because[0].isdigit()
-    )
-    for text in (found.because, found.advice):
-        assert not set("{}") & set(text)
-    assert bool(found.advice) == (row.advice != "none")
-    assert not found.advice or found.advice.endswith(".")
-
-
-def names(row):
-    return tuple(need.split()[0] for need in row.needs)
-
-
-def test_a_yes_needs_a_proof_and_a_no_says_that_they_are_free():
-    for row in ANSWERS:
-        if row.word == Readability.YES:
-            assert row.needs in (
-                ("pinned",), ("pinned", "compared", "together"), ("pinned", "products", "together"), ("made",)
-            )  # fmt: skip
-        if row.word == Readability.NO:
-            assert "free" in row.needs
-        if row.word == Readability.CONVENTION:
-            assert "free" in row.needs
-            facts = {"EMB103", "cosines_agree", "cosines_near", "origin"}
-            assert facts & set(row.needs)
+@pytest.mark.parametrize("name", sorted(cases()))
+def test_a_yes_needs_a_proof_and_a_no_says_that_they_are_free(name):
+    found = answered(cases()[name])
+    codes = set(found.findings)
+    if found.word == Readability.YES:
+        assert codes in (
+            {"pinned"},
+            {"pinned", "compared", "together"},
+            {"pinned", "products", "together"},
+            {"made"},
+        )
+    if found.word == Readability.NO:
+        assert "free" in codes
+    if found.word == Readability.CONVENTION:
+        assert "free" in codes
+        assert codes & {"EMB103", "cosines_agree", "cosines_near", "origin"}
 
 
 def test_only_findings_of_the_cosines_asked_about_answer():
-    free, whole, other = (
-        drawn("free"),
-        drawn("EMB101", None),
-        drawn("lists_differ", "left"),
+    users = Predicted((moved("left"),), ())
+    found = evidence(
+        MODEL, equivalence=equivalence(FREE, "right", "left"), predicted=users
     )
-    assert answered(free, whole, other).findings == ("EMB101", "free")
-    assert answered(free, drawn("lists_differ")).findings == ("lists_differ", "free")
-    assert answered(drawn("free", "left"), other, role="left").findings == (
-        "lists_differ",
-        "free",
-    )
-    tip, issue = drawn("EMB104"), drawn("EMB104 issue")
-    assert answered(free, tip).findings == ("free",), (
-        "a tip is not what the row asks for"
-    )
-    assert answered(free, issue).findings == ("EMB104", "free")
+    assert answered(found).findings == ("free",)
+    assert answered(asked_of_users(found)).findings == ("cosines_differ", "free")
+
+
+def test_a_penalty_that_did_not_choose_is_a_no_and_one_a_little_off_a_convention():
+    little = LISTS | {"top_n_overlap": 0.9}
+    words = [answered(decayed(0.1, **lists)).word for lists in (LISTS, little)]
+    assert words == [Readability.NO, Readability.CONVENTION]
+
+
+@pytest.mark.parametrize(
+    ("found", "advice"),
+    [
+        (evidence(MODEL), "rank items by their scores, or use cosines of the predictions."),
+        (evidence(RANKED), "This model's scores fix those, its rankings do not."),
+        (evidence(COSINE, **gauged()), "rank by the predicted cosines, or"),
+        (evidence(ALONE, **gauged()), "rank by the dot product with the other side."),
+        (of_head(), "give inputs (--inputs or --states) and use logit cosines."),
+        (of_head(head(WITH_INPUTS)), "Do not read meaning into label cosines; use logit"),
+    ],
+    ids=["scores", "rankings", "cosines", "one side", "head", "head with inputs"],
+)  # fmt: skip
+def test_a_no_says_what_to_use_instead(found, advice):
+    answer = answered(found)
+    assert answer.word == Readability.NO
+    assert advice in answer.advice
+
+
+def test_an_audit_that_cannot_be_trusted_gives_no_advice():
+    moves_predictions = evidence(MODEL, (equal(), moved()), drift=(drift(1.0),))
+    other_scores = evidence(MODEL, score_change=ScoreChange(24, 20, 0.0234))
+    found = [answered(moves_predictions), answered(other_scores)]
+    assert [one.findings for one in found] == [("EMB001",), ("EMB002",)]
+    assert {(one.word, one.advice) for one in found} == {(Readability.UNSAID, "")}
 
 
 @pytest.mark.parametrize("name", sorted(cases()))

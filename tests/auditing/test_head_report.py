@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from embaudit.auditing import audit
-from embaudit.auditing.findings.mean_row import origin_matters
 from embaudit.auditing.heads import head_report
 from embaudit.errors import InputError
 from embaudit.heads.label_sample import probe_inputs
@@ -65,7 +64,7 @@ def test_of_real_heads_the_mean_row_decides_nearest_labels_or_little(
     report = head_report(real_head(shared_data(name), *arrays), n_gauges=1)
     assert report.neighbours.top1_changed == pytest.approx(changed, abs=1e-4)
     assert (report.neighbours.exact, report.neighbours.n_rows) == (True, n)
-    assert origin_matters(report) is matters
+    assert report.origin_matters is matters
     assert (
         max(
             head.change

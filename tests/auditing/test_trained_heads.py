@@ -10,7 +10,6 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from embaudit.auditing.findings.mean_row import origin_matters
 from embaudit.auditing.heads import head_report
 from embaudit.model import FactorModel
 
@@ -53,7 +52,7 @@ def test_with_decay_on_all_labels_the_mean_row_is_zero_and_the_audit_explains_it
 ):
     report = head_report(decayed, n_gauges=1)
     assert report.offset < 1e-3
-    assert not origin_matters(report)
+    assert not report.origin_matters
 
 
 def test_without_decay_the_mean_row_stays_where_it_started(free):
@@ -76,5 +75,5 @@ def test_another_start_without_decay_is_a_translation_and_nothing_else(free):
 def test_the_translated_head_predicts_the_same_digits_and_alarms(decayed):
     report = head_report(decayed.replace(right=decayed.right + START), n_gauges=1)
     assert report.verified
-    assert origin_matters(report)
+    assert report.origin_matters
     assert report.centred.change < 1e-12

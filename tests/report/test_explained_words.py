@@ -9,8 +9,9 @@ from models import random_model
 from report.results_shown import KINDS, shown
 
 import embaudit as ea
+from embaudit.auditing.answer import Readability
 from embaudit.auditing.catalogue import entry
-from embaudit.auditing.texts import ANSWERS, WORDS
+from embaudit.auditing.texts import WORDS
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.documents import document
 
@@ -97,12 +98,7 @@ def test_words_of_columns_and_statuses_are_explained(word):
 
 
 def test_the_four_answers_are_explained():
-    assert {entry(row.word).name for row in ANSWERS} == {
-        "YES",
-        "NO",
-        "AS A CONVENTION",
-        "CANNOT BE SAID",
-    }
+    assert [entry(word).name for word in Readability] == list(Readability)
 
 
 def test_a_number_in_a_heading_is_ignored_and_an_unknown_word_refused():

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
-from embaudit.core.ties import reaches
+from embaudit.auditing.identity import MovedRows, moved_rows
 from embaudit.core.words import counted
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
-    from embaudit.auditing.identity import ScoreChange
-    from embaudit.model import FactorModel
 
 ENTRY = Entry(
     "EMB002",
@@ -42,45 +39,13 @@ ENTRY = Entry(
     reference="The numbers are `score_sample` of `embaudit schema`.",
 )
 
-SAME = 0.5
-"""Smallest correlation with the scores of a baseline that is not reported.
-
-Models trained with another seed reach 0.9 and more; shuffled rows, or another side,
-leave 0."""
-FEWEST_ROWS = 4
-"""Smallest number of a side's sampled rows with other scores that is reported.
-
-Another seed moves one of 100 rows. If a tenth of the rows is shuffled, 97 of 100
-samples hold at least 4 of them."""
-SHARE_OF_ROWS = 0.03
-"""Share of a side's sampled rows with other scores above which they are reported."""
-
-
-@dataclass(frozen=True)
-class MovedRows:
-    """Sampled rows of one side whose scores are not those of the baseline."""
-
-    n: int
-    """Number of rows with other scores."""
-    n_rows: int
-    """Number of rows that were compared."""
-    title: str
-    """Noun of a row."""
-    n_zero: int
-    """Number of rows of zeros among all rows of the side."""
-
-    @property
-    def share(self) -> float:
-        """Share of the compared rows."""
-        return self.n / self.n_rows
-
 
 def check(evidence: Evidence) -> Iterator[Finding]:
     """Report scores that correlate little with those of the baseline."""
     change = evidence.score_change
     if change is None:
         return
-    if not reaches(change.correlation, SAME):
+    if not change.is_same_on_average:
         n_rows = f"{change.n_rows} and {change.n_columns} sampled rows"
         yield _reported(
             f"scores of {n_rows}",
@@ -89,7 +54,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             "baseline.",
         )
         return
-    moved = _moved_rows(evidence.model, change)
+    moved = moved_rows(evidence.model, change)
     if moved:
         # If rows of both sides moved, the larger share is reported.
         most = max(moved, key=lambda side: (side.share, side.n, side.n_rows))
@@ -98,26 +63,6 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             most.share,
             _text_on_rows(most),
         )
-
-
-def _moved_rows(model: FactorModel, change: ScoreChange) -> list[MovedRows]:
-    """Return the sides of which enough rows have other scores.
-
-    Each side is judged by itself: of few rows, too few to be reported may be the larger
-    share. Rows that are compared with each other are those of one side.
-    """
-    counts = {
-        "left": (change.moved_rows, change.n_rows),
-        "right": (change.moved_columns, change.n_columns),
-    }
-    moved = []
-    for name in model.sides:
-        n, n_rows = counts[name]
-        if n >= FEWEST_ROWS and n > SHARE_OF_ROWS * n_rows:
-            side = model.side(name)
-            n_zero = len(side) - len(side.directed)
-            moved.append(MovedRows(n, n_rows, side.title, n_zero))
-    return moved
 
 
 def _text_on_rows(moved: MovedRows) -> str:

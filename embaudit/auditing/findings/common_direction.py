@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
-from embaudit.auditing.findings.mean_row import origin_matters
 from embaudit.auditing.wording import prediction_noun
 from embaudit.core.ties import reaches
 from embaudit.core.words import counted, percent
@@ -79,7 +78,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
 
 def _is_reported_as_mean_row(evidence: Evidence) -> bool:
     """Return True if the finding on the mean row of a head (EMB301) says the same."""
-    return evidence.head is not None and origin_matters(evidence.head)
+    return evidence.head is not None and evidence.head.origin_matters
 
 
 def _effect_of_centring(model: FactorModel, role: SideName) -> str:

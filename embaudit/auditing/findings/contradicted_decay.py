@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from embaudit.auditing.diagnosis import contradicts_decay
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import Finding, Kind, Scope, Severity
 
@@ -40,7 +41,7 @@ ENTRY = Entry(
 def check(evidence: Evidence) -> Iterator[Finding]:
     """Report a mean row that weight decay on all labels would have removed."""
     head = evidence.head
-    if head is None or not evidence.diagnosis.contradicts_decay:
+    if head is None or not contradicts_decay(evidence):
         return
     label = evidence.model.title("right")
     yield Finding(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.effect import is_effect
+from embaudit.auditing.diagnosis import gains_decide
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import Finding, Kind, Scope, Severity
 from embaudit.auditing.wording import is_head
@@ -45,12 +45,6 @@ ENTRY = Entry(
 )
 
 
-def decides_nearest_labels(norm: NormEvidence) -> bool:
-    """Return True if folding the gains changes nearest labels noticeably."""
-    nearest = norm.folded.nearest
-    return is_effect(nearest.share, nearest.n_rows)
-
-
 def changed_labels(norm: NormEvidence, apart: ConventionDistance, label: str) -> str:
     """Write how many labels have another nearest one in another convention."""
     labels = f"{label}s without a duplicate" if norm.n_copies else f"{label}s"
@@ -61,9 +55,7 @@ def changed_labels(norm: NormEvidence, apart: ConventionDistance, label: str) ->
 def check(evidence: Evidence) -> Iterator[Finding]:
     """Report a head whose nearest labels change if its final norm is folded in."""
     norm = evidence.norm
-    if norm is None or norm.norm.condition_number == 1:
-        return
-    if not decides_nearest_labels(norm):
+    if norm is None or not gains_decide(norm):
         return
     label = evidence.model.title("right")
     noun = "head" if is_head(evidence.model) else "model"

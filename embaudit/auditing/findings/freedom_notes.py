@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from embaudit.auditing.diagnosis import Missing
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
 from embaudit.auditing.wording import Nouns
 from embaudit.canonical.quadratic_forms import LARGEST_SHOWN
@@ -33,15 +34,14 @@ def freedom(evidence: Evidence) -> Iterator[Finding]:
     """State for each kind of pairs whether an equivalent model can have other cosines."""
     equivalence = evidence.equivalence
     for role, argued in equivalence.freedom.items():
-        # If an equivalent model shows the freedom, its gauge is the witness. A proof
-        # needs no witness.
-        pinning = equivalence.pinning if argued.kind is Kind.SHOWN else None
-        moved = None if pinning is None else pinning.moved_of(role)
-        if pinning is None or moved is None:
+        moved = equivalence.rearrangement(role)
+        if moved is None or equivalence.pinning is None:
+            # A proof needs no witness.
             yield _freedom(evidence, role, argued, argued.mean_abs, None)
         else:
-            yield _freedom(evidence, role, argued, moved.mean_abs, pinning.witness)
-            yield _rearranged(evidence, role, moved, pinning.witness)
+            witness = equivalence.pinning.witness
+            yield _freedom(evidence, role, argued, moved.mean_abs, witness)
+            yield _rearranged(evidence, role, moved, witness)
 
 
 def _freedom(
@@ -95,7 +95,7 @@ def _rearranged(
 
 def unit_sides(evidence: Evidence) -> Iterator[Finding]:
     """Report unit rows of which it is not declared how training compared them."""
-    if evidence.model.link.name != "unknown":
+    if not evidence.diagnosis.comparison_is_unknown:
         return
     yield Finding(
         code="unit_sides",
@@ -112,17 +112,17 @@ def unit_sides(evidence: Evidence) -> Iterator[Finding]:
 
 def what_would_decide(evidence: Evidence) -> Iterator[Finding]:
     """Report what would decide whether the cosines are fixed, or that nothing would."""
-    pinning = evidence.equivalence.pinning
-    if pinning is None or pinning.status != "undecided":
+    pinning, missing = evidence.equivalence.pinning, evidence.diagnosis.missing
+    if pinning is None or missing is None:
         return
-    if pinning.needed > LARGEST_SHOWN:
+    if missing is Missing.METHOD:
         yield _undecided(
             evidence,
             "untried",
             f"A change of axes has {pinning.needed:,} numbers here, and embaudit tries "
             f"no proof above {LARGEST_SHOWN:,}.",
         )
-    elif pinning.rows_missing:
+    elif missing is Missing.ROWS:
         yield _rows_missing(evidence, pinning)
     else:
         cosines = Nouns.of(evidence.model, evidence.role).cosines

@@ -6,15 +6,12 @@ from collections.abc import Iterator
 from math import isnan
 from typing import TYPE_CHECKING
 
+from embaudit.auditing.diagnosis import gains_decide
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
-from embaudit.auditing.findings.folded_norm import (
-    changed_labels,
-    decides_nearest_labels,
-)
+from embaudit.auditing.findings.folded_norm import changed_labels
 from embaudit.auditing.findings.mean_row import (
     cosines_of,
     counted_labels_of,
-    origin_matters,
 )
 from embaudit.auditing.wording import is_head
 from embaudit.core.ties import exceeds
@@ -46,7 +43,7 @@ CENTRED = 1e-3
 def origin(evidence: Evidence) -> Iterator[Finding]:
     """Report that removing the mean row of a head changes little; else EMB301 is drawn."""
     head = evidence.head
-    if head is None or not head.origin_is_free or origin_matters(head):
+    if head is None or not head.origin_is_free or head.origin_matters:
         return
     label = evidence.model.title("right")
     share = head.neighbours.top1_changed
@@ -158,7 +155,7 @@ def logits(evidence: Evidence) -> Iterator[Finding]:
 def final_norm(evidence: Evidence) -> Iterator[Finding]:
     """Report that folding in the final norm changes few labels; else EMB307 is drawn."""
     norm = evidence.norm
-    if norm is None or norm.norm.condition_number == 1 or decides_nearest_labels(norm):
+    if norm is None or norm.norm.condition_number == 1 or gains_decide(norm):
         return
     label = evidence.model.title("right")
     changed = changed_labels(norm, norm.folded, label)

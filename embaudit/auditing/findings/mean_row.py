@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.effect import MOVES, is_effect
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import Finding, Kind, Scope, Severity
 from embaudit.auditing.wording import is_head
-from embaudit.core.ties import reaches
 from embaudit.core.words import FEW, counted, share_of
 
 if TYPE_CHECKING:
@@ -46,17 +44,6 @@ ENTRY = Entry(
 )
 
 
-def decides_neighbours(head: HeadReport) -> bool:
-    """Return True if removing the mean row changes nearest labels noticeably."""
-    return is_effect(head.neighbours.top1_changed, head.neighbours.n_rows)
-
-
-def origin_matters(head: HeadReport) -> bool:
-    """Return True if removing the mean row changes nearest labels or cosines noticeably."""
-    moves_cosines = reaches(head.centred.movement.mean_abs, MOVES)
-    return head.origin_is_free and (decides_neighbours(head) or moves_cosines)
-
-
 def cosines_of(head: HeadReport) -> str:
     """Name the cosines of the labels whose nearest ones were sought."""
     if head.neighbours.exact:
@@ -87,7 +74,7 @@ def counted_labels_of(head: HeadReport) -> str:
 def check(evidence: Evidence) -> Iterator[Finding]:
     """Report a head whose nearest labels or cosines change without its mean row."""
     head = evidence.head
-    if head is None or not origin_matters(head):
+    if head is None or not head.origin_matters:
         return
     label = evidence.model.title("right")
     noun = "head" if is_head(evidence.model) else "model"
@@ -95,7 +82,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
     changed = share_of(share, head.neighbours.n_rows)
     mean = head.centred.movement.mean_abs
     labels = counted_labels_of(head)
-    if decides_neighbours(head):
+    if head.origin_changes_neighbours:
         value = share
         title = (
             f"subtracting the average row changes the nearest {label} for {changed} "

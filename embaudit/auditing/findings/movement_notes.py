@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from embaudit.auditing.effect import SEEN
 from embaudit.auditing.finding import Finding, Kind, Scope, Severity
 from embaudit.auditing.limits import ATTACKED_RANK, LENGTH, holds_shifts
 from embaudit.core.ties import TIE, first_best
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
 
 NOTES = ("moved", "drawn", "range", "certified", "not_searched", "reached", "bound")
 """Words of the notes that this module can write."""
-
-SEEN = 1e-6
-"""Largest |Δcos| up to which rounding may be all that moved."""
 
 
 def of_drawn(evidence: Evidence, role: Role, start: str = " among") -> str:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.effect import MOVES, is_effect
+from embaudit.auditing.diagnosis import Agreement, agreement_of, given_side
+from embaudit.auditing.effect import changes_lists
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
-from embaudit.auditing.findings.given_side import given_side
-from embaudit.auditing.findings.movement_notes import SEEN
 from embaudit.auditing.wording import Nouns, is_alone, prediction_noun
-from embaudit.core.ties import reaches
 from embaudit.core.words import counted, percent
 from embaudit.movements import Movement
 
@@ -157,7 +155,8 @@ def predicted(evidence: Evidence) -> Iterator[Finding]:
         return
     for movement in evidence.predicted.movement:
         yield _cosines(evidence, movement)
-        if movement.max_abs > SEEN and movement.top_n:
+        differs = agreement_of(movement) is not Agreement.EQUAL
+        if differs and movement.top_n:
             yield _lists(evidence, movement)
 
 
@@ -165,10 +164,11 @@ def _cosines(evidence: Evidence, movement: Movement) -> Finding:
     """Report how far cosines are from those of what is predicted."""
     nouns = Nouns.of(evidence.model, movement.role)
     value = movement.mean_abs
-    if movement.max_abs <= SEEN:
+    agreement = agreement_of(movement)
+    if agreement is Agreement.EQUAL:
         code, value = "cosines_agree", movement.max_abs
         text = f"The {nouns.cosines} are those of {nouns.seen}, but for rounding."
-    elif reaches(movement.mean_abs, MOVES):
+    elif agreement is Agreement.DIFFERENT:
         code = "cosines_differ"
         text = (
             f"The {nouns.cosines} differ by {value:.2f} on average from those of "
@@ -196,7 +196,7 @@ def _lists(evidence: Evidence, movement: Movement) -> Finding:
     """Report the share of neighbours that differ from those by what is predicted."""
     nouns = Nouns.of(evidence.model, movement.role)
     changed = 1 - movement.top_n_overlap
-    is_large = is_effect(changed, movement.n_lists)
+    is_large = changes_lists(movement)
     n_rows = counted(movement.n_lists, nouns.item)
     return Finding(
         code="lists_differ" if is_large else "lists_near",

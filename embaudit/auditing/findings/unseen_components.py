@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.effect import MOVES, is_effect
+from embaudit.auditing.diagnosis import given_side, is_unseen_noticed
+from embaudit.auditing.effect import MOVES, changes_lists
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
-from embaudit.auditing.findings.given_side import given_side
 from embaudit.canonical.row_span import reached_space
 from embaudit.core.ties import reaches
 from embaudit.core.words import counted, drawn_of, percent
@@ -43,9 +43,6 @@ ENTRY = Entry(
     ),
 )
 
-ALIKE = 0.005
-"""Mean |Δcos| below which two decimals would say that there is none."""
-
 
 def check(evidence: Evidence) -> Iterator[Finding]:
     """Report components outside the other side's span by their effect on cosines."""
@@ -54,7 +51,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         # Inputs are data: training did not choose their components.
         if side == given_side(evidence.model):
             continue
-        if reaches(movement.mean_abs, ALIKE) or reaches(movement.max_abs, MOVES):
+        if is_unseen_noticed(movement):
             yield _reported(evidence, movement, side)
 
 
@@ -63,7 +60,7 @@ def _reported(evidence: Evidence, movement: Movement, side: SideName) -> Finding
     model = evidence.model
     item = model.title(movement.role)
     changed = 1 - movement.top_n_overlap
-    lists_change = bool(movement.top_n) and is_effect(changed, movement.n_lists)
+    lists_change = changes_lists(movement)
     differing_lists = (
         f"{percent(changed)} of the {movement.top_n} nearest {item}s differ"
     )
