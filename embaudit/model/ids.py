@@ -34,7 +34,7 @@ def are_row_numbers(ids: NDArray[Any]) -> bool:
 
 
 def require_one_kind(
-    first: NDArray[Any], two: NDArray[Any], names: tuple[str, str], *, what: str
+    first: NDArray[Any], second: NDArray[Any], names: tuple[str, str], *, what: str
 ) -> None:
     """Raise InputError if the row numbers of one side would be joined with other ids.
 
@@ -43,7 +43,7 @@ def require_one_kind(
 
     Parameters
     ----------
-    first, two : array of shape (n,) and (m,)
+    first, second : array of shape (n,) and (m,)
         The ids of two sides of a join.
     names : (str, str)
         Names of the two sides, for the error.
@@ -68,13 +68,13 @@ def require_one_kind(
     """
     # Two sides with row numbers join by row. If neither side has row numbers, the
     # caller counts how many ids match.
-    if are_row_numbers(first) == are_row_numbers(two):
+    if are_row_numbers(first) == are_row_numbers(second):
         return
     if are_row_numbers(first):
-        numbers, ids = first.astype(np.str_), two.astype(np.str_)
+        numbers, ids = first.astype(np.str_), second.astype(np.str_)
         numbered, named = names
     else:
-        numbers, ids = two.astype(np.str_), first.astype(np.str_)
+        numbers, ids = second.astype(np.str_), first.astype(np.str_)
         named, numbered = names
     # Users 0 to 9 in both tables have row numbers as ids. Only ids beyond the row
     # numbers show that the two sides are numbered differently.
@@ -93,7 +93,7 @@ def require_one_kind(
 
 
 def require_most(
-    matched: int, of: int, what: str, where: str, *, partial: bool
+    n_matched: int, n_rows: int, noun: str, source: str, *, partial: bool
 ) -> None:
     """Raise InputError if less than half of the rows match, unless `partial` is True.
 
@@ -107,20 +107,22 @@ def require_most(
     embaudit.errors.InputError: at least half of the items must be found in movies.csv;
     got 4 of 10; check the ids, ...
     """
-    if not partial and matched < LEAST_SHARE * of:
+    if not partial and n_matched < LEAST_SHARE * n_rows:
         remedy = Sentence(
             "check the ids, or go on with those that match with {}",
             Option("partial", True),
         )
         raise must_be(
-            f"at least half of the {what}",
-            f"found in {where}",
-            f"{matched:,} of {of:,}",
+            f"at least half of the {noun}",
+            f"found in {source}",
+            f"{n_matched:,} of {n_rows:,}",
             remedy,
         )
 
 
-def require_lengths(first: int, two: int, names: tuple[str, str], *, what: str) -> None:
+def require_lengths(
+    first: int, second: int, names: tuple[str, str], *, what: str
+) -> None:
     """Raise InputError if two sides that are joined by row have different lengths.
 
     Examples
@@ -131,22 +133,24 @@ def require_lengths(first: int, two: int, names: tuple[str, str], *, what: str) 
     embaudit.errors.InputError: items joined by row must be as many on both sides; got 3
     in the model and 4 in ...
     """
-    if first != two:
-        got = f"{first:,} in {names[0]} and {two:,} in {names[1]}"
+    if first != second:
+        got = f"{first:,} in {names[0]} and {second:,} in {names[1]}"
         raise must_be(
             f"{what} joined by row", "as many on both sides", got, "join them by id"
         )
 
 
 def without_ids(
-    what: str, where: str, other: str, *, option: str = "ids", when: str = ""
+    noun: str, model: str, other: str, *, option: str = "ids", when: str = ""
 ) -> InputError:
     """Build the error of a join that needs ids.
 
     Parameters
     ----------
-    what, where, other : str
-        The noun of a row, the model without ids, and what its rows are joined with.
+    noun : str
+        Noun of a row.
+    model, other : str
+        Names of the model without ids and of the table that is joined with it.
     option : str
         Keyword of the option that gives ids.
     when : str
@@ -163,5 +167,5 @@ def without_ids(
         given = Sentence("{} {}", given, when)
     remedy = Sentence("{}, or {}", given, BY_ROW)
     return must_be(
-        f"{what} ids", f"in {where}, to find its rows in {other}", "none", remedy
+        f"{noun} ids", f"in {model}, to find its rows in {other}", "none", remedy
     )
