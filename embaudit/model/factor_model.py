@@ -147,10 +147,11 @@ def _sorted_changes(
 class FactorModel:
     """Two factor matrices whose dot products, biases and link make predictions.
 
-    `FactorModel(users, items)` takes two arrays or two `Side`s. `from_arrays` also
-    takes the other arrays of both sides: biases, ids, titles, counts. `from_user_item`,
-    `from_softmax` and `from_vectors` do the same in the words of recommenders, of
-    softmax heads and of tables of vectors.
+    `FactorModel(users, items)` takes two `Side`s, or two arrays, of which it makes
+    sides. `from_arrays` also takes the other arrays of both sides: biases, ids, titles,
+    counts; type checkers accept arrays there alone. `from_user_item`, `from_softmax`
+    and `from_vectors` take arrays in the words of recommenders, of softmax heads and of
+    tables of vectors.
 
     Parameters
     ----------
