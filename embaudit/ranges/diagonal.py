@@ -35,7 +35,6 @@ from embaudit.model import SideName
 from embaudit.ranges.half_angle import (
     ROUNDING,
     cosine_of,
-    dots,
     half_angle_tangents,
     tangent_of,
 )
@@ -278,7 +277,7 @@ class CrossDiagonalRangeSolver:
         share = 1.0
         for _ in range(MOST_STEPS):
             weights = approach(x, y, share)
-            reached = dots(x, y) / _product_of_lengths(x, y, weights)
+            reached = np.vecdot(x, y) / _product_of_lengths(x, y, weights)
             if abs(reached[0] - goal) <= tol / 2:
                 break
             share /= 4
@@ -287,7 +286,9 @@ class CrossDiagonalRangeSolver:
 
 def _product_of_lengths(x: Floats, y: Floats, weights: Floats) -> Floats:
     """Compute `√F(w)` of each pair."""
-    return np.asarray(np.sqrt(dots(weights, x * x)) * np.sqrt(dots(1 / weights, y * y)))
+    x_length = np.sqrt(np.vecdot(weights, x * x))
+    y_length = np.sqrt(np.vecdot(1 / weights, y * y))
+    return np.asarray(x_length * y_length)
 
 
 def _shortest_weights(x: Floats, y: Floats, square: float) -> Floats:

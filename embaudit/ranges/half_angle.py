@@ -13,13 +13,12 @@ from embaudit.core.checked import EPS, Floats
 from embaudit.linalg.rows import unit_rows
 
 ROUNDING = 64 * EPS
-"""Rows with a tangent this near to 0 count as parallel, with one this near to 1 as orthogonal.
+"""Rows count as parallel if their tangent is at most this.
 
-Rows whose tangent has a reciprocal this near to 0 count as opposite. The entries of unit
-rows have errors of a few eps, which turn a row by about as much.
+They count as opposite if the reciprocal of the tangent is at most this, and as
+orthogonal if the size of the complement is. The entries of unit rows have errors of a
+few eps, which turn a row by about as much.
 """
-_BLOCK_COLUMNS = 256
-"""Columns of a dot product that are added up at once."""
 _NEARLY_PARALLEL = 0.95
 """Size of a cosine beyond which the tangent is computed from the unit rows."""
 
@@ -37,6 +36,21 @@ def cosine_of(tangent: Floats) -> Floats:
         small = np.minimum(tangent, 1 / tangent)
     cosine: Floats = (1 - small) * (1 + small) / (1 + small * small)
     return np.where(tangent <= 1, cosine, -cosine)
+
+
+def sine_of(tangent: Floats) -> Floats:
+    """Compute `sin θ = 2t / (1 + t²)` for t from 0 to infinity, both included.
+
+    Examples
+    --------
+    >>> sine_of(np.array([0.0, 1.0, np.inf]))
+    array([0., 1., 0.])
+    """
+    with np.errstate(divide="ignore", over="ignore"):
+        # The formula in 1/t is the same, so infinity is no exception.
+        small = np.minimum(tangent, 1 / tangent)
+    sine: Floats = 2 * small / (1 + small * small)
+    return sine
 
 
 def tangent_of(cosine: Floats) -> Floats:
@@ -73,27 +87,15 @@ def complement_of(tangent: Floats) -> Floats:
     return np.where(tangent <= 1, complement, -complement)
 
 
-def dots(x: Floats, y: Floats) -> Floats:
-    """Compute the dot product of each row of x with the same row of y.
-
-    A sum of many terms is rounded at every step, and a gauge multiplies the rounding of
-    a cosine near 0 by up to κ. Sums of blocks of columns need fewer steps.
-    """
-    total = np.zeros(len(x))
-    for start in range(0, x.shape[1], _BLOCK_COLUMNS):
-        columns = slice(start, start + _BLOCK_COLUMNS)
-        total += np.einsum("ij,ij->i", x[:, columns], y[:, columns])
-    return total
-
-
 def tangent_lengths(rows: Floats, lengths: Floats, radius: float) -> Floats:
     """Compute `√(‖row‖² - r²)`, the length of a tangent from each row to a disc.
 
     The centre of the disc is the origin and r is its radius. If a row is nearly as long
-    as r, rounding of its length would leave few digits of the difference. Then each
-    entry is split into a multiple of 2⁻²⁶, in units near r, and a remainder of at most
-    2⁻²⁷. Squares of the multiples are multiples of 2⁻⁵² and add up to about 1, so their
-    sum is exact, and the sums with remainders are small.
+    as r, rounding of its length would leave few digits of the difference: 1e-8 of r at
+    best. Then the entries and r are first rounded to multiples m of a step of 2²⁷ units
+    in the last place of r. Squares of multiples add up without rounding, because
+    their sum is less than 2⁵³ squares of the step. The rest of a square,
+    `x² - m² = (x - m)(x + m)`, is so small that its rounding does not matter.
 
     Parameters
     ----------
@@ -117,17 +119,16 @@ def tangent_lengths(rows: Floats, lengths: Floats, radius: float) -> Floats:
     with np.errstate(invalid="ignore", over="ignore"):
         tangents = np.sqrt(lengths - radius) * np.sqrt(lengths + radius)
     near = np.flatnonzero(np.abs(lengths - radius) < 0.1 * radius)
-    if len(near) > 0 and np.isfinite(radius):
-        unit = np.ldexp(1.0, int(np.frexp(radius)[1]))
-        scaled = np.column_stack([rows[near], np.full(len(near), radius)]) / unit
-        multiples = np.round(scaled * 2.0**26) / 2.0**26
-        remainders = scaled - multiples
-        signs = np.ones(scaled.shape[1])
-        signs[-1] = -1
-        difference = dots(signs * multiples, multiples)
-        difference += dots(signs * remainders, 2 * multiples + remainders)
+    if len(near) > 0:
+        x = rows[near]
+        step = 2.0**27 * np.spacing(radius)
+        rounded = np.round(x / step) * step
+        rounded_radius = np.round(radius / step) * step
+        square = np.vecdot(rounded, rounded) - rounded_radius**2
+        square += np.vecdot(x - rounded, x + rounded)
+        square -= (radius - rounded_radius) * (radius + rounded_radius)
         with np.errstate(invalid="ignore"):
-            tangents[near] = unit * np.sqrt(difference)
+            tangents[near] = np.sqrt(square)
     return tangents
 
 
@@ -156,8 +157,8 @@ def half_angle_tangents(x: Floats, y: Floats) -> Floats:
     array([1.e+00, 5.e-10])
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        x_square, y_square = dots(x, x), dots(y, y)
-        cosine = dots(x, y) / (np.sqrt(x_square) * np.sqrt(y_square))
+        x_square, y_square = np.vecdot(x, x), np.vecdot(y, y)
+        cosine = np.vecdot(x, y) / (np.sqrt(x_square) * np.sqrt(y_square))
         tangent = tangent_of(cosine)
     # Squares of entries of rows that are shorter than 1e-140 lose digits or vanish.
     is_short = np.minimum(x_square, y_square) < 1e-280
@@ -168,9 +169,10 @@ def half_angle_tangents(x: Floats, y: Floats) -> Floats:
 
 
 def _tangents_of_unit_rows(x: Floats, y: Floats) -> Floats:
-    difference, total = x - y, x + y
+    difference = x - y
+    total = x + y
     with np.errstate(divide="ignore"):
-        tangent = np.sqrt(dots(difference, difference) / dots(total, total))
+        tangent = np.sqrt(np.vecdot(difference, difference) / np.vecdot(total, total))
     tangent[tangent <= ROUNDING] = 0
     tangent[tangent >= 1 / ROUNDING] = np.inf
-    return tangent
+    return np.asarray(tangent)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats
 from embaudit.linalg.rows import unit_rows
-from embaudit.ranges.half_angle import dots, half_angle_tangents
+from embaudit.ranges.half_angle import half_angle_tangents
 
 Ints = NDArray[np.intp]
 PrefixSums = tuple[Floats, Floats]
@@ -324,10 +324,10 @@ def _least_quotient(
     while True:
         is_high = product < (1 - ROUNDING) * level[:, None] * length
         weights = np.where(is_high, square, 1.0)
-        level = dots(weights, product) / dots(weights, length)
+        level = np.vecdot(weights, product) / np.vecdot(weights, length)
         is_less = level < least
         if not is_less.any():
-            return best, np.array([dots(best, term) for term in terms])
+            return best, np.array([np.vecdot(best, term) for term in terms])
         best = np.where(is_less[:, None], weights, best)
         least = np.where(is_less, level, least)
         # A pair that found no smaller quotient keeps its least one as the next level.
