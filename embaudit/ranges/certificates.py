@@ -43,6 +43,7 @@ from embaudit.ranges.affine import SameSideRangeSolver
 from embaudit.ranges.cosine_range import require_gauges_of
 from embaudit.ranges.half_angle import ROUNDING, tangent_of
 from embaudit.ranges.range_solver import AffineBudget, ranges_of_pairs
+from embaudit.ranges.translation import positive_root
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -393,13 +394,12 @@ def _bounds(
         area = a * b * np.sqrt((1 - cosine) * (1 + cosine))
         inner = a * b * cosine - r * r
 
-        # Of the two forms of the tangent the one that does not cancel. The smaller
-        # numerator is 0 if the disc meets the line through the two rows.
+        # The equation of the largest cosine, multiplied by the base. Its constant is 0
+        # if the disc meets the line through the two rows.
         smaller = np.maximum(area * (1 - ROUNDING) - r * base, 0)
         larger = area + r * base
-        if_acute = smaller / (inner + alpha * beta)
-        if_obtuse = (alpha * beta - inner) / larger
-        bound = np.where(inner > 0, if_acute, if_obtuse) * (1 - ROUNDING)
+        tangent = positive_root(larger, inner, smaller, alpha * beta)
+        bound = tangent * (1 - ROUNDING)
 
     # A shift that is as long as the shorter row can make the two rows parallel.
     takes_row_to_origin = r >= np.minimum(a, b)

@@ -3,20 +3,21 @@
 A shift v of both rows moves the origin, from which they are seen, to -v. The points
 that see the segment from a to b under the angle θ lie on a circular arc (inscribed
 angles), so the ends under shifts of length at most r belong to the arcs that touch the
-disc of radius r around the origin. Let a be the shorter row, L = ‖a - b‖, and φ the
-angle at a between the directions to the origin and to b. In the units
+disc of radius r around the origin. With `L = ‖a - b‖`, the distance h of the origin
+from the line through a and b, and `K = (a·b - r²) / L`, the half-angle tangents t of
+the two ends are the positive roots of
 
-    ρ = r / ‖a‖,   α = √(1 - ρ²),   β = √(‖b‖² - r²) / L,   K = α² ‖a‖ / L - cos φ,
-
-where K is `(a·b - r²) / (‖a‖ L)`, the half-angle tangents of the two ends are
-
-    (sin φ ± ρ) / (K + α β) = (α β - K) / (sin φ ∓ ρ),
+    (h - r) t² + 2 K t = h + r   (smallest cosine),
+    (h + r) t² + 2 K t = h - r   (largest cosine),
 
 until the disc meets the line through a and b: on the segment the cosine is -1, on the
-line outside the segment it is 1. The second form follows from
-`α² β² - K² = sin² φ - ρ²`. If K is negative the first form cancels, otherwise the
-second. Because everything is seen from a and measured in its length, nearly equal rows
-keep their digits and squares of short rows do not vanish.
+line outside the segment it is 1. A quarter of the discriminant of both equations is
+
+    K² + h² - r² = (‖a‖² - r²) (‖b‖² - r²) / L².
+
+Let a be the shorter row and φ the angle at a between the directions to the origin and
+to b. Then `h = ‖a‖ sin φ` and `a·b = ‖a‖² - ‖a‖ L cos φ`. Seen from a, nearly equal rows
+keep their digits.
 """
 
 from __future__ import annotations
@@ -31,7 +32,12 @@ from numpy.typing import ArrayLike
 from embaudit.core.checked import Flags, Floats, as_numbers
 from embaudit.errors import must_be
 from embaudit.linalg.rows import row_norms
-from embaudit.ranges.half_angle import cosine_of, half_angle_tangents, tangent_lengths
+from embaudit.ranges.half_angle import (
+    cosine_of,
+    half_angle_tangents,
+    sine_of,
+    tangent_lengths,
+)
 from embaudit.ranges.linear import orthogonal_direction, require_cosines
 from embaudit.ranges.range_solver import End, RangeEnds
 
@@ -58,12 +64,12 @@ class _Triangles:
     base: Floats
     """(m,) L = ‖x - y‖; 0 for equal rows."""
     height: Floats
-    """(m,) sin φ, the distance of the origin from the line through a and b over the
-    shorter length."""
+    """(m,) h = ‖a‖ sin φ, the distance of the origin from the line through a and b."""
     inward: Floats
-    """(m,) cos φ, the distance by which the foot of the height lies inside the segment,
-    from its end nearer to the origin, over the shorter length; negative if the foot
-    lies outside."""
+    """(m,) ‖a‖ cos φ, the distance from a to the foot of the height.
+
+    It is positive towards b and negative if the foot lies outside the segment.
+    """
 
     @property
     def x_is_shorter(self) -> Flags:
@@ -88,12 +94,15 @@ def _triangles(x: Floats, y: Floats) -> _Triangles:
     # From the shorter row to the origin, against the gap from it to the longer row.
     x_is_shorter = x_length <= y_length
     tangent = half_angle_tangents(np.where(x_is_shorter[:, None], -x, y), gap)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # sin φ = 2t / (1 + t²) is the same for t and 1/t; the smaller one is finite.
-        small = np.minimum(tangent, 1 / tangent)
-        height = 2 * small / (1 + small * small)
+    shorter = np.minimum(x_length, y_length)
     return _Triangles(
-        x, y, x_length, y_length, row_norms(gap), height, cosine_of(tangent)
+        x=x,
+        y=y,
+        x_length=x_length,
+        y_length=y_length,
+        base=row_norms(gap),
+        height=shorter * sine_of(tangent),
+        inward=shorter * cosine_of(tangent),
     )
 
 
@@ -119,7 +128,7 @@ def shifted_ends(x: Floats, y: Floats, max_shift: float | None) -> RangeEnds:
 
 def _ends(triangles: _Triangles, radius: float, *, is_line: bool) -> RangeEnds:
     """Compute both ends of pairs of different rows under shifts within a radius."""
-    height, inward, shorter = triangles.height, triangles.inward, triangles.shorter
+    height, base = triangles.height, triangles.base
     is_inside = triangles.is_inside
     x_tangent = tangent_lengths(triangles.x, triangles.x_length, radius)
     y_tangent = tangent_lengths(triangles.y, triangles.y_length, radius)
@@ -128,35 +137,52 @@ def _ends(triangles: _Triangles, radius: float, *, is_line: bool) -> RangeEnds:
     # Lengths that are equal up to rounding do not tell which row is covered first.
     covers_shorter = np.isnan(a_tangent) | np.isnan(b_tangent)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        rho = radius / shorter
-        alpha = a_tangent / shorter
-        beta = b_tangent / triangles.base
-        inner = alpha**2 * (shorter / triangles.base) - inward
-        product = alpha * beta
-        larger = height + rho
-        # A disc that does not meet the line leaves a positive numerator.
-        smaller = np.maximum(height - rho, 0)
-        is_acute = inner >= 0
-        lower = np.where(
-            is_acute, larger / (inner + product), (product - inner) / smaller
-        )
-        upper = np.where(
-            is_acute, smaller / (inner + product), (product - inner) / larger
-        )
-    meets_line = covers_shorter | (rho >= height)
+        # K = (a·b - r²) / L, seen from a.
+        linear = a_tangent * (a_tangent / base) - triangles.inward
+        root = a_tangent * (b_tangent / base)
+        larger = height + radius
+        # A disc that meets the line is treated as one that touches it.
+        smaller = np.maximum(height - radius, 0)
+        lower = positive_root(smaller, linear, larger, root)
+        upper = positive_root(larger, linear, smaller, root)
+    meets_line = covers_shorter | (radius >= height)
     meets_segment = np.where(is_inside, meets_line, covers_shorter)
     meets_outside = np.where(is_inside | is_line, covers_shorter, meets_line)
     # A shift of exactly the length of the shorter row takes that row to the origin,
     # where it has no cosine; the cosines nearby are approached.
     touches_shorter = ~covers_shorter & (np.minimum(a_tangent, b_tangent) == 0)
     crosses_segment = meets_segment & is_inside
-    crosses_outside = meets_outside & (rho > height) & ~is_inside & (not is_line)
+    crosses_outside = meets_outside & (radius > height) & ~is_inside & (not is_line)
     return RangeEnds(
         np.where(meets_segment, np.inf, lower),
         np.where(meets_outside, 0.0, upper),
         crosses_segment | ~touches_shorter,
         crosses_outside | ~touches_shorter,
     )
+
+
+def positive_root(
+    square: Floats, linear: Floats, constant: Floats, root: Floats
+) -> Floats:
+    """Solve `square t² + 2 linear t = constant` for t > 0 without cancellation.
+
+    Parameters
+    ----------
+    square, linear, constant : array
+        The coefficients; `square` and `constant` are not negative.
+    root : array
+        `√(linear² + square constant)`, a form of which the caller knows to more digits.
+
+    Examples
+    --------
+    >>> one = np.ones(1)
+    >>> positive_root(2 * one, one, 4 * one, 3 * one)
+    array([1.])
+    >>> positive_root(one, -one, 3 * one, 2 * one)
+    array([3.])
+    """
+    # The two forms are equal, and each adds numbers of one sign.
+    return np.where(linear >= 0, constant / (linear + root), (root - linear) / square)
 
 
 def shift_to_end(
@@ -217,7 +243,7 @@ def _touching_shift(
     half = float(triangle.base[0]) / 2
     along, up = _segment_axes(x, y)
     u = -float((x + y) @ along) / 2
-    h = float(triangle.height[0] * triangle.shorter[0])
+    h = float(triangle.height[0])
     if np.isinf(tangent):
         goal = _on_line(u, h, radius, [(-half, half)])
     elif tangent == 0:
@@ -378,28 +404,26 @@ def _shortest(triangles: _Triangles, cosine: Floats) -> Floats:
     """Compute the length of the shortest shift that gives each pair a cosine.
 
     The formulas of `shift_to_reach` are multiplied by sin θ, so that they also hold for
-    a straight angle, and are in units of the shorter row. The distance `|d - R|` is
-    `|d² - R²| / (d + R)`, whose numerator is `|a·b sin θ - W cos θ|` with
-    `W = ‖a‖‖b‖ sin θ`.
+    a straight angle. The distance `|d - R|` is `|d² - R²| / (d + R)`, whose numerator
+    times sin θ is `|a·b sin θ - h L cos θ|`.
     """
-    height, inward = triangles.height, triangles.inward
+    height, inward, base = triangles.height, triangles.inward, triangles.base
     sine = np.sqrt((1 - cosine) * (1 + cosine))
+    half = base / 2
+    # From the middle of the segment to the foot of the height.
+    offset = half - inward
+    # From the centre of the arc to the origin, times sin θ.
+    rise = height * sine - half * cosine
+    distance = np.hypot(offset * sine, rise)
+    dot = triangles.shorter**2 - inward * base
     with np.errstate(invalid="ignore", divide="ignore"):
-        base = triangles.base / triangles.shorter
-        half = base / 2
-        # From the middle of the segment to the foot of the height.
-        offset = half - inward
-        rise = height * sine - half * cosine
-        distance = np.hypot(offset * sine, rise)
-        dot = 1 - inward * base
-        area = height * base
-        to_arc = np.abs(dot * sine - area * cosine) / (half + distance)
+        to_arc = np.abs(dot * sine - height * base * cosine) / (half + distance)
     to_arc = np.where(sine == 0, height, to_arc)
     # Whether the arc comes nearest to the origin between its ends a and b.
     is_on_arc = height * sine >= cosine * inward
     is_on_arc = np.where(cosine == 1, ~triangles.is_inside, is_on_arc)
     is_on_arc = np.where(cosine == -1, triangles.is_inside, is_on_arc)
-    shortest = np.where(is_on_arc, to_arc, 1) * triangles.shorter
+    shortest = np.where(is_on_arc, to_arc, triangles.shorter)
     of_equal_rows = np.where(cosine == 1, 0.0, np.inf)
     shortest = np.where(triangles.base == 0, of_equal_rows, shortest)
     is_undefined = (triangles.shorter == 0) | np.isnan(cosine)
