@@ -43,7 +43,7 @@ from embaudit.ranges.linear import (
     stretch_to_end,
     stretched,
 )
-from embaudit.ranges.range_solver import AffineBudget, End, RangeEnds, point
+from embaudit.ranges.range_solver import AffineBudget, End, RangeEnd, RangeEnds, point
 from embaudit.ranges.translation import PAST_ROW, shift_to_end, shifted_ends
 
 
@@ -84,13 +84,14 @@ class CrossRangeSolver:
         shifted = self._shifted_ends(x, y)
         if self.budget.max_condition == 1:
             return shifted
-        from_lower = _stretched_across(shifted.lower, self.budget.max_condition)
-        from_upper = _stretched_across(shifted.upper, self.budget.max_condition)
+        condition = self.budget.max_condition
+        from_lower = _stretched_across(shifted.lower.tangent, condition)
+        from_upper = _stretched_across(shifted.upper.tangent, condition)
+        lower_attained = from_lower.lower.is_attained & shifted.lower.is_attained
+        upper_attained = from_upper.upper.is_attained & shifted.upper.is_attained
         return RangeEnds(
-            from_lower.lower,
-            from_upper.upper,
-            from_lower.lower_attained & shifted.lower_attained,
-            from_upper.upper_attained & shifted.upper_attained,
+            lower=RangeEnd(from_lower.lower.tangent, lower_attained),
+            upper=RangeEnd(from_upper.upper.tangent, upper_attained),
         )
 
     def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
@@ -98,9 +99,9 @@ class CrossRangeSolver:
         side, max_shift = self.budget.side, self.budget.max_shift
         shift = np.zeros(len(x))
         if max_shift != 0:
-            ends = self._shifted_ends(x[None], y[None])
-            angle = 2 * np.arctan(float(ends.tangent(end)[0]))
-            if not ends.attained(end)[0]:
+            goal = self._shifted_ends(x[None], y[None]).at(end)
+            angle = 2 * np.arctan(float(goal.tangent[0]))
+            if not goal.is_attained[0]:
                 # The longest shift takes the row to the origin, so a direction a little
                 # short of the end is taken.
                 angle += tol / 4 if end == "upper" else -tol / 4
@@ -141,13 +142,15 @@ def _stretched_across(tangent: Floats, condition: float | None) -> RangeEnds:
         near_one = np.clip(complement * condition, -1, 1)
         near_zero_attained = np.ones(len(tangent), dtype=np.bool_)
     is_negative = complement < 0
-    all_pairs = np.ones(len(tangent), dtype=np.bool_)
-    return RangeEnds(
-        complement_of(np.minimum(near_zero, near_one)),
+    # The end near 0 is the lower one of a positive cosine, and 1 or -1 is attained.
+    lower = RangeEnd(
+        complement_of(np.minimum(near_zero, near_one)), is_negative | near_zero_attained
+    )
+    upper = RangeEnd(
         complement_of(np.maximum(near_zero, near_one)),
-        np.where(is_negative, all_pairs, near_zero_attained),
-        np.where(is_negative, near_zero_attained, all_pairs),
-    ).with_fixed(np.isnan(tangent), tangent)
+        ~is_negative | near_zero_attained,
+    )
+    return RangeEnds(lower, upper).with_fixed(np.isnan(tangent), tangent)
 
 
 def _stretch_to_end(
@@ -195,11 +198,12 @@ def _turned(tangent: Floats, moving_rows: Floats, max_shift: float | None) -> Ra
     smallest_angle = np.maximum(angle - turn, 0)
     # A shift exactly as long as the row takes it to the origin, where it has no cosine.
     is_attained = rest != 0
+    largest_tangent = np.where(
+        largest_angle >= np.pi, np.inf, np.tan(largest_angle / 2)
+    )
     return RangeEnds(
-        np.where(largest_angle >= np.pi, np.inf, np.tan(largest_angle / 2)),
-        np.tan(smallest_angle / 2),
-        is_attained,
-        is_attained,
+        lower=RangeEnd(largest_tangent, is_attained),
+        upper=RangeEnd(np.tan(smallest_angle / 2), is_attained),
     )
 
 

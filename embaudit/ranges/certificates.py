@@ -302,7 +302,7 @@ def _radii(factors: Matrix, lists: NeighbourLists, max_shift: float | None) -> F
     solver = SameSideRangeSolver(AffineBudget(max_shift=largest_shift))
     entry_ends = ranges_of_pairs(solver, factors, factors, entries.astype(np.intp))
     entry_tangents = np.full(lists.indices.shape, np.nan)
-    entry_tangents[is_entry] = entry_ends.lower * (1 + ROUNDING)
+    entry_tangents[is_entry] = entry_ends.lower.tangent * (1 + ROUNDING)
     if max_shift == 0:
         largest_cosines = lists.runner_up + _cosine_rounding(factors.shape[1])
         rival_tangents = tangent_of(np.clip(largest_cosines, -1, 1))
@@ -419,7 +419,7 @@ def _least(factors: Matrix, rows: Indices, bounds: Floats, max_shift: float) -> 
     lines = np.arange(len(rows))
     first = bounds.argmin(axis=1)
     pairs = np.column_stack([rows, first])
-    best = ranges_of_pairs(solver, factors, factors, pairs).upper
+    best = ranges_of_pairs(solver, factors, factors, pairs).upper.tangent
     bounds[lines, first] = np.inf
     candidates = np.argwhere(bounds < best[:, None])
     for start in range(0, len(candidates), BATCH):
@@ -428,6 +428,6 @@ def _least(factors: Matrix, rows: Indices, bounds: Floats, max_shift: float) -> 
         is_open = bounds[line, rival] < best[line]
         line, rival = line[is_open], rival[is_open]
         pairs = np.column_stack([rows[line], rival])
-        tangents = ranges_of_pairs(solver, factors, factors, pairs).upper
-        np.minimum.at(best, line, tangents)
+        nearest = ranges_of_pairs(solver, factors, factors, pairs).upper
+        np.minimum.at(best, line, nearest.tangent)
     return best

@@ -112,13 +112,9 @@ class CosineRange(Result):
     def before(self) -> Floats:
         """The cosines of the model as it is."""
         table = np.asarray(self.pairs, dtype=np.intp)
-        return cosine_of(
-            ranges_of_pairs(
-                SameSideRangeSolver(AffineBudget()),
-                *Pairs(self.role).rows(self.model),
-                table,
-            ).lower
-        )
+        x, y = Pairs(self.role).rows(self.model)
+        unmoved = SameSideRangeSolver(AffineBudget())
+        return cosine_of(ranges_of_pairs(unmoved, x, y, table).lower.tangent)
 
     @property
     def width(self) -> Floats:
@@ -398,10 +394,10 @@ def cosine_range(
         )
     ends = ranges_of_pairs(range_solver_for(group, role, table.shape[1]), x, y, table)
     return CosineRange(
-        frozen(cosine_of(ends.lower)),
-        frozen(cosine_of(ends.upper)),
-        frozen(ends.lower_attained),
-        frozen(ends.upper_attained),
+        frozen(cosine_of(ends.lower.tangent)),
+        frozen(cosine_of(ends.upper.tangent)),
+        frozen(ends.lower.is_attained),
+        frozen(ends.upper.is_attained),
         frozen(table),
         group,
         role,

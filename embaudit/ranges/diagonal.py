@@ -38,7 +38,7 @@ from embaudit.ranges.half_angle import (
     half_angle_tangents,
     tangent_of,
 )
-from embaudit.ranges.range_solver import End, RangeEnds
+from embaudit.ranges.range_solver import End, RangeEnd, RangeEnds
 from embaudit.ranges.weights import largest_cosine
 
 MOST_STEPS = 100
@@ -62,12 +62,12 @@ class DiagonalRangeSolver:
         # The least size of a cosine whose coordinates all have the same sign.
         least = np.tanh(log_ratio / 4)
         with np.errstate(divide="ignore"):
-            ends = RangeEnds(
-                np.where(has_negative, np.inf, least),
-                np.where(has_positive, 0.0, 1 / least),
-                (~has_negative & only_extremes) | has_none,
-                (~has_positive & only_extremes) | has_none,
-            )
+            lower = np.where(has_negative, np.inf, least)
+            upper = np.where(has_positive, 0.0, 1 / least)
+        ends = RangeEnds(
+            lower=RangeEnd(lower, (~has_negative & only_extremes) | has_none),
+            upper=RangeEnd(upper, (~has_positive & only_extremes) | has_none),
+        )
         tangent = half_angle_tangents(x, y)
         is_parallel = (tangent == 0) | np.isinf(tangent)
         return ends.with_fixed(is_parallel | np.isnan(tangent), tangent)
@@ -75,11 +75,11 @@ class DiagonalRangeSolver:
     def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
         """Give nearly all weight to one coordinate or to the two of extreme ratio."""
         x, y = unit_rows(np.stack([x, y]))
-        ends = self.ends(x[None], y[None])
-        goal = float(cosine_of(ends.tangent(end))[0])
+        limit = self.ends(x[None], y[None]).at(end)
+        goal = float(cosine_of(limit.tangent)[0])
         if abs(_weighted_cosine(x, y, np.ones(len(x))) - goal) <= tol / 2:
             return Gauge.identity(len(x))
-        if ends.attained(end)[0]:
+        if limit.is_attained[0]:
             # Coordinates other than the two extremes are 0 in both rows.
             weights = _extreme_weights(x, y)
             weights[weights == 0] = weights.max()
@@ -113,7 +113,7 @@ class BoundedDiagonalRangeSolver:
         with np.errstate(divide="ignore"):
             lower = 1 / largest_cosine(x, -y, self.max_condition).tangent
         is_attained = np.ones(len(x), dtype=np.bool_)
-        return RangeEnds(lower, upper, is_attained, is_attained)
+        return RangeEnds(RangeEnd(lower, is_attained), RangeEnd(upper, is_attained))
 
     def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:  # noqa: ARG002
         """Return the gauge with the optimal weights."""
@@ -244,13 +244,15 @@ class CrossDiagonalRangeSolver:
         near_one = tangent_of(np.minimum(away, 1))
         near_zero = tangent_of(np.minimum(towards, 1))
         is_negative = dot < 0
+        towards_attained = towards_attained | is_fixed
         with np.errstate(divide="ignore"):
-            ends = RangeEnds(
-                np.where(is_negative, 1 / near_one, near_zero),
-                np.where(is_negative, 1 / near_zero, near_one),
-                np.where(is_negative, away_attained, towards_attained | is_fixed),
-                np.where(is_negative, towards_attained | is_fixed, away_attained),
-            )
+            lower = np.where(is_negative, 1 / near_one, near_zero)
+            upper = np.where(is_negative, 1 / near_zero, near_one)
+        lower_attained = np.where(is_negative, away_attained, towards_attained)
+        upper_attained = np.where(is_negative, towards_attained, away_attained)
+        ends = RangeEnds(
+            RangeEnd(lower, lower_attained), RangeEnd(upper, upper_attained)
+        )
         ends = ends.with_fixed(is_zero, np.ones(len(x)))
         return ends.with_fixed(np.isnan(dot), dot)
 
@@ -261,9 +263,9 @@ class CrossDiagonalRangeSolver:
         """
         x, y = unit_rows(x[None]), unit_rows(y[None])
         ends = self.ends(x, y)
-        if ends.lower[0] == ends.upper[0]:
+        if ends.lower.tangent[0] == ends.upper.tangent[0]:
             return Gauge.identity(x.shape[1])
-        is_negative = bool(ends.lower[0] > 1)
+        is_negative = bool(ends.lower.tangent[0] > 1)
         is_away_from_zero = (end == "upper") != is_negative
         if self.max_condition is not None:
             square = self.max_condition**2
@@ -272,7 +274,7 @@ class CrossDiagonalRangeSolver:
             else:
                 best = _longest_product(x, y, square).weights
             return gauge_from_weights(best[0], "left")
-        goal = float(cosine_of(ends.tangent(end))[0])
+        goal = float(cosine_of(ends.at(end).tangent)[0])
         approach = _equalising_weights if is_away_from_zero else _lengthening_weights
         share = 1.0
         for _ in range(MOST_STEPS):

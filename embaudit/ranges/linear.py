@@ -21,7 +21,7 @@ from embaudit.gauges.gauge import Gauge
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import SideName
 from embaudit.ranges.half_angle import ROUNDING, half_angle_tangents
-from embaudit.ranges.range_solver import End, RangeEnds
+from embaudit.ranges.range_solver import End, RangeEnd, RangeEnds
 
 
 def stretched(ends: RangeEnds, condition: float | None) -> RangeEnds:
@@ -33,22 +33,22 @@ def stretched(ends: RangeEnds, condition: float | None) -> RangeEnds:
     strictly between -1 and 1, so the ends are -1 and 1, and are limits unless they were
     attained before; parallel rows keep their cosine.
     """
+    lower, upper = ends.lower, ends.upper
     if condition is not None:
         return RangeEnds(
-            ends.lower * condition,
-            ends.upper / condition,
-            ends.lower_attained,
-            ends.upper_attained,
+            lower=RangeEnd(lower.tangent * condition, lower.is_attained),
+            upper=RangeEnd(upper.tangent / condition, upper.is_attained),
         )
-    is_undefined = np.isnan(ends.lower)
+    is_undefined = np.isnan(lower.tangent)
+    is_opposite = lower.is_attained & np.isinf(lower.tangent)
+    is_parallel = upper.is_attained & (upper.tangent == 0)
     limits = RangeEnds(
-        np.where(is_undefined, np.nan, np.inf),
-        np.where(is_undefined, np.nan, 0.0),
-        ends.lower_attained & np.isinf(ends.lower),
-        ends.upper_attained & (ends.upper == 0),
+        lower=RangeEnd(np.where(is_undefined, np.nan, np.inf), is_opposite),
+        upper=RangeEnd(np.where(is_undefined, np.nan, 0.0), is_parallel),
     )
-    is_parallel = (ends.lower == 0) | np.isinf(ends.upper)
-    return limits.with_fixed(is_parallel, ends.lower)
+    # All cosines before the gauge are 1, or all are -1.
+    is_fixed = (lower.tangent == 0) | np.isinf(upper.tangent)
+    return limits.with_fixed(is_fixed, lower.tangent)
 
 
 def stretch_to_end(

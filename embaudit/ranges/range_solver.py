@@ -17,33 +17,39 @@ End: TypeAlias = Literal["lower", "upper"]
 
 
 @dataclass(frozen=True)
+class RangeEnd:
+    """One end of the ranges of m pairs."""
+
+    tangent: Floats
+    """(m,) tan(θ/2) of the cosine at the end."""
+    is_attained: Flags
+    """(m,) False where gauges come as near as desired, but none reaches the end."""
+
+    def with_fixed(self, is_fixed: Flags, tangent: Floats) -> RangeEnd:
+        """Replace the ends of flagged pairs by their cosine, which cannot move."""
+        return RangeEnd(
+            np.where(is_fixed, tangent, self.tangent), self.is_attained | is_fixed
+        )
+
+
+@dataclass(frozen=True)
 class RangeEnds:
-    """The ends of the ranges of m pairs."""
+    """Both ends of the ranges of m pairs."""
 
-    lower: Floats
-    """(m,) tan(θ/2) of the smallest cosine, so the larger tangent of the two."""
-    upper: Floats
-    """(m,) tan(θ/2) of the largest cosine."""
-    lower_attained: Flags
-    """(m,) False where the end is an infimum that no gauge reaches."""
-    upper_attained: Flags
-    """(m,) False where the end is a supremum that no gauge reaches."""
+    lower: RangeEnd
+    """The smallest cosines, so the larger tangents."""
+    upper: RangeEnd
+    """The largest cosines."""
 
-    def tangent(self, end: End) -> Floats:
-        """Return the tangents of one end."""
+    def at(self, end: End) -> RangeEnd:
+        """Return the end of that name."""
         return self.lower if end == "lower" else self.upper
-
-    def attained(self, end: End) -> Flags:
-        """Return the flags of one end."""
-        return self.lower_attained if end == "lower" else self.upper_attained
 
     def with_fixed(self, is_fixed: Flags, tangent: Floats) -> RangeEnds:
         """Replace the ranges of flagged pairs by their cosine, which cannot move."""
         return RangeEnds(
-            np.where(is_fixed, tangent, self.lower),
-            np.where(is_fixed, tangent, self.upper),
-            self.lower_attained | is_fixed,
-            self.upper_attained | is_fixed,
+            self.lower.with_fixed(is_fixed, tangent),
+            self.upper.with_fixed(is_fixed, tangent),
         )
 
 
@@ -67,21 +73,23 @@ class RangeSolver(Protocol):
 
 @dataclass(frozen=True)
 class AffineBudget:
-    """A shift of one side by at most `max_shift`, then a linear gauge of `κ(M) <= max_condition`.
+    """Bounds on a shift of one side and on the linear gauge that follows it.
 
-    None means that there is no bound. A shift of 0 or a condition number of 1 means
-    that the part is missing.
+    None means that there is no bound.
     """
 
     side: SideName = "right"
+    """The side that is shifted."""
     max_condition: float | None = 1.0
+    """Largest condition number of the linear gauge; 1 means that there is no gauge."""
     max_shift: float | None = 0.0
+    """Largest length of the shift; 0 means that there is no shift."""
 
 
 def point(tangent: Floats) -> RangeEnds:
     """Return the ranges of cosines that cannot move."""
-    is_attained = np.ones(len(tangent), dtype=np.bool_)
-    return RangeEnds(tangent, tangent, is_attained, is_attained)
+    cosine = RangeEnd(tangent, np.ones(len(tangent), dtype=np.bool_))
+    return RangeEnds(lower=cosine, upper=cosine)
 
 
 def paired_rows(x: Matrix, y: Matrix, table: NDArray[np.intp]) -> tuple[Floats, Floats]:
@@ -116,14 +124,15 @@ def ranges_of_pairs(
 
     blocks = row_blocks(len(table), x.shape[1], budget=solver.block_bytes)
     parts = list(parallel_map(block_ends, blocks))
-    lower = np.concatenate([part.lower for part in parts])
-    upper = np.concatenate([part.upper for part in parts])
-    lower_attained = np.concatenate([part.lower_attained for part in parts])
-    upper_attained = np.concatenate([part.upper_attained for part in parts])
-    # A pair without a cosine has no range, so no gauge reaches its ends.
     return RangeEnds(
-        lower,
-        upper,
-        lower_attained & ~np.isnan(lower),
-        upper_attained & ~np.isnan(upper),
+        lower=_joined([part.lower for part in parts]),
+        upper=_joined([part.upper for part in parts]),
     )
+
+
+def _joined(parts: list[RangeEnd]) -> RangeEnd:
+    """Join the ends of all blocks."""
+    tangent = np.concatenate([part.tangent for part in parts])
+    is_attained = np.concatenate([part.is_attained for part in parts])
+    # A pair without a cosine has no range, so no gauge reaches its ends.
+    return RangeEnd(tangent, is_attained & ~np.isnan(tangent))

@@ -39,7 +39,7 @@ from embaudit.ranges.half_angle import (
     tangent_lengths,
 )
 from embaudit.ranges.linear import orthogonal_direction, require_cosines
-from embaudit.ranges.range_solver import End, RangeEnds
+from embaudit.ranges.range_solver import End, RangeEnd, RangeEnds
 
 PAST_ROW = 2.0**-31
 """Relative excess of a witness over the longest shift, to move a row past the origin.
@@ -154,10 +154,12 @@ def _ends(triangles: _Triangles, radius: float, *, is_line: bool) -> RangeEnds:
     crosses_segment = meets_segment & is_inside
     crosses_outside = meets_outside & (radius > height) & ~is_inside & (not is_line)
     return RangeEnds(
-        np.where(meets_segment, np.inf, lower),
-        np.where(meets_outside, 0.0, upper),
-        crosses_segment | ~touches_shorter,
-        crosses_outside | ~touches_shorter,
+        lower=RangeEnd(
+            np.where(meets_segment, np.inf, lower), crosses_segment | ~touches_shorter
+        ),
+        upper=RangeEnd(
+            np.where(meets_outside, 0.0, upper), crosses_outside | ~touches_shorter
+        ),
     )
 
 
@@ -215,16 +217,16 @@ def _short_of(
     The shorter radius is the longest of `r (1 - 2⁻ⁿ)` whose end is within `tol` of the
     limit, for n from 4 to 52.
     """
-    limit = _ends(triangle, radius, is_line=False)
-    if limit.attained(end)[0]:
+    limit = _ends(triangle, radius, is_line=False).at(end)
+    if limit.is_attained[0]:
         return radius
     widening = condition if end == "lower" else 1 / condition
-    goal = cosine_of(limit.tangent(end) * widening)[0]
+    goal = cosine_of(limit.tangent * widening)[0]
     shorter = radius
     for n in range(4, 53):
         shorter = radius * (1 - 2.0**-n)
-        ends = _ends(triangle, shorter, is_line=False)
-        reached = cosine_of(ends.tangent(end) * widening)[0]
+        attained = _ends(triangle, shorter, is_line=False).at(end)
+        reached = cosine_of(attained.tangent * widening)[0]
         if abs(reached - goal) <= tol / 2:
             break
     return shorter
@@ -239,7 +241,7 @@ def _touching_shift(
     from its line to the origin. The origin is at (u, h).
     """
     ends = _ends(triangle, radius, is_line=len(x) == 1)
-    tangent = float(ends.tangent(end)[0])
+    tangent = float(ends.at(end).tangent[0])
     half = float(triangle.base[0]) / 2
     along, up = _segment_axes(x, y)
     u = -float((x + y) @ along) / 2

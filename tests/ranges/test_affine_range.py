@@ -80,8 +80,8 @@ def test_no_random_affine_gauge_leaves_its_range() -> None:
             ).ends(x, y)
             after, lower, upper = (
                 cosines(one, other),
-                cosine_of(ends.lower),
-                cosine_of(ends.upper),
+                cosine_of(ends.lower.tangent),
+                cosine_of(ends.upper.tangent),
             )
             outside += int(((after > upper + 1e-9) | (after < lower - 1e-9)).sum())
             widest.append(
@@ -289,15 +289,15 @@ def test_ends_in_extended_precision(angle: float, tau: float, kappa: float) -> N
         group = Affine(3, max_condition=kappa, max_shift=tau)
         ends = range_solver_for(group, "right", 2).ends(a[None], b[None])
         lower, upper = mp_ends(a, b, tau, kappa)
-        reached = mp_cosine(mpf(float(ends.lower[0])))
+        reached = mp_cosine(mpf(float(ends.lower.tangent[0])))
         assert abs(reached - mp_cosine(lower)) < 1e-9
         # Where the disc meets the line through the rows they become parallel.
         height = np.linalg.norm(np.cross(a, b)) / np.linalg.norm(a - b)
         if tau < 0.999 * height:
-            reached = mp_cosine(mpf(float(ends.upper[0])))
+            reached = mp_cosine(mpf(float(ends.upper.tangent[0])))
             assert abs(reached - mp_cosine(upper)) < 1e-9
         elif tau > 1.001 * height:
-            assert ends.upper[0] == 0
+            assert ends.upper.tangent[0] == 0
 
 
 def test_rows_through_the_origin_part_at_the_rate_of_the_shift() -> None:
@@ -314,10 +314,10 @@ def test_rows_through_the_origin_part_at_the_rate_of_the_shift() -> None:
         square = mpf(tau) ** 2
         product = mpmath.sqrt((1 - square) * (4 - square))
         tangent = mpf(tau) / (2 - square + product)
-        ratio = mpf(float(ends.lower[0])) / (tangent * mpf(kappa))
+        ratio = mpf(float(ends.lower.tangent[0])) / (tangent * mpf(kappa))
         assert abs(ratio - 1) < 1e-12
-    assert ends.upper[0] == 0
-    assert ends.upper_attained[0]
+    assert ends.upper.tangent[0] == 0
+    assert ends.upper.is_attained[0]
 
 
 def nearly_orthogonal_rows(k: int, seed: int) -> np.ndarray:

@@ -92,11 +92,11 @@ def brute_radii(
     i, j = np.divmod(np.arange(n * n), n)
     solver = range_solver_for(Translation(k, max_shift=shift), "right", 2)
     ends = solver.ends(rows[i], rows[j])
-    largest_tangents = ends.lower.reshape(n, n)
+    largest_tangents = ends.lower.tangent.reshape(n, n)
     entry_tangents = np.take_along_axis(largest_tangents, indices, axis=1)
 
     # Neither the row itself nor an entry of its list is a rival.
-    rival_tangents = ends.upper.reshape(n, n).copy()
+    rival_tangents = ends.upper.tangent.reshape(n, n).copy()
     np.fill_diagonal(rival_tangents, np.inf)
     np.put_along_axis(rival_tangents, indices, np.inf, axis=1)
     nearest_rival = rival_tangents.min(axis=1)[:, None]

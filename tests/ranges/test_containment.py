@@ -75,10 +75,10 @@ def assert_inside(
     group: object, role: str, x: np.ndarray, y: np.ndarray, moved: np.ndarray
 ) -> None:
     ends = range_solver_for(group, role, 2).ends(x, y)
-    known = ~np.isnan(ends.lower) & ~np.isnan(moved)
+    known = ~np.isnan(ends.lower.tangent) & ~np.isnan(moved)
     assert known.mean() > 0.2
-    assert (moved - cosine_of(ends.upper))[known].max() <= 1e-9
-    assert (cosine_of(ends.lower) - moved)[known].max() <= 1e-9
+    assert (moved - cosine_of(ends.upper.tangent))[known].max() <= 1e-9
+    assert (cosine_of(ends.lower.tangent) - moved)[known].max() <= 1e-9
 
 
 @pytest.mark.parametrize("budget", [1.0, 1.3, 4.0, 100.0])

@@ -71,8 +71,8 @@ def test_linear_ends(k: int, budget: float) -> None:
     for x, y in near_pairs(k):
         ends = solver.ends(x[None], y[None])
         tangent = mp_tangent(exact(x), exact(y))
-        assert_end(ends.lower[0], mp_cosine(tangent * mpf(budget)))
-        assert_end(ends.upper[0], mp_cosine(tangent / mpf(budget)))
+        assert_end(ends.lower.tangent[0], mp_cosine(tangent * mpf(budget)))
+        assert_end(ends.upper.tangent[0], mp_cosine(tangent / mpf(budget)))
 
 
 def nearly_orthogonal_pairs() -> list[tuple[np.ndarray, np.ndarray]]:
@@ -107,8 +107,8 @@ def assert_cross_ends(x: np.ndarray, y: np.ndarray, budget: float) -> None:
         lower, upper = near_zero, near_one
     else:
         lower, upper = -near_one, -near_zero
-    assert_end(ends.lower[0], lower)
-    assert_end(ends.upper[0], upper)
+    assert_end(ends.lower.tangent[0], lower)
+    assert_end(ends.upper.tangent[0], upper)
 
 
 @pytest.mark.parametrize("budget", [1.0 + 1e-9, 1.5, 1e3, 1e6])
@@ -229,9 +229,11 @@ def assert_bounded_diagonal_ends(x: np.ndarray, y: np.ndarray, budget: float) ->
     square = mpf(budget) ** 2
     ends = range_solver_for(group, "left", 2).ends(x[None], y[None])
 
-    assert_end(ends.upper[0], mp_cosine(mp_upper_tangent(exact(x), exact(y), square)))
+    assert_end(
+        ends.upper.tangent[0], mp_cosine(mp_upper_tangent(exact(x), exact(y), square))
+    )
     upper_of_opposite = mp_cosine(mp_upper_tangent(exact(x), exact(-y), square))
-    assert_end(ends.lower[0], -upper_of_opposite)
+    assert_end(ends.lower.tangent[0], -upper_of_opposite)
 
 
 @pytest.mark.parametrize("budget", [1.1, 3.0, 1e6])
@@ -270,8 +272,8 @@ def test_unbounded_diagonal_ends(x: list[float], angle: float) -> None:
     ends = range_solver_for(Diagonal(3), "left", 2).ends(first[None], second[None])
     ratios = [b / a for a, b in zip(exact(first), exact(second), strict=True)]
     spread = mpmath.log(max(ratios) / min(ratios))
-    assert_end(ends.lower[0], mp_cosine(mpmath.tanh(spread / 4)))
-    assert ends.upper[0] == 0
+    assert_end(ends.lower.tangent[0], mp_cosine(mpmath.tanh(spread / 4)))
+    assert ends.upper.tangent[0] == 0
 
 
 @pytest.mark.parametrize("radius", [1e-9, 0.1, 0.6])
@@ -306,5 +308,5 @@ def test_translation_ends(radius: float) -> None:
         denominator = dot - r * r + tangent_lengths
         lower = (area + r * distance) / denominator
         upper = (area - r * distance) / denominator
-        assert_end(ends.lower[0], mp_cosine(lower))
-        assert_end(ends.upper[0], mp_cosine(max(upper, mpf(0))))
+        assert_end(ends.lower.tangent[0], mp_cosine(lower))
+        assert_end(ends.upper.tangent[0], mp_cosine(max(upper, mpf(0))))
