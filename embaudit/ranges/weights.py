@@ -29,8 +29,6 @@ from embaudit.linalg.rows import unit_rows
 from embaudit.ranges.half_angle import half_angle_tangents
 
 Ints = NDArray[np.intp]
-PrefixSums = tuple[Floats, Floats]
-"""Prefix sums of exact multiples of 2⁻⁵¹, and those of the remainders."""
 ROUNDING = 1e-12
 """Relative rounding of a quotient of two sums, with a wide margin."""
 CONVERGED = 1e-11
@@ -96,29 +94,36 @@ def _window_weights(x: Floats, y: Floats, square: float) -> Floats:
     ratios = np.take_along_axis(ratios, order, axis=1)
     x = np.take_along_axis(x, order, axis=1)
     y = np.take_along_axis(y, order, axis=1)
-    sums = [_prefix_sums(terms) for terms in (x * y, x * x, y * y)]
+    terms = np.stack([x * y, x * x, y * y])
+    totals = terms.sum(axis=2, keepdims=True)
+
+    # Columns without a positive product in any pair are in no window.
+    n_not_positive = np.isneginf(ratios).sum(axis=1)
+    skipped = n_not_positive.min(initial=k)
+    ratios = ratios[:, skipped:]
+    terms = terms[:, :, skipped:]
 
     # The first window holds every coordinate with a positive product.
-    start = np.isneginf(ratios).sum(axis=1)[:, None]
-    stop = np.full((m, 1), k)
-    level = _window_cosines(sums, start, stop, square)
+    start = n_not_positive[:, None] - skipped
+    stop = np.full((m, 1), k - skipped)
+    level = _window_cosines(terms, totals, start, stop, square)
 
     # A pair is done after the first round that finds no window above its level.
     growing = np.arange(m)
     while len(growing) > 0:
-        growing_sums = [
-            (multiples[growing], remainders[growing]) for multiples, remainders in sums
-        ]
-        new_start, new_stop, new_level = _best_windows(
-            ratios[growing], growing_sums, level[growing], square
+        starts, stops = _windows(ratios[growing], level[growing])
+        cosines = _window_cosines(
+            terms[:, growing], totals[:, growing], starts, stops, square
         )
-        is_higher = (new_level > level[growing])[:, 0]
+        best = cosines.argmax(axis=1)[:, None]
+        best_level = np.take_along_axis(cosines, best, axis=1)
+        is_higher = (best_level > level[growing])[:, 0]
         growing = growing[is_higher]
-        start[growing] = new_start[is_higher]
-        stop[growing] = new_stop[is_higher]
-        level[growing] = new_level[is_higher]
+        start[growing] = np.take_along_axis(starts, best, axis=1)[is_higher]
+        stop[growing] = np.take_along_axis(stops, best, axis=1)[is_higher]
+        level[growing] = best_level[is_higher]
 
-    places = np.arange(k)
+    places = np.arange(k) - skipped
     is_inside = (places >= start) & (places < stop)
     sorted_weights = np.where(is_inside, square, 1.0)
     weights = np.empty((m, k))
@@ -126,42 +131,25 @@ def _window_weights(x: Floats, y: Floats, square: float) -> Floats:
     return weights
 
 
-def _best_windows(
-    ratios: Floats, sums: list[PrefixSums], level: Floats, square: float
-) -> tuple[Ints, Ints, Floats]:
-    """Find the best window of each pair whose width belongs to the pair's level.
+def _windows(ratios: Floats, level: Floats) -> tuple[Ints, Ints]:
+    """List the windows of half width `arcsech λ` after each entry and after each exit.
 
-    A window of half width `arcsech λ` changes when its upper edge reaches a coordinate,
-    which enters, or when its lower edge passes a coordinate, which leaves.
+    A window changes when its upper edge reaches a coordinate, which enters, or when its
+    lower edge passes a coordinate, which leaves.
 
     Returns
     -------
-    start, stop : array of shape (m, 1)
-        The window holds the sorted coordinates from `start` to before `stop`.
-    cosine : array of shape (m, 1)
-        The cosine with weights κ² in the window and 1 elsewhere.
+    start, stop : array of shape (m, 2 k)
+        A window holds the sorted coordinates from `start` to before `stop`.
     """
     m, k = ratios.shape
     width = 2 * np.arccosh(1 / np.clip(level, 1e-300, 1))
     after = np.broadcast_to(np.arange(1, k + 1), (m, k))
     # Coordinate i enters: the window holds the coordinates down to `ratio i - width`.
-    entry_start = _count_below(ratios, ratios - width, "left")
-    entry_cosines = _window_cosines(sums, entry_start, after, square)
+    start_at_entry = _count_below(ratios, ratios - width, "left")
     # Coordinate i leaves: the window holds the coordinates up to `ratio i + width`.
-    exit_stop = _count_below(ratios, ratios + width, "right")
-    exit_cosines = _window_cosines(sums, after, exit_stop, square)
-
-    best_entry = entry_cosines.argmax(axis=1)[:, None]
-    best_exit = exit_cosines.argmax(axis=1)[:, None]
-    entry_cosine = np.take_along_axis(entry_cosines, best_entry, axis=1)
-    exit_cosine = np.take_along_axis(exit_cosines, best_exit, axis=1)
-    start_at_entry = np.take_along_axis(entry_start, best_entry, axis=1)
-    stop_at_exit = np.take_along_axis(exit_stop, best_exit, axis=1)
-
-    is_exit = exit_cosine > entry_cosine
-    start = np.where(is_exit, best_exit + 1, start_at_entry)
-    stop = np.where(is_exit, stop_at_exit, best_entry + 1)
-    return start, stop, np.maximum(entry_cosine, exit_cosine)
+    stop_at_exit = _count_below(ratios, ratios + width, "right")
+    return np.hstack([start_at_entry, after]), np.hstack([after, stop_at_exit])
 
 
 def _count_below(
@@ -174,44 +162,41 @@ def _count_below(
     return counts
 
 
-def _prefix_sums(terms: Floats) -> PrefixSums:
-    """Sum the first 0, 1, ..., k terms of each row, in two parts.
-
-    The sum of a window is a difference of two prefix sums. Terms outside the window can
-    be κ² times as large as the terms inside, so a rounded prefix sum would lose digits.
-    Each term is therefore split into a multiple of 2⁻⁵¹ and a remainder of at most 2⁻⁵².
-    Sums of the multiples are exact, because terms of unit rows add up to at most 1.
-    """
-    # Float64 numbers between 1 and 4 are multiples of 2⁻⁵², or of 2⁻⁵¹ from 2 on.
-    multiples = (terms + 2.0) - 2.0
-    remainders = terms - multiples
-    zero = np.zeros((len(terms), 1))
-    return (
-        np.hstack([zero, np.cumsum(multiples, axis=1)]),
-        np.hstack([zero, np.cumsum(remainders, axis=1)]),
-    )
-
-
 def _window_cosines(
-    sums: list[PrefixSums], start: Ints, stop: Ints, square: float
+    terms: Floats, totals: Floats, start: Ints, stop: Ints, square: float
 ) -> Floats:
     """Compute `N / √(P Q)` with weights κ² from `start` to before `stop`, 1 elsewhere.
 
-    Each of N, P and Q is the sum of all terms plus κ² - 1 times the sum of the window.
+    Each of N, P and Q is the total of all terms plus κ² - 1 times the sum of the window.
     """
-    m, n_sums = sums[0][0].shape
-    # Indices into the flattened sums: `take` without an axis is several times faster.
-    offset = n_sums * np.arange(m)[:, None]
-    flat_start = offset + start
-    flat_stop = offset + stop
-    weighted = []
-    for multiples, remainders in sums:
-        window = multiples.take(flat_stop) - multiples.take(flat_start)
-        window += remainders.take(flat_stop) - remainders.take(flat_start)
-        total = multiples[:, -1:] + remainders[:, -1:]
-        weighted.append(total + (square - 1) * window)
-    dot, p, q = weighted
+    dot, p, q = totals + (square - 1) * _window_sums(terms, start, stop)
     return np.asarray(dot / np.sqrt(p * q))
+
+
+def _window_sums(terms: Floats, start: Ints, stop: Ints) -> Floats:
+    """Add up terms, (3, m, k), in windows from `start` to before `stop`, (m, w).
+
+    A window consists of blocks of 1, 2, 4, ... terms, one for each binary digit 1 of its
+    length. Differences of running sums would be shorter to write, but a gauge of
+    condition 1e6 multiplies the rounding of large terms before a window by 1e12.
+    """
+    n_terms, m, k = terms.shape
+    # `blocks[:, :, i]` holds sums of `size` terms from i on; a last 0 stands for none.
+    blocks = np.concatenate([terms, np.zeros((n_terms, m, 1))], axis=2)
+    # Places in flattened blocks: `take` without an axis is several times faster.
+    place = start + (k + 1) * np.arange(m)[:, None]
+    length = stop - start
+    sums = np.zeros((n_terms, *start.shape))
+    longest = length.max(initial=0)
+    size = 1
+    while size <= longest:
+        has_block = (length & size) > 0
+        for term in range(n_terms):
+            sums[term] += blocks[term].take(place) * has_block
+        place += size * has_block
+        blocks[:, :, :-size] += blocks[:, :, size:]
+        size *= 2
+    return sums
 
 
 def _saddle_weights(x: Floats, y: Floats, square: float) -> Floats:
