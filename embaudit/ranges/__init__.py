@@ -1,4 +1,4 @@
-"""Ranges of cosines, exact and with witness gauges, and certificates for neighbour lists."""
+"""Exact ranges of cosines with witness gauges, and certificates for neighbour lists."""
 
 from embaudit.ranges.certificates import CertifiedNeighbours, certified_neighbours
 from embaudit.ranges.cosine_range import (

@@ -1,9 +1,9 @@
-"""Cosines under a shift of one side by at most τ and linear gauges of condition at most κ.
+"""Cosines under a shift of one side and linear gauges, both within a budget.
 
-Each affine gauge is a shift of length at most τ, followed by a linear gauge of condition
-at most κ. So the linear range is taken around each value that the shift reaches. Those
-values leave no gap, and both ends of the linear range grow with the cosine it starts
-from, so the ends come from the ends of what the shift reaches.
+Each affine gauge is a shift of length at most τ, followed by a linear gauge of a
+condition number of at most κ. So the linear range is taken around each cosine that the
+shift reaches. These cosines form an interval, and both ends of the linear range grow
+with the cosine that it starts from, so the ends come from the ends of that interval.
 
 *Within a side*, where the shift reaches the cosines from lo to hi, the range is
 
@@ -63,7 +63,7 @@ class SameSideRangeSolver:
         return stretched(shifted, self.budget.max_condition)
 
     def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
-        """Shift to the end of the translation's range, then stretch the shifted pair."""
+        """Shift to the end of the range under shifts, then stretch the shifted pair."""
         side, condition = self.budget.side, self.budget.max_condition
         shift = np.zeros(len(x))
         if self.budget.max_shift != 0:
@@ -95,7 +95,7 @@ class CrossRangeSolver:
         )
 
     def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
-        """Shift one row to the end of the shift's range, then stretch it against the other."""
+        """Shift one row to the end of its range, then stretch both rows."""
         side, max_shift = self.budget.side, self.budget.max_shift
         shift = np.zeros(len(x))
         if max_shift != 0:
@@ -235,7 +235,7 @@ def _shift_to(
 
 
 def _at_angle(fixed_unit: Floats, moving_unit: Floats, angle: float) -> Floats:
-    """Return the unit vector at an angle from `fixed_unit`, in its plane with `moving_unit`.
+    """Return a unit vector at an angle from `fixed_unit`, towards `moving_unit`.
 
     Examples
     --------

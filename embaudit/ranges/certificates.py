@@ -1,12 +1,12 @@
-"""Certificates: neighbours that no linear or affine gauge within a condition number can displace.
+"""Certificates: neighbours that no gauge within a condition number can displace.
 
 With `z = artanh(cos)` a gauge of condition κ moves each z by at most ln κ. So a
 neighbour j of i stays ahead of an excluded item l while `z_ij - z_il > 2 ln κ`, and its
-*certified radius* is `exp((z_ij - z_il) / 2)` for the first excluded item l. If shifts of
-length at most τ come before the gauge, z_ij is the smallest and z_il the largest value
-that a shift reaches, and every excluded item counts. The condition is sufficient, not
-necessary, as certified radii are in adversarial robustness (Cohen, Rosenfeld & Kolter
-2019).
+*certified radius* is `exp((z_ij - z_il) / 2)` for the first excluded item l. If shifts
+of length at most τ come before the gauge, z_ij is the smallest and z_il the largest
+value that a shift reaches, and every excluded item counts. The condition is sufficient,
+not necessary, like that of certified radii in adversarial robustness (Cohen, Rosenfeld
+& Kolter, "Certified Adversarial Robustness via Randomized Smoothing", ICML 2019).
 """
 
 from __future__ import annotations
@@ -57,12 +57,13 @@ STATED = (1.1, 1.5, 2.0)
 
 @dataclass(frozen=True, eq=False)
 class CertifiedNeighbours(Drawn):
-    """The exact top-N list of each row, and up to which condition number each entry is certain to stay in it.
+    """The exact top-N list of each row, with the certified radius of each entry.
 
-    An entry whose cosine is within 1e-9 of the cosine of the first excluded item is tied
-    and has the radius 1. Otherwise the radius is infinite for all entries of a list that
-    excludes no row and, without shifts, for an entry of exactly the direction of the row,
-    because no linear gauge separates parallel rows.
+    The radius is the condition number below which an entry is certain to stay in its
+    list. An entry whose cosine is within 1e-9 of the cosine of the first excluded item
+    is tied and has the radius 1. Otherwise the radius is infinite for all entries of a
+    list that excludes no row and, without shifts, for an entry of exactly the direction
+    of the row, because no linear gauge separates parallel rows.
     """
 
     role: SideName
@@ -81,7 +82,7 @@ class CertifiedNeighbours(Drawn):
     """Longest shift before the linear gauge; None for any length."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return plain values for JSON; None stands for an undefined number."""
         return plain_dict(
             {
                 "role": self.role,
@@ -144,7 +145,7 @@ class CertifiedNeighbours(Drawn):
 
     @property
     def first_entries(self) -> pd.DataFrame:
-        """The first 1,000 rows of `to_frame`; in JSON, infinite and unknown radii are null."""
+        """The first 1,000 rows of `to_frame`; JSON has no infinite radii."""
         return self.to_frame().head(1_000)
 
     def to_frame(self) -> pd.DataFrame:
@@ -173,25 +174,23 @@ class CertifiedNeighbours(Drawn):
             f"{at_least(share)} within κ = {kappa:g}"
             for kappa, share in self.stated_shares.items()
         )
-        shifts = (
-            " and any shift"
-            if self.max_shift is None
-            else f" and shift up to {self.max_shift:.3g}"
-        )
-        gauge = (
-            "no linear gauge displaces"
-            if self.max_shift == 0
-            else f"no linear gauge{shifts} together displace"
-        )
+        if self.max_shift is None:
+            gauges = "no linear gauge and any shift together displace"
+        elif self.max_shift == 0:
+            gauges = "no linear gauge displaces"
+        else:
+            shifts = f"shift up to {self.max_shift:.3g}"
+            gauges = f"no linear gauge and {shifts} together displace"
+        lists = f"top-{self.n} lists of {len(self.rows):,} {self.role} rows"
         return (
-            f"Of the entries of top-{self.n} lists of {len(self.rows):,} {self.role} rows, {gauge}: "
-            f"{stay}. {percent(self.tied_share)} tie with the first row left out, and nothing is certain of them."
+            f"Of the entries of {lists}, {gauges}: {stay}. {percent(self.tied_share)} "
+            "tie with the first row left out, and nothing is certain of them."
         )
 
     def plot(self, ax: Any = None, *, attacks: Iterable[Any] = ()) -> Picture:
         """Draw the share of entries that are certain to stay against κ.
 
-        For each attack (`worst_gauge`), the share that the attack left in place is added.
+        The share that each attack (`worst_gauge`) left in place is added.
         """
         return self._drawn(
             ax, attacks=as_list(attacks, "attacks", "audit.evidence.limits.attacks")
@@ -206,12 +205,14 @@ def _as_conditions(kappas: ArrayLike) -> Floats:
 
 
 def _share_above(radii: Floats, kappas: ArrayLike) -> Floats:
-    """Return the share of radii above each condition number; NaN where there is no radius.
+    """Return the share of radii above each condition number; NaN without any radius.
 
     Examples
     --------
-    >>> _share_above(np.array([2.0, 3.0, 1.0, np.inf]), [1.0, 2.0, 4.0]), _share_above(np.zeros(0), [1.0])
-    (array([0.75, 0.5 , 0.25]), array([nan]))
+    >>> _share_above(np.array([2.0, 3.0, 1.0, np.inf]), [1.0, 2.0, 4.0])
+    array([0.75, 0.5 , 0.25])
+    >>> _share_above(np.zeros(0), [1.0])
+    array([nan])
     """
     wanted = _as_conditions(kappas)
     if not radii.size:
@@ -244,8 +245,8 @@ def certified_neighbours(
     rows : array of int, optional
         Rows whose lists are certified, for example a sample; all by default.
     group : Affine or Translation, optional
-        Set whose shifts come before the linear gauge; no shifts by default. Its condition
-        number is ignored, because the radius is a condition number.
+        Set whose shifts come before the linear gauge; no shifts by default. Its
+        condition number is ignored, because the radius is a condition number.
 
     Raises
     ------
@@ -261,7 +262,9 @@ def certified_neighbours(
     >>> found.indices.ravel().tolist(), found.radii.ravel().round(2).tolist()
     ([1, 0, 1], [4.48, 4.26, 1.05])
     >>> shifts = Translation(2, max_shift=0.2)
-    >>> certified_neighbours(FactorModel.from_softmax(rows), n=1, group=shifts).radii.ravel().round(2).tolist()
+    >>> head = FactorModel.from_softmax(rows)
+    >>> found = certified_neighbours(head, n=1, group=shifts)
+    >>> found.radii.ravel().round(2).tolist()
     [3.54, 3.38, 1.0]
     """
     require_model(model)
@@ -290,10 +293,10 @@ def certified_neighbours(
 def _radii(factors: Matrix, lists: NeighbourLists, max_shift: float | None) -> Floats:
     """Compute the radii `√(t' / t)` against shifts followed by a linear gauge.
 
-    t is the largest half-angle tangent that a shift gives the entry, and t' the smallest
-    one that it gives any rival. A gauge of condition κ makes the first at most κ t and
-    the second at least t' / κ. To allow for rounding, t is taken a little larger and t'
-    a little smaller.
+    t is the largest half-angle tangent that a shift gives the entry, and t' the
+    smallest one that it gives any rival. A gauge of condition κ makes the first at most
+    κ t and the second at least t' / κ. To allow for rounding, t is taken a little
+    larger and t' a little smaller.
     """
     is_entry = lists.indices >= 0
     row, place = np.nonzero(is_entry)
@@ -324,14 +327,16 @@ def _cosine_rounding(k: int) -> float:
 
 
 def _nearest_rivals(factors: Matrix, lists: NeighbourLists, max_shift: float) -> Floats:
-    """Compute the smallest half-angle tangent that a shift gives each row with any row outside its list.
+    """Compute the smallest half-angle tangent of each row and any of its rivals.
+
+    Rivals are the rows outside its list, and shifts up to a length make it smallest.
 
     A shift can bring pairs together whose cosines are far apart, so every excluded row
     is a rival. The smallest tangent of a pair has a closed form in the lengths and the
-    cosine (see `embaudit.ranges.translation`) and falls as the cosine or the shift grows.
-    With both taken a little larger than computed, the closed form bounds the tangents of
-    a whole tile from below. Only rivals whose bound is below the smallest exact tangent
-    so far are computed exactly.
+    cosine (see `embaudit.ranges.translation`) and falls as the cosine or the shift
+    grows. With both taken a little larger than computed, the closed form bounds the
+    tangents of a whole tile from below. Only rivals whose bound is below the smallest
+    exact tangent so far are computed exactly.
 
     Parameters
     ----------
@@ -345,8 +350,9 @@ def _nearest_rivals(factors: Matrix, lists: NeighbourLists, max_shift: float) ->
     Returns
     -------
     array of shape (m,)
-        A lower bound that is exact up to rounding. It is infinite if the list excludes no
-        row. A shift gives a zero row any direction, so all bounds are 0 if there is one.
+        A lower bound that is exact up to rounding. It is infinite if the list excludes
+        no row. A shift gives a zero row any direction, so all bounds are 0 if there is
+        one.
     """
     lengths = row_norms(factors)
     directed = int((lengths > 0).sum())

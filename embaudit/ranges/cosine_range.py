@@ -1,4 +1,4 @@
-"""CosineRange: every value the cosines of some pairs can take while the predictions stay the same, and a summary."""
+"""Ranges of cosines: the values that they can take while every prediction stays."""
 
 from __future__ import annotations
 
@@ -56,29 +56,31 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SLACK = 1e-9
-"""Rounding that a cosine at an end of its range may carry."""
+"""Largest rounding of a cosine at an end of its range."""
 
 
 @dataclass(frozen=True, eq=False)
 class CosineRange(Result):
     """The interval each cosine can move in under a set of gauges.
 
-    Every end is a supremum or infimum over the whole set, not over a sample; NaN where a row is zero.
+    Every end is a supremum or infimum over the whole set, not over a sample. It is NaN
+    if a row of the pair is zero.
 
     Parameters
     ----------
     lower, upper : array of shape (m,)
         The ends.
     lower_attained, upper_attained : array of bool of shape (m,)
-        Whether a gauge of the set reaches the end; False where it is only approached.
+        Whether a gauge of the set reaches the end; if not, gauges only approach it.
     pairs : array of shape (m, 2) or (m, 4)
-        Row numbers; four of them stand for the differences `row_i - row_j` and `row_k - row_l`.
+        Row numbers; four of them stand for the differences `row_i - row_j` and
+        `row_k - row_l`.
     group : GaugeGroup
         The set of gauges.
     role : {"left", "right", "cross"}
-        Which rows.
+        Kind of the pairs.
     model : FactorModel
-        Whose rows.
+        The model that has these rows.
     """
 
     lower: Floats
@@ -91,7 +93,7 @@ class CosineRange(Result):
     model: FactorModel
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return plain values for JSON; None stands for an undefined number."""
         return plain_dict(
             {
                 "role": self.role,
@@ -129,7 +131,7 @@ class CosineRange(Result):
 
     @property
     def is_sign_definite(self) -> Flags:
-        """Flags of pairs whose sign no gauge of the set turns over."""
+        """Flags of pairs whose cosine keeps its sign under all gauges of the set."""
         return np.asarray((self.lower >= 0) | (self.upper <= 0))
 
     @property
@@ -138,7 +140,7 @@ class CosineRange(Result):
         return int(np.isnan(self.lower).sum())
 
     def contains(self, cosines: ArrayLike) -> Flags:
-        """Flag cosines that lie in their range, up to a rounding of 1e-9; False for NaN."""
+        """Flag cosines that lie in their range up to 1e-9; False for NaN."""
         values = as_numbers(cosines, "cosines")
         return np.asarray(
             (values >= self.lower - SLACK) & (values <= self.upper + SLACK)
@@ -150,7 +152,7 @@ class CosineRange(Result):
         return self.to_frame().head(1_000)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a pair: its row numbers, its cosine, the ends of its range and whether they are attained."""
+        """Return one row per pair: row numbers, cosine, ends and whether attained."""
         import pandas as pd
 
         names = ("first", "second", "third", "fourth")[: self.pairs.shape[1]]
@@ -168,14 +170,18 @@ class CosineRange(Result):
         """Describe how wide the ranges are, and how many signs are certain."""
         ranged = ~np.isnan(self.lower)
         if not ranged.any():
-            return f"No cosines: {counted(len(self), f'{self.role} pair')} with a zero vector."
+            pairs = counted(len(self), f"{self.role} pair")
+            return f"No cosines: {pairs} with a zero vector."
+        width = self.width[ranged].mean()
+        sign_definite = percent(self.is_sign_definite[ranged].mean())
+        vacuous = percent(self.is_vacuous[ranged].mean())
         undefined = (
             f" {self.n_undefined:,} more without a cosine." if self.n_undefined else ""
         )
         return (
-            f"Under {self.group} the cosines of {ranged.sum():,} {self.role} pairs have ranges "
-            f"{self.width[ranged].mean():.2f} wide on average; {percent(self.is_sign_definite[ranged].mean())} keep "
-            f"their sign and {percent(self.is_vacuous[ranged].mean())} can be anything.{undefined}"
+            f"Under {self.group} the cosines of {ranged.sum():,} {self.role} pairs "
+            f"have ranges {width:.2f} wide on average; {sign_definite} keep their sign and "
+            f"{vacuous} can be anything.{undefined}"
         )
 
     def witness(self, pair: int, end: End, tol: float = 1e-7) -> Gauge:
@@ -188,7 +194,8 @@ class CosineRange(Result):
         end : {"lower", "upper"}
             Which end.
         tol : float
-            How near to come where the end is a limit; one that is attained is reached up to rounding.
+            How near the gauge comes to an end that is a limit. An end that is attained
+            is reached up to rounding.
 
         Returns
         -------
@@ -198,13 +205,15 @@ class CosineRange(Result):
         Raises
         ------
         InputError
-            If there is no such pair, it has no cosine, or no float64 gauge is known to come that near.
+            If there is no such pair, it has no cosine, or no float64 gauge is known to
+            come that near.
 
         Examples
         --------
         >>> from embaudit.gauges import GeneralLinear
         >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0]])
-        >>> found = cosine_range(model, GeneralLinear(2, max_condition=3.0), pairs=[[0, 1]])
+        >>> group = GeneralLinear(2, max_condition=3.0)
+        >>> found = cosine_range(model, group, pairs=[[0, 1]])
         >>> round(float(found.lower[0]), 9)
         -0.8
         >>> found.witness(0, "lower").act(model).cosines("right", [[0, 1]]).round(9)
@@ -221,10 +230,7 @@ class CosineRange(Result):
         if np.isnan(goal):
             raise InputError(f"pair {pair} has no range: one of its rows is zero.")
         solver = range_solver_for(self.group, self.role, self.pairs.shape[1])
-        x, y = paired_rows(
-            *Pairs(self.role).rows(self.model),
-            np.asarray(self.pairs[[pair]], dtype=np.intp),
-        )
+        x, y = self._rows_of(pair)
         # An end that is attained is reached up to rounding.
         distance = min(tol, EPS) if is_attained else tol
         gauge = solver.witness(x[0], y[0], end, distance)
@@ -236,6 +242,11 @@ class CosineRange(Result):
             )
         return gauge
 
+    def _rows_of(self, pair: int) -> tuple[Floats, Floats]:
+        """Return both rows of one pair, each as (1, k)."""
+        left, right = Pairs(self.role).rows(self.model)
+        return paired_rows(left, right, np.asarray(self.pairs[[pair]], dtype=np.intp))
+
     def _require_pair(self, pair: object) -> None:
         if not is_integer(pair) or not 0 <= pair < len(self):
             raise must_be(
@@ -245,7 +256,7 @@ class CosineRange(Result):
             )
 
     def cosine_under(self, gauge: Gauge, pair: int) -> float:
-        """Return the cosine of one pair under a gauge, without acting on the whole model.
+        """Return the cosine of one pair under a gauge, without changing other rows.
 
         Parameters
         ----------
@@ -267,7 +278,8 @@ class CosineRange(Result):
         --------
         >>> from embaudit.gauges import GeneralLinear
         >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0]])
-        >>> found = cosine_range(model, GeneralLinear(2, max_condition=3.0), pairs=[[0, 1]])
+        >>> group = GeneralLinear(2, max_condition=3.0)
+        >>> found = cosine_range(model, group, pairs=[[0, 1]])
         >>> found.cosine_under(Gauge.identity(2), 0)
         0.0
         """
@@ -275,20 +287,23 @@ class CosineRange(Result):
             allowed = f"a Gauge of {self.model.rank} dimensions"
             raise must_be("gauge", allowed, repr(gauge))
         self._require_pair(pair)
-        kind = Pairs(self.role)
-        x, y = kind.rows(self.model)
-        first_rows, second_rows = paired_rows(
-            x, y, np.asarray(self.pairs[[pair]], dtype=np.intp)
-        )
-        # A shift cancels in the difference of two rows.
-        act = gauge.apply if self.pairs.shape[1] == 2 else gauge.multiply
-        first = act(first_rows, kind.sides[0])
-        second = act(second_rows, kind.sides[-1])
+        sides = Pairs(self.role).sides
+        x, y = self._rows_of(pair)
+        if self.pairs.shape[1] == 2:
+            first = gauge.apply(x, sides[0])
+            second = gauge.apply(y, sides[-1])
+        else:
+            # A shift cancels in the difference of two rows.
+            first = gauge.multiply(x, sides[0])
+            second = gauge.multiply(y, sides[-1])
         return float(pair_cosines(first, second, np.array([[0, 0]]))[0])
 
 
 def range_solver_for(group: GaugeGroup, role: Role, columns: int) -> RangeSolver:
-    """Choose the mathematics for a set of gauges and a kind of pair, of two rows or of two differences of rows."""
+    """Choose the solver for a set of gauges and a kind of pair.
+
+    A table of pairs has 2 columns for pairs of rows and 4 for differences of rows.
+    """
     linear = group
     shift: float | None = 0.0
     side: SideName = "right"
@@ -310,7 +325,7 @@ def range_solver_for(group: GaugeGroup, role: Role, columns: int) -> RangeSolver
 
 
 def require_gauges_of(model: FactorModel, group: GaugeGroup) -> None:
-    """Refuse a set of another rank, or one whose gauges change what the model predicts."""
+    """Raise an error if a set has another rank or changes what the model predicts."""
     if not isinstance(group, GaugeGroup):
         raise must_be(
             "group",
@@ -320,13 +335,15 @@ def require_gauges_of(model: FactorModel, group: GaugeGroup) -> None:
         )
     if group.rank != model.rank:
         raise InputError(
-            f"the group must have the rank of the model; got {group.rank} for a model of rank {model.rank}."
+            f"the group must have the rank of the model; got {group.rank} for a model "
+            f"of rank {model.rank}."
         )
     level = group.preserves_in(model)
     if level < model.predicts:
         raise EquivalenceError(
-            f"the gauges of {group} must preserve the {model.predicts.title} this model predicts; got "
-            f"{level.title}, so its cosines would be those of another model."
+            f"the gauges of {group} must preserve the {model.predicts.title} this "
+            f"model predicts; got {level.title}, so its cosines would be those of another "
+            "model."
         )
 
 
@@ -344,31 +361,36 @@ def cosine_range(
     model : FactorModel
         The model.
     group : GaugeGroup
-        Which gauges are allowed, usually within a budget: without one, general linear gauges give any two rows that
-        are not parallel any cosine between -1 and 1.
+        The gauges that are allowed, usually within a budget. Without a budget, general
+        linear gauges give any two rows that are not parallel any cosine between -1
+        and 1.
     role : {"right", "left", "cross"}
-        Right-right, left-left or left-right pairs, by this name or by what people call the sides, "item" say.
+        Right-right, left-left or left-right pairs, by this name or by the usual name
+        of the side, for example "item".
     pairs : array of shape (m, 2) or (m, 4), or one pair, optional
-        Row numbers; all pairs by default, up to 5 million. Four in a row (i, j, k, l) ask for the cosine of the
-        differences `row_i - row_j` and `row_k - row_l` of one side, which a translation leaves alone.
+        Row numbers; all pairs by default, up to 5 million. Four numbers i, j, k, l
+        stand for the cosine of the differences `row_i - row_j` and `row_k - row_l` of
+        one side, which no translation changes.
 
     Returns
     -------
     CosineRange
-        Exact ends, save one: for cross pairs under a bounded `Diagonal` the end towards 0 is a bound where it is not
-        marked as attained (finding the exact one is NP-hard). Rows whose half-angle tangent is at most 64 eps count
-        as parallel.
+        The ends are exact, with one exception: for cross pairs under a bounded
+        `Diagonal` the end towards 0 is a bound unless it is marked as attained, because
+        finding the exact end is NP-hard. Rows whose half-angle tangent is at most 64
+        eps count as parallel.
 
     Raises
     ------
     InputError
-        For pairs outside the model, or a group that is none or of another rank.
+        If a pair is not in the model, or the group is not a GaugeGroup of its rank.
     EquivalenceError
         If the gauges would change what the model predicts.
 
     References
     ----------
-    Householder, "The Theory of Matrices in Numerical Analysis", 1964, section 3.4 (generalised Wielandt inequality).
+    Householder, "The Theory of Matrices in Numerical Analysis", 1964, section 3.4
+    (generalised Wielandt inequality).
 
     Examples
     --------
@@ -411,22 +433,25 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True)
 class RangeSummary(Result):
-    """The ranges of all pairs, or of pairs drawn without replacement, under one set of gauges."""
+    """The ranges of all pairs, or of a sample of pairs, under one set of gauges.
+
+    Pairs are drawn without replacement.
+    """
 
     role: Role
     """Kind of the pairs: item-item (right), user-user (left) or user-item (cross)."""
     group: str
     """"linear", "diagonal" or "affine"."""
     max_condition: float | None
-    """The budget κ, None for none."""
+    """The budget κ; None means that there is no bound."""
     max_shift: float | None
-    """The longest shift, 0 where nothing is shifted, None for any length."""
+    """The longest shift, 0 for a set without shifts, None for any length."""
     n_pairs: int
     """Pairs behind the figures."""
     n_all_pairs: int
     """Pairs that have a cosine."""
     n_undefined: int
-    """Pairs with a zero row, left out of all figures."""
+    """Pairs with a zero row, which count in no other figure."""
     width_mean: float
     """Mean width of a range."""
     width_quantiles: dict[float, float]
@@ -462,18 +487,16 @@ class RangeSummary(Result):
     def explain(self) -> str:
         """Describe how wide the ranges are, and how many signs are certain."""
         if not self.n_pairs:
-            return f"No cosines: {counted(self.n_undefined, f'{self.role} pair')} with a zero vector."
-        budget = (
-            "any condition"
-            if self.max_condition is None
-            else f"κ ≤ {self.max_condition:g}"
-        )
-        if self.max_shift != 0:
-            budget += (
-                " and any shift"
-                if self.max_shift is None
-                else f" and shifts up to {self.max_shift:.3g}"
-            )
+            pairs = counted(self.n_undefined, f"{self.role} pair")
+            return f"No cosines: {pairs} with a zero vector."
+        if self.max_condition is None:
+            budget = "any condition"
+        else:
+            budget = f"κ ≤ {self.max_condition:g}"
+        if self.max_shift is None:
+            budget = f"{budget} and any shift"
+        elif self.max_shift != 0:
+            budget = f"{budget} and shifts up to {self.max_shift:.3g}"
         undefined = (
             f"{self.n_undefined:,} more without a cosine. " if self.n_undefined else ""
         )
@@ -481,7 +504,8 @@ class RangeSummary(Result):
         return (
             f"Under {self.group} gauges of {budget} the cosines of {pairs} have "
             f"ranges {self.width_mean:.2f} wide on average. {undefined}"
-            f"{percent(self.sign_definite_share)} keep their sign and {percent(self.vacuous_share)} can be anything."
+            f"{percent(self.sign_definite_share)} keep their sign and "
+            f"{percent(self.vacuous_share)} can be anything."
         )
 
 
@@ -491,7 +515,8 @@ def summarise(ranges: CosineRange, name: str) -> RangeSummary:
     Examples
     --------
     >>> model = FactorModel.from_vectors([[0.0, 0.0], [1.0, 0.0]])
-    >>> summary = summarise(cosine_range(model, Diagonal(2), pairs=[[0, 1]]), "diagonal")
+    >>> found = cosine_range(model, Diagonal(2), pairs=[[0, 1]])
+    >>> summary = summarise(found, "diagonal")
     >>> print(summary.explain(), summary.width_mean, summary.vacuous_share)
     No cosines: 1 right pair with a zero vector. nan nan
     """
@@ -534,7 +559,7 @@ def range_summary(
     n_pairs: int = 10_000,
     rng: RNG = 0,
 ) -> list[RangeSummary]:
-    """Summarise the ranges of randomly drawn pairs under linear, diagonal and affine gauges.
+    """Summarise the ranges of random pairs under linear, diagonal and affine gauges.
 
     Parameters
     ----------
@@ -543,13 +568,15 @@ def range_summary(
     role : {"right", "left", "cross"}
         Which pairs.
     budgets : iterable of float or None
-        Condition numbers; None asks for the range without a budget.
+        Condition numbers; None stands for the range without a budget.
     shifts : iterable of float or None
-        Lengths of shifts that may come before each linear budget, in the units of the rows; None for any length.
+        Longest shifts before the linear gauges of each budget, in the units of the
+        rows; None for any length.
     side : {"right", "left"}
-        Which side they shift.
+        The side that is shifted.
     n_pairs : int
-        How many pairs are drawn, without replacement, the same for all budgets; all where there are no more.
+        Number of pairs, drawn without replacement and the same for all budgets; all
+        pairs if there are no more.
     rng : numpy Generator or int
         Source of randomness.
 
@@ -562,9 +589,9 @@ def range_summary(
     --------
     >>> model = FactorModel.from_vectors(np.random.default_rng(0).normal(size=(50, 4)))
     >>> for line in range_summary(model, budgets=[1.5], n_pairs=1000, rng=0):
-    ...     print(line.group, round(line.width_mean, 2), round(line.sign_definite_share, 2))
-    linear 0.58 0.56
-    diagonal 0.38 0.71
+    ...     print(line.group, round(line.width_mean, 2))
+    linear 0.58
+    diagonal 0.38
     """
     require_model(model)
     require_one_of(side, "side", ("left", "right"))
@@ -577,12 +604,12 @@ def range_summary(
             ("linear", GeneralLinear(model.rank, max_condition=budget)),
             ("diagonal", Diagonal(model.rank, max_condition=budget)),
         ]
-        groups += [
-            ("affine", Affine(model.rank, side=side, max_condition=budget, max_shift=r))
-            for r in lengths
-        ]
-        summaries += [
-            summarise(cosine_range(model, group, role=role, pairs=pairs), name)
-            for name, group in groups
-        ]
+        for length in lengths:
+            affine = Affine(
+                model.rank, side=side, max_condition=budget, max_shift=length
+            )
+            groups.append(("affine", affine))
+        for name, group in groups:
+            ranges = cosine_range(model, group, role=role, pairs=pairs)
+            summaries.append(summarise(ranges, name))
     return summaries

@@ -1,11 +1,11 @@
 """Cosines under diagonal gauges: which values do weights on the coordinates reach?
 
-*Within a side* the cosine is `Σ w x y / √(Σ w x² · Σ w y²)` with weights `w = D²` (left)
-or `w = D⁻²` (right). Without a budget one coordinate can be given all the weight, so
-the supremum is 1 if some x y > 0, and the infimum is -1 if some x y < 0. If all
-x y >= 0, the infimum is `2 √ρ / (1 + ρ)`, where ρ is the largest |y/x| over the smallest
-(mirrored if all x y <= 0): in half angles, `tan(θ/2) = tanh(ln ρ / 4)`. With a budget
-see `embaudit.ranges.weights`.
+*Within a side* the cosine is `Σ w x y / √(Σ w x² · Σ w y²)` with weights `w = D²`
+(left) or `w = D⁻²` (right). Without a budget one coordinate can be given all the
+weight, so the supremum is 1 if some x y > 0, and the infimum is -1 if some x y < 0. If
+all x y >= 0, the infimum is `2 √ρ / (1 + ρ)`, where ρ is the largest |y/x| over the
+smallest (mirrored if all x y <= 0): in half angles, `tan(θ/2) = tanh(ln ρ / 4)`. With a
+budget see `embaudit.ranges.weights`.
 
 *Across the sides* the dot product is fixed, and the product of the lengths changes:
 `|cos'| = |Σ x y| / √F(w)` with `F(w) = Σ w x² · Σ y² / w` and `w = D²`.
@@ -42,7 +42,7 @@ from embaudit.ranges.range_solver import End, RangeEnd, RangeEnds
 from embaudit.ranges.weights import largest_cosine
 
 MOST_STEPS = 100
-"""Number of times that a weight is divided by 4 in the search for a witness of a limit."""
+"""Times that a weight is divided by 4 at most to come near a limit."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class DiagonalRangeSolver:
 
 @dataclass(frozen=True)
 class BoundedDiagonalRangeSolver:
-    """Pairs of one side under diagonal gauges with `κ(D) <= max_condition`, for k >= 2."""
+    """Pairs of one side under diagonal gauges within a budget, k >= 2."""
 
     side: SideName
     max_condition: float
@@ -115,7 +115,13 @@ class BoundedDiagonalRangeSolver:
         is_attained = np.ones(len(x), dtype=np.bool_)
         return RangeEnds(RangeEnd(lower, is_attained), RangeEnd(upper, is_attained))
 
-    def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:  # noqa: ARG002
+    def witness(
+        self,
+        x: Floats,
+        y: Floats,
+        end: End,
+        tol: float,  # noqa: ARG002
+    ) -> Gauge:
         """Return the gauge with the optimal weights."""
         towards = y if end == "upper" else -y
         best = largest_cosine(x[None], towards[None], self.max_condition)
@@ -137,7 +143,8 @@ def gauge_from_weights(weights: Floats, side: SideName) -> Gauge:
     >>> gauge_from_weights(np.array([1e-320, 1e308]), "left")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: no float64 gauge comes that close to this end; ask for a larger tol.
+    embaudit.errors.InputError: no float64 gauge comes that close to this end; ask for
+    a larger tol.
     """
     roots = np.sqrt(weights)
     if not roots.min() > roots.max() / np.finfo(np.float64).max:
@@ -181,8 +188,8 @@ def _weighted_cosine(x: Floats, y: Floats, weights: Floats) -> float:
 def _extreme_weights(x: Floats, y: Floats) -> Floats:
     """Return weights on the coordinates of the largest and the smallest ratio |y/x|.
 
-    Weights of 1/|x y| give both groups of coordinates the same share of the dot product.
-    Then the cosine of two ratios is smallest. The other weights are 0.
+    Weights of 1/|x y| give both groups of coordinates the same share of the dot
+    product. Then the cosine of two ratios is smallest. The other weights are 0.
     """
     product = np.abs(x * y)
     ratios = np.full(len(x), np.nan)
@@ -208,9 +215,10 @@ def _deciding_coordinate(x: Floats, y: Floats, goal: float) -> int:
 
 @dataclass(frozen=True)
 class CrossDiagonalRangeSolver:
-    """Left-right pairs under diagonal gauges with `κ(D) <= max_condition` (None: any), k >= 2."""
+    """Left-right pairs under diagonal gauges, within a budget or not, k >= 2."""
 
     max_condition: float | None
+    """Largest condition number; None means that there is no bound."""
     block_bytes: ClassVar[int] = 2**18
 
     def ends(self, x: Floats, y: Floats) -> RangeEnds:
@@ -364,7 +372,7 @@ def _longest_product(x: Floats, y: Floats, square: float) -> _Longest:
 
 
 def _sums_of_vertices(terms: Floats, high: float) -> Floats:
-    """Return (m, k + 1) sums in which the first 0, 1, ..., k terms are multiplied by `high`."""
+    """Return the sums, (m, k + 1), with the first 0, 1, ..., k terms times `high`."""
     zero = np.zeros((len(terms), 1))
     before = np.hstack([zero, np.cumsum(terms, axis=1)])
     after = np.hstack([np.cumsum(terms[:, ::-1], axis=1)[:, ::-1], zero])
@@ -372,7 +380,7 @@ def _sums_of_vertices(terms: Floats, high: float) -> Floats:
 
 
 def _equalising_weights(x: Floats, y: Floats, share: float) -> Floats:
-    """Return the weights |y/x|, with which both rows have the same size in each coordinate.
+    """Return the weights |y/x|, which make both rows equal in size in each coordinate.
 
     Where one row is 0 and the other is not, the weight makes that coordinate vanish as
     `share` goes to 0.
@@ -385,9 +393,10 @@ def _equalising_weights(x: Floats, y: Floats, share: float) -> Floats:
 
 
 def _lengthening_weights(x: Floats, y: Floats, share: float) -> Floats:
-    """Return weights that lengthen x along one axis and y along another as `share` vanishes.
+    """Return weights that lengthen x along one axis and y along another.
 
-    The two coordinates are those of the largest |x_i y_j| with i ≠ j.
+    Both grow without limit as `share` goes to 0. The two coordinates are those of the
+    largest |x_i y_j| with i ≠ j.
     """
     strength = np.abs(x[0])[:, None] * np.abs(y[0])
     np.fill_diagonal(strength, -1)

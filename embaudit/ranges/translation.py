@@ -16,8 +16,8 @@ line outside the segment it is 1. A quarter of the discriminant of both equation
     K² + h² - r² = (‖a‖² - r²) (‖b‖² - r²) / L².
 
 Let a be the shorter row and φ the angle at a between the directions to the origin and
-to b. Then `h = ‖a‖ sin φ` and `a·b = ‖a‖² - ‖a‖ L cos φ`. Seen from a, nearly equal rows
-keep their digits.
+to b. Then `h = ‖a‖ sin φ` and `a·b = ‖a‖² - ‖a‖ L cos φ`. Seen from a, nearly equal
+rows keep their digits.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def shift_to_end(
 def _short_of(
     triangle: _Triangles, radius: float, end: End, tol: float, condition: float
 ) -> float:
-    """Return a radius whose end is attained: the given one or, at a limit, a shorter one.
+    """Return the radius if its end is attained, or else a shorter one.
 
     The shorter radius is the longest of `r (1 - 2⁻ⁿ)` whose end is within `tol` of the
     limit, for n from 4 to 52.
@@ -259,7 +259,7 @@ def _touching_shift(
         away = away / distance if distance > 0 else np.array([0.0, 1.0])
         step = radius * away if end == "upper" else -radius * away
         return np.asarray(-(step[0] * along + step[1] * up))
-    # The origin moves by goal - u along the line and by -h onto it; rows move oppositely.
+    # The origin moves by goal - u along the line and by -h onto it, rows oppositely.
     return np.asarray((u - goal) * along + h * up)
 
 
@@ -296,10 +296,10 @@ def _longest_covered(
 
 
 def _segment_axes(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return unit vectors along y - x and, orthogonal to it, from its line to the origin.
+    """Return unit vectors along y - x and from its line to the origin.
 
-    If the origin lies on the line, the second one is any orthogonal vector, and zero if
-    there is none.
+    The second one is orthogonal to the first. If the origin lies on the line, it is any
+    such vector, and zero if there is none.
 
     Examples
     --------
@@ -322,12 +322,13 @@ def _segment_axes(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 
 def shift_to_reach(a: ArrayLike, b: ArrayLike, target: ArrayLike) -> Floats:
-    """Compute the length of the shortest shift v that gives `cos(a + v, b + v)` a target.
+    """Compute the length of the shortest shift that gives two rows a target cosine.
 
-    It is the distance from the origin to the arc of the points that see the segment ab
-    under the target angle θ. With L the length of the segment, this is `|d - R|` with
-    the radius `R = L / (2 sin θ)` and d the distance to the centre of the arc, or the
-    distance to the nearer one of a and b if the arc ends before it comes nearest.
+    The shift v makes `cos(a + v, b + v)` the target. Its length is the distance from
+    the origin to the arc of the points that see the segment ab under the target angle
+    θ. With L the length of the segment, this is `|d - R|` with the radius
+    `R = L / (2 sin θ)` and d the distance to the centre of the arc, or the distance to
+    the nearer one of a and b if the arc ends before it comes nearest.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The largest cosine that a diagonal gauge within a budget can give two rows.
 
 A diagonal gauge of condition at most κ gives the coordinates weights `w ∈ [1, κ²]^k`.
-With `N = Σ w x y`, `P = Σ w x²` and `Q = Σ w y²` the cosine is `N / √(P Q)`. Where N > 0,
+With `N = Σ w x y`, `P = Σ w x²` and `Q = Σ w y²` the cosine is `N / √(P Q)`. If N > 0,
 
     N / √(P Q) = max over s > 0 of 2 N / (s P + Q / s),   reached at s² = Q / P.
 
@@ -12,8 +12,8 @@ are two cases:
 
 - Some weights make the cosine positive. Then the best weights are κ² in a window of the
   sorted ratios `ln(y / x)` and 1 elsewhere; see `_window_weights`.
-- No weights do. Then the largest cosine of x and y is minus the smallest cosine of x and
-  -y, which is positive for all weights; see `_saddle_weights`.
+- No weights do. Then the largest cosine of x and y is minus the smallest cosine of x
+  and -y, which is positive for all weights; see `_saddle_weights`.
 """
 
 from __future__ import annotations
@@ -82,9 +82,10 @@ def _window_weights(x: Floats, y: Floats, square: float) -> Floats:
     """Maximise the cosine of unit rows to which some weights give a positive one.
 
     The bracket of a coordinate is positive where x y > 0 and `ln(y / x)` is less than
-    `arcsech λ` away from `ln s`. As s grows, each coordinate enters this window once and
-    leaves it once. So if any weights give more than λ, the window after some entry or
-    exit does. The best of these windows gives the next λ, until no window gives more.
+    `arcsech λ` away from `ln s`. As s grows, each coordinate enters this window once
+    and leaves it once. So if any weights give more than λ, the window after some entry
+    or exit does. The best of these windows gives the next λ, until no window gives
+    more.
     """
     m, k = x.shape
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -167,7 +168,8 @@ def _window_cosines(
 ) -> Floats:
     """Compute `N / √(P Q)` with weights κ² from `start` to before `stop`, 1 elsewhere.
 
-    Each of N, P and Q is the total of all terms plus κ² - 1 times the sum of the window.
+    Each of N, P and Q is the total of all terms plus κ² - 1 times the sum of the
+    window.
     """
     dot, p, q = totals + (square - 1) * _window_sums(terms, start, stop)
     return np.asarray(dot / np.sqrt(p * q))
@@ -176,8 +178,8 @@ def _window_cosines(
 def _window_sums(terms: Floats, start: Ints, stop: Ints) -> Floats:
     """Add up terms, (3, m, k), in windows from `start` to before `stop`, (m, w).
 
-    A window consists of blocks of 1, 2, 4, ... terms, one for each binary digit 1 of its
-    length. Differences of running sums would be shorter to write, but a gauge of
+    A window consists of blocks of 1, 2, 4, ... terms, one for each binary digit 1 of
+    its length. Differences of running sums would be shorter to write, but a gauge of
     condition 1e6 multiplies the rounding of large terms before a window by 1e12.
     """
     n_terms, m, k = terms.shape
@@ -206,10 +208,11 @@ def _saddle_weights(x: Floats, y: Floats, square: float) -> Floats:
 
         λ(s) = min over w of 2 N / (s P + Q / s),
 
-    because the quotient is quasi-linear in w and quasi-concave in s. The quotient of any
-    weights is an upper bound of λ. Of the best weights at two points, λ rising at one and
-    falling at the other, the smaller quotient bounds the maximum. It is largest at some s,
-    which replaces one of the two points, until λ attains the bound there.
+    because the quotient is quasi-linear in w and quasi-concave in s. The quotient of
+    any weights is an upper bound of λ. Take the best weights at two points, where λ
+    rises at one and falls at the other: the smaller of their quotients bounds the
+    maximum. It is largest at some s, which replaces one of the two points, until λ
+    attains the bound there.
     """
     terms = x * y, x * x, y * y
     # Weighted lengths of unit rows lie between 1 and κ, so √(Q / P) between 1/κ and κ.
@@ -266,8 +269,8 @@ def _highest_bound(rising: Floats, falling: Floats) -> Floats:
     """Find the s at which the smaller of two quotients is largest.
 
     A quotient `2 N / (s P + Q / s)` rises up to its peak at `s = √(Q / P)` and falls
-    after the peak. The two quotients are equal, `N₁ (s P₂ + Q₂ / s) = N₂ (s P₁ + Q₁ / s)`,
-    at one s only, the crossing, because this equation is linear in s².
+    after the peak. The two quotients are equal at one s only, the crossing, because
+    `N₁ (s P₂ + Q₂ / s) = N₂ (s P₁ + Q₁ / s)` is linear in s².
 
     Assumption: the rising quotient is the smaller one before the crossing and the
     falling quotient is the smaller one after the crossing, or both have the same
