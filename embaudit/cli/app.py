@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from embaudit.cli.commands import App, Commands
-from embaudit.cli.settings import CURRENT, Settings
+from embaudit.cli.settings import SETTINGS, Settings
 
 app = App(
     name="embaudit",
@@ -19,6 +20,14 @@ app = App(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # the rich one takes as long to import as everything else here
 )
+
+
+class FailOn(StrEnum):
+    """From which severity on a finding makes the command exit 1."""
+
+    ISSUE = "issue"
+    TIP = "tip"
+    NEVER = "never"
 
 
 Text = str | None
@@ -63,15 +72,22 @@ def version(
 
         typer.echo(f"embaudit {__version__}")
         raise typer.Exit
-    # Settings are those of audits, so a damaged file stops no command but these and
-    # what reads the same model.
-    command = context.invoked_subcommand
-    if command in ("audit", "fix", "gauge", "verify"):
-        CURRENT.set(Settings.near(Path.cwd()))
-        values = {
-            k: x
-            for k, x in CURRENT.get().values.items()
-            if command == "audit" or k in ("norm", "norm_kind")
-        }
-        # As defaults of options, they give way to what is typed.
-        context.default_map = {command: values}
+    # Settings are options of audits, so a damaged file stops only audits and commands
+    # that read the same model.
+    name = context.invoked_subcommand
+    if name in ("audit", "fix", "gauge", "verify"):
+        settings = Settings.near(Path.cwd())
+        group: Any = context.command
+        defaults = settings.defaults(
+            context, group.get_command(context, "audit").params
+        )
+        if name != "audit":
+            read_by = {one.name for one in group.get_command(context, name).params}
+            defaults = {
+                option: value
+                for option, value in defaults.items()
+                if option in read_by and option in ("norm", "norm_kind")
+            }
+        # Options that are typed override defaults.
+        context.default_map = {name: defaults}
+        context.meta[SETTINGS] = settings

@@ -13,10 +13,10 @@ import typer
 from typer import Option
 
 from embaudit.auditing.options import AuditOptions
-from embaudit.cli.app import File, Model, More, Rng, Text, app
+from embaudit.cli.app import FailOn, File, Model, More, Rng, Text, Texts, app
 from embaudit.cli.groups import parameters_of
-from embaudit.cli.reading import CODE, Given, Titles, read_for_audit
-from embaudit.cli.settings import CURRENT, FailOn
+from embaudit.cli.reading import Given, Titles, read_for_audit
+from embaudit.cli.settings import SETTINGS, Settings
 from embaudit.cli.terminal import Output, Workers
 from embaudit.errors import InputError, without_secrets
 
@@ -84,6 +84,9 @@ class Gating:
     baseline: Annotated[
         File, Option(help="JSON of an earlier audit; only what is new or worse counts.")
     ] = None
+    ignore_code: Annotated[
+        Texts, Option(help="Do not count findings of this code, such as EMB202.")
+    ] = None
     allow_missing_scores: Annotated[
         bool,
         Option(
@@ -95,18 +98,14 @@ class Gating:
         File, Option(help="Write the findings as JUnit, a test case for each code.")
     ] = None
 
-    def gate(self, ignore: Sequence[str], json: Path | None, *, quiet: bool) -> Gate:
-        """Put the gate together, and read the baseline; codes that are typed go before settings, which are said.
+    def gate(self, json: Path | None) -> Gate:
+        """Put the gate together, and read the baseline.
 
         `--json` writes a baseline that is not there yet.
         """
         from embaudit.auditing.finding import Severity
         from embaudit.report.gate.gate import Baseline, Gate
 
-        settings = CURRENT.get()
-        # On standard error, beside the results and not among them.
-        if settings.path is not None and not quiet:
-            sys.stderr.write(f"{settings}\n")
         level = (
             Severity[self.fail_on.name]
             if self.fail_on in (FailOn.ISSUE, FailOn.TIP)
@@ -125,12 +124,10 @@ class Gating:
         before = (
             None if self.baseline is None or written else Baseline.load(self.baseline)
         )
-        # Codes that are typed replace those of the settings, as every option does.
-        codes = ignore or settings.ignore
         never = self.fail_on is FailOn.NEVER
         return Gate.of(
             level,
-            ignore=codes,
+            ignore=self.ignore_code or (),
             baseline=before,
             written=written,
             allow_missing_scores=self.allow_missing_scores,
@@ -181,9 +178,7 @@ def _invocation(context: typer.Context) -> Invocation:
             continue
         flag, value = max(option.opts, key=len), context.params[name]
         for each in value if isinstance(value, (list, tuple)) else (value,):
-            # Codes of findings go by the option of arrays.
-            reads = name in READING and not (name == "ignore" and CODE.fullmatch(each))
-            words[reads] += (
+            words[name in READING] += (
                 [flag] if each is True else [flag, without_secrets(str(each))]
             )
     truth, items = None, context.params["items"]
@@ -225,7 +220,11 @@ def audit(
     from embaudit.report.terminal import print_audit, print_screen
 
     invocation = _invocation(context)
-    gate = gating.gate(reading.codes, output.json, quiet=output.quiet)
+    settings: Settings = context.meta.get(SETTINGS, Settings())
+    # On standard error, next to the results and not among them.
+    if settings.path is not None and not output.quiet:
+        sys.stderr.write(f"{settings}\n")
+    gate = gating.gate(output.json)
     # A baseline that this run writes is an output, which no input may be.
     baseline = None if gate.written else gating.baseline
     inputs = [

@@ -44,7 +44,9 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "Training": ("objective", "compared", "link", "normalised", "soft_cap"),
     "Output": ("show", "role", "full", "json", "out", "markdown", "heatmap", "quiet", "force"),
-    "Gate": ("fail_on", "fail_below", "reference", "baseline", "junit"),
+    "Gate": (
+        "fail_on", "fail_below", "reference", "baseline", "ignore_code", "junit",
+    ),
     "Effort": ("n_neighbours", "quick", "jobs", "rng"),
 }  # fmt: skip
 """Options of every command by what they are about; those of one command alone come

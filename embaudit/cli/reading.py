@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from embaudit.io.tables.parts import Parts
     from embaudit.model import FactorModel
 
-CODE = re.compile(r"EMB\d+", re.IGNORECASE)
-"""Pattern of the code of a finding."""
 ARRAYS = ("npy", "npz", "hdf5", "csv", "table")
 """Formats that do not say whether rows or columns are entities."""
 FILES = ("labels", "right_counts", "left_counts", "inputs", "states")
@@ -34,11 +31,9 @@ class Given:
 
     Examples
     --------
-    >>> reading = Given(kind="head", right_counts=Path("n.npy"), load=["weight=W"], ignore=["b", "EMB104"])
+    >>> reading = Given(kind="head", right_counts=Path("n.npy"), load=["weight=W"], ignore=["b"])
     >>> reading.options
-    {'ignore': ('b', 'EMB104'), 'right_counts': 'n.npy', 'weight': 'W'}
-    >>> reading.codes, reading.undeclared.options["ignore"]
-    (('EMB104',), ('b',))
+    {'ignore': ('b',), 'right_counts': 'n.npy', 'weight': 'W'}
     """
 
     kind: Annotated[
@@ -54,7 +49,7 @@ class Given:
     left_bias: Annotated[Text, Option(help="Name of the left bias.")] = None
     bias: Annotated[Text, Option(help="Name of the right bias.")] = None
     ignore: Annotated[
-        Texts, Option(help="Leave out an array (* for letters) or a code.")
+        Texts, Option(help="Leave out an array; * stands for any letters.")
     ] = None
     left_name: Annotated[
         Text, Option(help="What a left row is called, such as text.")
@@ -116,15 +111,9 @@ class Given:
         return plain | values_in(self.load, "load", "left=users", str)
 
     @property
-    def codes(self) -> tuple[str, ...]:
-        """Codes of findings that do not count: they go by `--ignore`, as arrays do that are left out."""
-        return tuple(name for name in self.ignore or () if CODE.fullmatch(name))
-
-    @property
     def undeclared(self) -> Self:
-        """The same without codes and without the training, which an audit declares of a model and records."""
-        arrays = [name for name in self.ignore or () if name not in self.codes]
-        return replace(self, ignore=arrays, objective=None, compared=None)
+        """The same without the training, which an audit declares and records."""
+        return replace(self, objective=None, compared=None)
 
     def files(self, path: Path) -> Iterator[str]:
         """Yield the files that are read beside the model."""

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Rng, app
-from embaudit.cli.settings import FailOn
+from embaudit.cli.app import FailOn, Rng, app
 from embaudit.cli.terminal import Output, progress_bars, shown_name
 
 

@@ -136,7 +136,9 @@ def test_a_broken_release_is_stopped(gate, broken, stopped_by):
     assert code == 1
     assert last.startswith("gate: stops at ")
     assert stopped_by in last.partition("not counted")[0]
-    assert gate("--ignore", stopped_by, "--ignore", "EMB002", **broken())[0] == 0
+    assert (
+        gate("--ignore-code", stopped_by, "--ignore-code", "EMB002", **broken())[0] == 0
+    )
 
 
 def test_a_gate_that_is_told_never_to_stop_names_what_is_new_and_stops_nothing(gate):

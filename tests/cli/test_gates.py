@@ -22,7 +22,7 @@ SIMPSON = "simpson cases.csv --x x --y y --min-size 2"
         # model.npz has one issue, EMB101, and no tip.
         (f"{AUDIT} --fail-on issue", 1, "gate: stops at EMB101 items (issue"),
         (f"{AUDIT} --fail-on tip", 1, "gate: stops at EMB101 items (issue"),
-        (f"{AUDIT} --fail-on tip --ignore EMB101", 0, "gate: passes; not counted"),
+        (f"{AUDIT} --fail-on tip --ignore-code EMB101", 0, "gate: passes; not counted"),
         # Declared as factors, it is not at the minimum of its penalty: EMB103, a tip,
         # and EMB104.
         (f"{AUDIT} --objective factors --fail-on tip", 1, "gate: stops at EMB10"),

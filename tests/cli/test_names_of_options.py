@@ -77,7 +77,7 @@ READ = {field.name for field in dataclasses.fields(Request)} | {
 }
 TYPED = {
     "full", "json", "out", "markdown", "quiet", "force", "jobs", "dask",  # where a result goes, and who works on it
-    "fail_on", "allow_missing_scores", "baseline", "junit", "heatmap", "heatmap_groups",  # gates, pictures
+    "fail_on", "ignore_code", "allow_missing_scores", "baseline", "junit", "heatmap", "heatmap_groups",  # gates, pictures
     "load",  # any keyword of `load`
 }  # fmt: skip
 """Options of the command line alone."""

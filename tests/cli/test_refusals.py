@@ -53,7 +53,7 @@ REFUSED = {
         ("head.npz --kind head --objective arcface", "add --link cosine"),
         ("head.npz --kind head --states users.npy", "with --inputs"),
         ("model.npz --fail-on magic", "not one of 'issue', 'tip', 'never'"),
-        ("model.npz --ignore EMB999", "`embaudit explain` lists"),
+        ("model.npz --ignore-code EMB999", "`embaudit explain` lists"),
         ("model.npz --baseline films.csv", "must be the JSON of an audit"),
         ("model.npz --baseline none.json", "must be a file that exists"),
         ("model.npz --out page.pdf", "--out must be a file that ends in .html"),

@@ -405,9 +405,7 @@ def _audited(path: Path) -> None:
 
 def _settings(path: Path) -> None:
     ea.save(MODEL, path.parent / "own.npz")
-    path.write_text(
-        'n-neighbours = 3\nignore = ["EMB104"]\nfail-on = "issue"\n[severity]\nEMB101 = "tip"\n'
-    )
+    path.write_text('n-neighbours = 3\nignore-code = ["EMB104"]\nfail-on = "issue"\n')
 
 
 def _beside(write: Callable[[Path], None]) -> Callable[[Path], None]:
