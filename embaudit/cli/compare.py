@@ -56,7 +56,8 @@ def compare(
 ) -> None:
     """Compare two trained models: may the second one replace the first?
 
-    Options of reading hold for both: one file of --labels or --ids names the rows of either.
+    Options of reading hold for both: one file of --labels or --ids names the rows of
+    either.
     """
     from embaudit.comparison import compare as run
     from embaudit.errors import InputError
@@ -75,7 +76,8 @@ def compare(
         except InputError as error:
             if not any(file in str(error) for file in files):
                 raise
-            # The file is right for one of them at most, and one command names no second.
+            # The file is right for one of them at most, and one command names no
+            # second.
             raise InputError(
                 "{} One file serves both models here; save each with its own, "
                 "`embaudit.save(embaudit.load(PATH, ids=FILE), NEW)`, and compare those.",

@@ -1,4 +1,4 @@
-"""May one trained model replace another? What changed, by change of axes and by real change."""
+"""May one trained model replace another? Which part of a change is a change of axes?"""
 
 from embaudit.comparison.agreement import Agreement
 from embaudit.comparison.change import RoleChange

@@ -38,7 +38,8 @@ SAME = 1e-5
 class Agreement:
     """Predictions of two models side by side, over sampled left rows and all (or 20,000) shared right rows.
 
-    Of one table, rows are left rows, too; no number counts the score of a row with itself.
+    Of one table, rows are left rows, too; no number counts the score of a row with
+    itself.
     """
 
     n_rows: int
@@ -50,15 +51,20 @@ class Agreement:
     top_n: int
     """Length of the lists compared."""
     ranking_overlap: float
-    """Share of a row's best `top_n` that the other model has too, averaged over the rows."""
+    """Share of a row's best `top_n` that the other model has too, averaged over the
+    rows."""
     score_distance: float
-    """Root mean square difference of scores over the root mean square of the first model's."""
+    """Root mean square difference of scores over the root mean square of the first
+    model's."""
     difference_distance: float
-    """Distance of score differences within a row, which for a softmax are log-probability differences."""
+    """Distance of score differences within a row, which for a softmax are
+    log-probability differences."""
     scale: float
-    """Size of the second model's scores, less the mean of each row, over that of the first's (root mean squares)."""
+    """Size of the second model's scores, less the mean of each row, over that of the
+    first's (root mean squares)."""
     kl_divergence: float | None
-    """Mean Kullback-Leibler divergence of the probabilities; None unless both models are softmax."""
+    """Mean Kullback-Leibler divergence of the probabilities; None unless both models
+    are softmax."""
     predicts: tuple[str, str]
     """Level of each model's predictions: scores, probabilities, rankings or cosines."""
     unlike: tuple[float, ...]
@@ -69,7 +75,8 @@ class Agreement:
     same: bool
     """True if the two models predict at the same level and agree there."""
     weighted_unlike: tuple[float, ...] = ()
-    """The same shares as `unlike`, with rows weighed by interactions or slots in lists."""
+    """The same shares as `unlike`, with rows weighed by interactions or slots in
+    lists."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON can hold it; None for a number that does not exist."""
@@ -152,7 +159,8 @@ def agreement(
         if all(model.link.name == "softmax" for model in (before, after))
         else None
     )
-    # Divergence needs the logits as they are; all that follows has a scale that counts for nothing.
+    # Divergence needs the logits as they are; all that follows has a scale that counts
+    # for nothing.
     alike = _comparable(old, new)
     if one_table:
         old, new, flags = _without_self(old, new, rows[:, None] == columns)
@@ -193,7 +201,8 @@ def _scores(model: FactorModel, left: Indices, right: Indices) -> Floats:
     """Compute the scores of some rows, of a model of one table those of its own rows against the right ones."""
     if model.compared is None:
         return model.take(left=left, right=right).scores()
-    # A model of one table is cut to the rows on either side of these scores, each one once.
+    # A model of one table is cut to the rows on either side of these scores, each one
+    # once.
     some, places = np.unique(np.concatenate([left, right]), return_inverse=True)
     return np.asarray(
         model.take(right=some).scores(places[: len(left)])[:, places[len(left) :]]
@@ -217,7 +226,8 @@ def _without_self(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
     """Leave out the score of each row with itself, the largest in every model, and flag the rows of other scores."""
     tables = [scores[~own].reshape(len(scores), -1) for scores in (old, new)]
-    # Columns must stay columns where they are centred: there a row's score with itself becomes its mean score.
+    # Columns must stay columns where they are centred: there a row's score with itself
+    # becomes its mean score.
     pairs = zip(tables, (old, new), strict=True)
     neutral = [
         np.where(own, table.mean(axis=1)[:, None], scores) for table, scores in pairs
@@ -253,7 +263,8 @@ def _rms(x: NDArray[np.float64]) -> float:
 
 def _overlap(old: NDArray[np.float64], new: NDArray[np.float64], n: int) -> float:
     """Mean share of a row's best `n` in one table of scores that are kept, ties included, in the other."""
-    # A former entry is kept if its new score reaches the n-th best, so that ties lose nothing.
+    # A former entry is kept if its new score reaches the n-th best, so that ties lose
+    # nothing.
     first, last = TopK(len(old), n).add(old), TopK(len(new), n).add(new).threshold
     return float(
         (np.take_along_axis(new, first.columns, axis=1) >= last[:, None] - TIE).mean()

@@ -1,9 +1,11 @@
 """Change of the cosines of one side between two models, and the part of it that a gauge explains.
 
-Rows are followed from the first model to the second in steps: as stored, as predictions see them, gauged, and the same
-of the second model. Pairs within a half, and the neighbours of its rows among all rows, are judged by the gauge that
-was fitted on the other half. The change of cosines and that of lists are split alike: the gauge's part is what it takes
-away, and a gauge that moves cosines or lists without bringing them nearer explains nothing.
+Rows are followed from the first model to the second in steps: as stored, as predictions
+see them, gauged, and the same of the second model. Pairs within a half, and the
+neighbours of its rows among all rows, are judged by the gauge that was fitted on the
+other half. The change of cosines and that of lists are split alike: the gauge's part is
+what it takes away, and a gauge that moves cosines or lists without bringing them nearer
+explains nothing.
 """
 
 from __future__ import annotations
@@ -43,11 +45,13 @@ OUTCOMES = ("kept", "lost_to_gauge", "lost_to_unseen", "lost_to_learning")
 EACH = 2
 """Entities that moved most, and entities in the middle, whose neighbours are shown."""
 PARTNERS = 32
-"""Number of other rows that each row is compared with, and pairs asked for per row: all where there are no more."""
+"""Number of other rows that each row is compared with, and pairs asked for per row: all
+where there are no more."""
 SEARCHED = 2_000
 """Rows whose neighbours are looked up."""
 TIED = 1e-6
-"""Cosines closer than this are one in float32, and which of them makes a list is chance."""
+"""Cosines closer than this are one in float32, and which of them makes a list is
+chance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +59,14 @@ class AttributionSteps:
     """Rows of a half on the way from the first model to the second, each step for one reason."""
 
     rows: Indices
-    """Positions in the match of the half that is judged: its pairs, and its neighbours among all rows."""
+    """Positions in the match of the half that is judged: its pairs, and its neighbours
+    among all rows."""
     versions: tuple[Floats, ...]
-    """Rows of the first model as stored, as predictions see them and gauged; of the second, seen and as stored."""
+    """Rows of the first model as stored, as predictions see them and gauged; of the
+    second, seen and as stored."""
     forward: bool
-    """True if the first model's rows are gauged; else those of the second, on the way back."""
+    """True if the first model's rows are gauged; else those of the second, on the way
+    back."""
     pairs: Indices
     """(m, 2) pairs of rows of the half."""
     cosines: Floats
@@ -85,7 +92,8 @@ def attribution_steps(
     role: SideName, paired: Pairing, fold: CrossFitHalf, rng: np.random.Generator
 ) -> AttributionSteps:
     """Follow the rows of one side that a fold judges, and pairs of them."""
-    # What predictions see in full is the same array, so that no step is taken, and searched, in vain.
+    # What predictions see in full is the same array, so that no step is taken, and
+    # searched, in vain.
     (old, new), (old_seen, new_seen) = paired.raw[role], paired.visible[role]
     gauged = fold.gauge.apply(role, paired.fitted[role][0])
     versions, rows = (old, old_seen, gauged, new_seen, new), fold.held_out[role]
@@ -102,7 +110,8 @@ def draw_pairs(rows: Indices, rng: np.random.Generator) -> Indices:
     """Pair every row of a half with others of it."""
     n_rows = len(rows)
     count = min(PARTNERS, n_rows - 1)
-    # Partners stand at random distances around a random circle: every row has as many, none twice and never itself.
+    # Partners stand at random distances around a random circle: every row has as many,
+    # none twice and never itself.
     steps = 1 + np.argsort(rng.random(n_rows - 1))[:count]
     order = rng.permutation(rows)
     partners = order[np.add.outer(steps, np.arange(n_rows)) % n_rows]
@@ -132,48 +141,61 @@ class RoleChange:
     unseen: Floats
     """(m,) of it, what dimensions do that no prediction sees."""
     remainder: Floats
-    """(m,) of it, what is left between the gauged model and the other one; the three add up to the total."""
+    """(m,) of it, what is left between the gauged model and the other one; the three
+    add up to the total."""
     correlation: float
     """Pearson correlation of the cosines before and after."""
     gauged_correlation: float
     """Correlation of the cosines once the gauge is taken out."""
     n_pairs: int
-    """Different pairs whose cosines the change and the first correlation are about: all of them, or drawn ones."""
+    """Different pairs whose cosines the change and the first correlation are about: all
+    of them, or drawn ones."""
     n_neighbours: int
     """Length of the neighbour lists."""
     outcomes: dict[str, int]
-    """Former neighbours that stayed, and how many of the lost ones are due to each reason, over all cuts."""
+    """Former neighbours that stayed, and how many of the lost ones are due to each
+    reason, over all cuts."""
     replicates: dict[str, Floats]
-    """The mean change and shares of neighbours kept without each of up to 20 groups of entities."""
+    """The mean change and shares of neighbours kept without each of up to 20 groups of
+    entities."""
     cut_error: float
     """Standard error of the mean change from which halves were drawn."""
     examples: tuple[Neighbourhood, ...] = ()
-    """The nearest of some entities in either model: of two that moved most, and of two in the middle."""
+    """The nearest of some entities in either model: of two that moved most, and of two
+    in the middle."""
     predicted_kept: float | None = None
-    """Share of former neighbours by prediction cosine that are still near by it; None without predictions."""
+    """Share of former neighbours by prediction cosine that are still near by it; None
+    without predictions."""
     thresholds: tuple[CarriedThreshold, ...] = ()
-    """Cosines of the first model, and those of the second that the same share of pairs exceeds."""
+    """Cosines of the first model, and those of the second that the same share of pairs
+    exceeds."""
     n_duplicates: int = 0
-    """Entities left out of lists, since they duplicate one that is listed, in both models."""
+    """Entities left out of lists, since they duplicate one that is listed, in both
+    models."""
     zero_rows: tuple[int, ...] = (0, 0, 0)
-    """Number of entities that are a zero row in the first model alone, in the second alone, and in both."""
+    """Number of entities that are a zero row in the first model alone, in the second
+    alone, and in both."""
     n_displaced: int = 0
     """Entities whose vector in the second model is another one's in the first."""
     weighted_by: str = "equal"
-    """How rows count in the weighted shares: by "interactions", "slots" in lists, or "equal"."""
+    """How rows count in the weighted shares: by "interactions", "slots" in lists, or
+    "equal"."""
     weighted_shared: float = 1.0
     """Weighted share of the first model's entities that the second has."""
     weighted_kept: float = 1.0
     """Weighted share of former neighbours that stayed."""
     weighted_predicted_kept: float | None = None
-    """Weighted share of former neighbours by prediction cosine that are still near by it."""
+    """Weighted share of former neighbours by prediction cosine that are still near by
+    it."""
     slight_gauge: float = 0.0
-    """Mean change that the best gauge takes away, also if that is too little to be counted as `gauge`."""
+    """Mean change that the best gauge takes away, also if that is too little to be
+    counted as `gauge`."""
 
     def interval(self, name: str) -> tuple[float, float]:
         """Return the 95 % interval of the mean change ("total"), "kept" or "predicted_kept", over other entities too.
 
-        Pairs share entities, so groups of entities are left out in turn; which halves were drawn is chance besides.
+        Pairs share entities, so groups of entities are left out in turn; which halves
+        were drawn is chance besides.
         """
         if name == "total":
             margin = float(
@@ -251,13 +273,15 @@ def role_change(
     paired : Pairing
         Their rows.
     steps : list of AttributionSteps
-        The rows of this side that each part judges: two halves of each cut, one after the other, or all rows.
+        The rows of this side that each part judges: two halves of each cut, one after
+        the other, or all rows.
     unexplained : dict of str to float
         Share of the held-out rows' spread that the best gauge of each group leaves.
     n : int, optional
         Length of the neighbour lists.
     rng : numpy Generator
-        Draws the groups of entities that are left out in turn, and the rows whose lists are looked up.
+        Draws the groups of entities that are left out in turn, and the rows whose lists
+        are looked up.
     weights : RowWeights
         Weights of all rows of the first model.
     weighted_shared : float
@@ -285,7 +309,8 @@ def role_change(
         for change in (new - old, visible, left)
     )
     gauge, unseen, _ = _split(total, visible_change, remainder)
-    # Any gauge brings some rows nearer: those that it takes further apart are set against them.
+    # Any gauge brings some rows nearer: those that it takes further apart are set
+    # against them.
     most = _split(*(float(np.nanmean(x)) for x in (total, visible_change, remainder)))[
         0
     ]
@@ -294,8 +319,9 @@ def role_change(
     # Halves of one cut share their gauges' luck: their mean is one observation of it.
     by_part = np.array([mean_size(path.cosines[4] - path.cosines[0]) for path in steps])
     by_cut = np.mean(np.split(by_part, max(1, len(steps) // 2)), axis=1)
-    # Where as many pairs are asked for as there are, those between the halves have a change, too. No gauge is
-    # judged on them, so that a row's parts keep the shares that they have within the halves.
+    # Where as many pairs are asked for as there are, those between the halves have a
+    # change, too. No gauge is judged on them, so that a row's parts keep the shares
+    # that they have within the halves.
     if n_pairs(len(match)) <= max(len(pairs), PARTNERS * len(match)):
         pairs, by_cut = all_pairs(len(match)), by_cut[:1]
         old, new = (pair_cosines(x, x, pairs) for x in paired.raw[role])
@@ -306,7 +332,8 @@ def role_change(
             np.where(within > 0, factor * remainder, total),
         )
     replicates = {"total": leave_out_means(np.abs(new - old), pairs, groups)}
-    # Lists are those among all shared rows: a list within one half would be nobody's. Duplicates count once.
+    # Lists are those among all shared rows: a list within one half would be nobody's.
+    # Duplicates count once.
     (before, after), first = paired.raw[role], paired.first[role]
     standing = np.unique(first)
     n = list_length(n, len(standing))
@@ -383,7 +410,8 @@ def _weighted_kept(
 
 def _split(total: Any, visible: Any, remainder: Any) -> tuple[Any, Any, Any]:
     """Split a change into what a gauge takes away, what comes from unseen dimensions, and a remainder."""
-    # A gauge that takes cosines or lists further apart has no part in the change, and no negative one.
+    # A gauge that takes cosines or lists further apart has no part in the change, and
+    # no negative one.
     remainder = np.minimum(remainder, total)
     unseen = np.clip(total - visible, 0, total - remainder)
     return total - remainder - unseen, unseen, remainder
@@ -448,7 +476,8 @@ def neighbour_counts(
     path : AttributionSteps
         The steps.
     former, latter : NeighbourLists
-        Lists of the same rows in the first version and in the last one; those of the half count.
+        Lists of the same rows in the first version and in the last one; those of the
+        half count.
     first : array of shape (m,)
         The row that stands for each in lists.
     """

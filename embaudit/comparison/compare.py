@@ -57,7 +57,8 @@ ROWS = 50_000
 LITTLE = 0.1
 """Share of a change that may remain where a gauge explains nearly all of it."""
 HALVINGS, HALVED = 5, 2_000
-"""Number of cuts in halves, at most, of few entities, and number of entities that are cut in all."""
+"""Number of cuts in halves, at most, of few entities, and number of entities that are
+cut in all."""
 
 
 @named_keywords
@@ -81,27 +82,33 @@ def compare(
     OTHER SPACE if neither cosines nor scores have anything to do with each other; and
     CLOSE or DIFFERENT if limits or a reference run were given to judge by.
 
-    Entities are matched by id. On one half of them the best rotation, diagonal, general linear and affine gauge are
-    fitted, on the other half they are judged, and the other way round; few entities are cut so up to 5 times. Only
-    gauges that keep the predictions count. The change of a cosine is what the gauge takes away of it, what dimensions
-    do that no prediction sees, and a remainder. Rows that duplicate each other in both models count once in lists and
-    thresholds; rows that one model tells apart count as two. Prediction cosines are those over the rows of the other
-    side that both models hold.
+    Entities are matched by id. On one half of them the best rotation, diagonal, general
+    linear and affine gauge are fitted, on the other half they are judged, and the other
+    way round; few entities are cut so up to 5 times. Only gauges that keep the
+    predictions count. The change of a cosine is what the gauge takes away of it, what
+    dimensions do that no prediction sees, and a remainder. Rows that duplicate each
+    other in both models count once in lists and thresholds; rows that one model tells
+    apart count as two. Prediction cosines are those over the rows of the other side
+    that both models hold.
 
     Parameters
     ----------
     before, after : FactorModel, path or object
-        Two models over the same entities, or what `embaudit.io.as_model` makes them of; their ranks may differ.
+        Two models over the same entities, or what `embaudit.io.as_model` makes them of;
+        their ranks may differ.
     roles : sequence of {"left", "right"}, optional
-        Sides to report; all that both models have by default. The gauge is fitted on all of them anyway.
+        Sides to report; all that both models have by default. The gauge is fitted on
+        all of them anyway.
     n_neighbours : int, optional
-        Length of the neighbour lists, looked up among all shared entities, or 50,000 of them; a third of the others by
-        default, 10 at most.
+        Length of the neighbour lists, looked up among all shared entities, or 50,000 of
+        them; a third of the others by default, 10 at most.
     by_row : bool, optional
-        Whether the rows of both models are the same entities in the same order: then ids are not looked at. By
-        default where both are models in memory without ids, which are joined as arrays are; files are not.
+        Whether the rows of both models are the same entities in the same order: then
+        ids are not looked at. By default where both are models in memory without ids,
+        which are joined as arrays are; files are not.
     partial : bool
-        Whether to go on where less than half of the smaller model matches, and without entities of two titles.
+        Whether to go on where less than half of the smaller model matches, and without
+        entities of two titles.
     fail_below : dict of str to float, optional
         Least values of `Comparison.shares_kept`, such as {"kept": 0.7}. Below one of
         them the verdict is DIFFERENT, otherwise CLOSE.
@@ -110,7 +117,8 @@ def compare(
         allowance, are the limits that `fail_below` does not set. The share of rows that
         both models hold is not judged by it.
     allow_swapped : bool
-        Whether rows that have the vector of another row are allowed if limits are given.
+        Whether rows that have the vector of another row are allowed if limits are
+        given.
     rng : numpy Generator or int
         Draws the halves, pairs and rows; the same seed gives the same numbers.
 
@@ -121,8 +129,9 @@ def compare(
     Raises
     ------
     InputError
-        If a side or its ids are missing, ids are of two kinds or carry other titles, less than half of the entities
-        or fewer than 8 are shared, or every score of a model vanishes.
+        If a side or its ids are missing, ids are of two kinds or carry other titles,
+        less than half of the entities or fewer than 8 are shared, or every score of a
+        model vanishes.
 
     Examples
     --------
@@ -191,10 +200,12 @@ def _compared(
         require_ordinary_size(each.model)
     first, second, n_states = with_states(*loaded, draw)
     before, after = in_span(first), in_span(second)
-    # All sides at hand are fitted: one alone would leave the other, and with it the predictions, out of sight.
+    # All sides at hand are fitted: one alone would leave the other, and with it the
+    # predictions, out of sight.
     sides = _roles(before, after, None)
     by = {"right": by_row, "left": True if n_states else by_row}
-    # Each side draws its own: its numbers are the same where the other side is not loaded.
+    # Each side draws its own: its numbers are the same where the other side is not
+    # loaded.
     seeds = dict(zip(("left", "right"), draw.integers(2**63, size=2), strict=True))
     draws = {role: np.random.default_rng(seeds[role]) for role in sides}
     shared = {
@@ -233,7 +244,8 @@ def _compared(
     parts, errors, fits = _gauges(paired, predictions, draws)
     steps = _steps(paired, parts, draws)
     slight = slight_gauges(paired, parts, steps)
-    # A gauge acts on both sides: one that helps one side and spoils the other is not what happened.
+    # A gauge acts on both sides: one that helps one side and spoils the other is not
+    # what happened.
     if not (fits or brings_nearer(steps)):
         parts = [replace(fold, group="rotation") for fold in parts]
         steps = _steps(paired, parts, draws)
@@ -263,12 +275,14 @@ def _compared(
         for role in track(compared, "comparing cosines", len(compared))
     }
     typical = _typical(parts)
-    # A smaller gauge may explain nearly all of it even so: what little it leaves is no more than what remains.
+    # A smaller gauge may explain nearly all of it even so: what little it leaves is no
+    # more than what remains.
     leaves = any(
         exceeds(change.mean_remainder, max(TIED, LITTLE * change.mean_total))
         for change in changes.values()
     )
-    # No gauge moves the cosines of vectors that were made so that their cosines are those of predictions.
+    # No gauge moves the cosines of vectors that were made so that their cosines are
+    # those of predictions.
     movable = (
         "linear" in paired.groups
         and not before.objective == after.objective == "prediction"
@@ -305,7 +319,8 @@ def _views(
 ) -> dict[SideName, Floats]:
     """Rows drawn whose plain cosine is the prediction cosine, over what both models hold of the other side."""
     held = {role: getattr(each, end) for role, each in shared.items()}
-    # A side that the other model holds in full is taken as it is, with what is known of it.
+    # A side that the other model holds in full is taken as it is, with what is known of
+    # it.
     some = {
         role: rows for role, rows in held.items() if len(rows) < len(model.side(role))
     }
@@ -322,17 +337,19 @@ def _gauges(
 ) -> tuple[list[CrossFitHalf], dict[SideName, dict[str, float]], bool]:
     """Fit the gauges, on halves or, where the predictions are the same and halves hold too few rows, on all.
 
-    With them come the share of the spread that each group leaves, by side, and whether the chosen one leaves next to
-    none.
+    With them come the share of the spread that each group leaves, by side, and whether
+    the chosen one leaves next to none.
     """
     options = (paired.groups, paired.shifts)
     halvings = HALVED // sum(len(x) for x, _ in paired.fitted.values())
     cuts = range(min(HALVINGS, max(1, halvings)))
-    # Of few rows many small products are made: threads of the BLAS would wait for each other longer than they compute.
+    # Of few rows many small products are made: threads of the BLAS would wait for each
+    # other longer than they compute.
     with one_blas_thread() if halvings else nullcontext():
         parts = [fold for _ in cuts for fold in folds(paired.fitted, draws, *options)]
     errors = held_out_error(paired.fitted, parts)
-    # Of the same predictions a gauge exists, so that a fit judged on its own rows does not flatter it.
+    # Of the same predictions a gauge exists, so that a fit judged on its own rows does
+    # not flatter it.
     if not _fits(errors, parts) and predictions is not None and predictions.same:
         together = [whole(paired.fitted, *options)]
         if _fits(of_all := held_out_error(paired.fitted, together), together):
@@ -359,7 +376,8 @@ def brings_nearer(steps: dict[SideName, list[AttributionSteps]]) -> bool:
         )
         for name in ("visible", "remainder")
     )
-    # The factor by which a larger group has to beat a smaller one holds for cosines, too.
+    # The factor by which a larger group has to beat a smaller one holds for cosines,
+    # too.
     return reaches(apart, still_apart * WORSE)
 
 
@@ -370,8 +388,8 @@ def slight_gauges(
 ) -> dict[SideName, float]:
     """Measure what the best gauge takes away of the mean change of each side's cosines.
 
-    This is also known of a gauge that takes away too little to be counted. A gauge acts on
-    both sides, so a side is not credited with more than both sides together.
+    This is also known of a gauge that takes away too little to be counted. A gauge acts
+    on both sides, so a side is not credited with more than both sides together.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """The gauge of a group that comes nearest to carrying one model's factors into another's.
 
-A gauge moves both sides at once, `P' = P M, Q' = Q M⁻ᵀ`. Writing the second as `Q' Mᵀ = Q` makes the best M a linear
-problem, `w PᵀP M + v M Q'ᵀQ' = w PᵀP' + v QᵀQ'`, solved in the eigenbases of the two Gram matrices.
+A gauge moves both sides at once, `P' = P M, Q' = Q M⁻ᵀ`. Writing the second as `Q' Mᵀ =
+Q` makes the best M a linear problem, `w PᵀP M + v M Q'ᵀQ' = w PᵀP' + v QᵀQ'`, solved in
+the eigenbases of the two Gram matrices.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from embaudit.core.checked import Floats, Indices
 from embaudit.model import SideName
 
 GROUPS = ("rotation", "diagonal", "linear", "affine")
-"""Groups of gauges, from few to many parameters; the first two do not contain each other."""
+"""Groups of gauges, from few to many parameters; the first two do not contain each
+other."""
 
 LOST = 1e-12
 """Share of a direction's size below which nothing is left of it but rounding."""
@@ -30,9 +32,11 @@ BOTH: Shifts = ("left", "right")
 EXPLAINED = 1e-8
 """Share of the spread below which a gauge explains all that float32 can show."""
 NEARLY = 1e-6
-"""Size of a direction, of columns of length 1, below which float32 rows do not have it."""
+"""Size of a direction, of columns of length 1, below which float32 rows do not have
+it."""
 WORSE = 1.1
-"""A larger group must beat a smaller one by this factor of unexplained spread to be preferred."""
+"""A larger group must beat a smaller one by this factor of unexplained spread to be
+preferred."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,14 +78,16 @@ def fit_gauge(rows: Rows, group: str, shifts: Shifts = BOTH) -> GaugeFit:
     rows : dict of role to (before, after)
         Matrices of shape (m, k) and (m, k').
     group : str
-        "rotation" (with one scale, which no cosine sees), "diagonal", "linear" or "affine".
+        "rotation" (with one scale, which no cosine sees), "diagonal", "linear" or
+        "affine".
     shifts : tuple of {"left", "right"}
         Sides that an affine gauge may shift.
 
     Returns
     -------
     GaugeFit
-        Where the least squares of a group are singular, which no gauge is, its best rotation.
+        Where the least squares of a group are singular, which no gauge is, its best
+        rotation.
 
     Examples
     --------
@@ -96,7 +102,8 @@ def fit_gauge(rows: Rows, group: str, shifts: Shifts = BOTH) -> GaugeFit:
         role: (np.zeros(before.shape[1]), np.zeros(after.shape[1]))
         for role in ("left", "right")
     }
-    # Least squares with a shift are those of centred rows; the shift follows from both means.
+    # Least squares with a shift are those of centred rows; the shift follows from both
+    # means.
     if group == "affine":
         means |= {
             role: (x.mean(axis=0), y.mean(axis=0))
@@ -131,7 +138,8 @@ def _weight(x: Floats) -> float:
 
 def _scale(rows: Rows) -> float:
     """Compute c of `P' = c P R, Q' = Q R / c`."""
-    # Left rows grow by c and right rows shrink by it: both give an estimate, averaged as logarithms, unless all are 0.
+    # Left rows grow by c and right rows shrink by it: both give an estimate, averaged
+    # as logarithms, unless all are 0.
     weights = {role: (_weight(x), _weight(y)) for role, (x, y) in rows.items()}
     steps = [
         np.log(x / y) / (2 if role == "left" else -2)
@@ -144,7 +152,8 @@ def _scale(rows: Rows) -> float:
 def _rotation(rows: Rows) -> Pair:
     """Orthogonal Procrustes, max tr(RᵀC), after the scale."""
     scale = _scale(rows)
-    # Both sides weigh the same, whatever their scale: one orthogonal matrix acts on both.
+    # Both sides weigh the same, whatever their scale: one orthogonal matrix acts on
+    # both.
     target = sum(np.sqrt(_weight(x) * _weight(y)) * (x.T @ y) for x, y in rows.values())
     u, _, vt = np.linalg.svd(np.asarray(target), full_matrices=False)
     return scale * (u @ vt), (u @ vt) / scale
@@ -159,7 +168,8 @@ def _diagonal(rows: Rows) -> Pair | None:
         above = above + weight * np.einsum("ij,ij->j", source, target)
         below = below + weight * squares
         most = most + weight * np.sqrt(squares * np.einsum("ij,ij->j", target, target))
-    # A column that says nothing, or whose two sides contradict each other, gets the scale of the others.
+    # A column that says nothing, or whose two sides contradict each other, gets the
+    # scale of the others.
     has_scale = np.abs(above) > LOST * most
     if not has_scale.any():
         return None
@@ -169,7 +179,8 @@ def _diagonal(rows: Rows) -> Pair | None:
 
 
 def _linear(rows: Rows) -> Pair | None:
-    # The rank of M is at most the number of rows: fewer than it has dimensions make no gauge.
+    # The rank of M is at most the number of rows: fewer than it has dimensions make no
+    # gauge.
     if sum(len(x) for x, _ in rows.values()) < min(
         x.shape[1] for pair in rows.values() for x in pair
     ):
@@ -192,7 +203,8 @@ def _least_squares(x: Floats, y: Floats) -> Floats:
 
 def _with_inverse(linear: Floats, scale: float) -> Pair | None:
     """Pair M with M⁻ᵀ."""
-    # Of M = U S Vᵀ, M⁻ᵀ is U S⁻¹ Vᵀ, and the pseudo-inverse transposed where ranks differ.
+    # Of M = U S Vᵀ, M⁻ᵀ is U S⁻¹ Vᵀ, and the pseudo-inverse transposed where ranks
+    # differ.
     u, s, vt = np.linalg.svd(linear, full_matrices=False)
     return (linear, (u / s) @ vt) if _keeps_all(s, scale) else None
 
@@ -234,7 +246,8 @@ class CrossFitHalf:
     fits: dict[str, GaugeFit]
     """The best gauge of each group."""
     group: str
-    """The smallest group that served a part of the training half, kept out of its own fit, as well as any."""
+    """The smallest group that served a part of the training half, kept out of its own
+    fit, as well as any."""
 
     @property
     def gauge(self) -> GaugeFit:
@@ -300,7 +313,8 @@ def _choose(training: Rows, groups: tuple[str, ...], shifts: Shifts) -> str:
 
 
 def _smallest(left: dict[str, float]) -> str:
-    # Groups stand from few to many parameters, so that the first one near the best is the smallest.
+    # Groups stand from few to many parameters, so that the first one near the best is
+    # the smallest.
     bound = max(EXPLAINED, WORSE * min(left.values()))
     return next(group for group, value in left.items() if value <= bound)
 
@@ -318,7 +332,8 @@ def is_open(rows: Rows, shifts: Shifts) -> bool:
     (False, True)
     """
     for role, (x, _) in rows.items():
-        # The group is chosen on two thirds of a half of the rows, and a shift takes one of them.
+        # The group is chosen on two thirds of a half of the rows, and a shift takes one
+        # of them.
         judging = len(x) // 2 * 2 // 3 - (role in shifts)
         if (
             judging >= x.shape[1]

@@ -1,7 +1,8 @@
 """Rows of two models that are the same entity, as they are and as far as predictions see them.
 
-What a left row holds in a direction that no right row has, and the other way round, moves its cosines and no score. A
-gauge is fitted on the rest, in which `P Qᵀ` is the same.
+What a left row holds in a direction that no right row has, and the other way round,
+moves its cosines and no score. A gauge is fitted on the rest, in which `P Qᵀ` is the
+same.
 """
 
 from __future__ import annotations
@@ -55,11 +56,13 @@ class Match:
     only_after: int
     """Entities that the first model lacks."""
     key: str
-    """Kind of key that tells which rows are one entity: ids, names that occur once, or row numbers."""
+    """Kind of key that tells which rows are one entity: ids, names that occur once, or
+    row numbers."""
     has_names: bool = False
     """True if entities have names beside ids and numbers."""
     shared: float = 1.0
-    """Share of the first model's entities that the second has, also where only some of them are here."""
+    """Share of the first model's entities that the second has, also where only some of
+    them are here."""
 
     def __len__(self) -> int:
         return len(self.before)
@@ -87,16 +90,18 @@ def match(
     Parameters
     ----------
     by_row : bool, optional
-        Whether the rows are the same entities in the same order, so that ids are not looked at; by default where
-        neither model has ids. Rows without ids that are equal in both models need not be declared so.
+        Whether the rows are the same entities in the same order, so that ids are not
+        looked at; by default where neither model has ids. Rows without ids that are
+        equal in both models need not be declared so.
     partial : bool
-        Whether less than half of the smaller side may match; entities under one id with two titles are left out then.
+        Whether less than half of the smaller side may match; entities under one id with
+        two titles are left out then.
 
     Raises
     ------
     InputError
-        If ids are missing where they are to match, are of two kinds or name other entities, or too few are shared; by
-        row if the numbers of rows differ.
+        If ids are missing where they are to match, are of two kinds or name other
+        entities, or too few are shared; by row if the numbers of rows differ.
 
     Examples
     --------
@@ -109,7 +114,8 @@ def match(
     """
     sides = (before.side(role), after.side(role))
     bare = all(side.ids is None for side in sides)
-    # Rows that are the same in both models are the same entities, such as inputs that two heads were given.
+    # Rows that are the same in both models are the same entities, such as inputs that
+    # two heads were given.
     if by_row or (bare and (by_row is None or _equal(sides))):
         key, (first, second) = "row numbers", _in_order(sides, bare=bare)
     else:
@@ -253,7 +259,8 @@ def _other_titles(
 def _shared(first: Any, second: Any) -> tuple[Indices, Indices]:
     """Return the rows of the keys that occur once in either model and in both, in the order of the first one.
 
-    Numbers are read as text where the other model's keys are text, as formats of text leave them.
+    Numbers are read as text where the other model's keys are text, as formats of text
+    leave them.
     """
     before, after = np.asarray(first), np.asarray(second)
     if {before.dtype.kind, after.dtype.kind} - set("iu"):
@@ -277,15 +284,18 @@ class Pairing:
     raw: Rows
     """Rows before and after, of length 1 where a model predicts cosines."""
     visible: Rows
-    """Rows as far as predictions see them, in fewer dimensions where there are unseen ones."""
+    """Rows as far as predictions see them, in fewer dimensions where there are unseen
+    ones."""
     groups: tuple[str, ...]
     """Gauge groups that keep the predictions."""
     shifts: tuple[SideName, ...]
     """Sides that a translation may move."""
     forward: bool
-    """True if the gauge carries the first model to the second; the other way where the second has a lower rank."""
+    """True if the gauge carries the first model to the second; the other way where the
+    second has a lower rank."""
     first: dict[SideName, Indices]
-    """(m,) the row that stands for each in lists: the first of those that duplicate it in both models."""
+    """(m,) the row that stands for each in lists: the first of those that duplicate it
+    in both models."""
     bases: tuple[Floats, Floats]
     """Orthonormal directions that predictions see, in the columns of either model."""
 
@@ -326,7 +336,8 @@ def pairing(
             raise must_be(
                 what, f"at least {MIN_SHARED}", count, "a row of zeros has no cosine"
             )
-    # A gauge can be fitted on what predictions see alone: the rest of a row may be anything in an equivalent model.
+    # A gauge can be fitted on what predictions see alone: the rest of a row may be
+    # anything in an equivalent model.
     shifts = tuple(side for side in before.free_shifts if side in after.free_shifts)
     basis_before, basis_after = (
         seen_directions(model, shifts) for model in (before, after)
@@ -336,7 +347,8 @@ def pairing(
         for role, (x, y) in raw.items()
     }
     cosines = Equivalence.COSINES in (before.predicts, after.predicts)
-    # A scale for each column means something only where the columns of both models are the stored ones.
+    # A scale for each column means something only where the columns of both models are
+    # the stored ones.
     aligned = basis_before.shape[1] == basis_after.shape[1] and all(
         _picks_columns(basis) for basis in (basis_before, basis_after)
     )
@@ -344,8 +356,8 @@ def pairing(
         g for g in GROUPS if (g != "diagonal" or aligned) and (g != "affine" or shifts)
     ]
     groups = ["rotation"] if cosines else groups
-    # A gauge leads from the lower rank to the higher one: the other way it would drop directions (docs/theory.md,
-    # "There are no others").
+    # A gauge leads from the lower rank to the higher one: the other way it would drop
+    # directions (docs/theory.md, "There are no others").
     forward = basis_before.shape[1] <= basis_after.shape[1]
     first = {
         role: _duplicated(before.factors(role)[m.before], after.factors(role)[m.after])

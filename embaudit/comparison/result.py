@@ -37,15 +37,19 @@ class Comparison(Result):
     agreement: Agreement | None
     """Agreement of the predictions; None where a side is missing."""
     group: str
-    """The smallest gauge group that carries one model's factors into the other's as well as any."""
+    """The smallest gauge group that carries one model's factors into the other's as
+    well as any."""
     condition_number: float
     """κ of that gauge: how much it can move cosines."""
     fits: bool
-    """True if it leaves nothing of the factors, as far as predictions see them, that float32 could show."""
+    """True if it leaves nothing of the factors, as far as predictions see them, that
+    float32 could show."""
     n_states: int = 0
-    """Random states that stood before the final norms of two heads; 0 where the models have inputs or users."""
+    """Random states that stood before the final norms of two heads; 0 where the models
+    have inputs or users."""
     too_few_for: int = 0
-    """Dimensions for which the rows are too few to find what a gauge explains (null in JSON); 0 where they suffice."""
+    """Dimensions for which the rows are too few to find what a gauge explains (null in
+    JSON); 0 where they suffice."""
     same_up_to: str | None = None
     """Group of a gauge that is proven to carry all rows of one model to the other.
 
@@ -103,8 +107,9 @@ class Comparison(Result):
         lost and 0.01, but by 0.05 at most. The number of rows is no matter of a seed.
         """
         limits = {}
+        shares = self.shares_kept()
         for name, share in (self.reference or {}).items():
-            if name != "shared":
+            if name in shares and name != "shared":
                 allowance = min(MAX_ALLOWANCE, MIN_ALLOWANCE + (1 - share) / 2)
                 limits[name] = down(share - allowance, 3)
         return limits | dict(self.own_limits)
@@ -175,12 +180,13 @@ class Comparison(Result):
         lost_to_learning : float
             Share that is lost even once the gauge is applied.
         predicted_kept : float
-            Share of neighbours by prediction cosine that are still near by it; None where a side is missing.
+            Share of neighbours by prediction cosine that are still near by it; None
+            where a side is missing.
         n_displaced : int
             Entities whose vector in the second model is another one's in the first.
         weighted_by : {"interactions", "slots", "equal"}
-            How rows count in the three shares that follow: by their interactions, by their slots in users' lists of
-            ten, or equally.
+            How rows count in the three shares that follow: by their interactions, by
+            their slots in users' lists of ten, or equally.
         weighted_shared : float
             Share of the first model's entities that the second has, weighted.
         weighted_kept : float
@@ -225,7 +231,8 @@ class Comparison(Result):
         unseen : float
             Part of the change that comes from dimensions that no prediction sees.
         remainder : float
-            Part of the change that is left between the gauged model and the other one; the three add up to the total.
+            Part of the change that is left between the gauged model and the other one;
+            the three add up to the total.
         """
         return {
             role: self.moved_most(role).astype({"name": str}) for role in self.changes
@@ -300,12 +307,12 @@ class Comparison(Result):
         Returns
         -------
         dict of str to float
-            `shared`, the share of the first model's rows that the second has; `kept`, the
-            share of former neighbours by cosine that stayed; and if both models predict,
-            `top`, the share of each left row's best ten that stayed, `predicted`, the
-            share of former neighbours by prediction cosine that stayed, `scores`, the
-            correlation of scores within a row, and `rows`, the share of rows whose scores
-            are like those before (see `Agreement.unlike`).
+            `shared`, the share of the first model's rows that the second has; `kept`,
+            the share of former neighbours by cosine that stayed; and if both models
+            predict, `top`, the share of each left row's best ten that stayed,
+            `predicted`, the share of former neighbours by prediction cosine that
+            stayed, `scores`, the correlation of scores within a row, and `rows`, the
+            share of rows whose scores are like those before (see `Agreement.unlike`).
         """
         return {name: min(pairs)[0] for name, pairs in self.kept_by_side.items()}
 
@@ -343,7 +350,8 @@ class Comparison(Result):
         Raises
         ------
         InputError
-            For a name that is none of these, or that this comparison has no number for; or a limit out of its range.
+            For a name that is none of these, or that this comparison has no number for;
+            or a limit out of its range.
 
         Examples
         --------
@@ -405,15 +413,27 @@ class Comparison(Result):
         return failures
 
     def explain(self) -> str:
-        """Describe in plain words the change, and the next step."""
+        """Describe the verdict, the change and the next step in plain words."""
         return " ".join(self.statements)
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """Sentences of `explain`; the last one names the next step, if there is one."""
-        from embaudit.comparison.words import statements
+        """Paragraphs of `explain`: the verdict first, the next step last."""
+        return tuple(text for text in (*self.conclusions, self.next_step) if text)
 
-        return statements(self)
+    @property
+    def conclusions(self) -> tuple[str, ...]:
+        """Paragraphs on what was compared and what changed; the verdict comes first."""
+        from embaudit.comparison.words import conclusions
+
+        return conclusions(self)
+
+    @property
+    def next_step(self) -> str:
+        """What to do next; empty if there is nothing to do."""
+        from embaudit.comparison.words import next_step
+
+        return next_step(self)
 
 
 def _absent(name: str) -> str:

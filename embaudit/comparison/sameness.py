@@ -37,7 +37,8 @@ FLOAT32_SPACING = 2.0**-23
 MIN_ROUNDING = 1e-9
 """Smallest relative rounding of a row: the numerical contract of the package."""
 MAX_STRETCHED_ROUNDING = 0.01
-"""Largest rounding times κ of a gauge. Above it, rounding hides too much for a proof."""
+"""Largest rounding times κ of a gauge. Above it, rounding hides too much for a
+proof."""
 FEW_ROWS = 256
 """Number of rows that tell most models apart."""
 Roundings: TypeAlias = dict[SideName, float]
@@ -181,9 +182,9 @@ class MappedRows:
         """Return True if biases, offset and shifts leave the predictions as they are.
 
         With `p' = p M + u` and `q' = q M⁻ᵀ + w`, the scores differ by a number for each
-        left row, `d = a' − a + p M · w`, a number for each right row,
-        `e = b' − b + u · q M⁻ᵀ`, and a constant `c' − c + u · w`. A softmax and an order
-        see only the differences of the numbers e.
+        left row, `d = a' − a + p M · w`, a number for each right row, `e = b' − b + u ·
+        q M⁻ᵀ`, and a constant `c' − c + u · w`. A softmax and an order see only the
+        differences of the numbers e.
         """
         rounding = _largest(roundings)
         if self.before.left_side is None:
@@ -246,7 +247,8 @@ def row_rounding(rows: Matrix) -> float:
 
     A number in a format of spacing s is rounded by s / 2 of its size at most. Numbers
     that all have fewer digits than the shortest format were not rounded to it: whole or
-    half numbers, for example, are data as they are. Rows that were computed in float32 by a map of k columns carry √k + 8 further roundings, as in
+    half numbers, for example, are data as they are. Rows that were computed in float32
+    by a map of k columns carry √k + 8 further roundings, as in
     `embaudit.linalg.duplicates.resolution`.
 
     Examples

@@ -33,8 +33,8 @@ USUAL_THRESHOLD = 0.8
 """Threshold that is carried over in a sentence."""
 
 
-def statements(comparison: Comparison) -> tuple[str, ...]:
-    """Write all statements; the verdict comes first, the next step last."""
+def conclusions(comparison: Comparison) -> tuple[str, ...]:
+    """Write all statements but the next step; the verdict comes first."""
     verdict = comparison.verdict
     texts = []
     if verdict.word:
@@ -49,7 +49,6 @@ def statements(comparison: Comparison) -> tuple[str, ...]:
     texts += [too_few_rows(comparison), predicted_lists(comparison)]
     if not verdict.word:
         texts.append(verdict.reason)
-    texts.append(next_step(comparison))
     return tuple(text.strip() for text in texts if text.strip())
 
 
@@ -362,7 +361,8 @@ def next_step(comparison: Comparison) -> str:
     if comparison.fits or is_unchanged:
         return _next_of_other_scores(comparison, agreement, is_unchanged=is_unchanged)
     if agreement.of_one_table:
-        # Plain cosines are those of the predictions: there is no form to bring them into.
+        # Plain cosines are those of the predictions: there is no form to bring them
+        # into.
         return ""
     return _next_of_changed(comparison)
 
@@ -400,7 +400,8 @@ def _rows_of_zeros(comparison: Comparison) -> str:
 
 def _next_of_one_side(comparison: Comparison) -> str:
     if comparison.same_up_to is not None:
-        return ""
+        # The axes of one side do not say whether those of the other side follow.
+        return "Check that whatever these rows are compared with is on the same axes."
     remedy = (
         "save both sides of each, `embaudit.save(embaudit.load(PATH, left=FILE), NEW)`, "
         "and compare those"

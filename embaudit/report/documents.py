@@ -351,17 +351,14 @@ def comparison_document(comparison: Comparison) -> Document:
     >>> [drawn.label for drawn in made.top], [section.id for section in made.shown_sections]
     (['mean |Δcos|', 'share of former neighbours'], ['changed', 'moved', 'thresholds', 'neighbours'])
     """
-    # The last statement is the next step, where there is one, and stands apart from
-    # what was found.
-    *texts, last = comparison.statements
     moved, thresholds = (
         [make(comparison, role) for role in comparison.changes]
         for make in (moved_grid, threshold_grid)
     )
     return Document(
         "May the second model replace the first?",
-        tuple(texts),
-        next=last,
+        comparison.conclusions,
+        next=comparison.next_step,
         top=tuple(_drawn(comparison)),
         n_embedded=1 + sum(bool(grid.rows) for grid in moved),
         sections=(
