@@ -27,6 +27,7 @@ from .canonical import pinned_test as pinned_test
 from .canonical import position as position
 from .comparison import Comparison as Comparison
 from .comparison import compare as compare
+from .core.versions import show_versions as show_versions
 from .errors import EquivalenceError as EquivalenceError
 from .errors import InputError as InputError
 from .evaluation import Evaluation as Evaluation

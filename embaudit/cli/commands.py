@@ -29,7 +29,6 @@ COMMANDS = {
     "fit": "Factorize a table of interactions in closed form.",
     "fix": "Write vectors whose cosine the predictions pin down.",
     "formats": "List the formats, or say how one file would be read.",
-    "doctor": "Show versions and check that results can be trusted.",
     "gauge": "Write another model with the same predictions.",
     "reproduce": "Draw the papers' figures with their numbers.",
     "schema": "Print the JSON Schema of what audit --json writes.",

@@ -122,8 +122,10 @@ def test_help_imports_nothing_heavy():
     assert not {f"embaudit.cli.{name}" for name in COMMANDS} & set(loaded)
 
 
-def test_doctor_names_the_blas_of_a_process_that_loaded_none():
-    script = "from embaudit.cli.doctor import versions; print(versions()['BLAS'])"
-    assert "threads" in subprocess.check_output(
-        [sys.executable, "-c", script], text=True
-    )
+def test_versions_name_the_blas_of_a_process_that_loaded_none():
+    script = "import embaudit as ea; ea.show_versions()"
+    shown = subprocess.check_output([sys.executable, "-c", script], text=True)
+    lines = dict(line.split(maxsplit=1) for line in shown.splitlines())
+    assert lines["embaudit"] == ea.__version__
+    assert lines["numpy"] == np.__version__
+    assert "threads" in lines["BLAS"]

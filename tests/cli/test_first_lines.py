@@ -27,7 +27,6 @@ PRINTED = [
         "compare head.npz head.npz --kind head --labels labels.txt",
         "30 labels, matched by their names",
     ),
-    ("doctor", f"embaudit       {ea.__version__}"),
     (
         "evaluate model.npz --items films.csv --truth kind",
         "judged by kind: 30 of 30 items matched by id.",

@@ -455,7 +455,11 @@ PUBLIC = {name: getattr(ea, name) for name in ea.__all__}
 
 
 def test_every_public_function_is_tried():
-    functions = {each for each in PUBLIC.values() if isinstance(each, FunctionType)}
+    functions = {
+        each
+        for each in PUBLIC.values()
+        if isinstance(each, FunctionType) and inspect.signature(each).parameters
+    }
     assert functions - TRIED == set()
 
 
