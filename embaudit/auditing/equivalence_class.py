@@ -15,8 +15,8 @@ import numpy as np
 
 from embaudit.auditing.finding import Kind, Scope
 from embaudit.auditing.wording import Nouns, worded_for
-from embaudit.canonical import Pinning, other_temperature
-from embaudit.canonical.pinned import MIN_MOVEMENT, SCOPES, Moved, decided_in
+from embaudit.canonical import Models, Pinning, other_temperature, pinned_test
+from embaudit.canonical.moved import MIN_MOVEMENT, Moved
 from embaudit.canonical.row_span import (
     outside_shares,
     reached_space,
@@ -185,11 +185,9 @@ def _of_unit_rows(
     Rotations move no cosine. A linear test decides whether another metric gives all rows
     length 1, too.
     """
-    draw = np.random.default_rng(rng)
-    pinning = decided_in(spanning_bases(uncut), model, draw=draw)
-    pinning = replace(pinning, width=width)
+    pinning = replace(pinned_test(model, whole=uncut, rng=rng), width=width)
     if pinning.status == "pinned":
-        among_maps = pinning.scope in (SCOPES["gauge"], SCOPES["affine"])
+        among_maps = pinning.models in (Models.GAUGES, Models.AFFINE)
         scope = Scope(pinning.scope, whole=not among_maps)
     else:
         scope = Scope("equivalent models of the same rank", whole=True)

@@ -1,4 +1,4 @@
-"""The canonical form of a model, where the model sits among its equivalents, and what its predictions pin down."""
+"""Canonical forms, the place of a model among its equivalents, and pinned cosines."""
 
 from embaudit.canonical.form import (
     EXPONENTS,
@@ -7,7 +7,9 @@ from embaudit.canonical.form import (
     canonical_form,
 )
 from embaudit.canonical.identified import identified_cosines, identified_factors
-from embaudit.canonical.pinned import Flip, Moved, Pinning, pinned_test
+from embaudit.canonical.moved import Moved
+from embaudit.canonical.pinned import pinned_test
+from embaudit.canonical.pinning import Flip, Models, Pinning, Reason, Status
 from embaudit.canonical.position import (
     FactorScaling,
     HiddenBias,
@@ -24,10 +26,13 @@ __all__ = [
     "FactorScaling",
     "Flip",
     "HiddenBias",
+    "Models",
     "Moved",
     "OtherTemperature",
     "Pinning",
     "Position",
+    "Reason",
+    "Status",
     "at_exponent",
     "canonical_form",
     "hidden_biases",

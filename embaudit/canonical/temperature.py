@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embaudit.canonical.pinned import Moved, moved_cosines
+from embaudit.canonical.moved import Moved, moved_cosines
 from embaudit.core.checked import RNG, Floats, as_generator, is_number
 from embaudit.errors import must_be
 from embaudit.linalg.rows import unit_rows

@@ -47,7 +47,7 @@ from embaudit.auditing.traits import (
     Traits,
     traits_of,
 )
-from embaudit.canonical import Moved, Pinning
+from embaudit.canonical import Models, Moved, Pinning, Reason, Status
 from embaudit.gauges import Affine, Gauge, GeneralLinear
 from embaudit.heads.conventions import norm_evidence
 from embaudit.linalg.dimensions import Dimensions
@@ -107,11 +107,12 @@ def gauged(*roles: str) -> dict[str, Any]:
     """The test of unit rows found an equivalent model that moves cosines."""
     moves = {"left": Moved(0.1, 0.2, 3), "right": Moved(0.3, 0.6, 3)}
     pinning = Pinning(
-        "free",
-        "item rows reach into 1 direction no user has",
-        "models of rank 3",
-        1,
-        3,
+        Status.FREE,
+        Reason.REACHES_INTO_UNSEEN,
+        Models.SAME_RANK,
+        rank=1,
+        needed=3,
+        number=1,
         moved=moves,
     )
     shown = replace(FREE, kind=Kind.SHOWN, because=pinning.explain())
@@ -384,7 +385,7 @@ def heads() -> dict[str, Evidence]:
     tied = {"centred": equal_head(change=0.5, tolerance=0.5)}
     rms, zero = FinalNorm("rms", [1.0, 2.0, 4.0]), FinalNorm("rms", [1.0, 0.0, 4.0])
     layer = FinalNorm("layer", [1.0, 2.0, 4.0])
-    fixed_rows = Pinning("pinned", "that is so", "gauges near", 6, 6)
+    fixed_rows = Pinning(Status.PINNED, Reason.FIXES_ALL, Models.HEADS, 6, 6)
     fixed = replace(opposite(), n_pairs=185, n_fixed=595)
     return {
         "the origin decides lists": of_head(head(neighbours=few)),
@@ -441,15 +442,19 @@ def rows() -> dict[str, Evidence]:
     hubs = Hubs(400, 10, 7.25, (4, 2, 3, 1), (0.9, 0.5, 0.25, 0.1), 0.12)
     shared = CommonDirection(0.64, 0.8, NearestChanged(0.25, 0.2, 0.3, 400))
     few = Pinning(
-        "undecided",
-        "too few rows",
-        "models of rank 3",
-        1932,
-        2080,
+        Status.UNDECIDED,
+        Reason.NO_SIDE_ALONE,
+        Models.SAME_RANK,
+        rank=1932,
+        needed=2080,
         rows_missing={"right": 148},
     )
-    wide = Pinning("undecided", "too many numbers", "models of rank 3", 9, 131328)
-    open_ = Pinning("undecided", "rows depend on each other", "models of rank 3", 5, 6)
+    wide = Pinning(
+        Status.UNDECIDED, Reason.TOO_LARGE, Models.SAME_RANK, rank=9, needed=131328
+    )
+    open_ = Pinning(
+        Status.UNDECIDED, Reason.NO_SIDE_ALONE, Models.SAME_RANK, rank=5, needed=6
+    )
     narrow = replace(few, dimensions=64, width=70)
     ugly = ALONE.replace(right_names=UGLY)
     found = {

@@ -1,0 +1,489 @@
+"""The result of the test of unit rows: a verdict in numbers, and its sentences.
+
+The decisions are made in `embaudit.canonical.pinned`. Here `because_of`, `remedy_of` and
+`Pinning.explain` turn a verdict into English.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum, auto
+from typing import Any
+
+import numpy as np
+
+from embaudit.canonical.moved import MIN_MOVEMENT, Moved
+from embaudit.canonical.quadratic_forms import LARGEST, LARGEST_SHOWN
+from embaudit.core.checked import Floats, Indices, Matrix
+from embaudit.core.plain import plain_dict
+from embaudit.core.results import Result
+from embaudit.core.words import counted
+from embaudit.errors import must_be
+from embaudit.gauges import Gauge
+from embaudit.linalg.rows import unit_rows
+from embaudit.model import OPPOSITE, FactorModel, Role, SideName
+
+
+class Status(StrEnum):
+    """Answer of the test."""
+
+    PINNED = "pinned"
+    """No equivalent model moves the cosines; this is proven."""
+    FREE = "free"
+    """An equivalent model moves the cosines; it is shown."""
+    UNDECIDED = "undecided"
+    """Neither. The conditions are sufficient and not necessary, so the model may be
+    pinned or free."""
+
+
+class Models(Enum):
+    """Set of models that "pinned" speaks of."""
+
+    GAUGES = auto()
+    """Linear maps of one side, whatever the other side holds."""
+    AFFINE = auto()
+    """Linear maps and shifts of one side, whatever the other side holds."""
+    SAME_RANK = auto()
+    """Models whose rows span as many dimensions."""
+    USED_DIMENSIONS = auto()
+    """Models of the dimensions that the rows of both sides use."""
+    HEADS = auto()
+    """Heads whose labels span no more dimensions."""
+    TABLES = auto()
+    """Models that predict the products, or cosines, of the rows of one table."""
+
+
+SCOPES = {
+    Models.GAUGES: (
+        "linear maps of these rows, whatever the other side holds, if that has full rank"
+    ),
+    Models.AFFINE: (
+        "linear maps and shifts of these rows in the dimensions that they span, whatever "
+        "the other side holds, if that has full rank"
+    ),
+    Models.SAME_RANK: "equivalent models of the same rank",
+    Models.USED_DIMENSIONS: "equivalent models of the dimensions that these rows use",
+    Models.HEADS: (
+        "equivalent models whose labels span no more dimensions, and whose inputs are "
+        "learned and span these"
+    ),
+    Models.TABLES: "models that compare these rows with each other in the same way",
+}
+"""Words for each set of models."""
+
+
+class Reason(Enum):
+    """Argument for the status. "The side" is `Pinning.side`."""
+
+    COMPARED_BY_COSINE = auto()
+    """The cosines of the rows are the predictions."""
+    COMPARED_BY_PRODUCT = auto()
+    """The products of the rows, also with themselves, are the predictions."""
+    COMPARED_BY_PRODUCT_OF_FEW = auto()
+    """The same for so few rows that products of different rows may not suffice."""
+    FIXES_ALL = auto()
+    """The side fixes every number of a form."""
+    FIXES_ALL_BUT_OTHER_LACKS_DIRECTIONS = auto()
+    """The side fixes every number, and the other side lacks full column rank."""
+    FIXES_ALL_BUT_HIDDEN_NUMBERS = auto()
+    """The side fixes every number, but not what a softmax adds to cosines unseen."""
+    FIXES_ALL_BUT_CAPPED = auto()
+    """The side fixes every number, but the link has a soft cap."""
+    NEARLY_LEAVES_A_FORM = auto()
+    """Up to what may be rounding, a form vanishes on all rows of the side."""
+    LEAVES_DIRECTIONS = auto()
+    """Some forms vanish on all rows of the side."""
+    SIDE_NOT_SHOWN = auto()
+    """It is not shown that the side fixes every number of a metric."""
+    LABELS_NOT_SHOWN = auto()
+    """It is not shown that the labels fix every number of a change of axes."""
+    NO_SIDE_ALONE = auto()
+    """Neither side fixes every number."""
+    TOO_LARGE = auto()
+    """A form has more numbers than are tried."""
+    REACHES_INTO_UNSEEN = auto()
+    """Rows of the side have components in directions that the other side lacks."""
+    TIGHT_FRAMES = auto()
+    """Both sides are tight frames in the dimensions that they use."""
+    HARDLY_USED_DIMENSIONS = auto()
+    """Rows use some dimensions and hold very little in the others."""
+    ONE_ROW = auto()
+    """One row makes no pair."""
+    ONE_DIRECTION = auto()
+    """All rows have one direction."""
+    LEAVES_NUMBERS = auto()
+    """The labels leave numbers of a form free."""
+    TOO_FEW_ROWS = auto()
+    """There are fewer labels than numbers of a form."""
+    NOTHING_MOVED = auto()
+    """What the rows leave free moved no cosine."""
+    ROUNDING_DECIDES = auto()
+    """The result depends on dimensions that rounding may have made."""
+
+
+class Remedy(Enum):
+    """What would decide an undecided test, unless it is a number of missing rows."""
+
+    NONE = auto()
+    """No method here would."""
+    OTHER_SIDE = auto()
+    """The other side may."""
+    RIGHT_ROW_OFF_THE_HYPERPLANE = auto()
+    """One more right row that lies off the hyperplane of the others."""
+    RIGHT_ROWS = auto()
+    """As many more right rows as there are dimensions."""
+    MORE_DIGITS = auto()
+    """Numbers that are stored with more digits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Flip:
+    """An equivalent model that no gauge makes.
+
+    Some rows are reflected in directions that the other side does not have.
+    """
+
+    side: SideName
+    """The side whose rows are reflected."""
+    rows: Indices
+    """Row numbers of the reflected rows."""
+    unseen: Matrix
+    """(k, k) projector onto the directions that no row of the other side has, or in which
+    all of them are alike if a bias is free."""
+
+    def apply(self, model: FactorModel, rows: Floats) -> dict[str, Floats]:
+        """Return the changed fields of a model, given the rows of the side.
+
+        The right bias absorbs the products with what all left rows have alike.
+        """
+        change = np.zeros_like(rows)
+        change[self.rows] = -2 * (rows[self.rows] @ self.unseen)
+        changed = {str(self.side): rows + change}
+        bias = model.right_bias
+        if self.side == "right" and bias is not None and model.link.sees_biases:
+            mean_left = model.side("left").moments.mean
+            changed["right_bias"] = bias - change @ mean_left
+        return changed
+
+
+@dataclass(frozen=True, eq=False)
+class Pinning(Result):
+    """Freedom that predictions of unit rows leave to the cosines within a side."""
+
+    status: Status
+    """The answer."""
+    reason: Reason
+    """The argument."""
+    models: Models
+    """The set of models that "pinned" speaks of."""
+    rank: int
+    """Independent constraints that the rows put on a gauge near I, of all sides together;
+    an upper bound if they were not counted."""
+    needed: int
+    """Numbers of a gauge; fewer constraints leave some of them free."""
+    roles: tuple[str, str] = ("user", "item")
+    """Titles of left and right rows."""
+    side: SideName = "right"
+    """The side that the argument speaks of."""
+    number: int = 0
+    """The number of rows, directions or dimensions that the argument names, if any."""
+    among: int = 0
+    """The number of dimensions that the argument names, if any."""
+    outside: float = 0.0
+    """Largest share of the squared length of a row in dimensions that are hardly used."""
+    alternatives: tuple[Status, Status] | None = None
+    """The answers without and with dimensions that rounding may have made."""
+    remedy: Remedy = Remedy.NONE
+    """What would decide an undecided test, unless rows are missing."""
+    rows_missing: Mapping[SideName, int] = field(default_factory=dict)
+    """Number of further rows of each side alone, in general position, that would decide
+    an undecided test; empty if rows would not."""
+    witness: Gauge | None = None
+    """A gauge of unit rows that keeps every length, hence every prediction."""
+    flip: Flip | None = None
+    """Reflection of some rows, if the equivalent model is no gauge."""
+    moved: Mapping[SideName, Moved] = field(default_factory=dict)
+    """Movement of the cosines of each side in the equivalent model, if there is one."""
+    residual: float = 0.0
+    """Largest distance of a row of the equivalent model from length 1, before it is
+    divided by its length."""
+    dimensions: int = 0
+    """Number of dimensions that the rows span, in which numbers are counted."""
+    width: int = 0
+    """Number of columns of the rows as stored."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as plain values; numbers that do not exist are None."""
+        condition_number = None
+        if self.witness is not None:
+            condition_number = self.witness.condition_number
+        return plain_dict(
+            {
+                "status": self.status,
+                "because": self.because,
+                "scope": self.scope,
+                "rank": self.rank,
+                "needed": self.needed,
+                "residual": self.residual,
+                "rows_missing": self.rows_missing,
+                "condition_number": condition_number,
+                "moved": self.moved,
+            }
+        )
+
+    def __repr__(self) -> str:
+        return f"Pinning({self.status}, {self.rank} of {self.needed} constraints)"
+
+    def moved_of(self, role: Role) -> Moved | None:
+        """Return the movement of the cosines of a role; None for left-right pairs."""
+        for side, moved in self.moved.items():
+            if side == role:
+                return moved
+        return None
+
+    @property
+    def is_counted(self) -> bool:
+        """True if independent constraints were counted.
+
+        If not, rows were counted, each of which puts at most one constraint.
+        """
+        return self.status is Status.PINNED or self.needed <= LARGEST
+
+    @property
+    def largest(self) -> float:
+        """Largest ``|Δcos|`` that was shown on either side, 0 without a model."""
+        return max((moved.max_abs for moved in self.moved.values()), default=0.0)
+
+    @property
+    def scope(self) -> str:
+        """The set of models that "pinned" speaks of, in words."""
+        return SCOPES[self.models]
+
+    @property
+    def because(self) -> str:
+        """The argument, as a clause."""
+        return because_of(self)
+
+    @property
+    def to_decide(self) -> str:
+        """Clause on what would decide the test; empty if no method here would."""
+        return remedy_of(self)
+
+    def twin(self, model: FactorModel) -> FactorModel:
+        """Return the equivalent model: unit rows in float64, moved by the witness.
+
+        Raises
+        ------
+        InputError
+            If there is none.
+        """
+        rows: dict[str, Floats] = {}
+        for side in model.sides:
+            rows[side] = np.asarray(model.factors(side), dtype=np.float64)
+            if side in model.link.unit_sides:
+                rows[side] = unit_rows(rows[side], none=0)
+        if self.flip is not None:
+            changed = self.flip.apply(model, rows[self.flip.side])
+            return model.replace(**{**rows, **changed})
+        if self.witness is None:
+            raise must_be(
+                "an equivalent model",
+                "asked for where one was found",
+                f"none: {self.status}, as {self.because}",
+            )
+        for side in model.sides:
+            moved = self.witness.apply(rows[side], side)
+            # A zero row has no length that a shift would have to keep.
+            moved[~rows[side].any(axis=1)] = 0
+            rows[side] = moved
+        return model.replace(**rows)
+
+    def explain(self) -> str:
+        """Describe in plain words the result of the test."""
+        if self.models is Models.TABLES:
+            return (
+                f"The predictions fix every cosine, among {self.scope}. "
+                f"{_sentence(self.because)}"
+            )
+        sentences = [_verdict(self), _sentence(self.because)]
+        # All numbers may be fixed near this model while another one is not ruled out.
+        all_fixed = self.status is Status.UNDECIDED and self.rank == self.needed
+        if self.flip is None and not all_fixed:
+            most = "" if self.is_counted else "At most "
+            sentences.append(
+                f"{most}{self.rank:,} of {self.needed:,} numbers of a change of axes are "
+                "fixed."
+            )
+        if self.dimensions < self.width:
+            sentences.append(_about_the_span(self))
+        if self.status is Status.UNDECIDED:
+            sentences.append(_sentence(self.to_decide or "no method here decides it"))
+        if self.moved:
+            parts = [
+                f"{moved.mean_abs:.2g} on average and {moved.max_abs:.2g} at most ({side})"
+                for side, moved in self.moved.items()
+            ]
+            sentences.append(
+                f"An equivalent model moves them by {' and by '.join(parts)}."
+            )
+        return " ".join(sentences)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _verdict(pinning: Pinning) -> str:
+    if pinning.status is Status.PINNED:
+        return (
+            f"The predictions pin the cosines within each side, among {pinning.scope}."
+        )
+    if pinning.status is Status.FREE:
+        return "The predictions do not pin the cosines within each side."
+    return "Whether the predictions pin the cosines within each side is undecided."
+
+
+def _about_the_span(pinning: Pinning) -> str:
+    stored = counted(pinning.width, "dimension")
+    span = f"These rows span {pinning.dimensions:,} of {stored}"
+    of_one_rank = pinning.models in (Models.SAME_RANK, Models.HEADS)
+    if pinning.status is Status.PINNED and of_one_rank:
+        return f"{span}, and models whose rows span more are not ruled out."
+    return f"{span}, and the others are left out here."
+
+
+_PRODUCTS = (
+    "the products of {title} rows with each other and with themselves fix them but for a "
+    "rotation"
+)
+_FIXES_ALL = "the {title} rows alone fix every number of {form}"
+REASONS = {
+    Reason.COMPARED_BY_COSINE: (
+        "the cosines of {title} rows with each other are what is predicted"
+    ),
+    Reason.COMPARED_BY_PRODUCT: _PRODUCTS,
+    Reason.COMPARED_BY_PRODUCT_OF_FEW: (
+        _PRODUCTS
+        + ". So few as {number:,} rows of {among:,} numbers may need those with "
+        "themselves"
+    ),
+    Reason.FIXES_ALL: _FIXES_ALL,
+    Reason.FIXES_ALL_BUT_OTHER_LACKS_DIRECTIONS: (
+        _FIXES_ALL + ", but the {other} rows do not have every direction"
+    ),
+    Reason.FIXES_ALL_BUT_HIDDEN_NUMBERS: (
+        _FIXES_ALL + ", but not the numbers that a softmax adds to cosines unseen"
+    ),
+    Reason.FIXES_ALL_BUT_CAPPED: (
+        "the {title} rows fix every gauge, but under a cap equal probabilities do not "
+        "imply equal scores"
+    ),
+    Reason.NEARLY_LEAVES_A_FORM: (
+        "the {title} rows nearly leave some metric free, one that keeps every length but "
+        "for rounding"
+    ),
+    Reason.LEAVES_DIRECTIONS: (
+        "the {title} rows leave {free_directions}, which the other side may fix"
+    ),
+    Reason.SIDE_NOT_SHOWN: (
+        "the {title} rows alone do not show that they fix every number of a metric"
+    ),
+    Reason.LABELS_NOT_SHOWN: (
+        "the {title} rows alone do not show that they fix every number of a change of axes"
+    ),
+    Reason.NO_SIDE_ALONE: "no side alone fixes every number of a metric",
+    Reason.TOO_LARGE: (
+        "a gauge has {needed:,} numbers here, and no proof is tried above {largest:,}"
+    ),
+    Reason.REACHES_INTO_UNSEEN: (
+        "{title} rows reach into {number_of_directions} no {other} has"
+    ),
+    Reason.TIGHT_FRAMES: (
+        "in the {number} of {among_dimensions} that these rows use, the rows of each side "
+        "are spread so evenly that no other model has their predictions; the rest moves "
+        "no cosine by {movement:g}"
+    ),
+    Reason.HARDLY_USED_DIMENSIONS: (
+        "these rows use {number} of {among_dimensions} and hold at most {outside:.1g} of "
+        "their squared length in the {other_dimensions}, where rows of an equivalent "
+        "model may hold more"
+    ),
+    Reason.ONE_ROW: "one {title} makes no pair",
+    Reason.ONE_DIRECTION: (
+        "all {title} rows have one direction, so no input has a say, and inputs of 0 go "
+        "with any rows"
+    ),
+    Reason.LEAVES_NUMBERS: (
+        "the {title} rows leave {free_numbers} of a change of axes free"
+    ),
+    Reason.TOO_FEW_ROWS: (
+        "{number_of_rows} are too few to fix a space of {among_dimensions}"
+    ),
+    Reason.NOTHING_MOVED: "what the rows leave free moved no cosine",
+    Reason.ROUNDING_DECIDES: (
+        "rows hold so little in {number:,} of {among_dimensions} that rounding may have "
+        "put it there; without it the cosines are {without}, and with it they are "
+        "{with_them}"
+    ),
+}
+"""Clause for each reason; `because_of` fills the names in."""
+
+
+def _title(pinning: Pinning, side: SideName) -> str:
+    """Return the title of a row of a side."""
+    left, right = pinning.roles
+    return left if side == "left" else right
+
+
+def because_of(pinning: Pinning) -> str:
+    """Write the argument of a verdict as a clause."""
+    number, among = pinning.number, pinning.among
+    title = _title(pinning, pinning.side)
+    has_linear_part = pinning.models in (Models.AFFINE, Models.HEADS)
+    n_free = pinning.needed - pinning.rank
+    n_others = among - number
+    without, with_them = pinning.alternatives or (None, None)
+    return REASONS[pinning.reason].format(
+        title=title,
+        other=_title(pinning, OPPOSITE[pinning.side]),
+        form="a change of axes" if has_linear_part else "a metric",
+        number=number,
+        number_of_rows=counted(number, title),
+        number_of_directions=counted(number, "direction"),
+        among=among,
+        among_dimensions=counted(among, "dimension"),
+        other_dimensions="other one" if n_others == 1 else f"other {n_others:,}",
+        free_directions=counted(n_free, "direction"),
+        free_numbers=counted(n_free, "number") if pinning.is_counted else "some number",
+        needed=pinning.needed,
+        largest=LARGEST_SHOWN,
+        outside=pinning.outside,
+        movement=MIN_MOVEMENT,
+        without=without,
+        with_them=with_them,
+    )
+
+
+def remedy_of(pinning: Pinning) -> str:
+    """Write what would decide a verdict as a clause; empty if no method here would."""
+    right = _title(pinning, "right")
+    if pinning.rows_missing:
+        fewest = min(pinning.rows_missing, key=lambda side: pinning.rows_missing[side])
+        n_missing = pinning.rows_missing[fewest]
+        rows = counted(n_missing, f"more {_title(pinning, fewest)} row")
+        return f"{rows} in general position would decide it"
+    match pinning.remedy:
+        case Remedy.NONE:
+            return ""
+        case Remedy.OTHER_SIDE:
+            return "the other side may decide it"
+        case Remedy.RIGHT_ROW_OFF_THE_HYPERPLANE:
+            return (
+                f"one more {right} row off the hyperplane of the others would decide it"
+            )
+        case Remedy.RIGHT_ROWS:
+            rows = counted(pinning.among, f"more {right} row")
+            return f"{rows} in general position would decide it"
+        case Remedy.MORE_DIGITS:
+            return "numbers stored with more digits would decide it"
