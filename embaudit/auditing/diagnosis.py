@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from embaudit.auditing.equivalence_class import Freedom
     from embaudit.auditing.evidence import Evidence
     from embaudit.auditing.heads import HeadReport
-    from embaudit.canonical.pinned import Pinning
+    from embaudit.canonical import Pinning
     from embaudit.heads.conventions import NormEvidence
 
 FAR = 0.25

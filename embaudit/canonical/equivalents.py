@@ -41,7 +41,7 @@ class EquivalentModel(ABC):
     name: str
     """Name of the way, with a number; unique within an audit."""
     kind: str
-    """Kind of the gauge: its group, "canonical", or the purpose that it was made for."""
+    """Kind of the gauge: its group, "canonical", or the purpose it was made for."""
     title: str
     """Title of its family in a table; its name if it has no family."""
     gauge: Gauge | None
@@ -49,7 +49,8 @@ class EquivalentModel(ABC):
     condition_number: float
     """κ of the gauge, its largest stretch over its smallest; NaN without a gauge."""
     amplification: float
-    """Factor by which rounding may grow: κ of the gauge, or of the map that is no gauge."""
+    """Factor by which rounding may grow: κ of the gauge, or of the map that is no
+    gauge."""
     shift: float
     """Length of the longer translation, 0 without one."""
     shifted_side: SideName
@@ -175,7 +176,8 @@ class GaugedModel(EquivalentModel):
         Examples
         --------
         >>> model = FactorModel.from_user_item([[2.0, 0.0]], [[1.0, 1.0], [1.0, -1.0]])
-        >>> doubled = GaugedModel.from_gauge(Gauge.diagonal([2.0, 1.0]), "d", "diagonal")
+        >>> gauge = Gauge.diagonal([2.0, 1.0])
+        >>> doubled = GaugedModel.from_gauge(gauge, "doubled", "diagonal")
         >>> doubled.rows(model, "left")[:]
         array([[4., 0.]])
         """
@@ -217,7 +219,8 @@ class CanonicalModel(EquivalentModel):
 
         Examples
         --------
-        >>> model = FactorModel.from_user_item(np.diag([2.0, 1.0]), [[1.0, 1.0], [1.0, -1.0]])
+        >>> users, items = np.diag([2.0, 1.0]), [[1.0, 1.0], [1.0, -1.0]]
+        >>> model = FactorModel.from_user_item(users, items)
         >>> one = next(canonical_models(model))
         >>> np.allclose(one.rows(model, "right")[:1], one.apply(model).right[:1])
         True
@@ -229,9 +232,10 @@ class CanonicalModel(EquivalentModel):
 
         Examples
         --------
-        >>> first, *_ = canonical_models(FactorModel.from_user_item([[1.0], [2.0]], [[1.0]]))
-        >>> first.name, first.title_for("right"), first.title_for("left")
-        ('exponent 0 (users whitened)', 'users whitened (prediction cosine)', 'users whitened')
+        >>> model = FactorModel.from_user_item([[1.0], [2.0]], [[1.0]])
+        >>> first, *_ = canonical_models(model)
+        >>> first.title_for("right"), first.title_for("left")
+        ('users whitened (prediction cosine)', 'users whitened')
         """
         if role == self.predicts:
             return f"{self.title} (prediction cosine)"
@@ -246,8 +250,11 @@ def canonical_models(model: FactorModel) -> Iterator[CanonicalModel]:
     Examples
     --------
     >>> model = FactorModel.from_user_item([[1.0], [2.0]], [[1.0]])
-    >>> [one.name for one in canonical_models(model)]
-    ['exponent 0 (users whitened)', 'exponent 0.5 (balanced)', 'exponent 1 (items whitened)']
+    >>> for one in canonical_models(model):
+    ...     print(one.name)
+    exponent 0 (users whitened)
+    exponent 0.5 (balanced)
+    exponent 1 (items whitened)
     """
     if model.left is None or model.predicts is Equivalence.COSINES:
         return

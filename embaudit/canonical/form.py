@@ -233,9 +233,11 @@ class CanonicalForm:
         if s[-1] <= 2 * len(s) * EPS * s[0]:
             return None
         gauge = Gauge.from_svd(u, s, vt)
-        left_shift = -(self.left_centre @ gauge.left) if self.shifts_left else None
-        right_shift = -(self.right_centre @ gauge.right)
-        return Gauge(gauge.left, gauge.right, left_shift, right_shift)  # type: ignore[arg-type]
+        right_shift: Vector = -(self.right_centre @ gauge.right)
+        left_shift: Vector = np.zeros(len(right_shift))
+        if self.shifts_left:
+            left_shift = -(self.left_centre @ gauge.left)
+        return Gauge(gauge.left, gauge.right, left_shift, right_shift)
 
 
 def _geometric_mean(values: Vector) -> float:
@@ -394,9 +396,9 @@ def at_exponent(model: FactorModel, exponent: float) -> FactorModel:
 
     Directions that no prediction sees are dropped, so its rank may be smaller.
     Directions that predictions hardly see (singular values below 1.5e-8 of the largest)
-    stay unchanged, in columns next to U and V. Means that the predictions leave free are
-    removed and absorbed by biases; a softmax model without a right bias gets one. The
-    objective is kept if its value stays, as under `Gauge.act`.
+    stay unchanged, in columns next to U and V. Means that the predictions leave free
+    are removed and absorbed by biases; a softmax model without a right bias gets one.
+    The objective is kept if its value stays, as under `Gauge.act`.
 
     Parameters
     ----------
@@ -478,7 +480,7 @@ def shifted_sides(
 def objective_at(
     model: FactorModel, form: CanonicalForm, exponent: float
 ) -> str | None:
-    """Return the objective of a model if it keeps its value at an exponent, else None."""
+    """Return the objective of a model if it keeps its value at an exponent."""
     if model.objective is None:
         return None
     centres: dict[SideName, Vector] = {
@@ -497,8 +499,9 @@ def objective_at(
 def absorbed_biases(
     model: FactorModel, left_centre: Vector, right_centre: Vector
 ) -> dict[str, Vector]:
-    """Return the biases that keep the predictions if the centres c and d are subtracted.
+    """Return the biases that keep the predictions if two centres are subtracted.
 
+    These are c for left rows p and d for right rows q:
     `p·q = (p − c)·(q − d) + (q − d)·c + p·d`. The right bias absorbs the second term.
     The left bias absorbs the third; if the model has none, its predictions do not see
     a number that is added to a row of scores.

@@ -1,7 +1,8 @@
-"""The identified part: similarities that every equivalent model agrees on, computed in k dimensions.
+"""Prediction cosines: similarities that all equivalent models agree on.
 
-The prediction cosine of two right entities is the cosine of their columns of the score matrix, that of two
-left entities the cosine of their rows. It needs the scores only, so no gauge moves it.
+The prediction cosine of two right entities is the cosine of their columns of the score
+matrix, that of two left entities the cosine of their rows. It needs the scores only, so
+no gauge moves it.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ from embaudit.model.sizes import require_model
 def identified_factors(model: FactorModel, role: SideName | str) -> Matrix:
     """Compute rows whose plain cosine is the prediction cosine.
 
-    Biases and offset are left out, and what a free bias could absorb is removed: with a free item bias each item's
-    scores are centred over the users, with a free user bias (or a softmax or ranking link) each user's over the items.
-    Right rows are `(Q − centre) R_Pᵀ u = V s`, left rows `(P − centre) R_Qᵀ v = U s`: the canonical gauges
+    Biases and offset are left out, and what a free bias could absorb is removed: with a
+    free item bias each item's scores are centred over the users, with a free user bias
+    (or a softmax or ranking link) each user's over the items. Right rows are `(Q −
+    centre) R_Pᵀ u = V s`, left rows `(P − centre) R_Qᵀ v = U s`: the canonical gauges
     at exponent 0 and 1.
 
     Parameters
@@ -41,8 +43,8 @@ def identified_factors(model: FactorModel, role: SideName | str) -> Matrix:
     Returns
     -------
     array of shape (n, r) or (p, r)
-        In the precision of the factors; r is the rank that the predictions see. A row whose scores vanish is
-        zero, and has no cosine.
+        In the precision of the factors; r is the rank that the predictions see. A row
+        whose scores vanish is zero, and has no cosine.
 
     Raises
     ------
@@ -51,7 +53,8 @@ def identified_factors(model: FactorModel, role: SideName | str) -> Matrix:
 
     Examples
     --------
-    >>> model = FactorModel.from_user_item([[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]])
+    >>> users, items = [[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]]
+    >>> model = FactorModel.from_user_item(users, items)
     >>> np.abs(identified_factors(model, "right"))
     array([[2., 1.],
            [2., 1.]])
@@ -64,19 +67,23 @@ def identified_factors(model: FactorModel, role: SideName | str) -> Matrix:
 
 def prediction_rows(model: FactorModel, form: CanonicalForm, role: SideName) -> RowMap:
     """Return the function that turns float64 rows of a side into prediction vectors."""
-    # Right rows at exponent 0, left rows at exponent 1: `V s` and `U s` (THEORY section 6).
+    # Right rows at exponent 0, left rows at exponent 1: `V s` and `U s` (THEORY section
+    # 6).
     linear = form.right_map(0.0) if role == "right" else form.left_map(1.0)
     function = form.affine(role, linear)
     return lambda block: function(model.seen(role, block))
 
 
 def prediction_view(model: FactorModel, form: CanonicalForm, role: SideName) -> Mapped:
-    """Return the prediction vectors of a side, made where they are asked for: what `identified_factors` computes."""
+    """Return the rows of `identified_factors`, computed when they are taken."""
     return Mapped(model.factors(role), prediction_rows(model, form, role), form.rank)
 
 
 def prediction_views(model: FactorModel) -> dict[SideName, Mapped] | None:
-    """Return the prediction vectors of both sides; None where a side is missing, or nothing is predicted."""
+    """Return the prediction vectors of both sides.
+
+    None if a side is missing, or if all scores vanish.
+    """
     if model.left is None:
         return None
     try:
@@ -96,11 +103,11 @@ def identified_cosines(
     role: SideName | str,
     pairs: ArrayLike | None = None,
 ) -> Floats:
-    """Compute the prediction cosine of pairs: that of two columns (right) or rows (left) of the scores.
+    """Compute the cosine of two columns (right) or two rows (left) of the scores.
 
-    Never densely: in k dimensions, with the metric `PᵀP` for right and `QᵀQ` for left entities. For a
-    softmax model the scores are the double-centred logits over the inputs of the model, so the answer is
-    about those inputs.
+    Never densely: in k dimensions, with the metric `PᵀP` for right and `QᵀQ` for left
+    entities. For a softmax model the scores are the double-centred logits over the
+    inputs of the model, so the answer is about those inputs.
 
     Parameters
     ----------
@@ -124,12 +131,15 @@ def identified_cosines(
     Examples
     --------
     >>> from embaudit.gauges import Gauge
-    >>> model = FactorModel.from_user_item([[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]])
+    >>> users, items = [[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]]
+    >>> model = FactorModel.from_user_item(users, items)
     >>> other = Gauge.diagonal([10.0, 1.0]).act(model)
     >>> model.cosines("right", [[0, 1]]), other.cosines("right", [[0, 1]]).round(2)
     (array([0.]), array([-0.98]))
-    >>> [identified_cosines(m, role="right", pairs=[[0, 1]]).round(9).tolist() for m in (model, other)]
-    [[0.6], [0.6]]
+    >>> identified_cosines(model, role="right", pairs=[[0, 1]]).round(9)
+    array([0.6])
+    >>> identified_cosines(other, role="right", pairs=[[0, 1]]).round(9)
+    array([0.6])
     """
     require_model(model)
     role = model.side_name(role)

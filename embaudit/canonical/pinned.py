@@ -1,12 +1,13 @@
 """The test whether predictions of unit rows pin the cosines within each side.
 
-A model of cosines keeps `p̂ · q̂`, so its gauges are the metrics `S = M Mᵀ` with
-`p̂ᵀ S p̂ = 1` and `q̂ᵀ S⁻¹ q̂ = 1` on all unit rows. A normalised head keeps `x · ŵ` up to
-a number for each input x. The inputs are learned, so only the labels restrict a gauge:
+A model of cosines keeps `p̂ · q̂`, so its gauges are the metrics `S = M Mᵀ` with `p̂ᵀ S
+p̂ = 1` and `q̂ᵀ S⁻¹ q̂ = 1` on all unit rows. A normalised head keeps `x · ŵ` up to a
+number for each input x. The inputs are learned, so only the labels restrict a gauge:
 `ŵ' = N ŵ + v` may be anything that has length 1 on every label.
 
-The test counts, and searches for no second metric of two sides (docs/theory.md, "Rows of
-length 1 may pin the rest"). Dividing rows by their length *after* training pins nothing.
+The test counts, and searches for no second metric of two sides (docs/theory.md, "Rows
+of length 1 may pin the rest"). Dividing rows by their length *after* training pins
+nothing.
 """
 
 from __future__ import annotations
@@ -74,9 +75,9 @@ def pinned_test(
 ) -> Pinning:
     """Test whether predictions of unit rows pin the cosines within each side.
 
-    The test decides in the dimensions that the rows span. If rounding may have made some
-    of these dimensions, it decides with and without them. If the results differ, it is
-    undecided.
+    The test decides in the dimensions that the rows span. If rounding may have made
+    some of these dimensions, it decides with and without them. If the results differ,
+    it is undecided.
 
     Parameters
     ----------
@@ -108,7 +109,8 @@ def pinned_test(
     >>> pinned_test(head.take(right=np.array([0]))).because
     'one label makes no pair'
 
-    Two axes leave one of three numbers of a metric open, and a third direction fixes it.
+    Two axes leave one of three numbers of a metric open, and a third direction fixes
+    it.
 
     >>> corner = FactorModel.from_user_item(np.eye(2), np.eye(2), link="cosine")
     >>> pinned_test(corner)
@@ -233,8 +235,8 @@ def _one_table(model: FactorModel) -> Pinning:
     """Conclude for rows whose cosines or products with each other are predicted.
 
     Products of different generic rows fix the lengths, too, strictly beyond Ledermann's
-    bound `(n − k)² > n + k` (Bekker and ten Berge, 1997). Up to the bound they may leave
-    lengths open, or a few to choose from.
+    bound `(n − k)² > n + k` (Bekker and ten Berge, 1997). Up to the bound they may
+    leave lengths open, or a few to choose from.
     """
     n, k = model.n_right, model.rank
     reason = Reason.COMPARED_BY_COSINE
@@ -299,8 +301,8 @@ def _with_missing_rows(
 ) -> Pinning:
     """Add to an undecided test how many further rows of one side would decide it.
 
-    Nothing is added if rows of a side depend on each other, as on a cone, because further
-    rows of the same model may depend on each other, too.
+    Nothing is added if rows of a side depend on each other, as on a cone, because
+    further rows of the same model may depend on each other, too.
     """
     hides = _hides_a_number(model)
     if n_forms(model.rank, affine=hides) > LARGEST_SHOWN:
@@ -348,9 +350,9 @@ def _both_sides(model: FactorModel, rounding: Roundings) -> Pinning:
 def _by_frames(model: FactorModel, used: Floats) -> Pinning:
     """Decide from the few dimensions that hold both sides.
 
-    What lies outside moves no stored cosine by `MIN_MOVEMENT`. A metric of all dimensions
-    may stretch it very far, so that lifts prove nothing there. Tight frames do, because
-    they rule out models of any width.
+    What lies outside moves no stored cosine by `MIN_MOVEMENT`. A metric of all
+    dimensions may stretch it very far, so that lifts prove nothing there. Tight frames
+    do, because they rule out models of any width.
     """
     r, k = used.shape[1], model.rank
     needed = n_forms(r)
@@ -388,9 +390,9 @@ def _by_frames(model: FactorModel, used: Floats) -> Pinning:
 def _by_lifts(model: FactorModel, rounding: Roundings) -> Pinning:
     """Decide from both sides whose rows use every dimension.
 
-    If the lifts of one side span everything, S = I on that side (docs/theory.md, "Rows of
-    length 1 may pin the rest"). An equivalent model is a linear image of this one if the
-    other side has full column rank.
+    If the lifts of one side span everything, S = I on that side (docs/theory.md, "Rows
+    of length 1 may pin the rest"). An equivalent model is a linear image of this one if
+    the other side has full column rank.
     """
     needed = n_forms(model.rank)
     if needed > LARGEST_SHOWN:
@@ -467,7 +469,7 @@ def _has_every_direction(model: FactorModel, side: SideName, rounding: float) ->
 
 
 def _hides_a_number(model: FactorModel) -> bool:
-    """Check for cosines that go through a softmax, which hides one number per left row."""
+    """Check for cosines behind a softmax, which hides one number per left row."""
     law = known_objective(model.objective, alone=model.left is None)
     return law is not None and law.name == "fixed-temperature"
 
@@ -539,7 +541,7 @@ def _free_head(
     *,
     affine: bool,
 ) -> Pinning:
-    """Show an equivalent head that a free form gives; undecided if none moves a cosine."""
+    """Show an equivalent head that a free form gives, if it moves a cosine."""
     n, needed = len(model.right_side.directed), span.needed
     is_counted = needed <= LARGEST
     rank = span.rank if is_counted else _most_constraints(model, needed)
@@ -568,8 +570,8 @@ def _free_head(
 def _with_fewer_labels(model: FactorModel, needed: int) -> Pinning | None:
     """Conclude without a witness that fewer labels than numbers leave a form free.
 
-    Each label fixes one number of a form, so some form vanishes on all labels. If labels
-    span every dimension, it moves the cosine of some pair.
+    Each label fixes one number of a form, so some form vanishes on all labels. If
+    labels span every dimension, it moves the cosine of some pair.
     """
     k, n = model.rank, len(model.right_side.directed)
     if n >= n_forms(k):

@@ -1,7 +1,7 @@
 """The result of the test of unit rows: a verdict in numbers, and its sentences.
 
-The decisions are made in `embaudit.canonical.pinned`. Here `because_of`, `remedy_of` and
-`Pinning.explain` turn a verdict into English.
+The decisions are made in `embaudit.canonical.pinned`. Here `because_of`, `remedy_of`
+and `Pinning.explain` turn a verdict into English.
 """
 
 from __future__ import annotations
@@ -56,11 +56,12 @@ class Models(Enum):
 
 SCOPES = {
     Models.GAUGES: (
-        "linear maps of these rows, whatever the other side holds, if that has full rank"
+        "linear maps of these rows, whatever the other side holds, if that has full "
+        "rank"
     ),
     Models.AFFINE: (
-        "linear maps and shifts of these rows in the dimensions that they span, whatever "
-        "the other side holds, if that has full rank"
+        "linear maps and shifts of these rows in the dimensions that they span, "
+        "whatever the other side holds, if that has full rank"
     ),
     Models.SAME_RANK: "equivalent models of the same rank",
     Models.USED_DIMENSIONS: "equivalent models of the dimensions that these rows use",
@@ -149,8 +150,8 @@ class Flip:
     rows: Indices
     """Row numbers of the reflected rows."""
     unseen: Matrix
-    """(k, k) projector onto the directions that no row of the other side has, or in which
-    all of them are alike if a bias is free."""
+    """(k, k) projector onto the directions that no row of the other side has, or in
+    which all of them are alike if a bias is free."""
 
     def apply(self, model: FactorModel, rows: Floats) -> dict[str, Floats]:
         """Return the changed fields of a model, given the rows of the side.
@@ -178,8 +179,8 @@ class Pinning(Result):
     models: Models
     """The set of models that "pinned" speaks of."""
     rank: int
-    """Independent constraints that the rows put on a gauge near I, of all sides together;
-    an upper bound if they were not counted."""
+    """Independent constraints that the rows put on a gauge near I, of all sides
+    together; an upper bound if they were not counted."""
     needed: int
     """Numbers of a gauge; fewer constraints leave some of them free."""
     roles: tuple[str, str] = ("user", "item")
@@ -191,7 +192,7 @@ class Pinning(Result):
     among: int = 0
     """The number of dimensions that the argument names, if any."""
     outside: float = 0.0
-    """Largest share of the squared length of a row in dimensions that are hardly used."""
+    """Largest share of the squared length of a row in hardly used dimensions."""
     alternatives: tuple[Status, Status] | None = None
     """The answers without and with dimensions that rounding may have made."""
     remedy: Remedy = Remedy.NONE
@@ -312,8 +313,8 @@ class Pinning(Result):
         if self.flip is None and not all_fixed:
             most = "" if self.is_counted else "At most "
             sentences.append(
-                f"{most}{self.rank:,} of {self.needed:,} numbers of a change of axes are "
-                "fixed."
+                f"{most}{self.rank:,} of {self.needed:,} numbers of a change of axes "
+                "are fixed."
             )
         if self.dimensions < self.width:
             sentences.append(_about_the_span(self))
@@ -321,7 +322,8 @@ class Pinning(Result):
             sentences.append(_sentence(self.to_decide or "no method here decides it"))
         if self.moved:
             parts = [
-                f"{moved.mean_abs:.2g} on average and {moved.max_abs:.2g} at most ({side})"
+                f"{moved.mean_abs:.2g} on average and {moved.max_abs:.2g} at most "
+                f"({side})"
                 for side, moved in self.moved.items()
             ]
             sentences.append(
@@ -354,8 +356,8 @@ def _about_the_span(pinning: Pinning) -> str:
 
 
 _PRODUCTS = (
-    "the products of {title} rows with each other and with themselves fix them but for a "
-    "rotation"
+    "the products of {title} rows with each other and with themselves fix them but for "
+    "a rotation"
 )
 _FIXES_ALL = "the {title} rows alone fix every number of {form}"
 REASONS = {
@@ -380,8 +382,8 @@ REASONS = {
         "imply equal scores"
     ),
     Reason.NEARLY_LEAVES_A_FORM: (
-        "the {title} rows nearly leave some metric free, one that keeps every length but "
-        "for rounding"
+        "the {title} rows nearly leave some metric free, one that keeps every length "
+        "but for rounding"
     ),
     Reason.LEAVES_DIRECTIONS: (
         "the {title} rows leave {free_directions}, which the other side may fix"
@@ -390,7 +392,8 @@ REASONS = {
         "the {title} rows alone do not show that they fix every number of a metric"
     ),
     Reason.LABELS_NOT_SHOWN: (
-        "the {title} rows alone do not show that they fix every number of a change of axes"
+        "the {title} rows alone do not show that they fix every number of a change of "
+        "axes"
     ),
     Reason.NO_SIDE_ALONE: "no side alone fixes every number of a metric",
     Reason.TOO_LARGE: (
@@ -400,19 +403,19 @@ REASONS = {
         "{title} rows reach into {number_of_directions} no {other} has"
     ),
     Reason.TIGHT_FRAMES: (
-        "in the {number} of {among_dimensions} that these rows use, the rows of each side "
-        "are spread so evenly that no other model has their predictions; the rest moves "
-        "no cosine by {movement:g}"
+        "in the {number} of {among_dimensions} that these rows use, the rows of each "
+        "side are spread so evenly that no other model has their predictions; the rest "
+        "moves no cosine by {movement:g}"
     ),
     Reason.HARDLY_USED_DIMENSIONS: (
-        "these rows use {number} of {among_dimensions} and hold at most {outside:.1g} of "
-        "their squared length in the {other_dimensions}, where rows of an equivalent "
-        "model may hold more"
+        "these rows use {number} of {among_dimensions} and hold at most {outside:.1g} "
+        "of their squared length in the {other_dimensions}, where rows of an "
+        "equivalent model may hold more"
     ),
     Reason.ONE_ROW: "one {title} makes no pair",
     Reason.ONE_DIRECTION: (
-        "all {title} rows have one direction, so no input has a say, and inputs of 0 go "
-        "with any rows"
+        "all {title} rows have one direction, so no input has a say, and inputs of 0 "
+        "go with any rows"
     ),
     Reason.LEAVES_NUMBERS: (
         "the {title} rows leave {free_numbers} of a change of axes free"
@@ -422,8 +425,8 @@ REASONS = {
     ),
     Reason.NOTHING_MOVED: "what the rows leave free moved no cosine",
     Reason.ROUNDING_DECIDES: (
-        "rows hold so little in {number:,} of {among_dimensions} that rounding may have "
-        "put it there; without it the cosines are {without}, and with it they are "
+        "rows hold so little in {number:,} of {among_dimensions} that rounding may "
+        "have put it there; without it the cosines are {without}, and with it they are "
         "{with_them}"
     ),
 }

@@ -1,11 +1,12 @@
-"""Quadratic forms that vanish on unit rows: what the lengths of rows leave free of a metric.
+"""Quadratic forms that vanish on unit rows, which the lengths of rows leave free.
 
-A symmetric matrix T has k(k+1)/2 numbers. The value `rᵀ T r` is the inner product of T with the lift `r rᵀ`, so the
-forms that vanish on all rows are orthogonal to the span of the lifts. If the lifts span everything, only `T = 0`
-vanishes on all rows.
+A symmetric matrix T has k(k+1)/2 numbers. The value `rᵀ T r` is the inner product of T
+with the lift `r rᵀ`, so the forms that vanish on all rows are orthogonal to the span of
+the lifts. If the lifts span everything, only `T = 0` vanishes on all rows.
 
-Up to `LARGEST` numbers the dimensions of the span are counted by singular values. Up to `LARGEST_SHOWN` numbers a
-least-squares problem tells whether the lifts span everything. Above that nothing is computed.
+Up to `LARGEST` numbers the dimensions of the span are counted by singular values. Up to
+`LARGEST_SHOWN` numbers a least-squares problem tells whether the lifts span everything.
+Above that nothing is computed.
 """
 
 from __future__ import annotations
@@ -21,28 +22,40 @@ from embaudit.linalg.duplicates import spacing_of, spread
 from embaudit.linalg.rows import float64_blocks, unit_rows
 
 LARGEST = 1_300
-"""Most numbers of a form for which the dimensions of a span are counted (k = 50): about a second per 2,600 rows."""
+"""Most numbers of a form for which the dimensions of a span are counted (k = 50): about
+a second per 2,600 rows."""
 LARGEST_SHOWN = 8_400
-"""Most numbers of a form for which a full span is recognised (k = 129): two to three seconds on one core."""
+"""Most numbers of a form for which a full span is recognised (k = 129): two to three
+seconds on one core."""
 FIRM = 1e-5
-"""A span whose least singular value is below this share of the largest is neither full nor short of it: some metric
-keeps every length to five digits, which is more than training in float32 shows, whatever the rows are stored in."""
+"""A span whose least singular value is below this share of the largest is neither full
+nor short of it: some metric keeps every length to five digits, which is more than
+training in float32 shows, whatever the rows are stored in."""
 ROUNDED = 1.25
-"""Largest change that rounding to a format of spacing s makes to a form of norm 1 at a unit row, over s. The row moves
-by at most s/2, hence `rᵀ T r + g · r` by s/2 (2‖T‖ + ‖g‖) ≤ 1.12 s; the rest is for its new length and for s²."""
+"""Largest change that rounding to a format of spacing s makes to a form of norm 1 at a
+unit row, over s. The row moves by at most s/2, hence `rᵀ T r + g · r` by s/2 (2‖T‖ +
+‖g‖) ≤ 1.12 s; the rest is for its new length and for s²."""
 ROWS_PER_NUMBER = 2
-"""Rows per number of a form that the least-squares problem draws: with fewer it converges slowly, with more each of its
-steps takes longer."""
+"""Rows per number of a form that the least-squares problem draws: with fewer it
+converges slowly, with more each of its steps takes longer."""
 STEPS = 300
-"""Most steps of conjugate gradients. With 5/4 rows per number in general position about 170 are needed, with 2 rows per
-number about 55."""
+"""Most steps of conjugate gradients.
+
+With 5/4 rows per number in general position about 170 are needed, with 2 rows per
+number about 55.
+"""
 SOLVED = 1e-8
-"""Relative residual at which a drawn form counts as one of the span. If one form in N vanishes on all rows, the residual
-of a Gaussian form is below it with a probability of about `SOLVED √N`, 1e-6 at most."""
+"""Relative residual at which a drawn form counts as one of the span.
+
+If one form in N vanishes on all rows, the residual of a Gaussian form is below it with
+a probability of about `SOLVED √N`, 1e-6 at most.
+"""
 
 
 def lifted(block: Floats) -> Floats:
-    """List the entries of `r rᵀ` on and above the diagonal, the latter times √2, so that lengths are kept.
+    """List the entries of `r rᵀ` on and above the diagonal.
+
+    Those above the diagonal are multiplied by √2, so that inner products are kept.
 
     Examples
     --------
@@ -54,7 +67,7 @@ def lifted(block: Floats) -> Floats:
 
 
 def packed(form: Floats) -> Floats:
-    """List the entries of symmetric matrices (..., k, k) as `lifted` does, inner products kept."""
+    """List the entries of symmetric matrices (..., k, k) as `lifted` does."""
     i, j = np.triu_indices(form.shape[-1])
     return np.asarray(form[..., i, j] * np.where(i == j, 1, np.sqrt(2)))
 
@@ -76,18 +89,23 @@ def symmetric(entries: Floats, k: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """The span of `r rᵀ` (or of `r rᵀ` and `r` together) over the unit rows of one or more sides."""
+    """The span of the lifts of the unit rows r of one or more sides.
+
+    The lift of r is `r rᵀ`, or `r rᵀ` and `r` together for forms with a linear part.
+    """
 
     rank: int
     """Dimension of the span; 0 if it was not counted and is not known to be full."""
     needed: int
     """N, the dimension of all forms."""
     clear: bool
-    """True if no singular value lies between what rounding explains and what is firm."""
+    """True if no singular value lies between rounding and what is firm."""
     factor: Matrix | None = None
-    """Triangle of the QR decomposition of the lifts, with N columns; None if the dimensions were not counted."""
+    """Triangle of the QR decomposition of the lifts, with N columns; None if the
+    dimensions were not counted."""
     vanishing: Floats | None = None
-    """(N,) a form of norm 1 that vanishes on every row; known only for a span that was not counted."""
+    """(N,) a form of norm 1 that vanishes on every row; known only for a span that was
+    not counted."""
 
     @property
     def is_full(self) -> bool:
@@ -96,12 +114,18 @@ class Span:
 
     @property
     def is_nearly_full(self) -> bool:
-        """True if some form vanishes on every row up to what may be rounding, and no form does so beyond doubt."""
+        """True if some form may vanish on every row, and none does beyond doubt.
+
+        The values of the form are as small as rounding.
+        """
         return not self.clear and self.rank == self.needed
 
     @cached_property
     def free(self) -> Matrix:
-        """(N, m) orthonormal forms that vanish on every row: all of them if the span was counted, else one or none."""
+        """(N, m) orthonormal forms that vanish on every row.
+
+        These are all if the span was counted, and one or none otherwise.
+        """
         if self.factor is not None:
             return np.asarray(frozen(np.linalg.svd(self.factor)[2][self.rank :].T))
         if self.vanishing is not None:
@@ -117,20 +141,21 @@ def n_forms(k: int, *, affine: bool = False) -> int:
 def span_of(
     *sides: Matrix, affine: bool = False, rounding: float | None = None
 ) -> Span:
-    """Find the span of the lifts of all unit rows of one side, or of several sides together.
+    """Find the span of the lifts of all unit rows of one or more sides together.
 
-    The decomposition is a streamed QR of the lifts and not one of their Gram matrix, which would square singular values
-    and hide those below 1e-8.
+    The decomposition is a streamed QR of the lifts and not one of their Gram matrix,
+    which would square singular values and hide those below 1e-8.
 
     Parameters
     ----------
     *sides : arrays of shape (n, k)
         Rows of any length. A zero row has no lift.
     affine : bool
-        Forms `rᵀ T r + g · r`, k(k+3)/2 numbers. A constant is the trace of T on rows of length 1.
+        Forms `rᵀ T r + g · r`, k(k+3)/2 numbers. A constant is the trace of T on rows
+        of length 1.
     rounding : float, optional
-        The `form_rounding` of the rows as stored, if these rows are rotated stored rows.
-        By default that of `sides`.
+        The `form_rounding` of the rows as stored, if these rows are rotated stored
+        rows. By default that of `sides`.
 
     Returns
     -------
@@ -145,7 +170,8 @@ def span_of(
             return Span(0, needed, False)
         return _recognised(sides[0], needed, rounding, affine=affine)
     factor = np.zeros((0, needed))
-    # Blocks of twice the width: each QR then works on at least as many new rows as old ones.
+    # Blocks of twice the width: each QR then works on at least as many new rows as old
+    # ones.
     blocks = [
         x[start : start + 2 * needed]
         for x in sides
@@ -194,23 +220,27 @@ def on_no_hyperplane(x: Matrix, *, rounding: float | None = None) -> bool:
 
 
 def form_rounding(x: Matrix) -> float:
-    """Bound what the rounding of stored numbers adds, at each unit row, to a form of norm 1 that vanished on all.
+    """Bound what the rounding of stored numbers adds to a form at each unit row.
 
-    Only bfloat16, float16 and float32 are recognised: rows rounded otherwise, as to whole numbers, count as exact.
+    The form has norm 1 and vanished on all rows before rounding.
+
+    Only bfloat16, float16 and float32 are recognised: rows rounded otherwise, as to
+    whole numbers, count as exact.
     """
     return ROUNDED * spacing_of(np.asarray(x[spread(len(x))], dtype=np.float64))
 
 
 def _counted(factor: Floats, rounded: float) -> Span:
-    """Count the dimensions of a span by the singular values of the triangle of its lifts."""
+    """Count the dimensions of a span by singular values of the triangle of lifts."""
     needed = factor.shape[1]
     s = np.linalg.svd(factor, compute_uv=False)
     rank = int((s > needed * EPS * s[0]).sum())
     if rank == 0:
         return Span(0, needed, True, frozen(factor))
-    # The lifts of n unit rows have length 1, so that the length of s is √n. Rounding adds a vector of length
-    # `rounded √n` at most to the values of a form at n rows; a unit form of the span has values of length s_rank at
-    # least. If that is not longer, rounding alone may have made the last dimension.
+    # The lifts of n unit rows have length 1, so that the length of s is √n. Rounding
+    # adds a vector of length `rounded √n` at most to the values of a form at n rows; a
+    # unit form of the span has values of length s_rank at least. If that is not longer,
+    # rounding alone may have made the last dimension.
     least = s[rank - 1]
     clear = bool(least > FIRM * s[0] and least > rounded * np.linalg.norm(s))
     return Span(rank, needed, clear, frozen(factor))
@@ -218,10 +248,13 @@ def _counted(factor: Floats, rounded: float) -> Span:
 
 @dataclass(frozen=True, eq=False)
 class _Lifts:
-    """The lifts L of some rows as an operator on symmetric matrices, without a matrix of N columns.
+    """The lifts L of some rows as an operator on symmetric matrices.
 
-    Rows are turned and stretched to equal second moments: the rank stays, and conjugate gradients need fewer steps. An
-    affine form `rᵀ T r + g · r` is `r̃ᵀ T̃ r̃` for `r̃ = (r, c)`, if the last entry of T̃ is 0.
+    No matrix of N columns is built.
+
+    Rows are turned and stretched to equal second moments: the rank stays, and conjugate
+    gradients need fewer steps. An affine form `rᵀ T r + g · r` is `r̃ᵀ T̃ r̃` for `r̃ =
+    (r, c)`, if the last entry of T̃ is 0.
     """
 
     units: Floats
@@ -232,7 +265,10 @@ class _Lifts:
 
     @property
     def constant(self) -> float:
-        """The entry c, which gives quadratic and linear parts about the same singular values."""
+        """The entry c.
+
+        It gives quadratic and linear parts about the same singular values.
+        """
         return 1 / float(np.sqrt(self.units.shape[1]))
 
     @cached_property
@@ -263,7 +299,7 @@ class _Lifts:
         return self.without_constant(self.rows.T @ (self.rows * weights[:, None]))
 
     def on_units(self, form: Floats) -> Floats:
-        """Return the entries of a form of the whitened rows in the coordinates of the unit rows."""
+        """Return the entries of a form in the coordinates of the unit rows."""
         k = self.units.shape[1]
         entries = packed(self.whitening @ form[:k, :k] @ self.whitening.T)
         if self.affine:
@@ -272,17 +308,22 @@ class _Lifts:
         return entries
 
     def size(self, form: Floats) -> float:
-        """Compute the root mean square of the values of a form, relative to its norm on the unit rows."""
+        """Compute the root mean square of the values of a form, relative to its norm.
+
+        The norm is that of the form on the unit rows.
+        """
         mean_square = np.mean(self.values(form) ** 2)
         return float(np.sqrt(mean_square) / np.linalg.norm(self.on_units(form)))
 
 
 def _recognised(x: Matrix, needed: int, rounding: float, *, affine: bool) -> Span:
-    """Tell whether the lifts L of some drawn rows span everything, by a least-squares problem.
+    """Find by least squares whether the lifts L of some drawn rows span everything.
 
-    A Gaussian form Y is a combination `Lᵀ w` of the lifts for almost every Y if they span everything, and for almost no Y
-    otherwise. Once the problem is solved, the residual vanishes on every row. If the residual is 0, a form z with
-    `Lᵀ L z = Y` was found: that is one step of inverse iteration, so its values show the least singular value of L.
+    A Gaussian form Y is a combination `Lᵀ w` of the lifts for almost every Y if they
+    span everything, and for almost no Y otherwise. Once the problem is solved, the
+    residual vanishes on every row. If the residual is 0, a form z with `Lᵀ L z = Y` was
+    found: that is one step of inverse iteration, so its values show the least singular
+    value of L.
     """
     rng = np.random.default_rng(0)
     n = min(len(x), ROWS_PER_NUMBER * needed)
@@ -303,7 +344,8 @@ def _recognised(x: Matrix, needed: int, rounding: float, *, affine: bool) -> Spa
         vanishing = lifts.on_units(residual)
         unit_form = frozen(vanishing / np.linalg.norm(vanishing))
         return Span(0, needed, False, vanishing=unit_form)
-    # One step of inverse iteration may stay above the least singular value by a small factor.
+    # One step of inverse iteration may stay above the least singular value by a small
+    # factor.
     if lifts.size(solution) <= 4 * max(FIRM, rounding):
         return unknown
     return Span(needed, needed, True)
@@ -315,7 +357,8 @@ def _least_squares(lifts: _Lifts, target: Floats) -> tuple[Floats, Floats] | Non
     Returns
     -------
     (z, Y − Lᵀ L z), or None
-        None if `STEPS` steps did not suffice. Each step takes two products of (n, k) with (k, k).
+        None if `STEPS` steps did not suffice. Each step takes two products of (n, k)
+        with (k, k).
     """
     residual, solution = target, np.zeros_like(target)
     values = lifts.values(residual)

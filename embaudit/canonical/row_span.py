@@ -28,8 +28,9 @@ outside its span, which is at most `(2⁻²⁴)²` = 3.6e-15."""
 USED = 1e-12
 """Least share of the squared length of some row by which it clearly uses a dimension.
 
-A gauge of condition number 1e6 leaves 1e-12 in a dimension that a row of the same length
-uses in full."""
+A gauge of condition number 1e6 leaves 1e-12 in a dimension that a row of the same
+length uses in full.
+"""
 
 
 def in_span(model: FactorModel, *, most: int = DEAR) -> FactorModel:
@@ -87,8 +88,8 @@ def span_basis(model: FactorModel, *, most: int = DEAR) -> Floats | None:
         [np.asarray(model.side(side).rows, dtype=np.float64) for side in model.sides]
     )
     columns = orthonormal_span(rows, width, draw)
-    # The columns of a QR decomposition are nearly the rows themselves, so that a stretch
-    # of the axes would hardly turn rows. A random rotation prevents this.
+    # The columns of a QR decomposition are nearly the rows themselves, so that a
+    # stretch of the axes would hardly turn rows. A random rotation prevents this.
     return np.asarray(columns @ np.linalg.qr(draw.standard_normal((width, width)))[0])
 
 
@@ -135,7 +136,8 @@ def spanning_bases(model: FactorModel) -> list[Floats | None]:
     >>> spanning_bases(FactorModel.from_vectors(plane))[0].tolist()
     [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
     >>> rotation, _ = np.linalg.qr(np.vander([1.0, 2.0, 3.0]))
-    >>> [basis.shape for basis in spanning_bases(FactorModel.from_vectors(plane @ rotation))]
+    >>> turned_plane = FactorModel.from_vectors(plane @ rotation)
+    >>> [basis.shape for basis in spanning_bases(turned_plane)]
     [(3, 2)]
     >>> spanning_bases(FactorModel.from_vectors(plane[:, :2]))
     [None]
@@ -317,7 +319,7 @@ def complement(columns: Floats) -> Floats:
 
 
 def orthonormal_span(rows: Floats, width: int, draw: np.random.Generator) -> Floats:
-    """Return (k, width) orthonormal columns that span all n rows of length k, n ≤ width.
+    """Return (k, width) orthonormal columns that span all n rows of length k.
 
     The other width − n directions are random.
     """
@@ -363,8 +365,8 @@ def rows_space(
     """
     moments = model.moments(side)
     root = moments.centred_root if side in shifts else moments.root
-    # Give all columns the same length, so that a diagonal gauge does not count as a loss
-    # of digits.
+    # Give all columns the same length, so that a diagonal gauge does not count as a
+    # loss of digits.
     sizes = np.linalg.norm(moments.root, axis=0)
     sizes[sizes == 0] = 1
     # Rounding is relative to the rows before centring, because rows that are all alike

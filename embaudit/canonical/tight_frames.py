@@ -1,13 +1,16 @@
-"""Unit rows of both sides that weights turn into tight frames: predictions then pin every cosine.
+"""Unit rows of both sides as tight frames, for which predictions pin every cosine.
 
-Let P = X Yᵀ be the cosines of unit rows in r dimensions, with weights w, v ≥ 0 such that `Σ wᵢ xᵢ xᵢᵀ = I` and
-`Σ vⱼ yⱼ yⱼᵀ = I`. Then `W^½ P V^½ = (W^½ X)(V^½ Y)ᵀ` is a product of orthonormal columns, whose nuclear norm is r. In
-any other model X′ Y′ᵀ = P of unit rows, of whatever width, `½ (‖W^½ X′‖² + ‖V^½ Y′‖²) = ½ (Σ w + Σ v) = r` attains
-that norm too, and the balanced factors that attain it are unique up to a rotation. So X′ and Y′ have the cosines of X
-and Y. (A row without weight is fixed by its cosines with the rows of the other side, which span everything.)
+Let P = X Yᵀ be the cosines of unit rows in r dimensions, with weights w, v ≥ 0 such
+that `Σ wᵢ xᵢ xᵢᵀ = I` and `Σ vⱼ yⱼ yⱼᵀ = I`. Then `W^½ P V^½ = (W^½ X)(V^½ Y)ᵀ` is a
+product of orthonormal columns, whose nuclear norm is r. In any other model X′ Y′ᵀ = P
+of unit rows, of whatever width, `½ (‖W^½ X′‖² + ‖V^½ Y′‖²) = ½ (Σ w + Σ v) = r` attains
+that norm too, and the balanced factors that attain it are unique up to a rotation. So
+X′ and Y′ have the cosines of X and Y. (A row without weight is fixed by its cosines
+with the rows of the other side, which span everything.)
 
-A softmax over the right rows hides a number per left row: `X′ Y′ᵀ = P + a 1ᵀ`. If besides `Σ vⱼ yⱼ = 0`, the product of
-`W^½ (P + a 1ᵀ) V^½` with `(W^½ X)(V^½ Y)ᵀ` is still r, and the same follows, so that a = 0.
+A softmax over the right rows hides a number per left row: `X′ Y′ᵀ = P + a 1ᵀ`. If
+besides `Σ vⱼ yⱼ = 0`, the product of `W^½ (P + a 1ᵀ) V^½` with `(W^½ X)(V^½ Y)ᵀ` is
+still r, and the same follows, so that a = 0.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ SOLVED = 1e-10
 
 
 def forms_tight_frame(rows: Floats, *, centred: bool = False) -> bool:
-    """Return True if weights w ≥ 0 with `Σ wᵢ uᵢ uᵢᵀ = I` were found for some unit rows uᵢ.
+    """Return True if weights w ≥ 0 with `Σ wᵢ uᵢ uᵢᵀ = I` of unit rows u were found.
 
     Parameters
     ----------
@@ -39,7 +42,8 @@ def forms_tight_frame(rows: Floats, *, centred: bool = False) -> bool:
 
     Examples
     --------
-    >>> forms_tight_frame(np.array([[1.0, 0.0], [-0.5, 0.75**0.5], [-0.5, -(0.75**0.5)]]))
+    >>> triangle = [[1.0, 0.0], [-0.5, 0.75**0.5], [-0.5, -(0.75**0.5)]]
+    >>> forms_tight_frame(np.array(triangle))
     True
 
     Two axes are a tight frame, and no weights bring their mean to zero.

@@ -95,8 +95,8 @@ def equivalent_head(
 ) -> Pinning | None:
     """Find the equivalent head that moves the cosines of labels the most.
 
-    Every form that vanishes on the labels gives an equivalent head. Those that move some
-    drawn pairs the most, and some random ones, are tried.
+    Every form that vanishes on the labels gives an equivalent head. Those that move
+    some drawn pairs the most, and some random ones, are tried.
 
     Parameters
     ----------
@@ -172,8 +172,8 @@ def head_gauge(form: Floats, k: int, max_condition: float) -> Gauge:
     if len(form) > n_quadratic:
         linear_part = form[n_quadratic:]
     values, vectors = np.linalg.eigh(symmetric(form[:n_quadratic], k))
-    # κ(N)² = (1 + t high) / (1 − t low) ≤ κ² holds up to t = (κ² − 1) / (high + κ² low).
-    # Where T vanishes, the size of the form limits t.
+    # κ(N)² = (1 + t high) / (1 − t low) ≤ κ² holds up to t = (κ² − 1) / (high + κ²
+    # low). Where T vanishes, the size of the form limits t.
     low, high = -min(values[0], 0.0), max(values[-1], 0.0)
     by_condition = (max_condition**2 - 1) / max(high + max_condition**2 * low, 1e-12)
     by_size = 2.0 / max(float(np.linalg.norm(form)), 1e-12) * max_condition

@@ -21,9 +21,9 @@ from embaudit.auditing import Audit
 from embaudit.auditing.evidence import Evidence, with_probes
 from embaudit.auditing.texts import WORDS
 from embaudit.auditing.wording import in_titles, is_alone, worded_for
+from embaudit.canonical.distances import log_condition
 from embaudit.canonical.equivalents import CanonicalModel
 from embaudit.canonical.form import model_at
-from embaudit.canonical.position import log_condition
 from embaudit.core.checked import Floats, Indices
 from embaudit.core.plain import plain_dict
 from embaudit.core.ties import first_best, largest_first

@@ -11,7 +11,8 @@ from embaudit.model import FactorModel
 
 
 def als(ratings, rank, decay, *, counted, sweeps=4000):
-    """Alternating least squares over observed ratings; decay times the number of ratings of a row if `counted`."""
+    """Alternating least squares over observed ratings; decay times the number of
+    ratings of a row if `counted`."""
     draw = np.random.default_rng(1)
     seen = ~np.isnan(ratings)
     q = draw.standard_normal((ratings.shape[1], rank))

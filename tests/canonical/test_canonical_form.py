@@ -89,7 +89,8 @@ def test_a_model_at_an_exponent_predicts_the_same(seed, exponent, link, biases, 
 
 @pytest.mark.parametrize("biases", BIASES)
 def test_equivalent_models_have_one_canonical_form(biases):
-    """Also after translations that the free biases absorb; without them the gauge is refused."""
+    """Also after translations that the free biases absorb; without them the gauge is
+    refused."""
     model = make(3, biases=biases)
     shifts = {}
     if "right_bias" in biases:

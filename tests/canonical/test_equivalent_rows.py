@@ -1,4 +1,5 @@
-"""Rows of equivalent models computed on request are those of the whole equivalent model."""
+"""Rows of equivalent models computed on request are those of the whole equivalent
+model."""
 
 from __future__ import annotations
 

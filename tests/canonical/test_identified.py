@@ -83,7 +83,8 @@ def test_no_gauge_of_condition_up_to_1e4_moves_them(
 
 
 def test_an_item_whose_scores_vanish_has_no_cosine():
-    """The users see two dimensions only; an item in the third has a direction but no scores."""
+    """The users see two dimensions only; an item in the third has a direction but no
+    scores."""
     left = np.column_stack(
         [np.random.default_rng(0).standard_normal((9, 2)), np.zeros(9)]
     )
@@ -116,7 +117,8 @@ def at_angles(*angles):
 
 
 def test_normalised_heads_with_equal_probabilities_have_equal_prediction_cosines():
-    """Two sets of three unit labels in a plane: less their means, one is a map of the other."""
+    """Two sets of three unit labels in a plane: less their means, one is a map of the
+    other."""
     first, second = at_angles(0, 2, 4.1), at_angles(0, 0.6, 2.5)
     inputs = np.random.default_rng(0).normal(size=(7, 2))
     centred_first, centred_second = first - first.mean(0), second - second.mean(0)

@@ -1,4 +1,5 @@
-"""Unit rows: pinned is proven and unbroken, free comes with an equivalent model, the rest is undecided."""
+"""Unit rows: pinned is proven and unbroken, free comes with an equivalent model, the
+rest is undecided."""
 
 from __future__ import annotations
 
@@ -38,12 +39,14 @@ def changes(before, after):
 
 
 def second_metric(n, k, seed=0):
-    """Unit rows of two sides, and S ≠ I with `p S p = 1` and `q S⁻¹ q = 1` on all of them."""
+    """Unit rows of two sides, and S ≠ I with `p S p = 1` and `q S⁻¹ q = 1` on all of
+    them."""
     draw = np.random.default_rng(seed)
     stretches = np.concatenate([np.full(k // 2, 0.5), np.full(k - k // 2, 1.8)])
     sides = []
     for values in (stretches, 1 / stretches):
-        # The squared parts in both halves of the axes weigh the two values so that their mean is 1.
+        # The squared parts in both halves of the axes weigh the two values so that
+        # their mean is 1.
         low, high = values[0], values[-1]
         share = (1 - high) / (low - high)
         halves = [
@@ -114,9 +117,10 @@ def test_towers_that_collapsed_evenly_are_pinned_in_the_dimensions_they_use():
 
 
 def test_a_fiftieth_of_the_length_outside_the_used_dimensions_gives_room():
-    """Frames leave room for movements like the root of the share outside: 0.02 for 0.0004.
+    """Frames leave room for movements like the root of the share: 0.02 for 0.0004.
 
-    Items become longer inside by drawing their axes together, and shorter outside, where users become longer.
+    Items become longer inside by drawing their axes together, and shorter outside,
+    where users become longer.
     """
 
     def axes(share):
@@ -152,7 +156,10 @@ def test_towers_that_collapsed_to_one_side_of_their_dimensions_stay_undecided():
 
 
 def test_a_softmax_leaves_collapsed_towers_open_if_all_items_lean_to_one_side():
-    """Axes are a tight frame. No weights bring the mean of the items to zero, unless there are opposite items."""
+    """Axes are a tight frame.
+
+    No weights bring the mean of the items to zero, unless there are opposite items.
+    """
     users = collapsed(60, 12, 2, 0)
     axes = np.eye(2, 12)
     for items, status in ((axes, "undecided"), (np.vstack([axes, -axes]), "pinned")):
@@ -178,7 +185,8 @@ def test_a_softmax_leaves_collapsed_towers_open_if_all_items_lean_to_one_side():
 def test_a_softmax_needs_a_smaller_share_outside_the_used_dimensions(
     length, by_cosines, by_softmax
 ):
-    """Two of three dimensions are used: r ε is 2 length², at most 4.9e-8, or 5.5e-9 behind a softmax."""
+    """Two of three dimensions are used: r ε is 2 length², at most 4.9e-8, or 5.5e-9
+    behind a softmax."""
     axes = np.vstack([np.eye(2, 3), -np.eye(2, 3)])
     outside = np.array([0.0, 0.0, length])
     users, items = axes + outside, axes - outside
@@ -255,7 +263,7 @@ def test_zero_columns_change_no_result_and_rotated_ones_do_not_either(
 
 @pytest.mark.parametrize("rotation", [np.eye(4), ROTATION])
 def test_a_head_with_zero_columns_is_decided_in_the_dimensions_of_its_labels(rotation):
-    """In the plane, affine forms of unit rows have five numbers, and a label fixes one."""
+    """In the plane, affine forms have five numbers, and a unit label fixes one."""
     angles = np.array([0.0, 1.0, 2.5, 3.5, 5.0])
     labels = np.column_stack([np.cos(angles), np.sin(angles), np.zeros((5, 2))])
     labels = labels @ rotation
@@ -345,7 +353,7 @@ def test_sixty_rows_do_not_fix_the_136_numbers_of_sixteen_dimensions():
 
 
 def test_unit_rows_of_48_dimensions_are_tested_in_seconds_and_in_steps():
-    """Six hundred rows a side share a mean direction and do not fix the 1,176 numbers."""
+    """Six hundred rows per side share a direction and do not fix 1,176 numbers."""
     steps = []
     x = unit(rows(600, 48))
     left = unit(0.8 * x + 2.2 * unit(rows(1, 48, 1)))
@@ -408,7 +416,8 @@ def test_a_large_head_is_decided_in_the_dimensions_that_its_labels_span():
 
 
 def test_sides_too_large_to_count_name_the_rows_that_are_missing():
-    """Of 2,485 numbers 200 rows fix 200 at most; a fourth more rows than numbers is needed, here 621."""
+    """Of 2,485 numbers 200 rows fix 200 at most; a fourth more rows than numbers is
+    needed, here 621."""
     found = pinned_test(
         FactorModel.from_arrays(rows(80, 70), rows(200, 70), link="cosine")
     )
@@ -445,7 +454,7 @@ def test_one_side_with_enough_rows_decides_above_the_size_that_is_counted():
 
 @pytest.mark.parametrize("miss", [0.0, 1e-12, 1e-7])
 def test_rows_of_66_dimensions_on_a_cone_are_not_pinned(miss):
-    """One coordinate has half of the squared length of every row, up to a small miss."""
+    """One coordinate has half of the squared length of every row, but for a miss."""
     draw = np.random.default_rng(0)
     x = np.hstack([unit(rows(4500, 65)), 1 + miss * draw.standard_normal((4500, 1))])
     x = x @ np.linalg.qr(rows(66, 66, 3))[0]
@@ -454,7 +463,8 @@ def test_rows_of_66_dimensions_on_a_cone_are_not_pinned(miss):
 
 
 def test_the_rounding_of_bfloat16_hides_whether_rows_of_66_dimensions_span():
-    """A form of norm 1 has a root mean square of about 0.02 on these rows, and rounding adds up to 0.01 to it."""
+    """A form of norm 1 has a root mean square of about 0.02 on these rows, and rounding
+    adds up to 0.01 to it."""
     stored = as_bfloat16(unit(rows(4500, 66)))
     assert (
         pinned_test(FactorModel.from_arrays(None, stored, link="cosine")).status
@@ -472,7 +482,7 @@ N_K_AND_MISSING = [(2, 2, 1), (7, 4, 3)]
 
 
 def rows_with_redundant_ones(n, k):
-    """n rows; the same rows 3 times as long, and rows of zeros, fix no further number."""
+    """n rows. Longer copies of them, and rows of zeros, fix no further number."""
     return np.vstack([rows(n, k), 3 * rows(n, k), np.zeros((2, k))])
 
 
@@ -521,7 +531,8 @@ def rows_on_a_cone(n, axis_share, draw):
 
 
 # S is not the identity, but it keeps all lengths of cones(): for left rows p and right
-# rows q, pᵀ S p = 0.5 · 0.64 + 17/9 · 0.36 = 1 and qᵀ S⁻¹ q = 2 · 0.32 + 9/17 · 0.68 = 1.
+# rows q, pᵀ S p = 0.5 · 0.64 + 17/9 · 0.36 = 1 and qᵀ S⁻¹ q = 2 · 0.32 + 9/17 · 0.68 =
+# 1.
 METRIC_OF_CONES = np.array([0.5, 0.5, 17 / 9])
 
 
@@ -569,7 +580,7 @@ def test_unit_rows_on_cones_are_undecided():
 @STORED
 @pytest.mark.parametrize("widened", [False, True])
 def test_the_rounding_of_storage_fixes_no_number(stored, widened):
-    """Rounding moves rows off their cones, which is no proof that the metric is fixed."""
+    """Rounding moves rows off their cones, which does not prove a fixed metric."""
     left, right = (stored(side) for side in cones())
     if widened:
         left, right = left.astype(np.float64), right.astype(np.float64)
@@ -586,7 +597,7 @@ def test_the_rounding_of_storage_fixes_no_number(stored, widened):
 def test_the_rounding_of_storage_fixes_no_number_if_two_columns_are_equal(
     stored, widened
 ):
-    """These rows span 3 of 4 dimensions, so they are rotated before the test decides."""
+    """These rows span 3 of 4 dimensions, so they are rotated before the test."""
     left, right = (
         stored(np.column_stack([side[:, [0, 0]] / np.sqrt(2), side[:, 1:]]))
         for side in cones()
@@ -628,8 +639,8 @@ def test_the_rounding_of_storage_does_not_hide_that_generic_rows_are_pinned(stor
     )
 
 
-# With M = diag(1.4, 1.4, 0.2), xᵀ M x = |x|² + 0.4 (x₁² + x₂² - 2 x₃²), which is |x|² on
-# the cone x₁² + x₂² = 2 x₃². A unit row is on this cone if x₃² = 1/3.
+# With M = diag(1.4, 1.4, 0.2), xᵀ M x = |x|² + 0.4 (x₁² + x₂² - 2 x₃²), which is |x|²
+# on the cone x₁² + x₂² = 2 x₃². A unit row is on this cone if x₃² = 1/3.
 CONE_METRIC = np.array([1.4, 1.4, 0.2])
 
 
@@ -702,7 +713,8 @@ def test_a_cap_pins_nothing_because_equal_probabilities_do_not_fix_logits(gap, d
 
 @pytest.mark.parametrize("k", [2, 3, 4])
 def test_axes_on_both_sides_are_undecided_because_counting_is_not_necessary(k):
-    """Only the identity has `tr S + tr S⁻¹ = 2k`, but neither side fixes more than k numbers."""
+    """Only the identity has `tr S + tr S⁻¹ = 2k`, but neither side fixes more than k
+    numbers."""
     found = pinned_test(FactorModel.from_arrays(np.eye(k), np.eye(k), link="cosine"))
     assert (found.status, found.rank) == ("undecided", k)
     missing = k * (k - 1) // 2
@@ -734,7 +746,8 @@ def test_rank_is_that_of_the_flattened_products(n, k, seed):
 
 
 def test_rows_on_a_cone_pin_nothing_however_many():
-    """Rows with one coordinate fixed in a share of their length lie on a quadric, a matrix T of their own."""
+    """Rows with one coordinate fixed in a share of their length lie on a quadric, a
+    matrix T of their own."""
     x = rows(5000, 3)
     x = np.column_stack(
         [x / np.linalg.norm(x, axis=1, keepdims=True), np.full(5000, 0.7)]

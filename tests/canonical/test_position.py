@@ -12,7 +12,7 @@ from models import random_model
 from scipy.linalg import sqrtm
 
 from embaudit.canonical import EXPONENTS, at_exponent, canonical_form, position
-from embaudit.canonical.position import log_condition
+from embaudit.canonical.distances import log_condition
 from embaudit.gauges import GeneralLinear, Orthogonal
 
 make = partial(random_model, n=60, p=40, k=6, scales=(1, np.geomspace(2, 0.2, 6)))

@@ -28,7 +28,8 @@ def test_the_directions_seen_hold_the_scores_at_their_rank(link, left_bias, righ
     )
     basis = seen_directions(model, model.free_shifts)
     np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-12)
-    # Scores and their part in these directions, both less the means that a bias or the link takes up.
+    # Scores and their part in these directions, both less the means that a bias or the
+    # link takes up.
     products, held = left @ right.T, left @ basis @ (right @ basis).T
     for axis, side in enumerate(("left", "right")):
         if side in model.free_shifts:

@@ -15,7 +15,7 @@ from embaudit.model import Role
 if TYPE_CHECKING:
     from embaudit.auditing.equivalence_class import Freedom
     from embaudit.auditing.evidence import Evidence
-    from embaudit.canonical.pinned import Moved, Pinning
+    from embaudit.canonical import Moved, Pinning
 
 NOTES = (
     "free",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
 from embaudit.auditing.wording import is_alone
-from embaudit.canonical.position import MEANINGS
+from embaudit.canonical.position_words import MEANINGS
 from embaudit.model import Equivalence
 
 if TYPE_CHECKING:
