@@ -102,8 +102,8 @@ class ProjectorCosines(Result):
             return (
                 f"With {self.n_labels:,} labels in {counted(self.rank, 'dimension')} "
                 "the labels are affinely independent, and every projector cosine is "
-                f"-1/(V-1) = {-1 / (self.n_labels - 1):.4g}: they say nothing about this "
-                "head."
+                f"-1/(V-1) = {-1 / (self.n_labels - 1):.4g}: they say nothing about "
+                "this head."
             )
         if self.thin:
             return (

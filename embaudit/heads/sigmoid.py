@@ -13,7 +13,7 @@ from embaudit.core.plain import plain_dict
 from embaudit.core.progress import track
 from embaudit.core.results import Result
 from embaudit.core.words import counted
-from embaudit.errors import must_be
+from embaudit.errors import InputError, must_be
 from embaudit.heads.feasibility import MARGIN, nearest_point
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel
@@ -112,7 +112,8 @@ def label_combinations(
     Raises
     ------
     InputError
-        If there are more than `max_combinations`.
+        If there are more than `max_combinations`, or a nearest point cannot be
+        computed.
 
     Examples
     --------
@@ -180,7 +181,13 @@ def _cut(
             continue
         # The nearest point p of the hull of the signed rows is the input that keeps the
         # largest distance from all hyperplanes: ‖p‖ for each unit of its length.
-        point, _ = nearest_point(distances, axis_of_bias)
+        try:
+            point, _ = nearest_point(distances, axis_of_bias)
+        except RuntimeError as error:
+            raise InputError(
+                "the label combinations of this head cannot be listed, because a search "
+                "for a nearest point did not converge; ask for fewer labels."
+            ) from error
         if np.linalg.norm(point) > margin:
             children.append((child, point))
     return children

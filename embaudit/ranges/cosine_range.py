@@ -180,8 +180,8 @@ class CosineRange(Result):
         )
         return (
             f"Under {self.group} the cosines of {ranged.sum():,} {self.role} pairs "
-            f"have ranges {width:.2f} wide on average; {sign_definite} keep their sign and "
-            f"{vacuous} can be anything.{undefined}"
+            f"have ranges {width:.2f} wide on average; {sign_definite} keep their sign "
+            f"and {vacuous} can be anything.{undefined}"
         )
 
     def witness(self, pair: int, end: End, tol: float = 1e-7) -> Gauge:
@@ -342,8 +342,8 @@ def require_gauges_of(model: FactorModel, group: GaugeGroup) -> None:
     if level < model.predicts:
         raise EquivalenceError(
             f"the gauges of {group} must preserve the {model.predicts.title} this "
-            f"model predicts; got {level.title}, so its cosines would be those of another "
-            "model."
+            f"model predicts; got {level.title}, so its cosines would be those of "
+            "another model."
         )
 
 

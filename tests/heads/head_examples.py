@@ -41,7 +41,7 @@ def random_head(
 
 
 def equivalent_head(head: FactorModel, seed: int) -> FactorModel:
-    """Another head with the same probabilities, by an affine gauge on all that may move."""
+    """Make another head with the same probabilities by an affine gauge."""
     make = affine_gauge if head.right_bias is None else biased_affine_gauge
     return make(head.rank, seed).act(head)
 

@@ -1,4 +1,4 @@
-"""Argmaxable labels against convex hulls, upper envelopes and searches; nothing about them depends on the gauge."""
+"""Argmaxable labels against hulls, upper envelopes and searches; no gauge matters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def upper_envelope(rows: np.ndarray, bias: np.ndarray) -> set[int]:
-    """Labels on a facet of the hull of the points (w, b) that faces upwards: the largest for some finite input."""
+    """Find the labels on a facet of the hull of the points (w, b) that faces upwards.
+
+    They have the largest logit for some finite input.
+    """
     hull = ConvexHull(np.column_stack([rows, bias]))
     upward = hull.equations[:, -2] > 0
     return {int(i) for i in hull.simplices[upward].ravel()}
@@ -97,7 +100,7 @@ def test_a_shortened_row_keeps_every_cosine_and_loses_every_argmax():
     ]
     inputs = np.random.default_rng(0).standard_normal((100_000, 2))
     assert 2 not in np.unique((inputs @ short.right.T).argmax(axis=1))
-    # Just inside and just outside the chord between its neighbours, 5/√2 from the origin.
+    # Just inside and outside the chord between its neighbours, 5/√2 from the origin.
     chord = 5 / np.sqrt(2)
     assert not argmaxable(seven_labels(chord * (1 - 1e-4))).can_lead[2]
     assert argmaxable(seven_labels(chord * (1 + 1e-4))).can_lead[2]
@@ -115,7 +118,10 @@ def test_a_sample_of_rows_competes_with_all_labels_and_says_so():
 
 @pytest.mark.parametrize("beyond", [0.0, 1e-5, 1e-3])
 def test_long_rows_in_float32_lead_as_short_ones_in_float64(beyond):
-    """The middle of a side of a polygon leads once it lies beyond the side, be it by little more than rounding."""
+    """The middle of a side of a polygon leads if it lies beyond the side.
+
+    A distance a little above rounding is enough.
+    """
     corners = np.exp(2j * np.pi * np.arange(12) / 12)
     points = np.r_[corners, (1 + beyond) * (corners + np.roll(corners, 1)) / 2]
     plane = np.linalg.qr(np.random.default_rng(0).standard_normal((300, 2)))[0].T

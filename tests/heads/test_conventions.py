@@ -1,4 +1,4 @@
-"""Forms of a head behind a final norm: the same predictions, but other label cosines."""
+"""Forms of a head behind a final norm: equal predictions, but other label cosines."""
 
 from __future__ import annotations
 
@@ -79,7 +79,10 @@ def test_a_head_that_divides_its_rows_by_their_lengths_takes_no_gain():
     for call in (conventions, evidence):
         with pytest.raises(
             InputError,
-            match="a head that keeps the lengths of its rows; got one that divides by them",
+            match=(
+                "a head that keeps the lengths of its rows; "
+                "got one that divides by them"
+            ),
         ):
             call(unit, LAYER)
 
@@ -125,7 +128,8 @@ def test_the_ones_vector_turns_a_cosine_around_and_no_logit_shows_it():
     k = 8
     first, second = np.eye(k)[0] - np.eye(k)[1], np.eye(k)[2] - np.eye(k)[3]
     ones, others = np.ones(k) / np.sqrt(k), DRAW.standard_normal((5, k))
-    # Rows of cosine 0 with τ of their length along ones each, of one sign or opposite: ± τ²/(1 + τ²).
+    # Rows of cosine 0 get τ of their length along the ones vector, of one sign or of
+    # opposite signs: ± τ²/(1 + τ²).
     heads = [
         np.vstack(
             [
@@ -161,9 +165,13 @@ def test_changes_of_nearest_labels_and_cosines_between_two_forms_by_brute_force(
     found = evidence()
     rows = {form.name: form.of(ROWS) for form in conventions(HEAD, LAYER)}
     assert [(a.first, a.second) for a in found.apart] == [
-        ("as stored", "folded"), ("as stored", "folded, less ones"), ("as stored", "folded and centred"),
-        ("folded", "folded, less ones"), ("folded", "folded and centred"), ("folded, less ones", "folded and centred"),
-    ]  # fmt: skip
+        ("as stored", "folded"),
+        ("as stored", "folded, less ones"),
+        ("as stored", "folded and centred"),
+        ("folded", "folded, less ones"),
+        ("folded", "folded and centred"),
+        ("folded, less ones", "folded and centred"),
+    ]
     for apart in found.apart:
         one, other = (
             cosines(rows[name]) - 9 * np.eye(60) for name in (apart.first, apart.second)

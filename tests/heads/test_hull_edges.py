@@ -25,7 +25,10 @@ def hull_edges(rows: np.ndarray) -> set[tuple[int, int]]:
 
 
 def best_common_probability(rows: np.ndarray, a: int, b: int) -> float:
-    """Largest min(p_a, p_b) over inputs, a concave problem in their logarithms, by SLSQP from several starts."""
+    """Compute the largest min(p_a, p_b) over inputs by SLSQP from several starts.
+
+    The problem is concave in the logarithms of the probabilities.
+    """
 
     def logs(z: np.ndarray) -> np.ndarray:
         logits = rows @ z[:-1]
@@ -107,7 +110,7 @@ def test_figure_2_right_the_cosine_has_the_wrong_sign_for_both_pairs():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_third_row_on_the_segment_keeps_two_labels_from_sharing(seed):
-    """Along the normal of that edge all three lead together, so that none of their pairs is alone."""
+    """Along the normal of that edge all three lead, so no pair of them leads alone."""
     triangle = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0], [1.0, 1.0]])
     edge = [[0, 1], [0, 2], [1, 2]]
     assert (

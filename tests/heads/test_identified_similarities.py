@@ -1,4 +1,4 @@
-"""Logit and projector cosines against dense computations; unchanged by affine gauges, unlike what they replace."""
+"""Logit and projector cosines against dense computations and affine gauges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nearest point of a hull by its optimality conditions, against quadratic programs, and at its edges."""
+"""The nearest point of a hull: optimality, quadratic programs, and edge cases."""
 
 from __future__ import annotations
 
@@ -43,9 +43,14 @@ def test_the_distance_is_that_of_a_quadratic_program(c, r):
     point, _ = nearest_point(corners)
     even = {"type": "eq", "fun": lambda x: x.sum() - 1}
     solved = minimize(
-        lambda x: np.sum((x @ corners) ** 2), np.full(c, 1 / c), jac=lambda x: 2 * corners @ (x @ corners),
-        bounds=[(0, 1)] * c, constraints=[even], method="SLSQP", options={"ftol": 1e-12, "maxiter": 500},
-    )  # fmt: skip
+        lambda x: np.sum((x @ corners) ** 2),
+        np.full(c, 1 / c),
+        jac=lambda x: 2 * corners @ (x @ corners),
+        bounds=[(0, 1)] * c,
+        constraints=[even],
+        method="SLSQP",
+        options={"ftol": 1e-12, "maxiter": 500},
+    )
     assert solved.success
     assert point @ point == pytest.approx(solved.fun, rel=1e-6)
 

@@ -1,4 +1,4 @@
-"""Heads of very long and very short rows, equivalent heads, and nearest labels after a shift."""
+"""Heads of very long and very short rows, equivalent heads, and shifted labels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from embaudit.heads.shifts import neighbour_change
 from embaudit.model import FactorModel
 from embaudit.model.drift import rounding_bound
 
-# --- combinations ------------------------------------------------------------------------------------------------
+# --- combinations ---
 
 
 CIRCLE = np.linspace(0, 2 * np.pi, 20_001)
@@ -42,7 +42,7 @@ def test_label_combinations_leave_out_those_with_less_than_the_margin(seed):
         } == wanted
 
 
-# --- projector cosines -------------------------------------------------------------------------------------------
+# --- projector cosines ---
 
 
 @pytest.mark.parametrize("scale", [1e99, 1e-99])
@@ -85,10 +85,10 @@ def rng(seed=0):
     return np.random.default_rng(seed)
 
 
-# --- shifts, equivalents, folding --------------------------------------------------------------------------------
+# --- shifts, equivalents, folding ---
 
 
-def test_a_centred_head_is_reported_with_its_change_of_log_probabilities_and_its_shift():
+def test_a_centred_head_has_a_change_of_log_probabilities_and_a_shift():
     panel = make_panel(random_head(2, 8, 3, inputs=20), 9, rng())
     probe = HeadProbe(panel, n_pairs=100, n_neighbours=2, rng=rng())
     made = centring(panel)
@@ -114,7 +114,7 @@ def test_a_centred_head_is_reported_with_its_change_of_log_probabilities_and_its
     assert not replace(found, change=np.nextafter(found.tolerance, 1)).ok
 
 
-# --- neighbours --------------------------------------------------------------------------------------------------
+# --- neighbours ---
 
 
 def test_the_interval_of_changed_nearest_labels_holds_at_its_rate():

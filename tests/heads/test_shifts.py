@@ -1,4 +1,4 @@
-"""Shifts of all labels: the shortest one that brings a pair to a cosine, and nearest labels after one."""
+"""Shifts of all labels: the shortest for a pair, and nearest labels after a shift."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def test_removing_the_mean_row_moves_label_cosines_to_those_of_the_centred_rows(
 def test_a_shift_makes_two_labels_opposite_and_another_makes_them_parallel():
     """The rows are (4, 0) and (0, 4), and the median length of a row is 4.
 
-    The shift (-2, -2) leaves the rows (2, -2) and (-2, 2), which are opposite. The shift
-    (-6, 2) leaves (-2, 2) and (-6, 6), which are parallel.
+    The shift (-2, -2) leaves the rows (2, -2) and (-2, 2), which are opposite. The
+    shift (-6, 2) leaves (-2, 2) and (-6, 6), which are parallel.
     """
     head = FactorModel.from_softmax([[4.0, 0.0], [0.0, 4.0], [-4.0, 0.0], [0.0, -4.0]])
     panel = make_panel(head, 4, np.random.default_rng(0))
@@ -73,7 +73,7 @@ def test_the_shifts_that_turn_a_pair_keep_the_probabilities():
 
 
 def shortest_shift(a, b, target):
-    """The length of the shortest shift that gives two rows a cosine, by optimisation."""
+    """Compute the shortest shift that gives two rows a cosine by optimisation."""
 
     def gap(shift):
         first, second = a + shift, b + shift

@@ -1,4 +1,4 @@
-"""Label combinations against Cover's counts and sampling; the cosine Gram fixes them without a bias."""
+"""Label combinations against Cover's counts, sampling and the Gram of cosines."""
 
 from __future__ import annotations
 
@@ -83,3 +83,12 @@ def test_too_many_label_combinations_are_refused():
         label_combinations(random_head(0, 30, 7), max_combinations=100)
     with pytest.raises(InputError, match="margin must be a number; got 'wide'"):
         label_combinations(random_head(0, 3, 2), margin="wide")
+
+
+def test_a_search_for_a_nearest_point_that_does_not_converge_is_refused(monkeypatch):
+    def does_not_converge(*_arguments):
+        raise RuntimeError("Maximum number of iterations reached.")
+
+    monkeypatch.setattr("scipy.optimize.nnls", does_not_converge)
+    with pytest.raises(InputError, match="search for a nearest point did not converge"):
+        label_combinations(random_head(0, 3, 2))

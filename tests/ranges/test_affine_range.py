@@ -1,4 +1,7 @@
-"""Affine ranges: nothing leaves them, witnesses reach both ends, and they agree with what they are made of."""
+"""Affine ranges: no gauge leaves them, and witnesses reach both ends.
+
+Without one part, an affine range is the range of the other part.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,10 @@ def model_of(rows: np.ndarray, others: np.ndarray | None = None) -> FactorModel:
 def random_gauges(
     n: int, k: int, kappa: float, tau: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A shift in the ball, axes and scales for each of n pairs; half of the scales use the two ends only."""
+    """Draw a shift in the ball, axes and scales for each of n pairs.
+
+    Half of the scales use the two ends of the budget only.
+    """
     draw = np.random.default_rng([n, k])
     shifts = draw.normal(size=(n, k))
     shifts *= (
@@ -63,7 +69,7 @@ def random_gauges(
 
 
 def test_no_random_affine_gauge_leaves_its_range() -> None:
-    """A hundred thousand, each for a pair of its own, on the shifted side and across."""
+    """Each of 100,000 gauges has a pair of its own, within a side and across."""
     n = 1300
     outside, widest = 0, []
     for k, kappa, tau in SETTINGS:
@@ -350,7 +356,7 @@ def test_within_a_budget_both_ends_are_attained_and_have_witnesses(
 
 
 def test_a_witness_above_the_contract_reaches_its_end_or_is_refused() -> None:
-    """Of nearly orthogonal rows float64 does not hold what κ > 1e6 makes of rounding."""
+    """Beyond κ = 1e6, rounding of nearly orthogonal rows grows past the contract."""
     n_reached = 0
     refusals = []
     for size, seed in itertools.product((0, 1e-17, 3e-16, 1e-12), (0, 1)):

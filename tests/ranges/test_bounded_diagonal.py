@@ -1,4 +1,4 @@
-"""The bounded diagonal range against multi-start optimisation and, in small ranks, against every vertex."""
+"""The bounded diagonal range against optimisation and, in small ranks, all vertices."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def cross(left, right, group, pairs=((0, 0),)):
 @pytest.mark.parametrize(
     ("left", "right", "expected"),
     [
-        # Both off an axis: towards 0 only in the limit, away from it the shared zero is no hindrance.
+        # Both rows are off an axis: 0 is a limit, and 1 is attained.
         ([[1.0, 1.0, 0.0]], [[1.0, 1.0, 0.0]], ([0.0], [1.0], [False], [True])),
         # One on an axis, the other beside it: neither end is attained.
         ([[1.0, 0.0]], [[1.0, 1.0]], ([0.0], [1.0], [False], [False])),

@@ -1,4 +1,4 @@
-"""Certified neighbours: exact lists, sound radii, honest ties, and what the summary and the pictures make of them."""
+"""Certified neighbours: exact lists, sound radii, ties, summary and pictures."""
 
 from __future__ import annotations
 
@@ -229,12 +229,12 @@ def test_ties_with_the_first_excluded_item_certify_nothing() -> None:
     direction = draw.normal(size=(4, 6))
     rows = np.concatenate([direction * scale for scale in (1.0, 3.0, 0.1, 7.0)])
     found = certified_neighbours(FactorModel.from_vectors(rows), n=2)
-    # Four rows of each direction: of three equal candidates the list holds two, by row number only.
+    # Four rows of each direction: only row numbers choose two of three candidates.
     assert (found.radii == 1).all()
     assert found.tied_share == 1
     assert found.curve([1.0, 2.0]).tolist() == [0, 0]
     whole = certified_neighbours(FactorModel.from_vectors(rows), n=3)
-    # All three fit: parallel rows never separate, so no condition number displaces them.
+    # All three fit: parallel rows never separate, so no gauge displaces them.
     assert np.isinf(whole.radii).all()
     assert whole.curve([1e8]).tolist() == [1]
 

@@ -1,4 +1,4 @@
-"""No gauge of a set takes a cosine out of its range, and a witness takes it to either end."""
+"""No gauge of a set takes a cosine out of its range, and witnesses reach both ends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ KINDS = ("normal", "positive", "integer", "sparse", "twins")
 
 
 def rows(draw: np.random.Generator, shape: tuple[int, int], kind: str) -> np.ndarray:
-    """Rows of one pattern of signs, zeros and ties; of twins every second is nearly parallel to the one before."""
+    """Draw rows of one pattern of signs, zeros and ties.
+
+    Every second of the "twins" is nearly parallel to the row before it.
+    """
     x = draw.normal(size=shape)
     if kind in ("positive", "sparse"):
         x = np.abs(x)
@@ -156,7 +159,8 @@ def test_witnesses_reach_both_ends_and_keep_predictions(k: int, kind: str) -> No
             )
             for pair in np.flatnonzero(~np.isnan(found.lower)):
                 for end in ("lower", "upper"):
-                    # One dimension leaves two cosines only; that end of a partitioning problem may be just a bound.
+                    # One dimension leaves two cosines only, and the end towards 0 of a
+                    # bounded diagonal range across the sides can be just a bound.
                     if k == 1 or (
                         bounded
                         and role == "cross"
@@ -166,7 +170,8 @@ def test_witnesses_reach_both_ends_and_keep_predictions(k: int, kind: str) -> No
                     gauge = found.witness(int(pair), end)
                     assert group.contains(gauge)
                     after = gauge.act(model)
-                    # The witness itself was checked to 1e-7; the predictions bear the condition of the gauge.
+                    # The witness itself was checked to 1e-7; the rows of the model
+                    # are rounded by the condition number of the gauge.
                     assert after.cosines(role, pairs[[pair]])[0] == pytest.approx(
                         getattr(found, end)[pair], abs=2e-7
                     )
@@ -268,9 +273,7 @@ def test_a_gauge_beyond_the_budget_leaves_the_range() -> None:
     assert (mixed.width < linear.width - 1e-6).any()
 
 
-def test_differences_of_labels_move_under_linear_gauges_and_not_under_translations() -> (
-    None
-):
+def test_differences_of_labels_move_under_linear_gauges_only() -> None:
     draw = np.random.default_rng(0)
     model = model_of(draw, 9, 4, "normal")
     table = draw.permuted(np.tile(np.arange(9), (40, 1)), axis=1)[:, :4]

@@ -92,7 +92,7 @@ def test_a_shift_turns_a_row_across_sides_by_arcsin_of_its_share_of_the_length()
 
 
 def test_an_affine_range_is_the_linear_range_around_the_translation_range() -> None:
-    """The shift takes half-angle tangents to 2/3 and 2; κ = 2 takes these to 1/3 and 4."""
+    """The shift takes half-angle tangents to 2/3 and 2; κ = 2 makes these 1/3 and 4."""
     group = Affine(2, max_condition=2.0, max_shift=0.5)
     found = ends_within([1.0, 1.0], [-1.0, 1.0], group)
     assert found == pytest.approx([-15 / 17, 4 / 5], abs=1e-12)

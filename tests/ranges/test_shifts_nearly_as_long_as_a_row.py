@@ -1,4 +1,4 @@
-"""Ends of ranges under shifts that are nearly as long as a row, against extended precision.
+"""Ends under shifts that are nearly as long as a row, against extended precision.
 
 Such a shift can turn the row by nearly a right angle. The cosine of that turn is
 √(1 - (r / length)²), so rounding of r over the length is magnified many times, and a
@@ -94,7 +94,7 @@ def cross_ends(
 
 
 def least_stretched(cosine: mpf, kappa: float) -> mpf:
-    """Compute the smallest cosine that a gauge of condition κ makes of a left-right one."""
+    """Compute the smallest left-right cosine under gauges of condition κ."""
     depth = mpmath.acosh(1 / abs(cosine))
     step = mpmath.log(mpf(kappa))
     if cosine > 0:

@@ -1,4 +1,4 @@
-"""Translations: the inscribed-angle range against optimisation, its inverse, and the published example."""
+"""Translations: the range against optimisation, its inverse, a published example."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def head(rows: np.ndarray) -> FactorModel:
 
 
 def best_on_circle(a: np.ndarray, b: np.ndarray, radius: float, sign: float) -> float:
-    """Largest sign · cosine over shifts of exactly that length in the plane, by brute force and polishing."""
+    """Compute the largest sign · cosine over plane shifts of exactly that length.
+
+    A search over many directions is followed by an optimiser.
+    """
 
     def loss(angle: float) -> float:
         v = radius * np.array([np.cos(angle), np.sin(angle)])
@@ -113,7 +116,7 @@ def test_a_row_beside_one_that_is_far_longer_is_turned_alone(
 ) -> None:
     assume(abs(power) > 12)
     assume(abs(now - aim) > 1e-3)
-    """The shift hardly turns the longer row, so the shorter row turns by the whole angle.
+    """The shift hardly turns the longer row, so the shorter row turns by the angle.
 
     The row `scaled` is longer than 1e12 or shorter than 1e-12, and the row `other` has
     the length 3.
@@ -134,11 +137,12 @@ def test_a_row_beside_one_that_is_far_longer_is_turned_alone(
 def test_a_disc_that_nearly_touches_the_line_does_not_turn_an_end_over(
     seed: int,
 ) -> None:
-    """The rows are nearly parallel, so rounding decides whether the disc meets their line.
+    """Rows are nearly parallel, so rounding decides whether the disc meets their line.
 
-    The rows have equal lengths, from which the longest shift differs by at most 1e-10. So
-    one shift opens the angle to nearly π, and another one closes it further. Rounding of
-    W - r L over K + α β, which is about 1e-13, moves the ends by up to 1e-6.
+    The rows have equal lengths, from which the longest shift differs by at most 1e-10.
+    So one shift opens the angle to nearly π, and another one closes it further.
+    Rounding of W - r L over K + α β, which is about 1e-13, moves the ends by up to
+    1e-6.
     """
     draw = np.random.default_rng(seed)
     a, across = np.linalg.qr(draw.normal(size=(3, 2))).Q.T

@@ -28,8 +28,9 @@ ENTRY = Entry(
     remedy="Lengthen those rows, or give the head more dimensions or a bias.",
     computed=(
         "With `--hull`, the audit seeks for each label an input that puts it ahead, or a "
-        "proof that none does. The point of a convex hull nearest to the origin is both. "
-        "Without that option the finding is not checked."
+        "proof that none does. It computes the point nearest to the origin in the convex "
+        "hull of the differences of rows: a distant point is such an input, and a point "
+        "at the origin is such a proof. Without that option the finding is not checked."
     ),
     reference="Demeter, Kimmel, Downey: Stolen Probability (ACL 2020).",
 )
