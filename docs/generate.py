@@ -18,7 +18,7 @@ from survey import survey_lessons, survey_reasons, survey_sources, survey_table
 from embaudit import audit
 from embaudit.auditing.catalogue import CODES
 from embaudit.auditing.entry import Entry
-from embaudit.auditing.texts import WORDS
+from embaudit.auditing.words import WORDS
 from embaudit.io import formats
 from embaudit.model.trainings import TRAININGS
 

@@ -7,13 +7,20 @@ from difflib import get_close_matches
 
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.findings import MODULES, NOTES
-from embaudit.auditing.texts import WORDS
+from embaudit.auditing.wording import USERS_AND_ITEMS, Nouns
+from embaudit.auditing.words import WORDS
 from embaudit.errors import must_be
 from embaudit.model.trainings import TRAINING_WORDS
 
-_ENTRIES = {module.ENTRY.name: module.ENTRY for module in MODULES}
-CODES = {code: _ENTRIES[code] for code in sorted(_ENTRIES)}
-"""The entry of each code that an audit can report, sorted by code."""
+
+def codes_for(nouns: Nouns) -> dict[str, Entry]:
+    """Return the entry of each code, sorted by code, in the nouns of a model."""
+    entries = {module.ENTRY.name: module.ENTRY.told_in(nouns) for module in MODULES}
+    return {code: entries[code] for code in sorted(entries)}
+
+
+CODES = codes_for(USERS_AND_ITEMS)
+"""The entry of each code that an audit can report, sorted, in users and items."""
 NAMES = (*CODES, *NOTES)
 """The codes, then the words of all notes."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from embaudit.auditing.finding import Severity
+from embaudit.auditing.wording import Nouns
 
 PAGE = "docs/checks.md"
 """The page of all codes and words, in the source of embaudit; each has a heading of its own."""
@@ -13,7 +14,11 @@ PAGE = "docs/checks.md"
 
 @dataclass(frozen=True)
 class Entry:
-    """A code of a finding, or a word that reports use, and all that its reader may ask about it."""
+    """A code of a finding, or a word that reports use, and all that its reader may ask about it.
+
+    Its texts name rows and predictions in braces, such as `{items}`. `told_in` fills in
+    the nouns of a model.
+    """
 
     name: str
     """Stable code, EMB and three digits, or the spelling in reports."""
@@ -39,6 +44,38 @@ class Entry:
     """Commands whose pages define the word."""
     grows: bool = True
     """True if a finding is graver where the number behind it, without its sign, is larger."""
+
+    def told_in(self, nouns: Nouns) -> Entry:
+        """Return the entry with the nouns of a model in place of those in braces.
+
+        Examples
+        --------
+        >>> from embaudit.auditing.wording import USERS_AND_ITEMS
+        >>> Entry("role", "Which cosines: {item}-{item} or others.").told_in(
+        ...     USERS_AND_ITEMS
+        ... ).meaning
+        'Which cosines: item-item or others.'
+        """
+        names = {
+            "item": nouns.item,
+            "items": nouns.items,
+            "user": nouns.user,
+            "users": nouns.users,
+            "Users": nouns.users.capitalize(),
+            "prediction": nouns.predictions.removesuffix("s"),
+            "predictions": nouns.predictions,
+            "Predictions": nouns.predictions.capitalize(),
+        }
+        return replace(
+            self,
+            title=self.title.format_map(names),
+            meaning=self.meaning.format_map(names),
+            why=self.why.format_map(names),
+            remedy=self.remedy.format_map(names),
+            computed=self.computed.format_map(names),
+            reference=self.reference.format_map(names),
+            example=self.example.format_map(names),
+        )
 
     @property
     def address(self) -> str:

@@ -5,7 +5,6 @@ Vectors alone have no other side and so no predictions: sentences on them speak 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from embaudit.model import OPPOSITE, Equivalence, FactorModel, Pairs, Role, SideName
@@ -42,24 +41,6 @@ def worded_for(model: FactorModel, text: str) -> str:
         text.replace("predictions", "scores")
         .replace("Predictions", "Scores")
         .replace("prediction as", "score as")
-    )
-
-
-def in_titles(model: FactorModel, text: str) -> str:
-    """Write a model's own sides for users and items, and scores for the predictions of vectors alone.
-
-    Examples
-    --------
-    >>> from embaudit.model import FactorModel
-    >>> in_titles(FactorModel.from_softmax([[1.0]]), "a stretch of the users that is undone on the items")
-    'a stretch of the inputs that is undone on the labels'
-    """
-    titles = {"user": model.title("left"), "item": model.title("right")}
-    titles |= {name.capitalize(): title.capitalize() for name, title in titles.items()}
-    return re.sub(
-        r"\b([Uu]ser|[Ii]tem)(s?)\b",
-        lambda word: titles[word[1]] + word[2],
-        worded_for(model, text),
     )
 
 
@@ -181,3 +162,19 @@ class Nouns:
             seen=seen,
             theirs=seen if seen.startswith("their") else "their predictions",
         )
+
+
+USERS_AND_ITEMS = Nouns(
+    item="item",
+    items="items",
+    user="user",
+    users="users",
+    label="item",
+    head="model",
+    cosines="item-item cosines",
+    prediction="score",
+    predictions="predictions",
+    seen="what is predicted",
+    theirs="their predictions",
+)
+"""The nouns of explanations that are about no model in particular."""

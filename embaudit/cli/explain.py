@@ -32,7 +32,7 @@ def explain(
 ) -> None:
     """Explain what a code or a word means, why it matters and what to do; without a name, list all of them."""
     from embaudit.auditing.catalogue import CODES
-    from embaudit.auditing.texts import WORDS
+    from embaudit.auditing.words import WORDS
     from embaudit.cli.commands import COMMANDS
 
     # Several codes are explained in turn; a word may be several, such as CANNOT BE
@@ -131,7 +131,7 @@ def _indented(text: str) -> str:
 def _all() -> Iterator[str]:
     """Write a line for each code, and the words in one paragraph."""
     from embaudit.auditing.catalogue import CODES
-    from embaudit.auditing.texts import WORDS
+    from embaudit.auditing.words import WORDS
 
     for code in CODES.values():
         yield fill(

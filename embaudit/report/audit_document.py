@@ -20,7 +20,7 @@ from embaudit.auditing.findings.undeclared_training import cases
 from embaudit.auditing.heads import HeadReport
 from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts, shifted_sides
 from embaudit.auditing.wording import (
-    in_titles,
+    Nouns,
     is_alone,
     is_head,
     seen_of,
@@ -644,9 +644,7 @@ def audit_document(
         # movements.
         n_embedded=1 + len(training.rows[:1]),
         facts=tuple(_facts(audit)),
-        glossary=tuple(
-            (word, in_titles(model, meaning)) for word, meaning in glossary("audit")
-        ),
+        glossary=glossary("audit", Nouns.of(model)),
         subject=f"{sides}{aside}, {counted(model.rank, 'dimension')}",
         answer=audit.answer,
         steps=() if invocation is None else tuple(next_steps(audit, invocation)),

@@ -13,8 +13,8 @@ import numpy as np
 
 from embaudit.auditing.answer import Answer
 from embaudit.auditing.finding import Finding
-from embaudit.auditing.texts import WORDS
-from embaudit.auditing.wording import in_titles
+from embaudit.auditing.wording import USERS_AND_ITEMS, Nouns
+from embaudit.auditing.words import words_for
 from embaudit.core.checked import Indices
 from embaudit.core.words import copied, cut, in_decimals, row_called, visible
 from embaudit.io.intake import WORDS as FIELDS
@@ -623,16 +623,15 @@ def definitions(model: FactorModel, texts: Iterable[str]) -> Iterator[tuple[str,
     """
     # Names of options and commands are no words that need a meaning.
     met = re.sub("`[^`]*`", " ", " ".join(texts))
+    words = words_for(Nouns.of(model))
     for word in DEFINED:
-        names = "|".join(map(re.escape, (word, *WORDS[word].also)))
+        names = "|".join(map(re.escape, (word, *words[word].also)))
         if re.search(rf"(?<!\w)(?:{names})s?(?!\w)", met, re.IGNORECASE):
-            first = in_titles(
-                model, WORDS[word].meaning.split(". ")[0].removesuffix(".")
-            )
+            first = words[word].meaning.split(". ")[0].removesuffix(".")
             yield word, f"{first[0].lower()}{first[1:]}."
 
 
-def glossary(page: str) -> tuple[tuple[str, str], ...]:
+def glossary(page: str, nouns: Nouns = USERS_AND_ITEMS) -> tuple[tuple[str, str], ...]:
     """Return the words that the page of a command defines, with their meanings.
 
     Examples
@@ -642,6 +641,6 @@ def glossary(page: str) -> tuple[tuple[str, str], ...]:
     """
     return tuple(
         (word.name, f"{word.meaning} {word.example}".strip())
-        for word in WORDS.values()
+        for word in words_for(nouns).values()
         if page in word.pages
     )

@@ -19,8 +19,8 @@ import numpy as np
 from embaudit.attacks import Attack
 from embaudit.auditing import Audit
 from embaudit.auditing.evidence import Evidence, with_probes
-from embaudit.auditing.texts import WORDS
-from embaudit.auditing.wording import in_titles, is_alone, worded_for
+from embaudit.auditing.wording import Nouns, is_alone, worded_for
+from embaudit.auditing.words import words_for
 from embaudit.canonical.distances import log_condition
 from embaudit.canonical.equivalents import CanonicalModel
 from embaudit.canonical.form import model_at
@@ -626,7 +626,7 @@ def explorer_parts(audit: Audit) -> dict[str, Any]:
         )
     noun = "scores" if is_alone(audit.model) else NOUNS.get(explored.link, "scores")
     gauge, shown = (
-        in_titles(audit.model, WORDS["gauge"].meaning),
+        words_for(Nouns.of(audit.model))["gauge"].meaning,
         ("pinned", "undecided", "one_side", "not_searched"),
     )
     told = [

@@ -13,8 +13,8 @@ from markupsafe import Markup, escape
 
 from embaudit._version import __version__
 from embaudit.auditing import Audit
-from embaudit.auditing.catalogue import CODES
-from embaudit.auditing.wording import in_titles
+from embaudit.auditing.catalogue import codes_for
+from embaudit.auditing.wording import USERS_AND_ITEMS, Nouns
 from embaudit.core.results import Drawn, Result
 from embaudit.errors import InputError, escaped
 from embaudit.report.audit_document import audit_document
@@ -151,7 +151,9 @@ def page(result: Result, title: str = "", origin: Origin | None = None) -> str:
         view = audit_document(result, origin.invocation)
     else:
         view, parts = document(result), {"explorer": None, "allowed": ""}
-    names = dict.fromkeys(finding.code for finding in view.findings)
+    nouns = Nouns.of(result.model) if isinstance(result, Audit) else USERS_AND_ITEMS
+    entries = codes_for(nouns)
+    codes = [entries[name] for name in dict.fromkeys(one.code for one in view.findings)]
     return _harmless(
         _template("result.html.j2").render(
             view=view,
@@ -162,10 +164,7 @@ def page(result: Result, title: str = "", origin: Origin | None = None) -> str:
             # Audits draw pictures in their sections, and other documents may have one
             # at the top.
             pictures=() if view.top or view.answer else _picture(result),
-            codes=[CODES[name] for name in names],
-            told=lambda text: (
-                in_titles(result.model, text) if isinstance(result, Audit) else text
-            ),
+            codes=codes,
             conclusions=getattr(result, "conclusions", ()),
             **parts,
         )

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 import embaudit as ea
-from embaudit.auditing.texts import WORDS
+from embaudit.auditing.words import WORDS
 from embaudit.report.next_steps import Invocation
 from embaudit.report.terminal import first_screen, print_audit
 

@@ -17,7 +17,7 @@ from peers.table import BEGIN, COLUMNS, END, PAGE, rendered, replaced, stored
 import embaudit as ea
 from embaudit import __version__
 from embaudit.auditing.catalogue import CODES
-from embaudit.auditing.texts import WORDS
+from embaudit.auditing.words import WORDS
 from embaudit.io import formats
 from embaudit.io.catalogue import PACKAGES
 

@@ -11,7 +11,7 @@ from report.results_shown import KINDS, shown
 import embaudit as ea
 from embaudit.auditing.answer import Readability
 from embaudit.auditing.catalogue import entry
-from embaudit.auditing.texts import WORDS
+from embaudit.auditing.words import WORDS
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.documents import document
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ENTRY = Entry(
     "EMB002",
-    title="predictions are not those of the baseline",
+    title="{predictions} are not those of the baseline",
     severities=(Severity.ISSUE,),
     meaning=(
         "Under the same ids this model scores other pairs high than the model of the "

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 ENTRY = Entry(
     "EMB001",
-    title="predictions did not stay the same: the check itself failed",
+    title="{predictions} did not stay the same: the check itself failed",
     severities=(Severity.ISSUE,),
     meaning=(
         "A model that should predict the same as yours does not, by more than rounding "
@@ -29,8 +29,8 @@ ENTRY = Entry(
         "as a bug."
     ),
     computed=(
-        "Predictions before and after each gauge are compared on sampled rows. The bound "
-        "is rounding times κ times the lengths of the factors."
+        "{Predictions} before and after each gauge are compared on sampled rows. The "
+        "bound is rounding times κ times the lengths of the factors."
     ),
     reference=(
         "Higham: Accuracy and Stability of Numerical Algorithms (SIAM 2002), chapter 3."

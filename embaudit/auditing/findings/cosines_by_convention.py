@@ -21,11 +21,11 @@ ENTRY = Entry(
     ),
     severities=(Severity.TIP,),
     meaning=(
-        "Among the models with these predictions the declared training prefers one: by "
-        "its penalty, or by the inputs it was given. The predictions do not. If "
-        "cosines between two sides were divided by a temperature, the predictions fix "
-        "their order, and the temperature and dimensions of one side alone decide the "
-        "cosines within a side."
+        "Among the models with these {predictions} the declared training prefers one: "
+        "by its penalty, or by the inputs it was given. The {predictions} do not. If "
+        "cosines between two sides were divided by a temperature, the {predictions} "
+        "fix their order, and the temperature and dimensions of one side alone decide "
+        "the cosines within a side."
     ),
     why=(
         "The cosines are a convention. They can be reproduced, but another penalty on "

@@ -18,7 +18,7 @@ ENTRY = Entry(
     title="training does not fix the cosines",
     severities=(Severity.ISSUE,),
     meaning=(
-        "Other models make the same predictions, have other cosines, and are as good "
+        "Other models make the same {predictions}, have other cosines, and are as good "
         "under the declared objective."
     ),
     why=(
@@ -30,7 +30,7 @@ ENTRY = Entry(
         "cosines, which all these models share (`embaudit fix`)."
     ),
     computed=(
-        "An equivalent model with other cosines is made and its predictions are "
+        "An equivalent model with other cosines is made and its {predictions} are "
         "checked. The objective is looked up in the table of objectives."
     ),
     reference=(

@@ -28,7 +28,7 @@ ENTRY = Entry(
         "are then mostly about duplicates."
     ),
     remedy=(
-        "Look at a few groups. In a catalogue they are often items with the same few "
+        "Look at a few groups. In a catalogue they are often {items} with the same few "
         "interactions, or one product listed twice; among tokens those that training "
         "hardly touched. Show one of each group."
     ),

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 ENTRY = Entry(
     "EMB202",
-    title="the item bias takes no part in the cosines",
+    title="the {item} bias takes no part in the cosines",
     severities=(Severity.TIP,),
-    meaning="Predictions rank items with their bias; cosines do not see it.",
+    meaning="{Predictions} rank {items} with their bias; cosines do not see it.",
     why=(
         "What the bias holds is missing from a list of neighbours: often how popular or "
         "how frequent each one is. Libraries of recommenders that keep the bias among "
@@ -30,7 +30,7 @@ ENTRY = Entry(
     remedy="Rank by the score, or the logit of a head, where it should count.",
     computed=(
         "Reported where the bias is not the same for all rows and the model's "
-        "predictions see it."
+        "{predictions} see it."
     ),
     reference=(
         "Koren, Bell, Volinsky: Matrix Factorization Techniques for Recommender Systems "

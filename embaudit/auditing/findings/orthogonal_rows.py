@@ -21,12 +21,12 @@ ENTRY = Entry(
     meaning="The cosine of any two rows lies between -0.001 and 0.001.",
     why=(
         "The nearest neighbours of a row are then chosen by rounding. Such rows tell "
-        "items apart, but say nothing about their similarity."
+        "{items} apart, but say nothing about their similarity."
     ),
     remedy=(
         "If the file holds a factor of a singular value decomposition, its rows may be "
-        "the singular directions instead of the items: read it with `--transpose right`. "
-        "One-hot rows contain no similarity."
+        "the singular directions instead of the {items}: read it with `--transpose "
+        "right`. One-hot rows contain no similarity."
     ),
     computed=(
         "The cosines of all pairs, if there are at least 6 rows and not more rows than "

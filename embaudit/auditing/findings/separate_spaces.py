@@ -27,9 +27,9 @@ ENTRY = Entry(
         "parts then mean nothing, and lists of neighbours mix the parts by chance."
     ),
     remedy=(
-        "Embed all rows with one model, revision and prefix. If a column says where each "
-        "row comes from, name it with `--by` to compare these parts "
-        "(`--items FILE --by COLUMN`)."
+        "Embed all rows with one model, revision and prefix. If a column says where "
+        "each row comes from, name it with `--by` to compare these parts (`--items "
+        "FILE --by COLUMN`)."
     ),
     computed=(
         "Equal rows count once, and all rows have length 1. The alignment of the second "

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ENTRY = Entry(
     "EMB105",
-    title="whether the predictions fix the cosines is undecided",
+    title="whether the {predictions} fix the cosines is undecided",
     severities=(Severity.TIP,),
     meaning=(
         "No equivalent model with other cosines was found, and no proof rules one out."

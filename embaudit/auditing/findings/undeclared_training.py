@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 ENTRY = Entry(
     "EMB102",
-    title="the predictions do not fix the cosines, and training is not known",
+    title="the {predictions} do not fix the cosines, and training is not known",
     severities=(Severity.TIP,),
     meaning=(
-        "Other models make the same predictions and have other cosines. How this one "
+        "Other models make the same {predictions} and have other cosines. How this one "
         "was trained was not declared."
     ),
     why=(
@@ -28,7 +28,7 @@ ENTRY = Entry(
         "was decides what can be said here."
     ),
     remedy=(
-        "Name the objective (`--objective`), or use what the predictions fix "
+        "Name the objective (`--objective`), or use what the {predictions} fix "
         "(`embaudit fix`)."
     ),
     computed=(

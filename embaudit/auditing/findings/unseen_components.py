@@ -29,13 +29,14 @@ ENTRY = Entry(
         "side are equal."
     ),
     why="Cosines count those numbers in full, although they are arbitrary.",
-    remedy="Project these directions out (`embaudit fix`), or compare predictions.",
+    remedy="Project these directions out (`embaudit fix`), or compare {predictions}.",
     computed=(
         "The rank of each side is read from its singular values; of labels or ranked "
-        "items, once their mean row is subtracted. Components outside it are removed, "
-        "and cosines and lists are compared. An issue where 5 % of the neighbours and "
-        "more than five lists differ, or cosines move by 0.05 on average. Nothing is "
-        "reported where cosines move by less than 0.005 on average and 0.05 at most."
+        "{items}, once their mean row is subtracted. Components outside it are "
+        "removed, and cosines and lists are compared. An issue where 5 % of the "
+        "neighbours and more than five lists differ, or cosines move by 0.05 on "
+        "average. Nothing is reported where cosines move by less than 0.005 on average "
+        "and 0.05 at most."
     ),
     reference=(
         "Steck, Ekanadham, Kallus: Is Cosine-Similarity of Embeddings Really About "
