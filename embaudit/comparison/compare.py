@@ -32,7 +32,7 @@ from embaudit.comparison.matching import Match, Pairing, match, pairing
 from embaudit.comparison.result import Comparison
 from embaudit.comparison.sameness import proven_gauge
 from embaudit.comparison.states import LoadedModel, with_states
-from embaudit.comparison.weights import row_weights
+from embaudit.comparison.weights import RowWeights, row_weights
 from embaudit.core.checked import (
     RNG,
     Floats,
@@ -223,24 +223,7 @@ def _compared(
         for role, stream in zip(sides, draw.spawn(len(sides)), strict=True)
     }
     paired = pairing(before, after, matches)
-    # Rows that are compared with each other stand on both sides of what is predicted.
-    left = (
-        matches.get("left")
-        if None in (before.compared, after.compared)
-        else matches["right"]
-    )
-    predictions = (
-        None
-        if left is None
-        else agreement(
-            before,
-            after,
-            left,
-            matches["right"],
-            rng=draw,
-            weights=(weights.get("left", weights["right"]), weights["right"]),
-        )
-    )
+    predictions = _agreement(before, after, matches, weights, draw)
     parts, errors, fits = _gauges(paired, predictions, draws)
     steps = _steps(paired, parts, draws)
     slight = slight_gauges(paired, parts, steps)
@@ -249,15 +232,11 @@ def _compared(
     if not (fits or brings_nearer(steps)):
         parts = [replace(fold, group="rotation") for fold in parts]
         steps = _steps(paired, parts, draws)
-    views = [
-        _views(model, end, shared, drawn)
-        for model, end in ((before, "before"), (after, "after"))
-    ]
-    predicted = {
-        role: (views[0][role], views[1][role])
-        for role in sides
-        if views[0] and views[1]
-    }
+    views_before = _views(before, "before", shared, drawn)
+    views_after = _views(after, "after", shared, drawn)
+    predicted = {}
+    if views_before and views_after:
+        predicted = {role: (views_before[role], views_after[role]) for role in sides}
     changes = {
         role: role_change(
             role,
@@ -308,6 +287,31 @@ def _compared(
         n_states=n_states,
         too_few_for=too_few_for,
         same_up_to=None if proven is None else proven.group,
+    )
+
+
+def _agreement(
+    before: FactorModel,
+    after: FactorModel,
+    matches: dict[SideName, Match],
+    weights: dict[SideName, RowWeights],
+    draw: np.random.Generator,
+) -> Agreement | None:
+    """Compare the predictions; None if a side is missing."""
+    left, left_weights = matches.get("left"), weights.get("left")
+    if before.compared is not None and after.compared is not None:
+        # Rows that are compared with each other stand on both sides of a prediction.
+        left, left_weights = matches["right"], weights["right"]
+    if left is None:
+        return None
+    assert left_weights is not None
+    return agreement(
+        before,
+        after,
+        left,
+        matches["right"],
+        rng=draw,
+        weights=(left_weights, weights["right"]),
     )
 
 

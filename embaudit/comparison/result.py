@@ -86,17 +86,16 @@ class Comparison(Result):
         )
 
     def __repr__(self) -> str:
-        moved = ", ".join(
-            f"{self.title(role)} cosines moved {c.mean_total:.3f}"
-            + (
-                ""
-                if self.too_few_for
-                else f" ({c.mean_remainder:.3f} beyond the gauge)"
-            )
-            for role, c in self.changes.items()
-        )
-        by = f"{self.group} gauge of condition {self.condition_number:.4g}"
-        return f"Comparison({'gauge not known' if self.too_few_for else by}; {moved})"
+        changes = []
+        for role, change in self.changes.items():
+            text = f"{self.title(role)} cosines moved {change.mean_total:.3f}"
+            if not self.too_few_for:
+                text += f" ({change.mean_remainder:.3f} beyond the gauge)"
+            changes.append(text)
+        gauge = f"{self.group} gauge of condition {self.condition_number:.4g}"
+        if self.too_few_for:
+            gauge = "gauge not known"
+        return f"Comparison({gauge}; {', '.join(changes)})"
 
     @property
     def limits(self) -> dict[str, float]:

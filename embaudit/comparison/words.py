@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.comparison.agreement import SAME, Agreement
 from embaudit.comparison.change import RoleChange
+from embaudit.comparison.sameness import IDENTITY
 from embaudit.comparison.verdict import AXES, PRINTED
 from embaudit.core.ties import first_best, reaches
 from embaudit.core.words import apportioned, counted, percent, percents, snapped
@@ -333,9 +334,16 @@ def next_step(comparison: Comparison) -> str:
         return mixed_up
     if comparison.verdict.word == "OTHER SPACE":
         return "Use the vectors, thresholds and lists of one model only."
+    if comparison.same_up_to is not None:
+        return _next_of_same(comparison)
     agreement = comparison.agreement
     if agreement is None:
         return _next_of_one_side(comparison)
+    return _next_of_predictions(comparison, agreement)
+
+
+def _next_of_predictions(comparison: Comparison, agreement: Agreement) -> str:
+    """Advise on two models whose predictions were compared."""
     changes = comparison.changes.values()
     is_unchanged = all(_is_unchanged(change) for change in changes)
     has_lists = all(
@@ -398,10 +406,44 @@ def _rows_of_zeros(comparison: Comparison) -> str:
     return " ".join(texts)
 
 
-def _next_of_one_side(comparison: Comparison) -> str:
-    if comparison.same_up_to is not None:
-        # The axes of one side do not say whether those of the other side follow.
+def _next_of_same(comparison: Comparison) -> str:
+    """Advise on models that are proven to differ only by a change of axes or rounding."""
+    if comparison.agreement is None and comparison.same_up_to != IDENTITY:
+        # The axes of one side do not tell whether those of the other side follow.
         return "Check that whatever these rows are compared with is on the same axes."
+    if all(_is_unchanged(change) for change in comparison.changes.values()):
+        return "Nothing to do: either model can stand in for the other."
+    agreement = comparison.agreement
+    if agreement is not None and agreement.of_one_table:
+        # Tables compared by distance have no vectors whose cosines both models share.
+        return (
+            "The cosines differ in what no prediction depends on: compare what the models "
+            "predict."
+        )
+    if agreement is not None and "rankings" in agreement.predicts:
+        return (
+            "Rankings do not fix the lengths of users, and so not the prediction cosines: "
+            "compare what the models rank."
+        )
+    return _with_fixed_cosines(comparison)
+
+
+def _with_fixed_cosines(comparison: Comparison) -> str:
+    """Name the command that gives two models of the same predictions the same cosines."""
+    # A head without inputs folds its norm in, and its axes stay a convention.
+    if comparison.n_states:
+        return (
+            "Compare and index them by `embaudit fix MODEL --as folded-centred`, which "
+            "gives both the same cosines on the axes that both models share, which are a "
+            "convention."
+        )
+    return (
+        "Compare and index them by `embaudit fix MODEL --as prediction`, which gives both "
+        "the same cosines."
+    )
+
+
+def _next_of_one_side(comparison: Comparison) -> str:
     remedy = (
         "save both sides of each, `embaudit.save(embaudit.load(PATH, left=FILE), NEW)`, "
         "and compare those"
@@ -424,8 +466,6 @@ def _next_of_unchanged(comparison: Comparison) -> str:
             "For the rows that both hold, either model can stand in for the other; check "
             "the rows that one of them lacks."
         )
-    if comparison.verdict.word == "SAME":
-        return "Nothing to do: either model can stand in for the other."
     return "Neither the predictions nor the lists changed noticeably."
 
 
@@ -434,20 +474,8 @@ def _next_of_other_axes(comparison: Comparison) -> str:
     unseen = ""
     if any(change.mean_unseen >= PRINTED for change in changes):
         unseen = " and dimensions that no prediction sees"
-    text = ""
-    if comparison.verdict.word != "SAME":
-        text = f"The models are the same up to {AXES[comparison.group]}{unseen}. "
-    # A head without inputs folds its norm in, and its axes stay a convention.
-    if comparison.n_states:
-        return (
-            f"{text}Compare and index them by `embaudit fix MODEL --as folded-centred`, "
-            "which gives both the same cosines on the axes that both models share, which "
-            "are a convention."
-        )
-    return (
-        f"{text}Compare and index them by `embaudit fix MODEL --as prediction`, which "
-        "gives both the same cosines."
-    )
+    text = f"The models are the same up to {AXES[comparison.group]}{unseen}."
+    return f"{text} {_with_fixed_cosines(comparison)}"
 
 
 def _next_of_other_scores(

@@ -169,6 +169,8 @@ def test_models_that_differ_by_a_change_of_axes_or_rounding_are_the_same(name):
         assert (found.verdict.word, found.same_up_to) == ("SAME", group)
         assert found.statements[0].startswith("SAME: ")
         assert found.to_dict()["verdict"] == "SAME"
+        assert "predictions do not" not in found.explain()
+        assert "Give a limit" not in found.explain()
 
 
 @pytest.mark.parametrize("name", NOT_EQUIVALENT)
