@@ -17,10 +17,7 @@ from embaudit.linalg.rows import triangular_factor
 from embaudit.model import FactorModel, SideName
 
 BALANCED = 1.1
-"""Condition number of the gauge to the balanced model up to which factors count as
-balanced."""
-
-
+"""κ of the gauge to the balanced model up to which factors count as balanced."""
 RESOLVED = np.sqrt(np.finfo(np.float64).eps)
 """Singular value of the scores, relative to the largest, below which a direction
 carries nothing to balance."""
@@ -67,26 +64,29 @@ def balance(left_root: Matrix, right_root: Matrix) -> Balance:
     >>> round(balance(np.diag([2.0, 1.0]), np.diag([2.0, 4.0])).condition_number, 9)
     2.0
     """
-    # The singular values of the scores, from k×k roots (THEORY section 6); both
-    # balanced Gram matrices become diag(s).
     u, s, vt = np.linalg.svd(left_root @ right_root.T)
     rank = int(np.sum(s > RESOLVED * s[0]))
     scale = np.sqrt(s[:rank])
-    return Balance(
-        {
-            "left": right_root.T @ vt[:rank].T / scale,
-            "right": left_root.T @ u[:, :rank] / scale,
-        }
-    )
+    left_map = right_root.T @ vt[:rank].T / scale
+    right_map = left_root.T @ u[:, :rank] / scale
+    return Balance({"left": left_map, "right": right_map})
 
 
 def balanced_maps(model: FactorModel, *, counted: bool = False) -> Balance | None:
     """Compute the gauge to the balanced form of a model.
 
-    If `counted`, every row is weighted by its number of interactions.
+    Parameters
+    ----------
+    model : FactorModel
+        With both sides.
+    counted : bool
+        Weight every row by its number of interactions.
 
-    None where the scores vanish, where lengths of rows take no part in the predictions,
-    or where counts are asked for and those of a side are not known.
+    Returns
+    -------
+    Balance or None
+        None if the scores vanish, if predictions do not depend on the lengths of rows,
+        or if `counted` and the counts of a side are not known.
 
     Examples
     --------
@@ -99,13 +99,15 @@ def balanced_maps(model: FactorModel, *, counted: bool = False) -> Balance | Non
     True
     """
     left, right = model.side("left"), model.side("right")
-    if model.link.unit_sides or (
-        counted and (left.counts is None or right.counts is None)
-    ):
+    if model.link.unit_sides:
         return None
-    weights = (left.counts, right.counts) if counted else (None, None)
-    roots = [
-        triangular_factor(side.rows, weight)
-        for side, weight in zip((left, right), weights, strict=True)
-    ]
-    return balance(*roots) if np.any(roots[0] @ roots[1].T) else None
+    left_weights = right_weights = None
+    if counted:
+        left_weights, right_weights = left.counts, right.counts
+        if left_weights is None or right_weights is None:
+            return None
+    left_root = triangular_factor(left.rows, left_weights)
+    right_root = triangular_factor(right.rows, right_weights)
+    if not np.any(left_root @ right_root.T):
+        return None
+    return balance(left_root, right_root)

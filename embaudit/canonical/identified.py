@@ -27,11 +27,11 @@ from embaudit.model.sizes import require_model
 def identified_factors(model: FactorModel, role: SideName | str) -> Matrix:
     """Compute rows whose plain cosine is the prediction cosine.
 
-    Biases and offset are left out, and what a free bias could absorb is removed: with a
-    free item bias each item's scores are centred over the users, with a free user bias
-    (or a softmax or ranking link) each user's over the items. Right rows are `(Q −
-    centre) R_Pᵀ u = V s`, left rows `(P − centre) R_Qᵀ v = U s`: the canonical gauges
-    at exponent 0 and 1.
+    The scores are those without biases and offset, and without what a free bias could
+    absorb. With a free item bias, the scores of each item are centred over the users.
+    With a free user bias, or a softmax or ranking link, the scores of each user are
+    centred over the items. Right rows are `(Q − centre) R_Pᵀ u = V s`, and left rows
+    are `(P − centre) R_Qᵀ v = U s`: the canonical gauges at exponents 0 and 1.
 
     Parameters
     ----------
@@ -67,11 +67,15 @@ def identified_factors(model: FactorModel, role: SideName | str) -> Matrix:
 
 def prediction_rows(model: FactorModel, form: CanonicalForm, role: SideName) -> RowMap:
     """Return the function that turns float64 rows of a side into prediction vectors."""
-    # Right rows at exponent 0, left rows at exponent 1: `V s` and `U s` (THEORY section
-    # 6).
+    # Right rows at exponent 0 are V s, and left rows at exponent 1 are U s.
     linear = form.right_map(0.0) if role == "right" else form.left_map(1.0)
-    function = form.affine(role, linear)
-    return lambda block: function(model.seen(role, block))
+    mapped = form.affine(role, linear)
+
+    def prediction_vectors(block: Floats) -> Floats:
+        """Map rows as the link multiplies them."""
+        return mapped(model.seen(role, block))
+
+    return prediction_vectors
 
 
 def prediction_view(model: FactorModel, form: CanonicalForm, role: SideName) -> Mapped:
@@ -90,11 +94,7 @@ def prediction_views(model: FactorModel) -> dict[SideName, Mapped] | None:
         form = canonical_form(model)
     except InputError:
         return None
-    return (
-        {side: prediction_view(model, form, side) for side in model.sides}
-        if form.rank
-        else None
-    )
+    return {side: prediction_view(model, form, side) for side in model.sides}
 
 
 def identified_cosines(
@@ -105,9 +105,9 @@ def identified_cosines(
 ) -> Floats:
     """Compute the cosine of two columns (right) or two rows (left) of the scores.
 
-    Never densely: in k dimensions, with the metric `PᵀP` for right and `QᵀQ` for left
-    entities. For a softmax model the scores are the double-centred logits over the
-    inputs of the model, so the answer is about those inputs.
+    The matrix of scores is not built: the metric of right rows is `PᵀP`, and that of
+    left rows is `QᵀQ`. The scores of a softmax model are its logits, centred over the
+    inputs and over the labels, so the answer is about the inputs of the model.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def identified_cosines(
     Returns
     -------
     array of shape (m,)
-        Equal for equivalent models; NaN where an entity's scores vanish.
+        Equal for equivalent models; NaN if all scores of a row or column vanish.
 
     Raises
     ------

@@ -22,22 +22,32 @@ from embaudit.linalg.duplicates import spacing_of, spread
 from embaudit.linalg.rows import float64_blocks, unit_rows
 
 LARGEST = 1_300
-"""Most numbers of a form for which the dimensions of a span are counted (k = 50): about
-a second per 2,600 rows."""
+"""Most numbers of a form for which the dimensions of a span are counted (k = 50).
+
+Counting takes about a second per 2,600 rows.
+"""
 LARGEST_SHOWN = 8_400
-"""Most numbers of a form for which a full span is recognised (k = 129): two to three
-seconds on one core."""
+"""Most numbers of a form for which a full span is recognised (k = 129).
+
+This takes two to three seconds on one core.
+"""
 FIRM = 1e-5
-"""A span whose least singular value is below this share of the largest is neither full
-nor short of it: some metric keeps every length to five digits, which is more than
-training in float32 shows, whatever the rows are stored in."""
+"""Least singular value of a full span, as a share of the largest.
+
+Below it some metric keeps every length to five digits, which is more than training in
+float32 shows, whatever the rows are stored in. So the span is neither full nor short.
+"""
 ROUNDED = 1.25
-"""Largest change that rounding to a format of spacing s makes to a form of norm 1 at a
-unit row, over s. The row moves by at most s/2, hence `rᵀ T r + g · r` by s/2 (2‖T‖ +
-‖g‖) ≤ 1.12 s; the rest is for its new length and for s²."""
+"""Largest change of a form of norm 1 at a unit row, over the spacing s of a format.
+
+Rounding to the format moves the row by at most s/2, hence `rᵀ T r + g · r` by
+s/2 (2‖T‖ + ‖g‖) ≤ 1.12 s. The rest is for its new length and for s².
+"""
 ROWS_PER_NUMBER = 2
-"""Rows per number of a form that the least-squares problem draws: with fewer it
-converges slowly, with more each of its steps takes longer."""
+"""Rows per number of a form that the least-squares problem draws.
+
+With fewer rows it converges slowly, and with more each step takes longer.
+"""
 STEPS = 300
 """Most steps of conjugate gradients.
 

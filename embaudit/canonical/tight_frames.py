@@ -5,12 +5,12 @@ that `Σ wᵢ xᵢ xᵢᵀ = I` and `Σ vⱼ yⱼ yⱼᵀ = I`. Then `W^½ P V^�
 product of orthonormal columns, whose nuclear norm is r. In any other model X′ Y′ᵀ = P
 of unit rows, of whatever width, `½ (‖W^½ X′‖² + ‖V^½ Y′‖²) = ½ (Σ w + Σ v) = r` attains
 that norm too, and the balanced factors that attain it are unique up to a rotation. So
-X′ and Y′ have the cosines of X and Y. (A row without weight is fixed by its cosines
-with the rows of the other side, which span everything.)
+X′ and Y′ have the cosines of X and Y. A row without weight is fixed by its cosines with
+the rows of the other side, which span everything.
 
-A softmax over the right rows hides a number per left row: `X′ Y′ᵀ = P + a 1ᵀ`. If
-besides `Σ vⱼ yⱼ = 0`, the product of `W^½ (P + a 1ᵀ) V^½` with `(W^½ X)(V^½ Y)ᵀ` is
-still r, and the same follows, so that a = 0.
+A softmax over the right rows hides a number per left row: `X′ Y′ᵀ = P + a 1ᵀ`. If in
+addition `Σ vⱼ yⱼ = 0`, the inner product of `W^½ (P + a 1ᵀ) V^½` and `(W^½ X)(V^½ Y)ᵀ`
+is still r, so the same follows, and a = 0.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from embaudit.core.checked import Floats
 from embaudit.linalg.rows import unit_rows
 
 LARGEST_FRAME = 300
-"""Largest number of entries of a form for which weights are searched: 24 dimensions,
-which take a second or two."""
+"""Largest number of entries of a form for which weights are searched (24 dimensions).
+
+The search takes a second or two.
+"""
 ROWS_PER_FORM = 4
 """Largest number of rows that get weights, per entry of a form."""
 SOLVED = 1e-10
