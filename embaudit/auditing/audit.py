@@ -23,6 +23,7 @@ from embaudit.auditing.findings import conclusions
 from embaudit.auditing.heads import HeadReport, declare
 from embaudit.auditing.identity import fingerprint, score_sample
 from embaudit.auditing.options import OPTION_NAMES, AuditKeywords, AuditOptions
+from embaudit.auditing.wide import drawn_rows, sample_sentence
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.core.checked import RNG, as_list, as_seed, keywords_besides
 from embaudit.core.plain import SCHEMA_VERSION, frame_of, plain, plain_dict
@@ -30,6 +31,7 @@ from embaudit.core.results import Drawn, Picture
 from embaudit.errors import InputError, must_be, with_taker
 from embaudit.errors import Parameter as Keyword
 from embaudit.heads.coordinates import require_softmax
+from embaudit.heads.label_sample import only_labels
 from embaudit.io import Intake, as_reading, source_of, with_titles
 from embaudit.io.files import AnyPath
 from embaudit.io.request import Request
@@ -156,6 +158,8 @@ class Audit(Drawn):
     """Path or name that the model was read from; None for a model in memory."""
     intake: Intake | None = None
     """Report of the read; None for a model in memory."""
+    whole: FactorModel | None = None
+    """The model that `model` has a sample of, if not all rows were audited."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values; numbers that do not exist are None."""
@@ -313,8 +317,15 @@ class Audit(Drawn):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the factors and biases; equal numbers have equal hashes."""
-        return fingerprint(self.model)
+        """Hash of all factors and biases; equal numbers have equal hashes."""
+        return fingerprint(self.model if self.whole is None else self.whole)
+
+    @property
+    def sample_sentence(self) -> str | None:
+        """Sentence that states of how many rows the audit is a sample; None of all."""
+        if self.whole is None:
+            return None
+        return sample_sentence(self.model, self.whole.n_right)
 
     @property
     def worst(self) -> Severity | None:
@@ -424,6 +435,8 @@ class Audit(Drawn):
             Number of left rows; 0 if there is no left side.
         n_right : int
             Number of right rows.
+        drawn_from : int | None
+            Number of right rows that were read, if a sample of them was audited.
         rank : int
             Number of columns.
         link : str
@@ -447,6 +460,7 @@ class Audit(Drawn):
             "roles": model.roles,
             "n_left": model.n_left,
             "n_right": model.n_right,
+            "drawn_from": None if self.whole is None else self.whole.n_right,
             "rank": model.rank,
             "link": model.link.name,
             "predicts": model.predicts.title,
@@ -608,11 +622,17 @@ def audit(
         require_softmax(audited, Keyword("hull"))
     if final_norm is None:
         final_norm = audited.final_norm
+    part_names = None if parts is None else parts.names
+    whole = None
+    rows = drawn_rows(audited, options.show, rng=seed)
+    if rows is not None:
+        whole, audited = audited, only_labels(audited, rows)
+        part_names = None if part_names is None else part_names[rows]
     evidence = gather(
         audited,
         options.for_model(audited, _column_of_parts(options, parts)),
         final_norm=final_norm,
-        parts=None if parts is None else parts.names,
+        parts=part_names,
         rng=seed,
     )
     overruled = None if options.objective is None else read.objective
@@ -622,6 +642,7 @@ def audit(
         replace(evidence, declared_by=declared_by),
         source,
         intake,
+        whole,
     )
 
 

@@ -355,7 +355,15 @@ def equivalent_of(
         raise must_be(
             "the model", "the one that was audited", "one of another fingerprint"
         )
-    evidence = audit(model, options=options, rng=seed).evidence
+    audited = audit(model, options=options, rng=seed)
+    if audited.whole is not None:
+        raise must_be(
+            "the audit",
+            "of all rows",
+            "one of drawn rows, whose models change these rows only",
+            "choose a family of gauges instead",
+        )
+    evidence = audited.evidence
     heads = (
         ()
         if evidence.head is None

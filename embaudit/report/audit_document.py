@@ -665,6 +665,8 @@ def _cases(audit: Audit) -> tuple[tuple[str, str], ...]:
 
 def _said(audit: Audit) -> Iterator[str]:
     """Yield the notes of the verdict, and of the other side what is good; findings have cards of their own."""
+    if audit.sample_sentence is not None:
+        yield audit.sample_sentence
     yield from (each.text for each in audit.reasons if each.severity is Severity.NOTE)
     for each in audit.conclusions:
         near = (

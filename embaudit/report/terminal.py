@@ -115,6 +115,8 @@ def first_screen(
         if audit.options.quick
         else []
     )
+    if audit.sample_sentence is not None:
+        sizes += wrap(audit.sample_sentence, WIDTH)
     declared = audit.evidence.declared_by
     sizes += (
         wrap(f"Objective: {audit.model.objective}, {declared}.", WIDTH)

@@ -1,0 +1,81 @@
+"""Of a table of more than 4,096 columns, a sample of rows is audited, and says so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import embaudit as ea
+from embaudit.auditing.audit import Audit
+from embaudit.auditing.wide import drawn_rows
+from embaudit.errors import InputError
+from embaudit.report.next_steps import Invocation
+from embaudit.report.terminal import first_screen
+
+SENTENCE = (
+    "Audited: 2,048 of 2,100 items, drawn at random, because rows have more than 4,096 "
+    "columns. All figures and lists are about these rows."
+)
+
+
+def table_of(n: int, k: int) -> ea.FactorModel:
+    rows = np.random.default_rng(0).standard_normal((n, k), dtype=np.float32)
+    return ea.FactorModel.from_vectors(rows, ids=[f"row {i}" for i in range(n)])
+
+
+def test_the_same_seed_draws_the_same_2048_rows() -> None:
+    table = table_of(2_100, 4_097)
+    rows = drawn_rows(table, (), rng=3)
+    assert len(np.unique(rows)) == 2_048
+    np.testing.assert_array_equal(rows, drawn_rows(table, (), rng=3))
+    assert not np.array_equal(rows, drawn_rows(table, (), rng=4))
+
+
+def test_rows_to_show_are_drawn_in_addition() -> None:
+    table = table_of(2_100, 4_097)
+    left_out = np.setdiff1d(np.arange(2_100), drawn_rows(table, (), rng=0))
+    rows = drawn_rows(table, [f"row {left_out[0]}"], rng=0)
+    assert len(rows) == 2_049
+    assert left_out[0] in rows
+
+
+@pytest.mark.parametrize(("n", "k"), [(2_048, 4_097), (2_100, 4_096)])
+def test_few_rows_or_columns_are_audited_as_they_are(n: int, k: int) -> None:
+    assert drawn_rows(table_of(n, k), (), rng=0) is None
+
+
+def test_heads_and_models_of_two_sides_are_not_cut_here() -> None:
+    table = table_of(2_049, 4_097)
+    assert drawn_rows(table.replace(link="softmax"), (), rng=0) is None
+    both = ea.FactorModel.from_user_item(table.right[:2], table.right)
+    assert drawn_rows(both, (), rng=0) is None
+
+
+@pytest.fixture(scope="module")
+def audit() -> Audit:
+    return ea.audit(table_of(2_100, 4_097), quick=True, n_gauges=1, n_starts=0)
+
+
+@pytest.mark.slow
+def test_all_figures_are_about_the_drawn_rows(audit: Audit) -> None:
+    assert audit.model.n_right == 2_048
+    assert audit.evidence.movement[0][0].n_all_pairs == 2_048 * 2_047 // 2
+    assert audit.predictions_hold
+
+
+@pytest.mark.slow
+def test_the_sentence_stands_on_the_screen_and_in_the_record(audit: Audit) -> None:
+    assert audit.sample_sentence == SENTENCE
+    screen = first_screen(audit, Invocation("table.npy"))
+    assert SENTENCE in " ".join(screen.split())
+    record = audit.to_dict()["model"]
+    assert (record["n_right"], record["drawn_from"]) == (2_048, 2_100)
+
+
+@pytest.mark.slow
+def test_a_model_of_drawn_rows_is_not_made_for_all_rows(audit: Audit) -> None:
+    name = audit.evidence.equivalents[0].name
+    with pytest.raises(InputError, match="the audit must be of all rows"):
+        ea.auditing.recompute.equivalent_of(
+            audit.to_dict(), table_of(2_100, 4_097), name
+        )
