@@ -213,7 +213,7 @@ def _budgets(group: GaugeGroup) -> list[Budget]:
 
 
 def _is_searched(budget: Budget, *, shifts: bool) -> bool:
-    """Return True if a budget allows a shift of some row or, without shifts, a stretch."""
+    """Return True if a budget can shift some row or, without a radius, can stretch."""
     if budget.radius:
         return shifts
     return budget.window > 0

@@ -1,13 +1,13 @@
 """Tables of very many columns, of which a sample of rows is audited.
 
-A (columns × columns) decomposition of more than 4,096 columns takes many minutes, and so
-does the comparison of all rows with every equivalent model. The sampled rows span no
+A (columns × columns) decomposition of more than 4,096 columns takes many minutes, and
+so does the comparison of all rows with every equivalent model. The sampled rows span no
 more dimensions than there are rows, and every model that predicts the same as the table
 predicts the same for these rows.
 
-Tables of n rows and k columns are sampled only if `n < k (k + 1) / 2`. In a larger table
-rows of length 1 can fix every symmetric matrix H with `xᵀ H x = 0` at zero, and so the
-cosines, which no sample shows.
+Tables of n rows and k columns are sampled only if `n < k (k + 1) / 2`. In a larger
+table, the rows x can be so many that `xᵀ H x = 0` holds for no symmetric matrix H except
+0. Lengths of 1 then fix the cosines, which no sample shows.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ def sample_sentence(model: FactorModel, n_rows: int) -> str:
     """
     items = counted(n_rows, model.title("right"))
     return (
-        f"Audited: {model.n_right:,} of {items}, drawn at random, because rows have more "
-        f"than {MOST_COLUMNS:,} columns. All figures and lists are about these rows."
+        f"Audited: {model.n_right:,} of {items}, drawn at random, because rows have "
+        f"more than {MOST_COLUMNS:,} columns. All figures and lists are about these "
+        "rows."
     )
