@@ -209,13 +209,13 @@ class AuditOptions:
     """
     soft_cap: Annotated[
         float | None,
-        Typed(float, "The head caps its logits at this value.", "Training"),
+        Typed(float, "The head caps its logits at this value.", "Training", True),
     ] = None
     """Constant c of a softmax head that caps its logits, `c · tanh(s/c)`. If it is
     given, translations change probabilities.
     """
     normalised: Annotated[
-        bool, Typed(bool, "The head brings label rows to length 1.", "Training")
+        bool, Typed(bool, "The head brings label rows to length 1.", "Training", True)
     ] = False
     """Whether a softmax head divides its label rows by their lengths. If so, only
     rotations keep the predictions.

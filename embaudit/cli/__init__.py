@@ -37,11 +37,11 @@ def main() -> None:
 
 def _run() -> None:
     """Run the command that was typed; bad input ends in one sentence and exit 2."""
-    from embaudit.cli.app import app
+    from embaudit.cli.app import command_group
 
     try:
         with inputs_noted():
-            app.group(prog_name="embaudit")
+            command_group()(prog_name="embaudit")
     except BrokenPipeError:
         sys.exit(CLOSED_PIPE)
     except SystemExit as ended:
@@ -67,11 +67,11 @@ def _run() -> None:
 
 def _keywords_of_command() -> set[str]:
     """Return the options of the typed command as keywords: `--by-row` is by_row."""
-    from embaudit.cli.app import app
+    from embaudit.cli.app import command_group
 
     if len(sys.argv) < 2:
         return set()
-    command = app.group.get_command(None, sys.argv[1])
+    command = command_group().get_command(None, sys.argv[1])
     if command is None:
         return set()
     names = [name for parameter in command.params for name in parameter.opts]

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
-from embaudit.cli.commands import App, Commands
+from embaudit.cli.commands import LazyGroup
 from embaudit.cli.settings import SETTINGS, Settings
 
-app = App(
+app = typer.Typer(
     name="embaudit",
-    cls=Commands,
+    cls=LazyGroup,
     help="Audit embedding similarity: how far can cosines move while every prediction stays the same?",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # the rich one takes as long to import as everything else here
+    rich_markup_mode="rich",
 )
+
+
+@cache
+def command_group() -> Any:
+    """Return all commands, made once: a program may call many of them."""
+    return get_command(app)
 
 
 class FailOn(StrEnum):
@@ -35,12 +43,29 @@ Texts = list[str] | None
 File = Path | None
 Count = int | None
 Number = float | None
-Rng = Annotated[int, typer.Option("--rng", help="Seed of every random draw.", min=0)]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite outputs that exist.")]
+Rng = Annotated[
+    int,
+    typer.Option(
+        "--rng", help="Seed of every random draw.", min=0, rich_help_panel="Effort"
+    ),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", help="Print nothing but errors.", rich_help_panel="Output"),
+]
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force", help="Overwrite outputs that exist.", rich_help_panel="Output"
+    ),
+]
 Jobs = Annotated[
     int | None,
-    typer.Option(min=1, help="Threads that share the work; one a core by default."),
+    typer.Option(
+        min=1,
+        help="Threads that share the work; one a core by default.",
+        rich_help_panel="Effort",
+    ),
 ]
 Model = Annotated[
     Path,
@@ -54,7 +79,12 @@ More = Annotated[
 ]
 Partial = Annotated[
     bool,
-    typer.Option("--partial", help="Go on where less than half of the rows match."),
+    typer.Option(
+        "--partial",
+        help="Go on where less than half of the rows match.",
+        rich_help_panel="Your file",
+        hidden=True,
+    ),
 ]
 
 

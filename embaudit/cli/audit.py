@@ -14,7 +14,7 @@ from typer import Option
 
 from embaudit.auditing.options import AuditOptions
 from embaudit.cli.app import FailOn, File, Model, More, Rng, Text, Texts, app
-from embaudit.cli.groups import parameters_of
+from embaudit.cli.groups import parameters_of, with_groups
 from embaudit.cli.reading import Given, Titles, read_for_audit
 from embaudit.cli.settings import SETTINGS, Settings
 from embaudit.cli.terminal import Output, Workers
@@ -33,13 +33,17 @@ class Heatmap:
     heatmap: Annotated[
         File,
         Option(
-            help="Draw cosines of all pairs of rows, stored and predicted: .png, .svg or .pdf."
+            help="Draw cosines of all pairs of rows, stored and predicted: .png, .svg or .pdf.",
+            rich_help_panel="Output",
+            hidden=True,
         ),
     ] = None
     heatmap_groups: Annotated[
         Text,
         Option(
-            help="By which --heatmap orders rows: FILE:COLUMN, as movies.csv:genres."
+            help="By which --heatmap orders rows: FILE:COLUMN, as movies.csv:genres.",
+            rich_help_panel="Output",
+            hidden=True,
         ),
     ] = None
 
@@ -78,24 +82,41 @@ class Gating:
     fail_on: Annotated[
         FailOn | None,
         Option(
-            help="Exit 1 on findings of this severity; never: beside --baseline, too."
+            help="Exit 1 on findings of this severity; never: beside --baseline, too.",
+            rich_help_panel="Gate",
         ),
     ] = None
     baseline: Annotated[
-        File, Option(help="JSON of an earlier audit; only what is new or worse counts.")
+        File,
+        Option(
+            help="JSON of an earlier audit; only what is new or worse counts.",
+            rich_help_panel="Gate",
+        ),
     ] = None
     ignore_code: Annotated[
-        Texts, Option(help="Do not count findings of this code, such as EMB202.")
+        Texts,
+        Option(
+            help="Do not count findings of this code, such as EMB202.",
+            rich_help_panel="Gate",
+            hidden=True,
+        ),
     ] = None
     allow_missing_scores: Annotated[
         bool,
         Option(
             "--allow-missing-scores",
             help="Pass although predictions cannot be compared with the baseline's.",
+            rich_help_panel="Gate",
+            hidden=True,
         ),
     ] = False
     junit: Annotated[
-        File, Option(help="Write the findings as JUnit, a test case for each code.")
+        File,
+        Option(
+            help="Write the findings as JUnit, a test case for each code.",
+            rich_help_panel="Gate",
+            hidden=True,
+        ),
     ] = None
 
     def gate(self, json: Path | None) -> Gate:
@@ -171,7 +192,6 @@ def _invocation(context: typer.Context) -> Invocation:
         # read.
         if (
             name in {"path", "more", *LEFT_OUT}
-            or getattr(option, "hidden", False)
             or source is None
             or source.name != "COMMANDLINE"
         ):
@@ -199,6 +219,7 @@ def _invocation(context: typer.Context) -> Invocation:
 
 
 @app.command()
+@with_groups
 def audit(
     context: typer.Context,
     path: Model,

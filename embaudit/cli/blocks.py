@@ -8,10 +8,12 @@ from typing import Annotated, Literal
 from typer import Argument, Option
 
 from embaudit.cli.app import Text, app
+from embaudit.cli.groups import with_groups
 from embaudit.cli.terminal import Output, Workers, shown_name
 
 
 @app.command()
+@with_groups
 def blocks(
     x: Annotated[
         Path,

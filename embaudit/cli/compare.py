@@ -8,11 +8,13 @@ from typing import Annotated
 import typer
 
 from embaudit.cli.app import Count, Model, Rng, app
+from embaudit.cli.groups import with_groups
 from embaudit.cli.reading import Given, Titles
 from embaudit.cli.terminal import Output, Workers, shown_name, values_in
 
 
 @app.command()
+@with_groups
 def compare(
     before: Model,
     after: Annotated[

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from embaudit.cli.app import Count, File, Model, More, Rng, Text, Texts, app
+from embaudit.cli.groups import with_groups
 from embaudit.cli.reading import Given, Titles
 from embaudit.cli.terminal import Output, Workers, shown_name
 from embaudit.core.words import listed
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 
 @app.command()
+@with_groups
 def evaluate(
     path: Model,
     more: More = None,

@@ -25,52 +25,24 @@ def explain(
     name: Annotated[
         list[str] | None,
         typer.Argument(
-            help="A code such as EMB101, a word such as gauge, or a command.",
+            help="A code such as EMB101, or a word such as gauge.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
     """Explain what a code or a word means, why it matters and what to do; without a name, list all of them."""
     from embaudit.auditing.catalogue import CODES
-    from embaudit.auditing.words import WORDS
-    from embaudit.cli.commands import COMMANDS
 
-    # Several codes are explained in turn; a word may be several, such as CANNOT BE
-    # SAID.
-    names = (
-        name
-        if name and all(each.upper() in CODES for each in name)
-        else [" ".join(name or ())]
-    )
-    command = name[0] if name and len(name) == 1 and name[0] in COMMANDS else None
-    lines = (
-        _all()
-        if not name
-        else chain.from_iterable(map(_one, names))
-        if command is None or command in WORDS
-        else ()
-    )
     console = make_console(quiet=False)
+    if not name:
+        lines = _all()
+    elif all(each.upper() in CODES for each in name):
+        lines = chain.from_iterable(map(_one, name))
+    else:
+        # A word may be several, such as CANNOT BE SAID.
+        lines = _one(" ".join(name))
     for line in lines:
         console.print(line, markup=False)
-    if command is not None:
-        typer.echo("\n" * (command in WORDS) + _options(command))
-
-
-def _options(name: str) -> str:
-    """Return the help of a command with every option, the rare ones too."""
-    from embaudit.cli.commands import ALL
-
-    command = app.group.get_command(None, name)
-    # Parsed resiliently, a command asks for no argument; the mark brings its rare
-    # options.
-    return str(
-        command.get_help(
-            command.make_context(
-                f"embaudit {name}", [], obj={ALL: True}, resilient_parsing=True
-            )
-        )
-    )
 
 
 def _one(name: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from embaudit.cli.app import File, Force, Jobs, Number, Partial, Quiet, Text, app
+from embaudit.cli.groups import with_groups
 from embaudit.cli.terminal import Workers, make_console, removed_if_refused
 from embaudit.core.words import counted
 
@@ -58,6 +59,7 @@ class Columns:
 
 
 @app.command()
+@with_groups
 def fit(
     interactions: Annotated[
         Path, Argument(help="CSV, TSV, .dat, Parquet or Arrow; may be gzipped.")

@@ -9,6 +9,7 @@ from typing import Annotated
 from typer import Option
 
 from embaudit.cli.app import Force, Model, More, Quiet, Rng, Text, app
+from embaudit.cli.groups import with_groups
 from embaudit.cli.reading import Given, Titles, say_norm
 from embaudit.cli.terminal import Workers, make_console, removed_if_refused
 
@@ -20,6 +21,7 @@ Kind = StrEnum("Kind", [
 
 
 @app.command()
+@with_groups
 def fix(
     path: Model,
     more: More = None,

@@ -8,11 +8,13 @@ from typing import Annotated
 import typer
 
 from embaudit.cli.app import More, app
+from embaudit.cli.groups import with_groups
 from embaudit.cli.reading import Given
 from embaudit.cli.terminal import make_console
 
 
 @app.command()
+@with_groups
 def formats(
     path: Annotated[
         Path | None, typer.Argument(help="A file to look at; no vectors are read.")

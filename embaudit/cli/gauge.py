@@ -9,6 +9,7 @@ import typer
 from typer import Option
 
 from embaudit.cli.app import File, Force, Model, Number, Quiet, Rng, Text, app
+from embaudit.cli.groups import with_groups
 from embaudit.cli.reading import Given
 from embaudit.cli.terminal import make_console, progress_bars, removed_if_refused
 from embaudit.core.words import change_size
@@ -16,6 +17,7 @@ from embaudit.errors import InputError
 
 
 @app.command()
+@with_groups
 def gauge(
     path: Model,
     *,

@@ -8,12 +8,13 @@ model, and would have to repeat 23 options each.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, TypeVar, cast, get_args, get_type_hints
 
-from typer import Option
+from typer import Context, Exit, Option, echo
 
 from embaudit.core.typed import Typed
 
@@ -56,6 +57,8 @@ def with_groups(command: C) -> C:
             )
             parameters[name] = own[name]
     parameters |= own
+    if any(_is_hidden(parameter) for parameter in parameters.values()):
+        parameters["help_all"] = HELP_ALL
 
     @wraps(command)
     def with_options(**values: Any) -> None:
@@ -70,6 +73,42 @@ def with_groups(command: C) -> C:
         name: parameter.annotation for name, parameter in parameters.items()
     }
     return cast(C, with_options)
+
+
+def _show_all(context: Context, is_typed: bool) -> None:
+    """Print the help of a command with its rare options, and exit."""
+    if not is_typed:
+        return
+    command = copy(context.command)
+    command.params = [copy(parameter) for parameter in command.params]
+    for parameter in command.params:
+        if parameter.param_type_name == "option":
+            parameter.hidden = False  # type: ignore[attr-defined]
+    echo(command.get_help(context))
+    raise Exit
+
+
+HELP_ALL = Parameter(
+    "help_all",
+    Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[
+        bool,
+        Option(
+            "--help-all",
+            is_eager=True,
+            callback=_show_all,
+            help="Show this message with the options that few users need, and exit.",
+        ),
+    ],
+)
+"""Option of each command that has rare options."""
+
+
+def _is_hidden(parameter: Parameter) -> bool:
+    """Return True for an option that `--help` does not list."""
+    descriptions = get_args(parameter.annotation)[1:]
+    return any(getattr(one, "hidden", False) for one in descriptions)
 
 
 def parameters_of(group: type) -> dict[str, Parameter]:
@@ -97,7 +136,9 @@ def parameters_of(group: type) -> dict[str, Parameter]:
 def _option_of(name: str, typed: Typed) -> tuple[Any, Any]:
     """Return the annotation that Typer reads, and the value if nothing was typed."""
     flag = f"--{name.replace('_', '-')}"
-    option = Option(flag, help=typed.help, rich_help_panel=typed.panel)
+    option = Option(
+        flag, help=typed.help, rich_help_panel=typed.panel, hidden=typed.is_rare
+    )
     if typed.type is bool:
         # A flag that names itself has no counterpart `--no-…`.
         return Annotated[bool, option], False

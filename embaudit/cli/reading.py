@@ -37,63 +37,176 @@ class Given:
     """
 
     kind: Annotated[
-        str, Option(help="What the file holds: auto, factors, head or vectors.")
+        str,
+        Option(
+            help="What the file holds: auto, factors, head or vectors.",
+            rich_help_panel="Your file",
+        ),
     ] = "auto"
     format: Annotated[
-        Text, Option(help="Name of its format, where suffix and content do not tell.")
+        Text,
+        Option(
+            help="Name of its format, where suffix and content do not tell.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
     ] = None
-    left: Annotated[Text, Option(help="Name of the left factors.")] = None
-    weight: Annotated[Text, Option("--weight", help="Name of the right factors.")] = (
-        None
-    )
-    left_bias: Annotated[Text, Option(help="Name of the left bias.")] = None
-    bias: Annotated[Text, Option(help="Name of the right bias.")] = None
+    left: Annotated[
+        Text, Option(help="Name of the left factors.", rich_help_panel="Your file")
+    ] = None
+    weight: Annotated[
+        Text,
+        Option(
+            "--weight", help="Name of the right factors.", rich_help_panel="Your file"
+        ),
+    ] = None
+    left_bias: Annotated[
+        Text,
+        Option(help="Name of the left bias.", rich_help_panel="Your file", hidden=True),
+    ] = None
+    bias: Annotated[
+        Text,
+        Option(
+            help="Name of the right bias.", rich_help_panel="Your file", hidden=True
+        ),
+    ] = None
     ignore: Annotated[
-        Texts, Option(help="Leave out an array; * stands for any letters.")
+        Texts,
+        Option(
+            help="Leave out an array; * stands for any letters.",
+            rich_help_panel="Your file",
+        ),
     ] = None
     left_name: Annotated[
-        Text, Option(help="What a left row is called, such as text.")
+        Text,
+        Option(
+            help="What a left row is called, such as text.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
     ] = None
     right_name: Annotated[
-        Text, Option(help="The same for a right row, such as image.")
+        Text,
+        Option(
+            help="The same for a right row, such as image.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
     ] = None
     transpose: Annotated[
-        Text, Option(help="Sides stored a column an entity: left, right, both.")
+        Text,
+        Option(
+            help="Sides stored a column an entity: left, right, both.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
     ] = None
     vector: Annotated[
-        Text, Option(help="Column of the vectors, in a table of them.")
+        Text,
+        Option(
+            help="Column of the vectors, in a table of them.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
     ] = None
     ids: Annotated[
-        Text, Option(help="Ids of the right rows: an array, or a FILE or FILE:COLUMN.")
+        Text,
+        Option(
+            help="Ids of the right rows: an array, or a FILE or FILE:COLUMN.",
+            rich_help_panel="Your file",
+        ),
     ] = None
-    left_ids: Annotated[Text, Option(help="The same for the left rows.")] = None
-    labels: Annotated[File, Option(help="File that names the right rows.")] = None
+    left_ids: Annotated[
+        Text,
+        Option(
+            help="The same for the left rows.", rich_help_panel="Your file", hidden=True
+        ),
+    ] = None
+    labels: Annotated[
+        File,
+        Option(help="File that names the right rows.", rich_help_panel="Your file"),
+    ] = None
     right_counts: Annotated[
-        File, Option(help="File of the interactions behind right rows.")
+        File,
+        Option(
+            help="File of the interactions behind right rows.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
     ] = None
-    left_counts: Annotated[File, Option(help="The same for the left rows.")] = None
+    left_counts: Annotated[
+        File,
+        Option(
+            help="The same for the left rows.", rich_help_panel="Your file", hidden=True
+        ),
+    ] = None
     link: Annotated[
-        Text, Option(help="identity (dot), softmax, cosine or ranking.")
+        Text,
+        Option(
+            help="identity (dot), softmax, cosine or ranking.",
+            rich_help_panel="Training",
+        ),
     ] = None
     compared: Annotated[
-        Text, Option(help="Rows compared by cosine, dot, distance or hyperbolic.")
+        Text,
+        Option(
+            help="Rows compared by cosine, dot, distance or hyperbolic.",
+            rich_help_panel="Training",
+        ),
     ] = None
     objective: Annotated[
-        Text, Option(help="How it was trained: implicit-als, clip, word2vec, ...")
+        Text,
+        Option(
+            help="How it was trained: implicit-als, clip, word2vec, ...",
+            rich_help_panel="Training",
+        ),
     ] = None
     inputs: Annotated[
-        File, Option(help="File of inputs that the head is multiplied with.")
+        File,
+        Option(
+            help="File of inputs that the head is multiplied with.",
+            rich_help_panel="Your file",
+        ),
     ] = None
-    states: Annotated[File, Option(help="File of states before its final norm.")] = None
+    states: Annotated[
+        File,
+        Option(
+            help="File of states before its final norm.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
+    ] = None
     norm: Annotated[
-        Text, Option(help="Tensor of the gains of the final norm before it, or none.")
+        Text,
+        Option(
+            help="Tensor of the gains of the final norm before it, or none.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
     ] = None
-    norm_kind: Annotated[Text, Option(help="What that norm is: rms or layer.")] = None
+    norm_kind: Annotated[
+        Text,
+        Option(
+            help="What that norm is: rms or layer.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
+    ] = None
     load: Annotated[
-        Texts, Option(help="A keyword of `ea.load`, such as right=items.")
+        Texts,
+        Option(
+            help="A keyword of `ea.load`, such as right=items.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
     ] = None
     vector_id: Annotated[
-        Text, Option(help="Column of the ids, in a table of vectors.")
+        Text,
+        Option(
+            help="Column of the ids, in a table of vectors.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
     ] = None
 
     @property
@@ -158,14 +271,25 @@ class Given:
 class Titles:
     """A table that names the items, and how it is joined."""
 
-    items: Annotated[File, Option(help="Table with titles of the items.")] = None
+    items: Annotated[
+        File,
+        Option(help="Table with titles of the items.", rich_help_panel="Your file"),
+    ] = None
     id: Annotated[
         Text,
-        Option("--id", help="Its column of ids."),
+        Option("--id", help="Its column of ids.", rich_help_panel="Your file"),
     ] = None
-    title: Annotated[Text, Option(help="Its column of titles.")] = None
+    title: Annotated[
+        Text, Option(help="Its column of titles.", rich_help_panel="Your file")
+    ] = None
     by_row: Annotated[
-        bool, Option("--by-row", help="Join by the order of the rows, not by ids.")
+        bool,
+        Option(
+            "--by-row",
+            help="Join by the order of the rows, not by ids.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
     ] = False
     partial: Partial = False
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from embaudit.cli.app import Count, Force, Number, Quiet, Rng, app
+from embaudit.cli.groups import with_groups
 from embaudit.cli.terminal import make_console, progress_bars
 from embaudit.errors import InputError, must_be
 
@@ -46,6 +47,7 @@ class Setting:
 
 
 @app.command()
+@with_groups
 def reproduce(
     name: Annotated[Name, Argument(help="Which figure.", show_default=False)],
     *,

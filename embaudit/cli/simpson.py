@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from embaudit.cli.app import FailOn, Rng, app
+from embaudit.cli.groups import with_groups
 from embaudit.cli.terminal import Output, progress_bars, shown_name
 
 
 @app.command()
+@with_groups
 def simpson(
     table: Annotated[
         Path,

@@ -109,6 +109,8 @@ class Workers:
         Option(
             callback=_scheduler,
             help="Let the workers of a Dask scheduler at HOST:PORT do the work.",
+            rich_help_panel="Effort",
+            hidden=True,
         ),
     ] = None
 
@@ -197,16 +199,34 @@ class Output:
     """Options of the output: files of a result, and how much of it is printed."""
 
     full: Annotated[
-        bool, Option("--full", help="Print everything, not one screen of it.")
+        bool,
+        Option(
+            "--full",
+            help="Print everything, not one screen of it.",
+            rich_help_panel="Output",
+        ),
     ] = False
     json: Annotated[
-        File, Option("--json", help="Write every number to this JSON file.")
+        File,
+        Option(
+            "--json",
+            help="Write every number to this JSON file.",
+            rich_help_panel="Output",
+        ),
     ] = None
-    out: Annotated[File, Option("--out", help="Write a report to this HTML file.")] = (
-        None
-    )
+    out: Annotated[
+        File,
+        Option(
+            "--out", help="Write a report to this HTML file.", rich_help_panel="Output"
+        ),
+    ] = None
     markdown: Annotated[
-        File, Option("--markdown", help="Write what is found for a comment.")
+        File,
+        Option(
+            "--markdown",
+            help="Write what is found for a comment.",
+            rich_help_panel="Output",
+        ),
     ] = None
     quiet: Quiet = False
     force: Force = False

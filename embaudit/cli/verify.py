@@ -8,11 +8,13 @@ from typing import Annotated
 import typer
 
 from embaudit.cli.app import File, Model, More, Quiet, app
+from embaudit.cli.groups import with_groups
 from embaudit.cli.reading import Given, Titles, read_for_audit
 from embaudit.cli.terminal import make_console, progress_bars
 
 
 @app.command()
+@with_groups
 def verify(
     audit: Annotated[
         Path,

@@ -39,7 +39,6 @@ PRINTED = [
     ("explain EMB101", "EMB101 (issue): training does not fix the cosines"),
     ("explain emb202", "EMB202 (tip): the item bias takes no part in the cosines"),
     ("explain gauge", "gauge"),
-    ("explain audit", "Usage: embaudit audit"),
     ("explain implicit-als", "implicit-als, lenskit-als"),
     (
         "fit ratings.csv --objective product --n-components 3 --out m.npz",

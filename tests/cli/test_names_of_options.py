@@ -79,6 +79,7 @@ TYPED = {
     "full", "json", "out", "markdown", "quiet", "force", "jobs", "dask",  # where a result goes, and who works on it
     "fail_on", "ignore_code", "allow_missing_scores", "baseline", "junit", "heatmap", "heatmap_groups",  # gates, pictures
     "load",  # any keyword of `load`
+    "help_all",
 }  # fmt: skip
 """Options of the command line alone."""
 OWN = {
@@ -92,9 +93,7 @@ OWN = {
 @pytest.mark.parametrize("command", FUNCTIONS)
 def test_an_option_is_called_as_the_keyword_it_sets(command):
     options = get_command(app).get_command(None, command).params
-    shown = [
-        one for one in options if one.param_type_name == "option" and not one.hidden
-    ]
+    shown = [one for one in options if one.param_type_name == "option"]
     names = {one.opts[0].removeprefix("--").replace("-", "_") for one in shown}
     keywords = {
         name.rstrip("_")

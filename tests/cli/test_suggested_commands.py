@@ -38,7 +38,7 @@ KINDS = {
         ["audit", "audit", "evaluate"],
     ),
     "table": (
-        "words.csv --show 'w 3' --n-neighbours 5 --ignore-code EMB404",
+        "words.csv --show 'w 3' --n-neighbours 5",
         ["audit", "audit"],
     ),
     "one side": ("items.npy --max-condition 1.5", ["audit", "audit"]),
