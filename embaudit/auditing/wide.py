@@ -6,8 +6,8 @@ more dimensions than there are rows, and every model that predicts the same as t
 predicts the same for these rows.
 
 Tables of n rows and k columns are sampled only if `n < k (k + 1) / 2`. In a larger
-table, the rows x can be so many that `xᵀ H x = 0` holds for no symmetric matrix H except
-0. Lengths of 1 then fix the cosines, which no sample shows.
+table, the rows x can be so many that only the symmetric matrix H = 0 has `xᵀ H x = 0`
+for all of them. Lengths of 1 then fix the cosines, which no sample shows.
 """
 
 from __future__ import annotations
