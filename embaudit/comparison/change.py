@@ -29,7 +29,7 @@ from embaudit.linalg.intervals import (
     standard_error,
 )
 from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours
-from embaudit.linalg.pairs import all_pairs, distinct, n_pairs, pair_cosines
+from embaudit.linalg.pairs import all_pairs, n_pairs, pair_cosines
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import SideName
 from embaudit.movements.neighbourhoods import Neighbourhood, by_name
@@ -374,7 +374,9 @@ def role_change(
         remainder=remainder,
         correlation=_pearson(old, new),
         gauged_correlation=_pearson(gauged, end),
-        n_pairs=len(distinct(np.sort(pairs[np.isfinite(new - old)]) @ [len(match), 1])),
+        n_pairs=len(
+            np.unique(np.sort(pairs[np.isfinite(new - old)]) @ [len(match), 1])
+        ),
         n_neighbours=n,
         outcomes=outcomes,
         replicates=replicates,

@@ -8,10 +8,9 @@ sample of rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ from embaudit.core.checked import (
     RNG,
     Floats,
     Indices,
-    Matrix,
     as_count,
     as_generator,
 )
@@ -31,6 +29,7 @@ from embaudit.core.plain import plain_dict
 from embaudit.core.results import Drawn
 from embaudit.core.words import counted, drawn_of, percent
 from embaudit.errors import must_be
+from embaudit.linalg.mapped import Mapped
 from embaudit.linalg.nearest import (
     NeighbourLists,
     list_length,
@@ -39,7 +38,8 @@ from embaudit.linalg.nearest import (
     tie_of,
 )
 from embaudit.linalg.pair_changes import PairChanges, cell_ranks
-from embaudit.linalg.rows import CACHE_BYTES, sample_rows, unit_rows
+from embaudit.linalg.pairs import pair_cosines
+from embaudit.linalg.rows import sample_rows, unit_rows
 from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.model.drift import require_same_rows
@@ -142,32 +142,29 @@ class Movement(Drawn):
         )
 
 
-WHOLE = 50_000
-"""Largest number of rows of a side that are all divided by their lengths.
-
-Of a larger side, only the rows in a pair are divided.
-"""
-PRODUCTS = 10_000_000
-"""Largest number of products of all rows that are formed to look up those of the pairs."""
+MAPPED_AT_ONCE = 2**22
+"""Largest number of entries of mapped rows that are all computed and kept."""
+MAX_PRODUCTS = 10_000_000
+"""Largest number of products of all rows that are formed to look up those of pairs."""
 PRODUCTS_PER_PAIR = 12
 """Products of all rows that take less time than fetching the two rows of one pair."""
-ASIDE = 5_000_000
-"""Pairs up to which they are drawn aside: the rows drawn later are the same whether all pairs are visited or some."""
 QUERIES = 400
-"""Rows whose neighbours are compared; all of them where there are no more."""
+"""Default largest number of rows whose neighbours are compared."""
 SEARCHED = 20_000_000
-"""Cosines computed for that at most, from 50 rows on: fewer rows are asked where there are very many."""
+"""Largest number of cosines computed for this, unless 50 rows need more."""
 
 
 def share_of(most: int, n_lists: int) -> int:
-    """Cut a number of labels that are asked for as much as a number of lists is below the usual one.
+    """Reduce a number of labels in proportion if fewer lists than usual are requested.
 
     Examples
     --------
-    >>> share_of(2_048, 400), share_of(2_048, 1_000), share_of(2_048, 100), share_of(128, 1)
-    (2048, 2048, 512, 1)
+    >>> share_of(2_048, 400), share_of(2_048, 1_000)
+    (2048, 2048)
+    >>> share_of(2_048, 100), share_of(128, 1)
+    (512, 1)
     """
-    return ceil(most * min(1.0, n_lists / QUERIES))
+    return math.ceil(most * min(1.0, n_lists / QUERIES))
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,38 +178,33 @@ class _RolePlan:
     total: int
     """Number of all pairs."""
     lists: NeighbourLists | None = None
-    """Lists of one row of each group of copies, and of such rows; None where too few are left."""
+    """Lists of one row of each group of copies, among such rows; None if these are too
+    few."""
     first: Indices | None = None
-    """Representative of each row among its copies; None where no rows are copies."""
+    """Representative of each row among its copies; None if no rows are copies."""
 
     @property
     def exact(self) -> bool:
         """True if all pairs are visited."""
         return len(self.pairs) == self.total
 
-    def rows_of(self, side: SideName) -> Indices:
-        """Return the rows of a side that are in a pair, in order."""
-        if len(self.sides) == 1:
-            return np.unique(self.pairs)
-        return np.unique(self.pairs[:, self.sides.index(side)])
-
 
 class MovementProbe:
-    """Measures how far other models' cosines lie from one model's, computing what belongs to that model once.
+    """Measures how far the cosines of other models lie from those of one model.
 
-    Pairs and lists are drawn first, role by role. All models are then compared on the
-    same pairs and lists.
+    Pairs and lists are drawn first, role by role, and their cosines in this model are
+    computed once. All models are then compared on the same pairs and lists.
 
     Parameters
     ----------
     model : FactorModel
         The model before.
     roles : sequence of {"left", "right", "cross"}
-        Which cosines.
+        Roles whose cosines are compared.
     n_pairs, n_neighbours, rng
         See `movement`.
     n_lists : int
-        Rows of a side whose neighbours are compared, at most.
+        Largest number of rows of a side whose neighbours are compared.
     """
 
     def __init__(
@@ -231,18 +223,15 @@ class MovementProbe:
         self.sides: tuple[SideName, ...] = tuple(
             dict.fromkeys(side for role in roles for side in Pairs(role).sides)
         )
-        generator = as_generator(rng)
-        # The pairs of small models have their own generator, so that the number of
-        # drawn pairs does not change which rows are drawn later.
-        aside = np.random.default_rng(deepcopy(generator).integers(2**63, size=4))
-        self.plans = [self._plan(role, aside, generator) for role in roles]
-        # Several models can be measured in any order, so a new sample must not depend on
-        # the order.
-        self.seeds = deepcopy(generator).integers(2**63, size=4)
-        self.rows = {side: self._rows(side) for side in self.sides}
-        units = self._directions({side: model.factors(side) for side in self.sides})
+        # Pairs and lists have streams of their own, so that the number of drawn pairs
+        # does not change which lists are drawn.
+        pairs_rng, lists_rng, new_sample_rng = as_generator(rng).spawn(3)
+        self.new_sample_seed = int(new_sample_rng.integers(2**63))
+        self.plans = [self._plan(role, pairs_rng, lists_rng) for role in roles]
+        self.sampled_rows = {side: self._sampled_rows(side) for side in self.sides}
+        before = {side: model.factors(side) for side in self.sides}
         self.cosines = {
-            plan.role: self._cosines(plan, units, self._table(plan, units))
+            plan.role: self._cosines(plan, before, self._table(plan, before))
             for plan in self.plans
         }
         self.ranks = {
@@ -250,125 +239,97 @@ class MovementProbe:
         }
 
     def _plan(
-        self, role: Role, aside: np.random.Generator, generator: np.random.Generator
+        self,
+        role: Role,
+        pairs_rng: np.random.Generator,
+        lists_rng: np.random.Generator,
     ) -> _RolePlan:
         """Draw the pairs of a role and, within a side, the lists of neighbours before."""
         model, sides = self.model, Pairs(role).sides
         total = Pairs(role).n_pairs(model)
-        pairs_rng = aside if total <= ASIDE else generator
         pairs = Pairs(role).sample(model, self.n_pairs, rng=pairs_rng)
         if role == "cross":
             return _RolePlan(role, sides, pairs, total)
         rows, first = model.side(role).directed, standing_rows(model, role)
-        # A list needs its row, its n neighbours and one row that is left out.
+        # A list needs its row, its n neighbours and one row that is not listed.
         n = list_length(self.n_neighbours, len(once(rows, first)), left_out=1)
         if n < 1:
             return _RolePlan(role, sides, pairs, total, None, first)
         n_lists = min(self.n_lists, max(50, SEARCHED // len(rows)))
-        queries = once(sample_rows(rows, n_lists, generator), first)
+        queries = once(sample_rows(rows, n_lists, lists_rng), first)
         lists = neighbours(model.factors(role), n, rows=queries, first=first)
         return _RolePlan(role, sides, pairs, total, lists, first)
 
-    def _rows(self, side: SideName) -> Indices | None:
-        """Return the rows of a side whose directions are computed.
+    def _sampled_rows(self, side: SideName) -> Indices:
+        """Return the rows of a side that are in a pair or have a list."""
+        sampled: list[Indices] = []
+        for plan in self.plans:
+            if plan.sides == (side,):
+                sampled.append(plan.pairs.ravel())
+            elif side in plan.sides:
+                sampled.append(plan.pairs[:, plan.sides.index(side)])
+            if plan.lists is not None and side in plan.sides:
+                sampled.append(plan.lists.rows)
+        return np.unique(np.concatenate(sampled))
 
-        These are the rows in a pair. None stands for all rows, of a smaller side.
+    def _table(self, plan: _RolePlan, rows: Mapping[SideName, Rows]) -> Floats | None:
+        """Compute all cosines if that takes less time than fetching the rows of pairs.
+
+        The cosines of rows without direction are NaN.
         """
-        if len(self.model.side(side)) <= WHOLE:
+        x, y = rows[plan.sides[0]], rows[plan.sides[-1]]
+        if len(x) * len(y) > min(MAX_PRODUCTS, PRODUCTS_PER_PAIR * len(plan.pairs)):
             return None
-        in_pairs = [plan.rows_of(side) for plan in self.plans if side in plan.sides]
-        return np.unique(np.concatenate(in_pairs))
-
-    def _directions(self, rows: Mapping[SideName, Rows]) -> dict[SideName, Matrix]:
-        """Divide rows by their lengths, in the stored precision.
-
-        A row without direction becomes NaN.
-        """
-        units: dict[SideName, Matrix] = {}
-        for side in self.sides:
-            taken, width = self.rows[side], rows[side].shape[1]
-            if taken is None:
-                units[side] = unit_rows(rows[side], dtype=rows[side].dtype)
-                continue
-            units[side] = np.empty((len(taken), width), dtype=rows[side].dtype)
-            for block in row_blocks(len(taken), width):
-                units[side][block] = unit_rows(rows[side][taken[block]])
-        return units
-
-    def _places(self, side: SideName, rows: Indices) -> Indices:
-        """Find rows of a side among those whose directions are computed."""
-        taken = self.rows[side]
-        return rows if taken is None else np.searchsorted(taken, rows)
-
-    def _table(
-        self, plan: _RolePlan, units: Mapping[SideName, Matrix]
-    ) -> Floats | None:
-        """Multiply all rows if that is faster than fetching the rows of each pair."""
-        x, y = units[plan.sides[0]], units[plan.sides[-1]]
-        if len(x) * len(y) > min(PRODUCTS, PRODUCTS_PER_PAIR * len(plan.pairs)):
-            return None
-        left = np.asarray(x, dtype=np.float64)
-        right = left if y is x else np.asarray(y, dtype=np.float64)
-        return np.asarray(left @ right.T)
+        unit_x = unit_rows(x)
+        unit_y = unit_x if y is x else unit_rows(y)
+        return np.clip(np.asarray(unit_x @ unit_y.T), -1, 1)
 
     def _cosines(
-        self, plan: _RolePlan, units: Mapping[SideName, Matrix], table: Floats | None
+        self, plan: _RolePlan, rows: Mapping[SideName, Rows], table: Floats | None
     ) -> Floats:
         """Compute the cosines of the pairs of a role, or look them up in a table."""
-        side, other_side = plan.sides[0], plan.sides[-1]
-        first = self._places(side, plan.pairs[:, 0])
-        second = self._places(other_side, plan.pairs[:, 1])
-        if table is not None:
-            return np.clip(table[first, second], -1, 1)
-        x, y = units[side], units[other_side]
-        cosines = np.empty(len(first))
-        for block in row_blocks(len(first), 4 * x.shape[1], budget=CACHE_BYTES):
-            left = np.asarray(x[first[block]], dtype=np.float64)
-            right = np.asarray(y[second[block]], dtype=np.float64)
-            cosines[block] = np.einsum("ij,ij->i", left, right)
-        return np.clip(cosines, -1, 1)
+        if table is None:
+            return pair_cosines(rows[plan.sides[0]], rows[plan.sides[-1]], plan.pairs)
+        return np.asarray(table[plan.pairs[:, 0], plan.pairs[:, 1]])
 
     def _overlap(
         self,
         plan: _RolePlan,
-        units: Mapping[SideName, Matrix],
-        after: Mapping[SideName, Rows],
+        lists: NeighbourLists,
+        rows: Rows,
         table: Floats | None,
+        tie: float,
     ) -> float:
         """Compute the share of the neighbours that stay neighbours; ties count as kept.
 
         Both models have lists of the same rows, and the same row stands for each group
-        of copies, so that lists differ by the gauge alone.
+        of copies, so that lists differ by the gauge only. Cosines after that differ by
+        at most `tie` count as equal.
         """
-        lists, side = plan.lists, plan.sides[0]
-        if lists is None:
-            return float("nan")
         n = lists.indices.shape[1]
-        if self.rows[side] is not None:
-            found = neighbours(after[side], n, rows=lists.rows, first=plan.first)
-            return lists.overlap(found, tie=tie_of(after[side]))
-        # All rows were divided by their lengths, which need not be done again.
-        rows = units[side]
         if table is None:
             found = neighbours(rows, n, rows=lists.rows, first=plan.first)
-            return lists.overlap(found, tie=tie_of(rows))
+            return lists.overlap(found, tie=tie)
         candidates = once(np.arange(len(table)), plan.first)
         # A row without direction (NaN) is no neighbour.
         cosines = np.fmax(table[np.ix_(lists.rows, candidates)], -np.inf)
         # The nearest candidate of a row is the row itself, and then come n neighbours.
         last = np.partition(cosines, -n - 1, axis=1)[:, -n - 1, None]
-        kept = table[lists.rows[:, None], lists.indices] >= last - tie_of(rows)
+        kept = table[lists.rows[:, None], lists.indices] >= last - tie
         return float(kept.mean())
 
     def with_model(self, model: FactorModel, roles: Sequence[Role]) -> MovementProbe:
-        """Make a probe of another model with as many pairs and lists."""
+        """Make a probe of another model with as many pairs and lists.
+
+        Its seed is the same at every call, so models can be measured in any order.
+        """
         return MovementProbe(
             model,
             roles,
             n_pairs=self.n_pairs,
             n_neighbours=self.n_neighbours,
             n_lists=self.n_lists,
-            rng=np.random.default_rng(self.seeds),
+            rng=np.random.default_rng(self.new_sample_seed),
         )
 
     def measure(self, after: FactorModel) -> tuple[Movement, ...]:
@@ -384,40 +345,46 @@ class MovementProbe:
         lists are then drawn again among the remaining rows, and a role without pairs is
         skipped.
         """
-        units = self._directions(after)
         plans = [plan for plan in self.plans if roles is None or plan.role in roles]
-        if not self._loses_rows(units):
-            return tuple(self._measure(plan, units, after) for plan in plans)
-        common = directed_in(self.model, after)
+        rows = {side: _computed(after[side]) for side in self.sides}
+        if not self._loses_rows(rows):
+            return tuple(
+                self._measure(plan, rows, tie_of(after[plan.sides[0]]))
+                for plan in plans
+            )
+        common = directed_in(self.model, rows)
         left = [plan.role for plan in plans if Pairs(plan.role).n_pairs(common)]
         if not left:
             return ()
         return self.with_model(common, left).measure_rows(after)
 
-    def _loses_rows(self, units: Mapping[SideName, Matrix]) -> bool:
-        """Check whether a row has a direction before, and none in another model."""
-        for side, unit in units.items():
-            has_none = np.isnan(unit[:, 0])
-            # All rows in pairs have a direction before.
-            if self.rows[side] is None:
-                has_none = has_none[self.model.side(side).directed]
-            if has_none.any():
-                return True
+    def _loses_rows(self, rows: Mapping[SideName, Rows]) -> bool:
+        """Check whether a sampled row has no direction in another model."""
+        for side, sampled in self.sampled_rows.items():
+            for block in row_blocks(len(sampled), rows[side].shape[1]):
+                if not rows[side][sampled[block]].any(axis=1).all():
+                    return True
         return False
 
     def _measure(
-        self,
-        plan: _RolePlan,
-        units: Mapping[SideName, Matrix],
-        after: Mapping[SideName, Rows],
+        self, plan: _RolePlan, rows: Mapping[SideName, Rows], tie: float
     ) -> Movement:
-        """Compare the cosines of the pairs and the neighbour lists before and after."""
-        table = self._table(plan, units)
+        """Compare the cosines of the pairs and the neighbour lists before and after.
+
+        Cosines of neighbours that differ by at most `tie` count as equal.
+        """
+        table = self._table(plan, rows)
+        after = self._cosines(plan, rows, table)
         before, ranks = self.cosines[plan.role], self.ranks[plan.role]
-        after_cosines = self._cosines(plan, units, table)
-        changes = PairChanges(before, after_cosines, plan.total, ranks)
+        changes = PairChanges(before, after, plan.total, ranks)
         low, high = changes.mean_abs_interval
+        top_n, n_lists = 0, 0
+        overlap = tied_lists = float("nan")
         lists = plan.lists
+        if lists is not None:
+            n_lists, top_n = lists.indices.shape
+            overlap = self._overlap(plan, lists, rows[plan.sides[0]], table, tie)
+            tied_lists = float(lists.tied.mean())
         return Movement(
             role=plan.role,
             n_pairs=len(plan.pairs),
@@ -435,13 +402,20 @@ class MovementProbe:
             intervals=changes.intervals,
             spearman=changes.spearman,
             sign_flips=changes.sign_flips,
-            top_n=0 if lists is None else lists.indices.shape[1],
-            top_n_overlap=self._overlap(plan, units, after, table),
-            n_lists=0 if lists is None else len(lists.rows),
-            tied_lists=float("nan") if lists is None else float(lists.tied.mean()),
+            top_n=top_n,
+            top_n_overlap=overlap,
+            n_lists=n_lists,
+            tied_lists=tied_lists,
             pairs=None if plan.exact else plan.pairs,
             lists=lists,
         )
+
+
+def _computed(rows: Rows) -> Rows:
+    """Compute mapped rows once if they are few, because pairs and lists need them."""
+    if isinstance(rows, Mapped) and math.prod(rows.shape) <= MAPPED_AT_ONCE:
+        return np.asarray(rows[:])
+    return rows
 
 
 def directed_in(model: FactorModel, after: Mapping[SideName, Rows]) -> FactorModel:
@@ -508,7 +482,8 @@ def movement(
     pairs = Pairs(before.role(role))
     require_length(n_neighbours, max(len(before.side(side)) for side in pairs.sides))
     after_rows = {side: after.factors(side) for side in pairs.sides}
-    if not pairs.n_pairs(directed_in(before, after_rows)):
+    common = directed_in(before, after_rows)
+    if not pairs.n_pairs(common):
         raise must_be(
             "rows of which cosines are compared",
             "two or more that have a direction in both models",
@@ -516,7 +491,7 @@ def movement(
             "take others, or a role that has some",
         )
     probe = MovementProbe(
-        before, [before.role(role)], n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng
+        common, [before.role(role)], n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng
     )
     (measured,) = probe.measure_rows(after_rows)
     return measured
