@@ -13,7 +13,8 @@ HELD = 0.999
 """Share of the squared length of unit rows that the used dimensions hold."""
 LEAST_USABLE = 8
 """Fewest dimensions that rows could use at which their use of few is reported. It
-bounds the number of columns, and that of rows, because n rows use n dimensions at most."""
+bounds the number of columns, and that of rows, because n rows use at most n
+dimensions."""
 MOST_ROWS = 100_000
 """Largest number of rows that are summed up; from a larger table, as many are drawn."""
 
@@ -26,8 +27,8 @@ class Dimensions:
     """Dimensions k of the rows."""
     used: int
     """Fewest dimensions that hold 99.9 % of the squared length of the unit rows.
-    Without the others, a cosine moves by 0.001 on average at most: two rows with shares a and b
-    of their squared lengths there have a product of at most `√(ab)` there."""
+    Without the others, a cosine moves by at most 0.001 on average, because two rows with
+    shares a and b of their squared lengths there have a product of at most `√(ab)`."""
     effective_rank: float
     """`(tr S)² / tr(S²)` for the second moments S of the unit rows. It equals 1 divided
     by the mean squared cosine of all pairs of rows, where each row is also paired with
@@ -62,7 +63,8 @@ def dimensions_of(x: Matrix, directed: np.ndarray, rng: RNG = 0) -> Dimensions:
 
     Examples
     --------
-    >>> rows = np.array([[3.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [1.0, -1.0, 0.0]])
+    >>> plane = np.array([[3.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0]])
+    >>> rows = np.column_stack([plane, np.zeros(4)])
     >>> found = dimensions_of(rows, np.arange(4))
     >>> found.used, found.effective_rank
     (2, 2.0)

@@ -1,13 +1,15 @@
-"""95 % intervals: of means, shares and quantiles of draws, and of means over pairs of entities.
+"""95 % intervals of means, shares and quantiles, and of means over pairs of entities.
 
-Values of pairs share entities, so they are no independent draws, and a bootstrap of them promises too much. Leaving out
-a twentieth of the entities at a time counts what they share (delete-a-group jackknife; Efron & Stein, Annals of
-Statistics 9, 1981: such a variance is never too small on average).
+Values of pairs share entities, so they are not independent draws, and a bootstrap of
+them gives intervals that are too narrow. The delete-a-group jackknife leaves out a
+twentieth of the entities at a time, so it counts what pairs share. Such a variance is
+never too small on average (Efron & Stein, Annals of Statistics 9, 1981).
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,47 +19,59 @@ from embaudit.core.checked import Floats
 Z95 = 1.959963984540054
 """95 % of a normal distribution lie within this many standard deviations."""
 TAIL = 0.025
-"""Probability that such an interval leaves out at either end."""
+"""Probability that an interval leaves out at either end."""
 GROUPS = 20
-"""Parts of the entities that are left out in turn."""
+"""Number of parts of the entities; each one is left out in turn."""
 
 
 def independent_draws(n: int, total: int) -> float:
-    """Count the independent draws that say as much as n of a total drawn without replacement; infinitely many for all.
+    """Count the independent draws that n draws without replacement are worth.
+
+    It is infinite if all values of the total were drawn.
 
     Examples
     --------
     >>> independent_draws(50, 99), independent_draws(3, 3)
     (100.0, inf)
     """
-    return n * (total - 1) / (total - n) if n < total else math.inf
+    if n >= total:
+        return math.inf
+    return n * (total - 1) / (total - n)
 
 
 def mean_interval(values: Floats, draws: float) -> tuple[float, float]:
-    """95 % interval of the mean of values that say as much as so many independent draws (Student's t).
+    """Compute the 95 % interval of the mean of values (Student's t).
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        The drawn values.
+    draws : float
+        Number of independent draws that they are worth.
 
     Examples
     --------
-    >>> mean_interval(np.array([1.0, 3.0]), math.inf), mean_interval(np.array([1.0]), 1.0)
-    ((2.0, 2.0), (-inf, inf))
+    >>> mean_interval(np.array([1.0, 3.0]), math.inf)
+    (2.0, 2.0)
+    >>> mean_interval(np.array([1.0]), 1.0)
+    (-inf, inf)
     """
     from scipy.special import stdtrit
 
     mean, n = float(values.mean()), len(values)
     if math.isinf(draws):
         return mean, mean
-    half = (
-        float(stdtrit(n - 1, 1 - TAIL) * values.std(ddof=1)) / math.sqrt(draws)
-        if n > 1
-        else math.inf
-    )
+    if n == 1:
+        return -math.inf, math.inf
+    half = float(stdtrit(n - 1, 1 - TAIL) * values.std(ddof=1)) / math.sqrt(draws)
     return mean - half, mean + half
 
 
 def quantile_ranks(n: int, level: float, draws: float) -> tuple[int, int]:
-    """Ranks, from 1 on, between which a quantile of n values lies: a 95 % interval; below 1 or above n for none.
+    """Return the ranks, from 1 on, of the ends of the 95 % interval of a quantile.
 
-    Which ranks these are is a matter of a share alone (Woodruff, JASA 47, 1952).
+    They depend on the level and the number of values only (Woodruff, JASA 47, 1952). A
+    rank below 1 or above n means that the values give no such end.
 
     Examples
     --------
@@ -69,7 +83,9 @@ def quantile_ranks(n: int, level: float, draws: float) -> tuple[int, int]:
 
 
 def wilson_interval(share: float, n: float) -> tuple[float, float]:
-    """95 % interval of a share among n independent draws (Wilson, JASA 22, 1927).
+    """Compute the 95 % interval of a share of n independent draws.
+
+    Source: Wilson, JASA 22, 1927.
 
     Examples
     --------
@@ -84,35 +100,38 @@ def wilson_interval(share: float, n: float) -> tuple[float, float]:
 
 
 def draw_groups(n_rows: int, rng: np.random.Generator) -> NDArray[np.uint8]:
-    """Assign each entity to one of at most `GROUPS` parts of equal size, none of them empty."""
+    """Assign each entity to one of at most `GROUPS` non-empty parts of equal size."""
     # A byte each: numpy sorts bytes by counting them.
     return (rng.permutation(n_rows) % min(GROUPS, n_rows)).astype(np.uint8)
 
 
 def standard_error(draws: Floats) -> float:
-    """Compute the standard error of the mean of independent draws; of a single one it cannot be known, and is 0.
+    """Compute the standard error of the mean of independent draws; 0 for one draw.
 
     Examples
     --------
     >>> standard_error(np.array([1.0, 3.0])), standard_error(np.array([2.0]))
     (1.0, 0.0)
     """
-    return float(draws.std(ddof=1) / np.sqrt(len(draws))) if len(draws) > 1 else 0.0
+    if len(draws) <= 1:
+        return 0.0
+    return float(draws.std(ddof=1) / np.sqrt(len(draws)))
 
 
 def jackknife_margin(
     replicates: Floats, n_intervals: int = 1, *, beside: float = 0.0
 ) -> Floats:
-    """Compute half the width of a 95 % interval from what an estimate is without each group of entities in turn.
+    """Compute half the width of a 95 % interval by the delete-a-group jackknife.
 
     Parameters
     ----------
     replicates : array of shape (groups, ...)
-        NaN where nothing remains to be measured without a group: then no width is wide enough.
+        The estimate without each group of entities in turn. NaN if nothing remains
+        without a group; the width is infinite then.
     n_intervals : int
-        How many intervals are to hold together (Bonferroni).
+        Number of intervals that hold together (Bonferroni).
     beside : float
-        Standard error from what else was drawn.
+        Standard error from other draws, which are independent.
 
     Examples
     --------
@@ -122,24 +141,24 @@ def jackknife_margin(
     from scipy.special import stdtrit
 
     n_groups = len(replicates)
-    # Delete-a-group jackknife: `(g − 1)/g Σ (θ_i − θ̄)²`; what else was drawn is independent and adds its variance.
+    # The variance is `(g − 1)/g Σ (θ_i − θ̄)²`.
     error = np.sqrt((n_groups - 1) * replicates.var(axis=0) + beside**2)
-    return np.asarray(
-        np.nan_to_num(
-            error * float(stdtrit(n_groups - 1, 1 - TAIL / n_intervals)), nan=np.inf
-        )
-    )
+    n_errors = float(stdtrit(n_groups - 1, 1 - TAIL / n_intervals))
+    return np.asarray(np.nan_to_num(error * n_errors, nan=np.inf))
 
 
 def leave_out_means(
     values: Floats, ends: NDArray[np.integer], groups: NDArray[np.integer]
 ) -> Floats:
-    """Average values of pairs without each group of entities in turn, at either end; NaN where no pair remains.
+    """Average values of pairs without each group of entities in turn.
+
+    A pair is left out if either of its entities is in the group. The mean is NaN if no
+    pair remains.
 
     Parameters
     ----------
     values : array of shape (m,)
-        NaN where a pair has none.
+        NaN for a pair without a value.
     ends : array of shape (m, 2)
         The two entities of each pair.
     groups : array of shape (n,)
@@ -147,24 +166,27 @@ def leave_out_means(
 
     Examples
     --------
-    >>> leave_out_means(np.array([1.0, 2.0, 6.0]), np.array([[0, 1], [0, 2], [1, 2]]), np.array([0, 1, 2]))
+    >>> values, ends = np.array([1.0, 2.0, 6.0]), np.array([[0, 1], [0, 2], [1, 2]])
+    >>> leave_out_means(values, ends, np.array([0, 1, 2]))
     array([6., 2., 1.])
     """
     defined = np.isfinite(values)
     n_groups = int(groups.max()) + 1
     first, second = groups[ends[defined]].astype(np.intp).T
     cells = first * n_groups + second
-    # Summed by the groups of both ends. A pair goes with the group of either end: all, less a row, less a column, plus
-    # the cell that both took away.
-    sums, counts = (
-        table.sum() - table.sum(axis=0) - table.sum(axis=1) + table.diagonal()
-        for weights in (values[defined], None)
-        for table in [
-            np.bincount(cells, weights, minlength=n_groups**2).reshape(
-                n_groups, n_groups
-            )
-        ]
-    )
-    return np.asarray(
-        np.divide(sums, counts, out=np.full(n_groups, np.nan), where=counts > 0)
-    )
+    sums = _without_each_group(np.bincount(cells, values[defined], n_groups**2))
+    counts = _without_each_group(np.bincount(cells, minlength=n_groups**2))
+    means = np.full(n_groups, np.nan)
+    return np.asarray(np.divide(sums, counts, out=means, where=counts > 0))
+
+
+def _without_each_group(cell_sums: NDArray[Any]) -> Floats:
+    """Return sums over pairs without each group, from sums by the groups of both ends.
+
+    It is the sum of all cells less the row and the column of the group, plus the cell
+    that both have in common.
+    """
+    n_groups = math.isqrt(len(cell_sums))
+    table = cell_sums.reshape(n_groups, n_groups)
+    in_group = table.sum(axis=0) + table.sum(axis=1) - table.diagonal()
+    return np.asarray(table.sum() - in_group, dtype=np.float64)

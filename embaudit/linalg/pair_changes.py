@@ -1,12 +1,15 @@
-"""Changes of the cosines of pairs, and sums of cosines over all pairs, which need none formed.
+"""Changes of the cosines of pairs, and sums of cosines over all pairs.
 
-Figures are those of all pairs, or of some drawn without replacement, then with 95 % intervals. Of N pairs n drawn
-without replacement say as much as `n (N − 1)/(N − n)` independent draws (Cochran, Sampling Techniques, 1977, chapter
-2). That pairs share rows plays no part: the target is the figure over these N pairs.
+Figures are those of all pairs, or of pairs drawn without replacement, with 95 %
+intervals. Of N pairs, n pairs drawn without replacement are worth
+`n (N − 1)/(N − n)` independent draws (Cochran, Sampling Techniques, 1977, chapter 2).
+It does not matter that pairs share rows, because the target is the figure over these N
+pairs.
 
-With unit rows B (before) and C (after), `Σ s = ½(‖Σ rows‖² − p)`, `Σ s² = ½(‖BᵀB‖² − p)` and `Σ s s' = ½(‖BᵀC‖² − p)`
-over the pairs of one side, in the Frobenius norm; over the pairs of two sides they are inner products of the sums and
-of the Gram matrices.
+The sums over all pairs need no pair to be formed. With unit rows B (before) and C
+(after), `Σ s = ½(‖Σ rows‖² − p)`, `Σ s² = ½(‖BᵀB‖² − p)` and `Σ s s' = ½(‖BᵀC‖² − p)`
+over the pairs of one side, in the Frobenius norm. Over the pairs of two sides they are
+inner products of the sums and of the Gram matrices.
 """
 
 from __future__ import annotations
@@ -45,7 +48,7 @@ class CosineSums:
 
 @dataclass(frozen=True, eq=False)
 class RowSums:
-    """Number, sum and Gram matrix of unit rows, those without direction counting as zero."""
+    """Number, sum and Gram matrix of unit rows; rows without direction count as 0."""
 
     count: int
     total: Floats
@@ -53,9 +56,10 @@ class RowSums:
 
     @classmethod
     def of(cls, unit: Matrix) -> RowSums:
-        """Sum up unit rows, NaN for none, in one streamed pass."""
+        """Sum up unit rows in one streamed pass; rows without direction are NaN."""
         k = unit.shape[1]
-        count, total, square = 0, np.zeros(k), np.zeros((k, k))
+        count = 0
+        total, square = np.zeros(k), np.zeros((k, k))
         for _, block in float64_blocks(unit):
             units = _known(block)
             count += int(np.count_nonzero(units.any(axis=1)))
@@ -66,8 +70,10 @@ class RowSums:
 
 def _known(unit: Floats) -> Floats:
     """Put zeros for rows without direction, all of whose entries are NaN."""
-    none = np.isnan(unit[:, 0])
-    return np.where(none[:, None], 0.0, unit) if none.any() else unit
+    has_none = np.isnan(unit[:, 0])
+    if not has_none.any():
+        return unit
+    return np.where(has_none[:, None], 0.0, unit)
 
 
 def pair_sums(
@@ -75,45 +81,59 @@ def pair_sums(
 ) -> CosineSums:
     """Sum the cosines over the pairs i < j of one side, or over all pairs of two sides.
 
-    The sums are those of one side or of two, in the two models; `cross` is the (k, k) `BᵀC` of each side.
+    Parameters
+    ----------
+    before, after : sequence of RowSums
+        Sums of one side or of two sides in the two models.
+    cross : sequence of arrays of shape (k, k)
+        `BᵀC` of each side.
 
     Examples
     --------
     >>> unit = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
-    >>> round(pair_sums([RowSums.of(unit)], [RowSums.of(unit)], [unit.T @ unit]).before, 6)
+    >>> sums = RowSums.of(unit)
+    >>> round(pair_sums([sums], [sums], [unit.T @ unit]).before, 6)
     1.4
     """
-    b, c = before, after
-    if len(b) == 1:
-        # Over ordered pairs Σ b_i·b_j = ‖Σ b‖², Σ (b_i·b_j)² = ‖BᵀB‖² and Σ (b_i·b_j)(c_i·c_j) = ‖BᵀC‖². Each counts
-        # pairs twice and adds p ones, a row with itself.
-        p = b[0].count
-        doubles = [
-            float(np.square(x).sum())
-            for x in (b[0].total, c[0].total, b[0].gram, c[0].gram, cross[0])
-        ]
-        return CosineSums(n_pairs(p), *((value - p) / 2 for value in doubles))
+    if len(before) == 1:
+        b, c = before[0], after[0]
+        return CosineSums(
+            total=n_pairs(b.count),
+            before=_sum_within(b.total, b.count),
+            after=_sum_within(c.total, b.count),
+            before_squared=_sum_within(b.gram, b.count),
+            after_squared=_sum_within(c.gram, b.count),
+            product=_sum_within(cross[0], b.count),
+        )
+    (b, b_other), (c, c_other) = before, after
     return CosineSums(
-        b[0].count * b[1].count,
-        float(b[0].total @ b[1].total),
-        float(c[0].total @ c[1].total),
-        *(
-            float((x * y).sum())
-            for x, y in (
-                (b[0].gram, b[1].gram),
-                (c[0].gram, c[1].gram),
-                (cross[0], cross[1]),
-            )
-        ),
+        total=b.count * b_other.count,
+        before=float(b.total @ b_other.total),
+        after=float(c.total @ c_other.total),
+        before_squared=float((b.gram * b_other.gram).sum()),
+        after_squared=float((c.gram * c_other.gram).sum()),
+        product=float((cross[0] * cross[1]).sum()),
     )
 
 
+def _sum_within(sums: Floats, count: int) -> float:
+    """Return the sum over the pairs i < j from sums over rows.
+
+    The squared norm counts each pair twice, and each row with itself, which adds 1.
+    """
+    return (float(np.square(sums).sum()) - count) / 2
+
+
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
-"""Quantiles of |Δ| that are told."""
+"""Levels of the quantiles of |Δ|."""
 CELLS = 2**16
-"""Cells over the range of the cosines: those of one cell share their rank."""
-ROUNDING = 1e-12
-"""A sign flip counts where the product of the two cosines is below minus this."""
+"""Number of cells over the range of the cosines. Cosines of one cell share a rank."""
+FLIPPED = 1e-12
+"""A cosine changed its sign if the product of both cosines is below −1e-12.
+
+Two cosines of size 1e-6 have such a product. Smaller ones are zero for any use, and
+their sign can be rounding.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,9 +145,9 @@ class PairChanges:
     before, after : array of shape (n,)
         Cosines of the same pairs in two models.
     total : int
-        How many pairs there are, N; all are here where this is n.
+        Number N of all pairs; n if these are all.
     ranks : pair of arrays of shape (n,), optional
-        `cell_ranks` of the cosines before, where they are known.
+        `cell_ranks` of the cosines before, if they are known.
 
     Examples
     --------
@@ -153,7 +173,7 @@ class PairChanges:
 
     @property
     def draws(self) -> float:
-        """Independent draws that would say as much; infinitely many where these are all pairs."""
+        """Number of equivalent independent draws; infinite if these are all pairs."""
         return independent_draws(len(self.before), self.total)
 
     @property
@@ -173,7 +193,7 @@ class PairChanges:
 
     @property
     def mean_abs_interval(self) -> tuple[float, float]:
-        """Interval of that."""
+        """Interval of `mean_abs`."""
         low, high = mean_interval(self.sizes, self.draws)
         return max(0.0, low), min(2.0, high)
 
@@ -184,29 +204,31 @@ class PairChanges:
 
     @property
     def pearson(self) -> float:
-        """Correlation of the cosines before and after; NaN where one side does not vary."""
+        """Correlation of the cosines before and after; NaN if one side is constant."""
         return self._correlated[0]
 
     @property
     def sign_flips(self) -> float:
         """Share of pairs whose cosine changed sign."""
-        return float(
-            np.count_nonzero(self.before * self.after < -ROUNDING) / len(self.before)
-        )
+        n_flips = np.count_nonzero(self.before * self.after < -FLIPPED)
+        return float(n_flips / len(self.before))
 
     @property
     def spearman(self) -> float:
-        """Correlation of mid-ranks; NaN where one side has one rank only."""
+        """Correlation of mid-ranks; NaN if one side has one rank only."""
         return self._ranked[0]
 
     @property
     def quantiles(self) -> dict[float, float]:
-        """Quantiles of |Δ|, interpolated between two of them."""
+        """Quantiles of |Δ| by level, interpolated between two values of |Δ|."""
         return {level: value for level, (value, _, _) in self._quantiles.items()}
 
     @property
     def intervals(self) -> dict[str, tuple[float, float]]:
-        """Intervals of all figures but the largest |Δ|, quantiles by level; none where these are all pairs."""
+        """Intervals of all figures except the largest |Δ|; empty for all pairs.
+
+        The keys are names of figures, and levels of quantiles.
+        """
         if np.isinf(self.draws):
             return {}
         mean_low, mean_high = mean_interval(self.changes, self.draws)
@@ -226,8 +248,8 @@ class PairChanges:
     def _correlated(self) -> tuple[float, float]:
         """Pearson's correlation r, and its standard error.
 
-        With standard scores x and y, the influence of a pair on r is `x y − r (x² + y²)/2` (Devlin, Gnanadesikan &
-        Kettenring, Biometrika 62, 1975).
+        With standard scores x and y, the influence of a pair on r is
+        `x y − r (x² + y²)/2` (Devlin, Gnanadesikan & Kettenring, Biometrika 62, 1975).
         """
         # Cosines that differ by rounding only do not vary.
         if min(np.ptp(self.before), np.ptp(self.after)) <= TIE:
@@ -240,75 +262,79 @@ class PairChanges:
 
     @cached_property
     def _quantiles(self) -> dict[float, tuple[float, float, float]]:
-        """Each quantile with the ends of its interval, which are 0 or 2 where pairs are too few."""
+        """Each quantile with the ends of its interval.
+
+        A quantile lies between two order statistics, as in `numpy.quantile`, and the
+        ends of its interval are order statistics. If there are too few pairs for an
+        end, it is 0 or 2.
+        """
         n = len(self.sizes)
-        # Between two order statistics, as numpy.quantile does; the ends of the interval are order statistics, too.
-        places = {
-            level: (level * (n - 1), *quantile_ranks(n, level, self.draws))
-            for level in LEVELS
-        }
-        needed = [
-            place
-            for at, low, high in places.values()
-            for place in (int(at), math.ceil(at), low - 1, high - 1)
-        ]
+        ranks = {level: quantile_ranks(n, level, self.draws) for level in LEVELS}
+        needed = []
+        for level, (low_rank, high_rank) in ranks.items():
+            place = level * (n - 1)
+            needed += [int(place), math.ceil(place), low_rank - 1, high_rank - 1]
         # Only these few places need to be in order.
         ordered = np.partition(self.sizes, np.unique(np.clip(needed, 0, n - 1)))
         result = {}
-        for level, (at, low, high) in places.items():
-            here, beyond = ordered[int(at)], ordered[math.ceil(at)]
-            ends = (
-                float(ordered[low - 1]) if low >= 1 else 0.0,
-                float(ordered[high - 1]) if high <= n else 2.0,
-            )
-            result[level] = (float(here + (at - int(at)) * (beyond - here)), *ends)
+        for level, (low_rank, high_rank) in ranks.items():
+            place = level * (n - 1)
+            lower, upper = ordered[int(place)], ordered[math.ceil(place)]
+            value = lower + (place - int(place)) * (upper - lower)
+            low = ordered[low_rank - 1] if low_rank >= 1 else 0.0
+            high = ordered[high_rank - 1] if high_rank <= n else 2.0
+            result[level] = (float(value), float(low), float(high))
         return result
 
     @cached_property
     def _ranked(self) -> tuple[float, float]:
         """Spearman's correlation, and its standard error.
 
-        A pair counts by the product of its own ranks and by what it adds to the ranks of the pairs above it: the
-        influence function of the correlation (Croux & Dehon, Statistical Methods & Applications 19, 2010).
+        A pair counts by the product of its own ranks and by its effect on the ranks of
+        the pairs above it: the influence function of the correlation (Croux & Dehon,
+        Statistical Methods & Applications 19, 2010).
         """
-        (cells_before, x), (other, y) = (
-            self.ranks or cell_ranks(self.before),
-            cell_ranks(self.after),
-        )
+        cells_before, x = self.ranks or cell_ranks(self.before)
+        cells_after, y = cell_ranks(self.after)
         scale = np.sqrt((x @ x) * (y @ y)) / len(x)
         if scale == 0:
             return float("nan"), float("nan")
-        influence = x * y + _above(cells_before, y) + _above(other, x)
-        return float(x @ y / len(x) / scale), float(
-            influence.std() / scale / np.sqrt(self.draws)
-        )
+        correlation = x @ y / len(x) / scale
+        influence = x * y + _above(cells_before, y) + _above(cells_after, x)
+        error = influence.std() / scale / np.sqrt(self.draws)
+        return float(correlation), float(error)
 
 
 def _correlation_interval(correlation: float, error: float) -> tuple[float, float]:
     """Return the 95 % interval of a correlation with this standard error."""
-    low, high = np.clip(
-        [correlation - Z95 * error, correlation + Z95 * error], -1, 1
-    ).tolist()
-    return low, high
+    if math.isnan(error):
+        return math.nan, math.nan
+    return max(-1.0, correlation - Z95 * error), min(1.0, correlation + Z95 * error)
 
 
 def cell_ranks(cosines: Floats) -> tuple[Indices, Floats]:
-    """Cells of cosines over their range, and their mid-ranks from -½ to ½."""
+    """Sort cosines into cells over their range; return cells and mid-ranks, −½ to ½.
+
+    Cosines that differ by rounding only are in one cell.
+    """
     lowest, width = float(cosines.min()), float(np.ptp(cosines))
-    # Cosines that differ by rounding only have one rank.
-    # Half a cell up, or rounding would decide whether the highest one is in the last cell or in the one before.
-    cells = (
-        (cosines - lowest) * ((CELLS - 1) / width if width > TIE else 0.0) + 0.5
-    ).astype(np.intp)
-    # Of few pairs most cells are empty; numbered anew, those that are not take less time.
-    cells = (
-        np.unique(cells, return_inverse=True)[1] if len(cells) < CELLS // 4 else cells
-    )
+    cells_per_unit = (CELLS - 1) / width if width > TIE else 0.0
+    # Half a cell is added, so that rounding does not decide whether the highest cosine
+    # is in the last cell or in the one before.
+    cells = ((cosines - lowest) * cells_per_unit + 0.5).astype(np.intp)
+    if len(cells) < CELLS // 4:
+        # Most cells of few pairs are empty, and numbering the others anew saves time.
+        cells = np.unique(cells, return_inverse=True)[1]
     counts = np.bincount(cells)
-    return cells, ((np.cumsum(counts) - counts / 2) / len(cosines) - 0.5)[cells]
+    mid_ranks = (np.cumsum(counts) - counts / 2) / len(cosines) - 0.5
+    return cells, mid_ranks[cells]
 
 
 def _above(cells: Indices, values: Floats) -> Floats:
-    """Sum for each pair the values of the pairs in higher cells, over n; those of its own cell count half."""
+    """Sum for each pair the values of the pairs in higher cells, over n.
+
+    The values of its own cell count half.
+    """
     sums = np.bincount(cells, values)
-    return np.asarray(((sums.sum() - np.cumsum(sums) + sums / 2) / len(cells))[cells])
+    above = (sums.sum() - np.cumsum(sums) + sums / 2) / len(cells)
+    return np.asarray(above[cells])

@@ -1,4 +1,4 @@
-"""Rows of a matrix, streamed in float64 and summed in order: lengths, directions, Gram matrices, and samples."""
+"""Rows of a matrix, streamed in float64: lengths, unit rows, Gram matrices, samples."""
 
 from __future__ import annotations
 
@@ -16,28 +16,29 @@ from embaudit.linalg.transformed_rows import Rows
 
 T = TypeVar("T")
 CACHE_BYTES = 2**20
-"""A float64 block of this size stays in the second-level cache between conversion and product."""
+"""Size of a float64 block that stays in the second-level cache between two steps."""
 WIDE = 256
 """Columns above which rows are long: no k×k matrix is made for each random gauge."""
 A = TypeVar("A")
 
 
 def float64_blocks(x: Rows) -> Iterator[tuple[slice, Floats]]:
-    """Yield `(rows, block)` with every block in contiguous float64, whatever `x` is stored as."""
+    """Yield `(rows, block)` with every block in contiguous float64."""
     for rows in row_blocks(*x.shape):
         yield rows, np.ascontiguousarray(x[rows], dtype=np.float64)
 
 
 def each_chunk(x: Matrix, function: Callable[[slice], T]) -> Iterator[T]:
-    """Apply `function`, which changes nothing, to consecutive slices of rows, in order, by all workers there are."""
+    """Apply a function without side effects to slices of rows, in order, by all workers."""
     return parallel_map(function, row_blocks(*x.shape))
 
 
 def cached_blocks(
     x: Rows, chunk: slice, *, least: int = 1
 ) -> Iterator[tuple[slice, Floats]]:
-    """Yield `(rows, block)` of a chunk in float64, small enough to stay in the cache, of `least` rows where there are.
+    """Yield `(rows, block)` of a chunk in float64, small enough to stay in the cache.
 
+    A block has at least `least` rows, unless the chunk has fewer.
     The block is a buffer, overwritten by the next one.
     """
     buffer: Floats | None = None
@@ -54,7 +55,7 @@ def cached_blocks(
 
 
 def in_order(terms: Iterable[A]) -> A:
-    """Add terms up in the order they come, so that a sum does not depend on who was first ready.
+    """Add terms in their order, so that a sum does not depend on the workers.
 
     Examples
     --------
@@ -69,9 +70,9 @@ PASS_BYTES = 2**23
 
 
 def sample_rows(rows: int | Indices, size: int, rng: np.random.Generator) -> Indices:
-    """Draw `size` different rows, in order; all of them where there are no more.
+    """Draw `size` different rows, in order, or return all rows if there are no more.
 
-    `rows` says how many there are, or which. A generator is left as it is where nothing is drawn.
+    `rows` is the number of rows, or their numbers.
 
     Examples
     --------
@@ -126,16 +127,17 @@ def unit_rows(x: Rows, *, none: float = np.nan, dtype: DTypeLike) -> Matrix: ...
 def unit_rows(
     x: Rows, *, none: float = np.nan, dtype: DTypeLike = np.float64
 ) -> NDArray[Any]:
-    """Divide every row by its norm, computed in float64 whatever the result is stored as.
+    """Divide every row by its norm, which is computed in float64.
 
     Parameters
     ----------
     x : array of shape (n, k)
         Rows; may lie on disk.
     none : float
-        What stands in every entry of a zero row, which has no direction: NaN, or 0 for a row similar to nothing.
+        Entry of zero rows, which have no direction: NaN, or 0 for a cosine of 0 with
+        every row.
     dtype : dtype
-        How to store the result.
+        Type of the result.
 
     Examples
     --------
@@ -173,9 +175,10 @@ def gram(x: Matrix) -> Floats:
 
 
 def triangular_factor(x: Matrix, weights: Vector | None = None) -> Floats:
-    """Compute R with `RᵀR = xᵀx` by streamed QR, which does not square the condition number as a Gram matrix does.
+    """Compute R with `RᵀR = xᵀx` by streamed QR.
 
-    With weights w of the rows, (n,), it is `RᵀR = xᵀ diag(w) x`.
+    A Gram matrix squares the condition number, and QR does not. With weights w of the
+    rows, (n,), it is `RᵀR = xᵀ diag(w) x`.
 
     Examples
     --------
@@ -187,6 +190,6 @@ def triangular_factor(x: Matrix, weights: Vector | None = None) -> Floats:
     factor: Floats = np.zeros((0, x.shape[1]))
     for rows, block in float64_blocks(x):
         weighted = block if weights is None else block * np.sqrt(weights[rows, None])
-        # The triangle so far stands for all rows above: QR of it and the next block is QR of them all.
+        # The triangle so far has the inner products of all earlier rows.
         factor = np.asarray(np.linalg.qr(np.vstack([factor, weighted]), mode="r"))
     return factor

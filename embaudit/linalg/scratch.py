@@ -1,4 +1,4 @@
-"""Room for arrays that are larger than memory should hold: a temporary file without a name."""
+"""Arrays backed by a temporary file without a name if they are large."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PIECE = 2**20
 
 
 def scratch(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """Make an array to be filled; a large one lies in a file that the operating system may write out.
+    """Make an empty array; a large array lies in a temporary file.
 
     Where such a file finds no room, memory has to hold it.
 
@@ -38,7 +38,7 @@ def scratch(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
 
 
 def _set_aside(file: IO[bytes], size: int) -> None:
-    """Take the room of a file beforehand: a mapped one that finds none later ends the process."""
+    """Reserve the size of a file, because a full disk later would end the process."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file.fileno(), 0, size)
         return

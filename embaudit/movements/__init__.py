@@ -1,4 +1,4 @@
-"""Movement of cosines between two models, neighbours that stay, and rows that are twins."""
+"""Movement of cosines between two models, kept neighbours, and twins among rows."""
 
 from embaudit.movements.levels import Levels, levels
 from embaudit.movements.movement import Movement, MovementProbe, movement

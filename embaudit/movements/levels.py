@@ -1,4 +1,4 @@
-"""Levels: what a value of the cosine means in one model, by the cosines that its random pairs have."""
+"""Levels: cosines of random pairs of one model, to compare a cosine with."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_model
 
 ALL = 20_000
-"""Pairs up to which all are taken (200 rows); as many are drawn where there are more."""
+"""Number of pairs that are drawn. All pairs of up to 200 rows are taken."""
 MOST_PRODUCTS = 10**10
-"""Products of two entries up to which all pairs are counted against a threshold (a second or two)."""
+"""Most products of two entries for counting all pairs below a cosine (1 to 2 s)."""
 FEW = 100
 """Largest number of pairs for which the lowest and the highest cosine are told."""
 DECIMALS = 2, 6
@@ -64,7 +64,7 @@ class Levels(Result):
     """Numbers of the rows that have a direction."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return plain values for JSON; None stands for an undefined number."""
         return plain_dict(
             {
                 "n_pairs": self.n_pairs,
@@ -79,12 +79,12 @@ class Levels(Result):
 
     @property
     def n_counted(self) -> int:
-        """Pairs that `below` counts: all pairs, or the drawn ones if all would take too long."""
+        """Pairs that `below` counts: all pairs, or the drawn ones if all take too long."""
         n_products = self.n_all_pairs * self.rows.shape[1]
         return self.n_all_pairs if n_products <= MOST_PRODUCTS else self.n_pairs
 
     def below(self, cosines: ArrayLike) -> Floats:
-        """Compute the share of pairs whose cosine is lower than each of these; NaN for none.
+        """Compute the share of pairs with a cosine below each value; NaN for NaN.
 
         All pairs are counted, a block of rows at a time, unless that takes more than
         10 billion products; then the drawn pairs are. Cosines within 1e-9 are one
@@ -99,13 +99,13 @@ class Levels(Result):
         return np.asarray(np.where(np.isnan(values), np.nan, share))
 
     def _count_below(self, limits: Floats) -> NDArray[np.int64]:
-        """Count the pairs of all rows with a direction whose cosine is lower than each limit."""
+        """Count the pairs of all rows with a direction whose cosine is below each limit."""
         unit = unit_rows(self.rows[self.directed])
         order = np.argsort(limits, axis=None)
         rising = limits.ravel()[order]
 
         def count(block: slice) -> NDArray[np.int64]:
-            # Each row is paired with the later rows only, so that every pair counts once.
+            # Each row is paired with later rows only, so that every pair counts once.
             tile = unit[block] @ unit[block.start :].T
             later = tile[np.triu(np.ones(tile.shape, dtype=bool), 1)]
             # A cosine below the first limit is below all of them, so counts add up.
@@ -126,7 +126,7 @@ class Levels(Result):
 
     @property
     def decimals(self) -> int:
-        """Decimals that distinguish usual cosines: 2, or up to 6 if they are crowded."""
+        """Decimals that distinguish usual cosines: 2, or up to 6 in a small range."""
         fewest, most = DECIMALS
         if not self.n_pairs:
             return fewest
@@ -155,8 +155,9 @@ class Levels(Result):
         if self.n_pairs <= FEW:
             # Adding 0.0 turns -0.0 into 0.0.
             low, high = down(low, digits) + 0.0, up(high, digits) + 0.0
-            return f"All {self.n_pairs} cosines lie between {low:.{digits}f} and {high:.{digits}f}."
-        # A bound of 1 says nothing. If many pairs are nearly equal, try lower quantiles.
+            ends = f"{low:.{digits}f} and {high:.{digits}f}"
+            return f"All {self.n_pairs} cosines lie between {ends}."
+        # A bound of 1 says nothing. If many rows are nearly equal, try lower quantiles.
         for level in SCALES:
             # The smallest cosine that this share of pairs does not exceed, so that no
             # interpolation makes the sentence false.
@@ -175,15 +176,15 @@ class Levels(Result):
         quantiles, digits = self.quantiles, self.decimals
         half, high = (down(quantiles[level], digits) for level in (0.5, 0.99))
         return (
-            f"Of {pairs} of {self.title}s half have a cosine of at least {half:.{digits}f}, one in a "
-            f"hundred of at least {high:.{digits}f}."
+            f"Of {pairs} of {self.title}s half have a cosine of at least "
+            f"{half:.{digits}f}, one in a hundred of at least {high:.{digits}f}."
         )
 
 
 def levels(
     model: FactorModel, *, role: SideName | str = "right", rng: RNG = 0
 ) -> Levels:
-    """Collect the cosines of all pairs of one side, or of 20,000 drawn ones where there are more.
+    """Collect the cosines of all pairs of one side, or of 20,000 drawn pairs.
 
     Parameters
     ----------
@@ -200,8 +201,8 @@ def levels(
 
     Examples
     --------
-    >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.0, 0.0]])
-    >>> found = levels(model)
+    >>> rows = [[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.0, 0.0]]
+    >>> found = levels(FactorModel.from_vectors(rows))
     >>> found.cosines.round(6).tolist(), found.below([0.8, 0.9]).round(3).tolist()
     ([0.0, 0.6, 0.8], [0.667, 1.0])
     """
@@ -210,18 +211,16 @@ def levels(
     side = model.side(role)
     rows = side.directed
     pairs = draw_pairs(len(rows), ALL, rng=draw)
+    total = n_pairs(len(rows))
     # Sorted once, so that the share below a value is a binary search.
-    cosines, total = (
-        np.sort(pair_cosines(side.rows, side.rows, rows[pairs])),
-        n_pairs(len(rows)),
-    )
+    cosines = np.sort(pair_cosines(side.rows, side.rows, rows[pairs]))
     return Levels(
-        role,
-        model.title(role),
-        len(pairs),
-        total,
-        len(pairs) == total,
-        frozen(cosines),
-        side.rows,
-        rows,
+        role=role,
+        title=model.title(role),
+        n_pairs=len(pairs),
+        n_all_pairs=total,
+        exact=len(pairs) == total,
+        cosines=frozen(cosines),
+        rows=side.rows,
+        directed=rows,
     )

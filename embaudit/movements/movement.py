@@ -1,4 +1,4 @@
-"""Movement of the cosines between two equivalent models: what may change while predictions do not.
+"""Movement of the cosines between two equivalent models, with the same predictions.
 
 All figures of cosines are those of the same pairs in both models. If there are more
 pairs than requested, pairs are drawn without replacement, and the figures have 95 %
@@ -48,14 +48,14 @@ from embaudit.movements.twins import once, standing_rows
 
 @dataclass(frozen=True, eq=False)
 class Movement(Drawn):
-    """Movement of the cosines of one role between two models; Δ is after less before."""
+    """Movement of the cosines of one role; Δ is the cosine after minus before."""
 
     role: Role
     """left, right or cross (left-right)."""
     mean_abs: float
     """Mean of ``|Δ|``."""
     max_abs: float
-    """Largest ``|Δ|`` among the pairs visited: where these are some, others may have moved further."""
+    """Largest ``|Δ|`` of these pairs; if not `exact`, others can have moved further."""
     rms: float
     """Root mean square of Δ."""
     mean: float
@@ -69,14 +69,16 @@ class Movement(Drawn):
     top_n: int
     """N of the neighbour lists; 0 where there are none (left-right pairs)."""
     top_n_overlap: float
-    """Mean share of a row's N nearest rows that stay among its N nearest, ties counted as kept; NaN without lists.
+    """Mean share of a row's N nearest rows that stay among its N nearest rows.
 
-    Lists are of one row of each group of copies, and hold such rows alone.
+    Ties count as kept. NaN without lists. One row of each group of copies has a list,
+    and lists hold such rows only.
     """
     n_lists: int
     """Rows whose lists were compared: one of each group of copies."""
     tied_lists: float
-    """Share of the lists that end in a tie, so that another choice of neighbours would be as good; NaN without."""
+    """Share of the lists whose last neighbour ties with a row not listed; NaN without
+    lists."""
     n_pairs: int
     """Pairs behind all figures but the lists, drawn without replacement."""
     n_all_pairs: int
@@ -137,8 +139,9 @@ class Movement(Drawn):
         if self.n_zero:
             zero = f" {counted(self.n_zero, 'row')} without direction left out."
         return (
-            f"Over {pairs} cosines moved by {self.mean_abs:.3f} on average and by at most "
-            f"{self.max_abs:.2f}{among}; {percent(self.sign_flips)} change their sign{overlap}.{zero}"
+            f"Over {pairs} cosines moved by {self.mean_abs:.3f} on average and by at "
+            f"most {self.max_abs:.2f}{among}; {percent(self.sign_flips)} change their "
+            f"sign{overlap}.{zero}"
         )
 
 
@@ -244,7 +247,7 @@ class MovementProbe:
         pairs_rng: np.random.Generator,
         lists_rng: np.random.Generator,
     ) -> _RolePlan:
-        """Draw the pairs of a role and, within a side, the lists of neighbours before."""
+        """Draw the pairs of a role and, within a side, find the lists before."""
         model, sides = self.model, Pairs(role).sides
         total = Pairs(role).n_pairs(model)
         pairs = Pairs(role).sample(model, self.n_pairs, rng=pairs_rng)
@@ -423,7 +426,8 @@ def directed_in(model: FactorModel, after: Mapping[SideName, Rows]) -> FactorMod
 
     Examples
     --------
-    >>> directed_in(FactorModel.from_vectors(np.eye(2)), {"right": np.array([[0.0, 0.0], [2.0, 1.0]])}).right
+    >>> after = {"right": np.array([[0.0, 0.0], [2.0, 1.0]])}
+    >>> directed_in(FactorModel.from_vectors(np.eye(2)), after).right
     array([[0., 0.],
            [0., 1.]])
     """
@@ -464,18 +468,23 @@ def movement(
     Examples
     --------
     >>> from embaudit.gauges import Gauge
-    >>> model = FactorModel.from_user_item([[1.0, 1.0]], [[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+    >>> items = [[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]
+    >>> model = FactorModel.from_user_item([[1.0, 1.0]], items)
     >>> moved = movement(model, Gauge.diagonal([1.0, 4.0]).act(model))
     >>> round(moved.max_abs, 4), moved.exact
     (0.4838, True)
-    >>> two = movement(FactorModel.from_vectors(np.eye(2)), FactorModel.from_vectors([[1.0, 0.0], [1.0, 1.0]]))
-    >>> two.n_pairs, two.pearson, two.top_n, two.top_n_overlap  # one pair has no correlation, two rows have no lists
+
+    One pair has no correlation, and two rows have no lists.
+
+    >>> before = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0]])
+    >>> two = movement(before, FactorModel.from_vectors([[1.0, 0.0], [1.0, 1.0]]))
+    >>> two.n_pairs, two.pearson, two.top_n, two.top_n_overlap
     (1, nan, 0, nan)
     >>> movement(model.take(right=np.array([0])), model.take(right=np.array([0])))
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: rows of which cosines are compared must be two or more that have a direction in both
-    models; got fewer right rows; take others, or a role that has some.
+    embaudit.errors.InputError: rows of which cosines are compared must be two or more
+    that have a direction in both models; got fewer right rows; take others, or a role that has some.
     """
     require_same_rows(before, after)
     as_count(n_pairs, "n_pairs", most=MOST_COUNT)

@@ -1,4 +1,4 @@
-"""Pairs drawn without replacement: all where there are no more, each as probable as the others, the same by a seed."""
+"""Pairs drawn without replacement, sums over all pairs, and intervals of figures."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ from embaudit.linalg.rows import unit_rows
 
 def numbers(pairs, n_rows, n_columns):
     """The place of each pair among all."""
-    every = (
-        all_pairs(n_rows)
-        if n_columns is None
-        else np.indices((n_rows, n_columns)).reshape(2, -1).T
-    )
-    places = {tuple(pair): at for at, pair in enumerate(every.tolist())}
+    if n_columns is None:
+        every = all_pairs(n_rows)
+    else:
+        every = np.indices((n_rows, n_columns)).reshape(2, -1).T
+    places = {tuple(pair): place for place, pair in enumerate(every.tolist())}
     return [places[tuple(pair)] for pair in pairs.tolist()]
 
 
@@ -56,15 +55,11 @@ def test_each_set_of_pairs_is_as_probable(n_rows, n_columns):
         for _ in range(4_000)
     ]
     counts = np.bincount(np.ravel(drawn), minlength=total)
-    # Counts of different pairs vary less than independent ones: by the share that is left out.
-    assert (
-        stats.chi2(total - 1).sf(
-            ((counts - 8 * 4_000 / total) ** 2).sum()
-            / (8 * 4_000 / total)
-            / (1 - 8 / total)
-        )
-        > 0.01
-    )
+    # Counts of draws without replacement vary less than independent ones, by the share
+    # of pairs that are not drawn.
+    expected = 8 * 4_000 / total
+    chi_squared = ((counts - expected) ** 2).sum() / expected / (1 - 8 / total)
+    assert stats.chi2(total - 1).sf(chi_squared) > 0.01
     together = np.mean([0 in one and 1 in one for one in drawn])
     assert together == pytest.approx(8 * 7 / total / (total - 1), abs=0.02)
 
@@ -92,17 +87,21 @@ def two_models(n, seed):
     x = draw.standard_normal((n, 4)) + 0.5
     y = x + draw.standard_normal((n, 4))
     x[2] = y[2] = 0
-    return unit_rows(x), unit_rows(
-        np.column_stack([y, draw.standard_normal(n) * (np.arange(n) != 2)])
-    )
+    further_column = draw.standard_normal(n)
+    further_column[2] = 0
+    return unit_rows(x), unit_rows(np.column_stack([y, further_column]))
 
 
 def compared(b, c):
     """What the sums must say, of the lists of cosines themselves."""
     return {
-        "total": len(b), "before": b.sum(), "after": c.sum(), "before_squared": b @ b, "after_squared": c @ c,
+        "total": len(b),
+        "before": b.sum(),
+        "after": c.sum(),
+        "before_squared": b @ b,
+        "after_squared": c @ c,
         "product": b @ c,
-    }  # fmt: skip
+    }
 
 
 def cross_gram(before, after):
