@@ -1,16 +1,18 @@
-"""Alignment of the second moments of two sets of rows: do both sets lie in one coordinate system?
+"""Alignment of two second moments: do two sets of rows lie in one coordinate system?
 
-For sets A and B of rows in d dimensions with second moments S_A and S_B (Σ xxᵀ over the rows, up to any scale),
+For sets A and B of rows in d dimensions with second moments S_A and S_B (Σ xxᵀ over the
+rows, up to any scale),
 
     a = d · tr(S_A S_B) / (tr S_A · tr S_B).
 
-If the coordinate systems are unrelated, that is, if B was turned by a random rotation (of the Haar measure), then
-E a = 1 exactly, and
+If the coordinate systems are unrelated, that is, if B was turned by a random rotation
+(of the Haar measure), then E a = 1 exactly, and
 
     sd a = d · √(2 tr(A₀²) tr(B₀²) / ((d − 1)(d + 2))) / (tr S_A · tr S_B)
 
-with the traceless parts A₀ = S_A − (tr S_A / d) I and B₀. Within one system S_B is close to a multiple of S_A, and a is
-close to d divided by the effective rank `(tr S)² / tr(S²)`, which is larger than 1 unless all directions weigh alike.
+with the traceless parts A₀ = S_A − (tr S_A / d) I and B₀. Within one system S_B is close
+to a multiple of S_A, and a is close to d divided by the effective rank
+`(tr S)² / tr(S²)`, which is larger than 1 unless all directions weigh alike.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import numpy as np
 
 from embaudit.core.checked import Floats, Indices, Vector
 from embaudit.core.parallel import row_blocks
+from embaudit.core.ties import TIE
 
 MOMENT_BYTES = 2**28
 """Memory up to which the second moments of all blocks are kept at once."""
@@ -30,7 +33,7 @@ MOMENT_BYTES = 2**28
 
 @dataclass(frozen=True)
 class Alignment:
-    """Alignment of two second moments, and its distribution if their coordinate systems were unrelated."""
+    """Alignment of two second moments, and its distribution for unrelated systems."""
 
     value: float
     """The alignment a; 1 on average if the coordinate systems are unrelated."""
@@ -39,9 +42,14 @@ class Alignment:
 
     @property
     def z(self) -> float:
-        """Distance of a from 1 in standard deviations; 0 if a moment weighs all directions alike, as then a is 1."""
-        # A moment without a traceless part has alignment 1 with every other one, so nothing can be concluded.
-        return (self.value - 1) / self.deviation if self.deviation > 1e-9 else 0.0
+        """Distance of a from 1 in standard deviations.
+
+        It is 0 if a moment weighs all directions alike. Such a moment has alignment 1
+        with every other moment, so nothing can be concluded.
+        """
+        if self.deviation <= TIE:
+            return 0.0
+        return (self.value - 1) / self.deviation
 
 
 def alignment(first: Floats, second: Floats) -> Alignment:
@@ -54,13 +62,15 @@ def alignment(first: Floats, second: Floats) -> Alignment:
 
     Examples
     --------
-    Both moments have the first axis only, so a = 2 · 1 / (1 · 1); for moments of different axes it is 0.
+    Both moments have the first axis only, so a = 2 · 1 / (1 · 1); for moments of
+    different axes it is 0.
 
     >>> x, y = np.diag([1.0, 0.0]), np.diag([0.0, 1.0])
     >>> alignment(x, x).value, alignment(x, y).value
     (2.0, 0.0)
 
-    Turned by an angle t, a is 2 cos² t = 1 + cos 2t, whose standard deviation over all angles is √½.
+    Turned by an angle t, a is 2 cos² t = 1 + cos 2t, whose standard deviation over all
+    angles is √½.
 
     >>> round(alignment(x, y).deviation, 6)
     0.707107
@@ -79,7 +89,7 @@ def alignment(first: Floats, second: Floats) -> Alignment:
 def _alignment(
     n_columns: int, products: tuple[float, float, float], traces: tuple[float, float]
 ) -> Alignment:
-    """Compute it from tr(S_A S_B), tr(S_A²), tr(S_B²), and the traces of S_A and S_B."""
+    """Compute a from tr(S_A S_B), tr(S_A²), tr(S_B²), and the traces of S_A and S_B."""
     between, own_first, own_second = products
     scale = traces[0] * traces[1]
     if scale <= 0:
@@ -93,25 +103,30 @@ def _alignment(
 
 @dataclass(frozen=True, eq=False)
 class BlockMoments:
-    """Inner products of the second moments of blocks of rows; those of pooled blocks are sums of them."""
+    """Inner products of the second moments of blocks of rows.
+
+    Those of pooled blocks are sums of them.
+    """
 
     n_columns: int
     """Number of columns d of the rows."""
     products: Floats
-    """(m, m), tr(S_b S_c) for blocks b and c, where S_b is the sum of xxᵀ over the rows of b."""
+    """(m, m), tr(S_b S_c) for blocks b and c. S_b is the sum of xxᵀ over the rows of b."""
     traces: Vector
     """(m,), tr S_b: the sum of the squared lengths of the rows of b."""
 
     @classmethod
     def from_blocks(cls, blocks: Sequence[Floats]) -> BlockMoments:
-        """Compute them from blocks of rows.
+        """Compute the inner products from blocks of rows.
 
-        The cost is n d² for n rows, if the moments of all blocks fit into `MOMENT_BYTES`. Otherwise
-        tr(S_b S_c) = Σ (x·y)² over the rows x of b and y of c is summed without any moment, at a cost of n² d / 2.
+        The cost is n d² for n rows, if the moments of all blocks fit into
+        `MOMENT_BYTES`. Otherwise tr(S_b S_c) = Σ (x·y)² over the rows x of b and y of c
+        is summed without any moment, at a cost of n² d / 2.
 
         Examples
         --------
-        >>> blocks = BlockMoments.from_blocks([np.array([[1.0, 0.0]]), np.array([[3.0, 4.0]])])
+        >>> first, second = np.array([[1.0, 0.0]]), np.array([[3.0, 4.0]])
+        >>> blocks = BlockMoments.from_blocks([first, second])
         >>> blocks.products.tolist(), blocks.traces.tolist()
         ([[1.0, 9.0], [9.0, 625.0]], [1.0, 25.0])
         """
@@ -123,9 +138,8 @@ class BlockMoments:
         products = np.zeros((n_blocks, n_blocks))
         for b in range(n_blocks):
             for c in range(b, n_blocks):
-                products[b, c] = products[c, b] = _squared_products(
-                    blocks[b], blocks[c]
-                )
+                products[b, c] = _squared_products(blocks[b], blocks[c])
+                products[c, b] = products[b, c]
         return cls(n_columns, products, traces)
 
     def pooled(self, groups: Sequence[Indices]) -> BlockMoments:
@@ -133,7 +147,8 @@ class BlockMoments:
 
         Examples
         --------
-        >>> blocks = BlockMoments(2, np.array([[1.0, 9.0], [9.0, 625.0]]), np.array([1.0, 25.0]))
+        >>> products, traces = np.array([[1.0, 9.0], [9.0, 625.0]]), np.array([1.0, 25.0])
+        >>> blocks = BlockMoments(2, products, traces)
         >>> blocks.pooled([np.array([0, 1])]).products.tolist()
         [[644.0]]
         """
@@ -155,10 +170,15 @@ class BlockMoments:
         )
 
     def effective_rank(self, group: Indices) -> float:
-        """Compute the effective rank `(tr S)² / tr(S²)` of the pooled moment of some blocks; infinite if it is 0."""
+        """Compute the effective rank `(tr S)² / tr(S²)` of the pooled moment of blocks.
+
+        It is infinite if the moment is 0.
+        """
         pooled = self.pooled([group])
         own = float(pooled.products[0, 0])
-        return float(pooled.traces[0]) ** 2 / own if own > 0 else inf
+        if own <= 0:
+            return inf
+        return float(pooled.traces[0]) ** 2 / own
 
 
 def _squared_products(first: Floats, second: Floats) -> float:

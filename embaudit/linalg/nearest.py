@@ -398,7 +398,8 @@ def require_length(n: int | None, n_rows: int) -> None:
     >>> require_length(12, 10)
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: n_neighbours must be an integer from 1 to 9, as lists hold others of 10 rows; got 12.
+    embaudit.errors.InputError: n_neighbours must be an integer from 1 to 9, as lists
+    hold others of 10 rows; got 12.
     """
     if n is not None and as_count(n, "n_neighbours") >= max(n_rows, 2):
         others = f"lists hold others of {n_rows:,} rows"

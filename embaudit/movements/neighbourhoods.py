@@ -1,4 +1,4 @@
-"""Neighbour lists of two models: how many rows get another nearest one, and the lists of a few entities by name."""
+"""Neighbour lists of two models: changed nearest rows, and lists of a few entities."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.core.checked import Flags, Indices
+from embaudit.core.checked import Indices
 from embaudit.core.plain import plain_dict
 from embaudit.core.ties import TIE
 from embaudit.errors import Option, Sentence, must_be
@@ -25,20 +25,20 @@ LISTED = 5
 
 @dataclass(frozen=True)
 class NearestChanged:
-    """Rows that get another nearest one; ties count as kept."""
+    """Rows that get another nearest row; ties count as kept."""
 
     share: float
-    """Share of the rows asked."""
+    """Share of the rows that were compared."""
     ci_low: float
-    """Lower end of its 95 % interval (Wilson); the share itself where all rows were asked."""
+    """Lower end of its 95 % interval (Wilson); the share itself for all rows."""
     ci_high: float
     """Upper end."""
     n_rows: int
-    """Rows asked."""
+    """Number of rows that were compared."""
 
     @property
     def is_of_all(self) -> bool:
-        """True if the share needs no interval, since all rows were compared."""
+        """True if all rows were compared, so that the share needs no interval."""
         return self.ci_low == self.ci_high
 
     @classmethod
@@ -50,20 +50,23 @@ class NearestChanged:
         exact: bool,
         tie: float = TIE,
     ) -> Self:
-        """Compare the first of each list with the first of the same row elsewhere, up to a `tie` of cosines.
+        """Compare the nearest rows of the same rows in two models.
+
+        Cosines that differ by at most `tie` count as equal.
 
         Examples
         --------
         >>> import numpy as np
         >>> from embaudit.linalg.nearest import neighbours
         >>> x = np.array([[9.0, 1.0], [9.0, -1.0], [11.0, 1.2], [11.0, -0.8]])
-        >>> NearestChanged.of(neighbours(x, 1), neighbours(x - x.mean(axis=0), 1), exact=True).share
+        >>> before, after = neighbours(x, 1), neighbours(x - x.mean(axis=0), 1)
+        >>> NearestChanged.of(before, after, exact=True).share
         1.0
         """
         share = float((~before.first(1).kept_in(after.first(1), tie=tie)).mean())
-        low, high = (
-            (share, share) if exact else wilson_interval(share, len(before.rows))
-        )
+        low, high = share, share
+        if not exact:
+            low, high = wilson_interval(share, len(before.rows))
         return cls(share, low, high, len(before.rows))
 
 
@@ -78,14 +81,17 @@ class Neighbourhood:
     after: tuple[tuple[str, float], ...]
     """(name, cosine) of its nearest in the second model, best first."""
     stay: tuple[bool, ...]
-    """Flags of `before` that stay in the second model, by row as in `NeighbourLists`, whatever their names."""
+    """Flags of the entries of `before` that stay in the second model.
+
+    Rows are compared, as in `NeighbourLists`, and not names.
+    """
     stayed: tuple[bool, ...]
     """Flags of `after` that were in the list of the first model; the others are new."""
     left_out: int = 0
-    """Twins, of it or of those listed, that would have filled lines with copies."""
+    """Number of twins of the entity and of listed rows, which are not listed."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return plain values for JSON; None stands for an undefined number."""
         return plain_dict(
             {
                 "name": self.name,
@@ -102,7 +108,9 @@ class Neighbourhood:
 
 
 def find_rows(model: FactorModel, role: SideName, wanted: Sequence[str]) -> Indices:
-    """Find rows by id, by title or by the beginning of a title; capitals count only where they have to.
+    """Find rows by id, by title or by the beginning of a title.
+
+    An exact match comes first, then a match in any case of letters.
 
     Raises
     ------
@@ -129,7 +137,7 @@ def find_rows(model: FactorModel, role: SideName, wanted: Sequence[str]) -> Indi
 
 
 def _without_titles(model: FactorModel, role: SideName) -> str | Sentence:
-    """Write how to add titles, where there are none and a file may hold them."""
+    """Say how to add titles if the model has none."""
     if role == "left" or model.right_names is not None:
         return ""
     if model.title(role) == "label":
@@ -142,11 +150,11 @@ def _without_titles(model: FactorModel, role: SideName) -> str | Sentence:
 def _find_row(
     texts: list[Any], names: Any, low: Any, entity: str, remedy: str | Sentence
 ) -> int:
-    """Find the row of an id or a title: exactly, in any case of letters, or by its beginning."""
+    """Find the row of an id or a title, or of the beginning of a title."""
     if not isinstance(entity, str):
         raise must_be("show", "a list of ids or titles as text", repr(entity))
-    # From strict to lenient; the first search that hits decides, so that an exact title is never ambiguous with a
-    # longer one.
+    # From strict to lenient. The first search with a hit decides, so an exact title is
+    # never ambiguous with a longer one.
     searches = [np.flatnonzero(text == entity) for text in texts]
     searches += [
         np.flatnonzero(low == entity.lower()),
@@ -174,13 +182,14 @@ def neighbourhoods(
     rows: Indices,
     n: int = 5,
 ) -> tuple[Neighbourhood, ...]:
-    """Compare the `n` nearest of a few entities with those among the rows of an equivalent model, without twins.
+    """Compare the `n` nearest rows of a few entities in two models, without twins.
 
     The first `LISTED` of them are listed.
 
     Examples
     --------
-    >>> model = FactorModel.from_vectors([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]], ids=["a", "b", "c"])
+    >>> rows = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]]
+    >>> model = FactorModel.from_vectors(rows, ids=["a", "b", "c"])
     >>> neighbourhoods(model, model.right, rows=np.array([0]), n=1)[0].before
     (('b', 0.995...),)
     """
@@ -200,43 +209,40 @@ def by_name(
     tie: float = TIE,
     most: int | None = None,
 ) -> tuple[Neighbourhood, ...]:
-    """Write the lists of the same rows in two models with the names of the rows, and count their twins.
+    """Write the lists of the same rows in two models with the names of the rows.
 
-    Cosines closer than `tie` are one. The first `most` rows are written, all by default; the whole lists tell whether
-    one stays.
+    Cosines that differ by at most `tie` count as equal. The first `most` neighbours are
+    written, by default all; whether a neighbour stays is decided by the whole lists.
     """
-    copies = np.bincount(first, minlength=len(first)) - 1
-    texts, pair = names.astype(str), (before, after)
-    marks = zip(
-        before.kept_in(after, tie=tie), after.kept_in(before, tie=tie), strict=True
-    )
-
-    def written(at: int, stay: Flags, stayed: Flags) -> Neighbourhood:
-        """Return the neighbours of one row in both models under their names, and the copies left out."""
-        # Both lists are cut to the shorter one: entries are shown side by side.
-        n = min(int(np.count_nonzero(lists.indices[at, :most] >= 0)) for lists in pair)
-        near, other = (
-            tuple(
-                zip(
-                    texts[lists.indices[at, :n]].tolist(),
-                    lists.cosines[at, :n].tolist(),
-                    strict=True,
-                )
+    stay = before.kept_in(after, tie=tie)
+    stayed = after.kept_in(before, tie=tie)
+    n_copies = np.bincount(first, minlength=len(first)) - 1
+    titles = names.astype(str)
+    result = []
+    for place, row in enumerate(before.rows):
+        # Entries are shown side by side, so both lists are cut to the shorter one.
+        n_before = np.count_nonzero(before.indices[place, :most] >= 0)
+        n_after = np.count_nonzero(after.indices[place, :most] >= 0)
+        n = int(min(n_before, n_after))
+        listed = before.indices[place, :n], after.indices[place, :n]
+        # Each group of copies counts once, the group of the row included.
+        groups = np.unique(np.concatenate([[first[row]], *listed]))
+        result.append(
+            Neighbourhood(
+                name=str(titles[row]),
+                before=_named(titles, before, place, n),
+                after=_named(titles, after, place, n),
+                stay=tuple(stay[place, :n].tolist()),
+                stayed=tuple(stayed[place, :n].tolist()),
+                left_out=int(n_copies[groups].sum()),
             )
-            for lists in pair
         )
-        # Groups of copies that were met in either list, the row's own included; each counts once.
-        met = [
-            first[before.rows[at]],
-            *(row for lists in pair for row in lists.indices[at, :n].tolist()),
-        ]
-        return Neighbourhood(
-            name=str(texts[before.rows[at]]),
-            before=near,
-            after=other,
-            stay=tuple(stay[:n].tolist()),
-            stayed=tuple(stayed[:n].tolist()),
-            left_out=int(copies[np.unique(met)].sum()),
-        )
+    return tuple(result)
 
-    return tuple(written(at, *both) for at, both in enumerate(marks))
+
+def _named(
+    titles: NDArray[Any], lists: NeighbourLists, place: int, n: int
+) -> tuple[tuple[str, float], ...]:
+    """Return the names and cosines of the first `n` entries of a list."""
+    names = titles[lists.indices[place, :n]].tolist()
+    return tuple(zip(names, lists.cosines[place, :n].tolist(), strict=True))
