@@ -185,7 +185,7 @@ def _cut(
             point, _ = nearest_point(distances, axis_of_bias)
         except RuntimeError as error:
             raise InputError(
-                "the label combinations of this head cannot be listed, because a search "
+                "the label combinations of the head cannot be listed, because a search "
                 "for a nearest point did not converge; ask for fewer labels."
             ) from error
         if np.linalg.norm(point) > margin:

@@ -58,9 +58,10 @@ class DiagonalRangeSolver:
         has_positive = (product_signs > 0).any(axis=1)
         has_negative = (product_signs < 0).any(axis=1)
         has_none = ~has_positive & ~has_negative
-        log_ratio, only_extremes = _ratio_spread(x, y)
+        ratios = _ratios(x, y)
+        only_extremes = ratios.only_extremes
         # The least size of a cosine whose coordinates all have the same sign.
-        least = np.tanh(log_ratio / 4)
+        least = np.tanh(ratios.log_spread / 4)
         with np.errstate(divide="ignore"):
             lower = np.where(has_negative, np.inf, least)
             upper = np.where(has_positive, 0.0, 1 / least)
@@ -76,20 +77,20 @@ class DiagonalRangeSolver:
         """Give nearly all weight to one coordinate or to the two of extreme ratio."""
         x, y = unit_rows(np.stack([x, y]))
         limit = self.ends(x[None], y[None]).at(end)
+        ratios = _ratios(x[None], y[None])
         goal = float(cosine_of(limit.tangent)[0])
         if abs(_weighted_cosine(x, y, np.ones(len(x))) - goal) <= tol / 2:
             return Gauge.identity(len(x))
         if limit.is_attained[0]:
             # Coordinates other than the two extremes are 0 in both rows.
-            weights = _extreme_weights(x, y)
+            weights = _extreme_weights(x, y, ratios)
             weights[weights == 0] = weights.max()
             return gauge_from_weights(weights, self.side)
-        log_ratio, _ = _ratio_spread(x[None], y[None])
-        if abs(goal) == 1 or np.isinf(log_ratio[0]):
+        if abs(goal) == 1 or np.isinf(ratios.log_spread[0]):
             weights = np.zeros(len(x))
             weights[_deciding_coordinate(x, y, goal)] = 1.0
         else:
-            weights = _extreme_weights(x, y)
+            weights = _extreme_weights(x, y, ratios)
         others = np.where(weights == 0, weights[weights > 0].min(), 0)
         share = 1.0
         for _ in range(MOST_STEPS):
@@ -156,26 +157,37 @@ def gauge_from_weights(weights: Floats, side: SideName) -> Gauge:
     return Gauge.diagonal(scales if side == "left" else 1 / scales)
 
 
-def _ratio_spread(x: Floats, y: Floats) -> tuple[Floats, Flags]:
-    """Compare the ratios |y/x| of the coordinates that are not 0 in both rows.
+@dataclass(frozen=True)
+class _Ratios:
+    """Ratios |y/x| of the coordinates that are not 0 in both rows."""
 
-    Returns
-    -------
-    log_ratio : array of shape (m,)
-        Logarithm of the largest ratio over the smallest one.
-    only_extremes : array of bool of shape (m,)
-        Whether each ratio is the largest or the smallest one, up to rounding.
-    """
+    log_spread: Floats
+    """(m,) logarithm of the largest ratio over the smallest one."""
+    is_largest: Flags
+    """(m, k) whether the ratio is the largest one, up to rounding."""
+    is_smallest: Flags
+    """(m, k) whether the ratio is the smallest one, up to rounding."""
+    only_extremes: Flags
+    """(m,) whether each ratio is the largest or smallest one, both finite and > 0."""
+
+
+def _ratios(x: Floats, y: Floats) -> _Ratios:
+    """Compare the ratios |y/x| of each pair of rows."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.abs(y) / np.abs(x)
         is_ratio = ~np.isnan(ratios)
         largest = np.max(ratios, axis=1, initial=0, where=is_ratio)
         smallest = np.min(ratios, axis=1, initial=np.inf, where=is_ratio)
-        log_ratio = np.log(largest) - np.log(smallest)
+        log_spread = np.log(largest) - np.log(smallest)
     is_largest = ratios >= (1 - ROUNDING) * largest[:, None]
     is_smallest = ratios <= (1 + ROUNDING) * smallest[:, None]
     only_extremes = (is_largest | is_smallest | ~is_ratio).all(axis=1)
-    return log_ratio, only_extremes & np.isfinite(log_ratio)
+    return _Ratios(
+        log_spread=log_spread,
+        is_largest=is_largest,
+        is_smallest=is_smallest,
+        only_extremes=only_extremes & np.isfinite(log_spread),
+    )
 
 
 def _weighted_cosine(x: Floats, y: Floats, weights: Floats) -> float:
@@ -185,19 +197,15 @@ def _weighted_cosine(x: Floats, y: Floats, weights: Floats) -> float:
     )
 
 
-def _extreme_weights(x: Floats, y: Floats) -> Floats:
+def _extreme_weights(x: Floats, y: Floats, ratios: _Ratios) -> Floats:
     """Return weights on the coordinates of the largest and the smallest ratio |y/x|.
 
     Weights of 1/|x y| give both groups of coordinates the same share of the dot
     product. Then the cosine of two ratios is smallest. The other weights are 0.
     """
     product = np.abs(x * y)
-    ratios = np.full(len(x), np.nan)
-    np.divide(np.abs(y), np.abs(x), out=ratios, where=product > 0)
-    is_largest = ratios >= (1 - ROUNDING) * np.nanmax(ratios)
-    is_smallest = ratios <= (1 + ROUNDING) * np.nanmin(ratios)
     weights = np.zeros(len(x))
-    for is_extreme in (is_largest, is_smallest):
+    for is_extreme in (ratios.is_largest[0], ratios.is_smallest[0]):
         weights[is_extreme] = 1 / (product[is_extreme] * is_extreme.sum())
     return weights
 
