@@ -30,8 +30,9 @@ def compare(
         list[str] | None,
         typer.Option(
             "--fail-below",
-            help="Exit 1 below this share: top=0.6 (recommended lists), kept=0.7 (neighbour lists), predicted=0.7, "
-            "scores=0.9, rows=0.97, shared=1; rows count by interactions.",
+            help="Exit 1 below this share: top=0.6 (recommended lists), kept=0.7 "
+            "(neighbour lists), predicted=0.7, scores=0.9, rows=0.97, shared=1; rows "
+            "count by interactions.",
         ),
     ] = None,
     reference: Annotated[
@@ -100,9 +101,11 @@ def compare(
                 allow_swapped=allow_swapped,
                 rng=rng,
             )
-        names = shown_name(before), shown_name(after)
-        intakes = (names[0], loaded[0].intake), (names[1], loaded[1].intake)
-        write(result, " and ".join(names), Origin(intakes, seed=rng))
+        names = [shown_name(path) for path in paths]
+        intakes = tuple(
+            (name, each.intake) for name, each in zip(names, loaded, strict=True)
+        )
+        write(result, " and ".join(names[:2]), Origin(intakes, seed=rng))
     output.show(result)
     failures = result.failures()
     if result.limits:

@@ -102,14 +102,14 @@ class Comparison(Result):
         """Least values of `shares_kept`: those of the reference, then those of the caller.
 
         The reference is another run of the first model with another seed. What it keeps
-        is a matter of chance, so a share may be below it by half of what the reference
-        lost and 0.01, but by 0.05 at most. The number of rows is no matter of a seed.
+        is a matter of chance, so a share may lose twice as much and 0.01 in addition,
+        but at most 0.05 more. The number of rows is no matter of a seed.
         """
         limits = {}
         shares = self.shares_kept()
         for name, share in (self.reference or {}).items():
             if name in shares and name != "shared":
-                allowance = min(MAX_ALLOWANCE, MIN_ALLOWANCE + (1 - share) / 2)
+                allowance = min(MAX_ALLOWANCE, MIN_ALLOWANCE + (1 - share))
                 limits[name] = down(share - allowance, 3)
         return limits | dict(self.own_limits)
 
@@ -418,14 +418,14 @@ class Comparison(Result):
     @property
     def statements(self) -> tuple[str, ...]:
         """Paragraphs of `explain`: the verdict first, the next step last."""
-        return tuple(text for text in (*self.conclusions, self.next_step) if text)
+        return tuple(text for text in (*self.paragraphs, self.next_step) if text)
 
     @property
-    def conclusions(self) -> tuple[str, ...]:
+    def paragraphs(self) -> tuple[str, ...]:
         """Paragraphs on what was compared and what changed; the verdict comes first."""
-        from embaudit.comparison.words import conclusions
+        from embaudit.comparison.words import paragraphs
 
-        return conclusions(self)
+        return paragraphs(self)
 
     @property
     def next_step(self) -> str:

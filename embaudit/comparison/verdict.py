@@ -79,7 +79,7 @@ def judge(comparison: Comparison) -> Verdict:
 
 
 def _is_unrelated(comparison: Comparison) -> bool:
-    """Return True if neither cosines nor scores of the two models have to do with each other."""
+    """Return True if neither cosines nor scores of the two models are related."""
     # Vectors under wrong ids, and rows too few to find a change of axes, prove nothing.
     if comparison.swapped or comparison.too_few_for:
         return False

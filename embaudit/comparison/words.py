@@ -34,7 +34,7 @@ USUAL_THRESHOLD = 0.8
 """Threshold that is carried over in a sentence."""
 
 
-def conclusions(comparison: Comparison) -> tuple[str, ...]:
+def paragraphs(comparison: Comparison) -> tuple[str, ...]:
     """Write all statements but the next step; the verdict comes first."""
     verdict = comparison.verdict
     texts = []
@@ -265,7 +265,8 @@ def lists(comparison: Comparison, change: RoleChange, title: str) -> str:
     duplicates = ""
     if change.n_duplicates:
         duplicates = " (duplicates count once)"
-    text = f"Of {change.n_neighbours} nearest {title}s{duplicates}, {percent(shares['kept'])} stay"
+    kept = percent(shares["kept"])
+    text = f"Of {change.n_neighbours} nearest {title}s{duplicates}, {kept} stay"
     if not lost or comparison.too_few_for:
         return f"{text}."
     texts = percents(list(lost.values()))
@@ -323,7 +324,8 @@ def predicted_lists(comparison: Comparison) -> str:
         )
     if not shares:
         return ""
-    return f"By prediction cosine, which no change of axes moves, {' and '.join(shares)} stay."
+    lists_kept = " and ".join(shares)
+    return f"By prediction cosine, which no change of axes moves, {lists_kept} stay."
 
 
 def next_step(comparison: Comparison) -> str:

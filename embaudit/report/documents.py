@@ -357,7 +357,7 @@ def comparison_document(comparison: Comparison) -> Document:
     )
     return Document(
         "May the second model replace the first?",
-        comparison.conclusions,
+        comparison.paragraphs,
         next=comparison.next_step,
         top=tuple(_drawn(comparison)),
         n_embedded=1 + sum(bool(grid.rows) for grid in moved),

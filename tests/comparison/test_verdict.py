@@ -245,7 +245,10 @@ def test_a_limit_of_the_caller_replaces_that_of_the_second_seed():
 
 
 def test_limits_of_a_second_seed_are_its_shares_less_an_allowance():
-    """Half of what the seed lost and 0.01, but 0.05 at most; rows are not judged."""
+    """As much as the seed lost and 0.01, but at most 0.05; rows are not judged.
+
+    A model is its own second seed here, which loses nothing.
+    """
     found = ea.compare(model(), model(items=ITEMS + 0.1 * NOISE), reference=model())
     assert found.reference["shared"] == 1
     assert found.limits == dict.fromkeys(

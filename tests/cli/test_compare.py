@@ -1,0 +1,73 @@
+"""`embaudit compare`: the first line answers, and the exit code follows the limits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import embaudit as ea
+
+DRAW = np.random.default_rng(0)
+USERS, ITEMS = DRAW.standard_normal((80, 4)), DRAW.standard_normal((60, 4))
+NOISE, SEED_NOISE = DRAW.standard_normal((2, 60, 4))
+
+
+@pytest.fixture
+def models(embaudit):
+    """Save a model, a copy, another seed, two later models and an unrelated one."""
+    files = {
+        "old": (USERS, ITEMS),
+        "copy": (USERS, ITEMS),
+        "seed": (USERS, ITEMS + 0.1 * SEED_NOISE),
+        "near": (USERS, ITEMS + 0.1 * NOISE),
+        "far": (USERS, ITEMS + 0.8 * NOISE),
+        "unrelated": (DRAW.standard_normal((80, 4)), NOISE),
+    }
+    for name, (users, items) in files.items():
+        ids = {"user_ids": np.arange(80), "item_ids": np.arange(60)}
+        model = ea.FactorModel.from_user_item(users, items, **ids)
+        ea.save(model, f"{name}.npz", force=True)
+
+
+@pytest.mark.usefixtures("models")
+@pytest.mark.parametrize(
+    ("new", "options", "word", "code"),
+    [
+        ("copy", (), "SAME: ", 0),
+        ("copy", ("--reference", "seed.npz"), "SAME: ", 0),
+        ("near", (), "Compared: ", 0),
+        ("near", ("--fail-below", "top=0.5"), "CLOSE: ", 0),
+        ("near", ("--reference", "seed.npz"), "CLOSE: ", 0),
+        ("far", ("--fail-below", "top=0.9"), "DIFFERENT: top ", 1),
+        ("far", ("--reference", "seed.npz"), "DIFFERENT: ", 1),
+        ("unrelated", (), "OTHER SPACE: ", 0),
+        ("unrelated", ("--fail-below", "top=0.9"), "OTHER SPACE: ", 1),
+    ],
+)
+def test_screen_json_and_page_give_one_answer(embaudit, new, options, word, code):
+    written = ("--json", "c.json", "--out", "c.html", "--force")
+    result = embaudit("compare", "old.npz", f"{new}.npz", *options, *written)
+    assert result.code == code
+    assert result.out.startswith(word)
+    record = json.loads(Path("c.json").read_text())
+    answer = word.partition(":")[0]
+    page = Path("c.html").read_text()
+    if answer == "Compared":
+        assert record["verdict"] is None
+        assert "Give a limit" in record["reason"]
+        assert "Give a limit" in page
+    else:
+        assert record["verdict"] == answer
+        assert f"{answer}: " in page
+    last = result.out.splitlines()[-1]
+    assert last.startswith("gate: ") == bool(options)
+
+
+@pytest.mark.usefixtures("models")
+def test_a_reference_that_is_missing_is_refused(embaudit):
+    result = embaudit("compare", "old.npz", "near.npz", "--reference", "none.npz")
+    assert result.code == 2
+    assert "none.npz" in result.err
