@@ -23,6 +23,8 @@ DISTILLED = "embeddings"
 """The array of model2vec: token rows that were distilled from an encoder, and not
 compared in training.
 """
+LONGEST_PATHS = 40
+"""Characters of the paths of a model that a command shows; longer ones are FILE."""
 OTHER, ROWS, INPUTS = "OTHER-SIDE.npy", "ROWS.npy", "INPUTS.npy"
 """Files that stand in a command for those of its reader."""
 
@@ -48,6 +50,8 @@ class Invocation:
     "embaudit audit 'my model.npz' --kind head --soft-cap 30 --full"
     >>> typed.fix("--as", "centred")
     "embaudit fix 'my model.npz' --kind head --as centred"
+    >>> Invocation("/data/models/recommender/nightly/2026-11-29/model.npz").fix()
+    'embaudit fix FILE'
     """
 
     path: str
@@ -85,9 +89,13 @@ class Invocation:
         return self._command("evaluate", *self.reading, *more)
 
     def _command(self, name: str, *words: str) -> str:
+        paths = [self.path, *self.more]
         # A name that begins with a dash would be read as an option.
-        path = self.path if not self.path.startswith("-") else f"./{self.path}"
-        return join(["embaudit", name, path, *self.more, *words])
+        if self.path.startswith("-"):
+            paths[0] = f"./{self.path}"
+        if sum(map(len, paths)) > LONGEST_PATHS:
+            paths = ["FILE"] if len(paths) == 1 else ["FILES"]
+        return join(["embaudit", name, *paths, *words])
 
     def out(self, what: str) -> str:
         """Name a file for vectors of some kind, after the folder as well: many models are called `model.safetensors`.

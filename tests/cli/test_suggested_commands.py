@@ -17,9 +17,13 @@ import embaudit as ea
 pytestmark = pytest.mark.slow
 
 SMALL = "--n-gauges 1"
-PLACEHOLDERS = {"ROWS.npy": "items.npy"} | dict.fromkeys(
-    ["OTHER-SIDE.npy", "INPUTS.npy"], "users.npy"
-)
+LONG = "models/of the recommender/2026-11-29/nightly.npz"
+PLACEHOLDERS = {
+    "ROWS.npy": "items.npy",
+    "OTHER-SIDE.npy": "users.npy",
+    "INPUTS.npy": "users.npy",
+    " FILE ": f" '{LONG}' ",
+}
 """What the screen asks to put something of one's own for."""
 CLIP = "clip.npz --left text --weight image --left-name text --right-name image"
 KINDS = {
@@ -50,6 +54,7 @@ KINDS = {
     "language model": ("'language model' --norm-kind rms", ["fix", "fix"]),
     "folder with spaces": ('"my models/it\'s.npz" --objective none', ["fix"]),
     "clip": (CLIP, ["audit", "audit", "fix"]),
+    "long path": (f"'{LONG}'", ["fix"]),
 }
 
 
@@ -63,7 +68,8 @@ def folder(tmp_path_factory):
         for n in (60, 40, 50)
     )
     (place / "my models").mkdir()
-    for name in ("recommender", "my models/it's"):
+    (place / LONG).parent.mkdir(parents=True)
+    for name in ("recommender", "my models/it's", LONG.removesuffix(".npz")):
         np.savez(place / f"{name}.npz", user_factors=users, item_factors=items)
     np.save(place / "users.npy", users)
     np.save(place / "items.npy", items)
@@ -150,6 +156,7 @@ def test_every_suggested_command_runs_and_repeats_what_was_typed(kind, shell):
     typed, expected = KINDS[kind]
     screen = shell(f"embaudit audit {typed} {SMALL}")
     commands = suggested(screen)
+    assert ("FILE" in " ".join(commands)) == (kind == "long path")
     assert [line.split()[1] for line in commands] == expected
     for asked in commands:
         line = asked
