@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from embaudit.auditing.finding import Kind, Scope
-from embaudit.auditing.wording import Nouns, worded_for
+from embaudit.auditing.wording import Nouns
 from embaudit.canonical import Models, Pinning, other_temperature, pinned_test
 from embaudit.canonical.moved import MIN_MOVEMENT, Moved
 from embaudit.canonical.row_span import (
@@ -406,15 +406,14 @@ def _pinned(model: FactorModel, pinning: Pinning, role: Role) -> Freedom:
     if role == "left" and role in model.free_shifts:
         # Labels keep their lengths if inputs are shifted.
         return _shifted(model, "left")
-    moved = pinning.moved_of(role)
+    nouns, moved = Nouns.of(model, role), pinning.moved_of(role)
     if pinning.status == "pinned":
-        return Freedom(False, Kind.PROVEN, worded_for(model, pinning.explain()))
+        return Freedom(False, Kind.PROVEN, pinning.explain(nouns.predictions))
     if pinning.status == "free" and moved is not None and moved.max_abs > MIN_MOVEMENT:
-        return Freedom(True, Kind.SHOWN, worded_for(model, pinning.explain()))
+        return Freedom(True, Kind.SHOWN, pinning.explain(nouns.predictions))
     if moved is None:
-        text = worded_for(model, pinning.explain())
+        text = pinning.explain(nouns.predictions)
     else:
-        nouns = Nouns.of(model, role)
         text = (
             f"Whether the {nouns.predictions} pin {nouns.cosines} is undecided: the "
             "equivalent model that was found moves others alone."

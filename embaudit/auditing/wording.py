@@ -26,24 +26,6 @@ def is_alone(model: FactorModel) -> bool:
     )
 
 
-def worded_for(model: FactorModel, text: str) -> str:
-    """Write scores with any other side for predictions, in a text on vectors alone.
-
-    Examples
-    --------
-    >>> from embaudit.model import FactorModel
-    >>> worded_for(FactorModel.from_vectors([[1.0]]), "unique given the predictions")
-    'unique given the scores'
-    """
-    if not is_alone(model):
-        return text
-    return (
-        text.replace("predictions", "scores")
-        .replace("Predictions", "Scores")
-        .replace("prediction as", "score as")
-    )
-
-
 def is_head(model: FactorModel) -> bool:
     """Check for a head of labels: a softmax over labels of inputs, or one of no inputs.
 

@@ -300,14 +300,20 @@ class Pinning(Result):
             rows[side] = moved
         return model.replace(**rows)
 
-    def explain(self) -> str:
-        """Describe in plain words the result of the test."""
+    def explain(self, predictions: str = "predictions") -> str:
+        """Describe in plain words the result of the test.
+
+        Parameters
+        ----------
+        predictions : str
+            What the model computes; "scores" for vectors of one side alone.
+        """
         if self.models is Models.TABLES:
             return (
-                f"The predictions fix every cosine, among {self.scope}. "
+                f"The {predictions} fix every cosine, among {self.scope}. "
                 f"{_sentence(self.because)}"
             )
-        sentences = [_verdict(self), _sentence(self.because)]
+        sentences = [_verdict(self, predictions), _sentence(self.because)]
         # All numbers may be fixed near this model while another one is not ruled out.
         all_fixed = self.status is Status.UNDECIDED and self.rank == self.needed
         if self.flip is None and not all_fixed:
@@ -336,14 +342,14 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _verdict(pinning: Pinning) -> str:
+def _verdict(pinning: Pinning, predictions: str) -> str:
     if pinning.status is Status.PINNED:
         return (
-            f"The predictions pin the cosines within each side, among {pinning.scope}."
+            f"The {predictions} pin the cosines within each side, among {pinning.scope}."
         )
     if pinning.status is Status.FREE:
-        return "The predictions do not pin the cosines within each side."
-    return "Whether the predictions pin the cosines within each side is undecided."
+        return f"The {predictions} do not pin the cosines within each side."
+    return f"Whether the {predictions} pin the cosines within each side is undecided."
 
 
 def _about_the_span(pinning: Pinning) -> str:

@@ -69,13 +69,26 @@ class Objective:
     status: Status
     """Statement of the objective about cosines."""
     cosines: str
-    """Statement in words that follow "the cosines are"."""
+    """Statement in words that follow "the cosines are".
+
+    The noun of what the model computes stands in braces; `cosines_given` fills it in.
+    """
     links: tuple[str, ...]
     """Links of the models that are usually trained with this objective."""
     source: str
     """Publication or argument that shows the law."""
     sides: int = 2
     """1 if the law is about vectors of one side, which were not trained."""
+
+    def cosines_given(self, predictions: str = "predictions") -> str:
+        """Return the statement about the cosines, given predictions or scores.
+
+        Examples
+        --------
+        >>> OBJECTIVES["logistic-decay"].cosines_given("scores").partition(",")[0]
+        'unique given the scores for these inputs'
+        """
+        return self.cosines.format(predictions=predictions)
 
     def keeps(self, linear: Linear, shifts: Iterable[SideName]) -> bool:
         """Return True if a gauge that keeps the predictions keeps the value, too.
@@ -119,7 +132,7 @@ _LAWS = (
         shifts=(),
         status=Status.CHOSEN,
         cosines=(
-            "unique up to a common rotation given the predictions, but chosen by "
+            "unique up to a common rotation given the {predictions}, but chosen by "
             "the regulariser, not by the data alone"
         ),
         links=("identity", "ranking", "sigmoid"),
@@ -138,7 +151,7 @@ _LAWS = (
         shifts=(),
         status=Status.CHOSEN,
         cosines=(
-            "pinned by the penalty given the predictions, up to a common rotation. "
+            "pinned by the penalty given the {predictions}, up to a common rotation. "
             "Such decay counts each row's interactions: whether the factors obey it"
             " is judged by Gram matrices weighted with the counts"
         ),
@@ -158,7 +171,7 @@ _LAWS = (
         status=Status.UNKNOWN,
         cosines=(
             "undecided: no law is known for what decoupled decay leaves of them, "
-            "given the predictions"
+            "given the {predictions}"
         ),
         links=("identity", "ranking", "sigmoid", "softmax"),
         source="none: no function is known that such training minimises",
@@ -217,7 +230,7 @@ _LAWS = (
         shifts=(),
         status=Status.CHOSEN,
         cosines=(
-            "unique up to a common rotation given the predictions, but chosen by "
+            "unique up to a common rotation given the {predictions}, but chosen by "
             "the regulariser, not by the data alone"
         ),
         links=("softmax",),
@@ -271,7 +284,7 @@ _LAWS = (
         shifts=(),
         status=Status.INPUTS,
         cosines=(
-            "unique given the predictions for these inputs, but they follow the "
+            "unique given the {predictions} for these inputs, but they follow the "
             "decay and how the inputs were scaled"
         ),
         links=("softmax",),

@@ -313,7 +313,7 @@ def _training_of(law: Objective) -> Training:
         predictions=law.loss,
         links=law.links,
         law=law.name,
-        fixes=law.cosines,
+        fixes=law.cosines_given(),
         free="",
         source=law.source,
         compared=compared,

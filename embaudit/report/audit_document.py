@@ -24,7 +24,6 @@ from embaudit.auditing.wording import (
     is_alone,
     is_head,
     seen_of,
-    worded_for,
 )
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel
 from embaudit.core.ties import TIE, first_best
@@ -70,8 +69,6 @@ from embaudit.report.figures import (
 from embaudit.report.next_steps import Invocation, next_steps
 
 Visit = tuple[EquivalentModel, Movement, Drift]
-MOVED = "predictions moved"
-"""Heading of what the check measured beside every figure."""
 WIDTHS = {"linear": "linear", "diagonal": "rescaling", "affine": "with a shift"}
 """Groups whose ranges are shown, and what a table calls them."""
 KAPPA = 1.5
@@ -96,6 +93,11 @@ STANDS = "mean move"
 """Heading of the column that stands in every table."""
 UNMOVED = "No equivalent model with other cosines was found; that is no proof."
 """Remark where the answer is open, and no model that was tried moves a cosine."""
+
+
+def predictions_moved(model: FactorModel) -> str:
+    """Return the heading of the column with the largest change of a prediction."""
+    return f"{Nouns.of(model).predictions} moved"
 
 
 def families(audit: Audit, index: int) -> dict[str, list[Visit]]:
@@ -143,7 +145,7 @@ def movement_grids(audit: Audit) -> Iterator[Grid]:
             title=f"{Pairs(first.role).titled(model)} cosines",
             note=note,
             headings=("equivalent models", "κ, shift" if shifted else "κ", "mean |Δcos|", "largest", "sign flips",
-                      "rank corr.", *overlap, worded_for(model, MOVED)),
+                      "rank corr.", *overlap, predictions_moved(model)),
             rows=tuple(_movement_row(*family, model) for family in families(audit, index).items()),
             essential=("mean |Δcos|", f"top-{first.top_n} kept"),
         )  # fmt: skip
@@ -693,7 +695,7 @@ def _movement(audit: Audit, *, drawn: bool) -> Section:
         parts.append(
             Charted(
                 grid.title,
-                grid.without(worded_for(evidence.model, MOVED)) if drawn else grid,
+                grid.without(predictions_moved(evidence.model)) if drawn else grid,
                 figures,
             )
         )

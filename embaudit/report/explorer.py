@@ -19,7 +19,7 @@ import numpy as np
 from embaudit.attacks import Attack
 from embaudit.auditing import Audit
 from embaudit.auditing.evidence import Evidence, with_probes
-from embaudit.auditing.wording import Nouns, is_alone, worded_for
+from embaudit.auditing.wording import Nouns, is_alone
 from embaudit.auditing.words import words_for
 from embaudit.canonical.distances import log_condition
 from embaudit.canonical.equivalents import CanonicalModel
@@ -643,7 +643,7 @@ def explorer_parts(audit: Audit) -> dict[str, Any]:
         "few": few,
         "which": which if len(explored.names) < explored.total else "",
         "noun": noun,
-        "heading": worded_for(audit.model, "Predictions"),
+        "heading": Nouns.of(audit.model).predictions.capitalize(),
         "explained": (
             f"Each setting is a gauge: {gauge[0].lower()}{gauge[1:]}",
             *(each.text for each in told),

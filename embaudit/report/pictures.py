@@ -14,7 +14,7 @@ import numpy as np
 from embaudit.auditing import Audit
 from embaudit.auditing.equivalents import equivalent_models
 from embaudit.auditing.evidence import with_probes
-from embaudit.auditing.wording import worded_for
+from embaudit.auditing.wording import Nouns
 from embaudit.blocks import BlockCosines
 from embaudit.canonical import canonical_form, in_span
 from embaudit.canonical.equivalents import (
@@ -556,10 +556,11 @@ class _PanelMaker:
             DriftSample.of(with_probes(self.model, self.draw), self.draw),
         )
         same = sample.drift(equal.apply(sample.model), equal.amplification).ok
-        note = worded_for(
-            self.model,
-            "same predictions" if same else "predictions differ by more than rounding",
-        )
+        predictions = Nouns.of(self.model).predictions
+        if same:
+            note = f"same {predictions}"
+        else:
+            note = f"{predictions} differ by more than rounding"
         kappa = (
             ""
             if np.isnan(equal.condition_number)

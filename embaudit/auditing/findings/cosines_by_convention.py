@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from embaudit.auditing.diagnosis import Case
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import Finding, Kind, Severity
-from embaudit.auditing.wording import Nouns, is_alone, worded_for
+from embaudit.auditing.wording import Nouns, is_alone
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
@@ -80,7 +80,7 @@ def _chosen(evidence: Evidence, title: str) -> Finding:
         title=title,
         text=(
             f"Training minimised {objective.loss}. Under it the cosines are "
-            f"{worded_for(model, objective.cosines)}. The {predictions} alone would "
+            f"{objective.cosines_given(predictions)}. The {predictions} alone would "
             "allow others."
         ),
         remedy=remedy,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from embaudit.auditing.diagnosis import Case
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import Finding, Kind, Severity
-from embaudit.auditing.wording import Nouns, is_alone, worded_for
+from embaudit.auditing.wording import Nouns, is_alone
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
@@ -66,7 +66,7 @@ def _left_free_by_training(evidence: Evidence) -> Finding:
         title=f"neither {nouns.predictions} nor training fix the cosines",
         text=(
             f"Training minimised {objective.loss} ({evidence.declared_training}). Under "
-            f"it the cosines are {worded_for(model, objective.cosines)}."
+            f"it the cosines are {objective.cosines_given(nouns.predictions)}."
         ),
         remedy=_remedy(evidence),
     )

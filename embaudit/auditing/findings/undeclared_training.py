@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from embaudit.auditing.diagnosis import Case
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import Finding, Kind, Severity
-from embaudit.auditing.wording import Nouns, is_alone, worded_for
+from embaudit.auditing.wording import Nouns, is_alone
 from embaudit.model import FactorModel
 from embaudit.model.objectives import Status, usual_objectives
 
@@ -105,6 +105,7 @@ def _without_a_law(evidence: Evidence) -> Finding:
     """Report a training for which no law is known."""
     objective = evidence.diagnosis.objective
     assert objective is not None
+    predictions = Nouns.of(evidence.model).predictions
     compared = "scores" if is_alone(evidence.model) else "what is predicted"
     return _finding(
         evidence,
@@ -114,7 +115,7 @@ def _without_a_law(evidence: Evidence) -> Finding:
         ),
         text=(
             f"Training minimised {objective.loss}. Under it the cosines are "
-            f"{worded_for(evidence.model, objective.cosines)}."
+            f"{objective.cosines_given(predictions)}."
         ),
         remedy=f"Compare models and lists by {compared} until there is one.",
     )
