@@ -344,9 +344,7 @@ def _sentence(text: str) -> str:
 
 def _verdict(pinning: Pinning, predictions: str) -> str:
     if pinning.status is Status.PINNED:
-        return (
-            f"The {predictions} pin the cosines within each side, among {pinning.scope}."
-        )
+        return f"The {predictions} pin the cosines within each side, among {pinning.scope}."
     if pinning.status is Status.FREE:
         return f"The {predictions} do not pin the cosines within each side."
     return f"Whether the {predictions} pin the cosines within each side is undecided."

@@ -30,9 +30,11 @@ from made import (
     projector,
     quiet,
 )
+from truth.table import TABLE as TRUTH_TABLE
 
+from embaudit import audit
 from embaudit.attacks import Attack
-from embaudit.auditing.catalogue import NAMES
+from embaudit.auditing.catalogue import CODES, NAMES
 from embaudit.auditing.finding import Kind
 from embaudit.auditing.findings import conclusions
 from embaudit.auditing.identity import ScoreChange
@@ -570,9 +572,26 @@ def cases() -> dict[str, Evidence]:
     return predictions() | training() | movements() | heads() | rows()
 
 
+def of_truth_table(codes: set[str]) -> list[Finding]:
+    """Return findings of some codes, each of the first model of the table that has it."""
+    found = []
+    for code in sorted(codes):
+        rows = (row for row in TRUTH_TABLE.values() if code in row.findings)
+        row = next(rows, None)
+        if row is not None:
+            sizes = {"n_gauges": 1, "n_pairs": 50, "n_starts": 0}
+            result = audit(row.model, **sizes, **row.options)
+            found += [one for one in result.findings if one.code == code]
+    return found
+
+
 def drawn() -> list[Finding]:
-    """Return every finding and note of all cases sorted by code, each text once, whatever its numbers."""
+    """Return every finding and note sorted by code, each text once, whatever its numbers.
+
+    A code that no case made by hand raises is shown on a model of the truth table.
+    """
     found = [one for case in cases().values() for one in conclusions(case)]
+    found += of_truth_table(set(CODES) - {one.code for one in found})
     order = list(NAMES)
     texts: dict[str, Finding] = {}
     for one in found:
