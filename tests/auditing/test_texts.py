@@ -11,7 +11,7 @@ from raised import cases, drawn, page
 import embaudit
 from embaudit.auditing.catalogue import CODES, NAMES
 from embaudit.auditing.finding import Kind
-from embaudit.auditing.findings import conclusions
+from embaudit.auditing.findings import MODULES, conclusions
 
 PACKAGE = Path(embaudit.__file__).parent
 CASES = sorted(cases())
@@ -23,6 +23,10 @@ def test_the_sentences_of_every_finding_are_those_that_were_reviewed(screen):
 
 def test_every_code_and_every_note_is_raised_by_some_model():
     assert [code for code in NAMES if code not in {one.code for one in drawn()}] == []
+
+
+def test_no_two_findings_have_one_code():
+    assert len(CODES) == len(MODULES)
 
 
 def test_each_code_is_written_in_one_place_and_no_other_is_named():
