@@ -113,7 +113,7 @@ class AuditOptions:
     """
 
     quick: Annotated[
-        bool, Typed(bool, "Fewer samples: less exact and sooner done.", "Effort")
+        bool, Typed(bool, "Use fewer samples: less exact, but faster.", "Effort")
     ] = False
     """Use smaller samples for a first look: 2 random draws from each group, 20,000
     pairs, 100 lists, and attacks of 5 steps from 1 start. Sizes that are given take
@@ -121,31 +121,40 @@ class AuditOptions:
     stay the same.
     """
     n_gauges: Annotated[
-        int | None, Typed(int, "Random draws from each group; 8.", "Effort", True)
+        int | None,
+        Typed(int, "Random draws from each group (default: 8).", "Effort", True),
     ] = None
     """Number of random draws from each group (default: 8)."""
     n_pairs: Annotated[
-        int | None, Typed(int, "Pairs to draw, at most; 100,000.", "Effort", True)
+        int | None,
+        Typed(int, "Pairs to draw (default: 100,000, or all).", "Effort", True),
     ] = None
     """Number of pairs drawn without replacement (default: 100,000). All pairs are used
     if there are no more.
     """
     n_lists: Annotated[
-        int | None, Typed(int, "Lists to compare of a side; 400.", "Effort", True)
+        int | None,
+        Typed(int, "Lists to compare per side (default: 400).", "Effort", True),
     ] = None
     """Largest number of rows of a side whose neighbour lists are compared
     (default: 400).
     """
     n_starts: Annotated[
         int | None,
-        Typed(int, "Starting points of each attack; 3, or 0 for none.", "Effort", True),
+        Typed(
+            int,
+            "Starting points of each attack (default: 3); 0 for no attacks.",
+            "Effort",
+            True,
+        ),
     ] = None
     """Starting points of each attack (default: 3). With 0 there are no attacks, which
     take most of the time of an audit of a small model. Exact ranges and certified lists
     are computed all the same.
     """
     n_steps: Annotated[
-        int | None, Typed(int, "Steps of an attack from each; 20.", "Effort", True)
+        int | None,
+        Typed(int, "Steps from each starting point (default: 20).", "Effort", True),
     ] = None
     """Gradient steps from each starting point (default: 20)."""
     roles: Sequence[Role | str] | None = None
@@ -154,7 +163,12 @@ class AuditOptions:
     """
     n_neighbours: Annotated[
         int | None,
-        Typed(int, "Length of the neighbour lists; 10, of few rows a third.", "Effort"),
+        Typed(
+            int,
+            "Number of neighbours (default: 10, or a third of the rows of a small "
+            "model).",
+            "Effort",
+        ),
     ] = None
     """Length of the neighbour lists (default: 10, but at most a third of the other rows
     of the side). The value 0, which the JSON holds, stands for the default.

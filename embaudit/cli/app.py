@@ -16,7 +16,10 @@ from embaudit.cli.settings import SETTINGS, Settings
 app = typer.Typer(
     name="embaudit",
     cls=LazyGroup,
-    help="Audit embedding similarity: how far can cosines move while every prediction stays the same?",
+    help=(
+        "Audit embedding similarity: how far can cosines move while every prediction "
+        "stays the same?"
+    ),
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -96,7 +99,7 @@ def version(
         bool, typer.Option("--version", help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Audit embedding similarity: how far can cosines move while every prediction stays the same?"""
+    """Read the settings, or print the version."""
     if show_version:
         from embaudit._version import __version__
 

@@ -1,4 +1,4 @@
-"""`embaudit audit`: how far do the cosines of a model move while its predictions stay?"""
+"""`embaudit audit`: how far do cosines move while the predictions stay?"""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class Heatmap:
     heatmap: Annotated[
         File,
         Option(
-            help="Draw cosines of all pairs of rows, stored and predicted: .png, .svg or .pdf.",
+            help="Draw cosines of all pairs of rows, stored and predicted: .png, .svg "
+            "or .pdf.",
             rich_help_panel="Output",
             hidden=True,
         ),
@@ -48,7 +49,14 @@ class Heatmap:
     ] = None
 
     def ordering(self) -> Path | None:
-        """Return the file by which rows are ordered; a file that is no picture, or an order without one, is refused."""
+        """Return the file by which rows are ordered.
+
+        Raises
+        ------
+        InputError
+            If the suffix of `heatmap` is none of a picture, or if an order is given
+            without a picture.
+        """
         from embaudit.io.tables.rows import split_column
         from embaudit.report.display import picture_format
 
@@ -56,7 +64,8 @@ class Heatmap:
             picture_format(self.heatmap)
         elif self.heatmap_groups is not None:
             raise InputError(
-                "--heatmap-groups must stand beside --heatmap, whose rows it orders; name a picture."
+                "--heatmap-groups must stand beside --heatmap, whose rows it orders; "
+                "name a picture."
             )
         return (
             None
@@ -65,7 +74,10 @@ class Heatmap:
         )
 
     def drawn(self, audit: Audit, show: Sequence[str]) -> bytes:
-        """Draw an audit: the rows to show if they are two or more, as the cosine of a row with itself says nothing."""
+        """Draw an audit: the rows to show, if there are two or more of them.
+
+        The cosine of a row with itself says nothing.
+        """
         from embaudit.report.display import drawn_file, picture_format
         from embaudit.report.pictures import heatmap_of_audit
 
@@ -82,7 +94,8 @@ class Gating:
     fail_on: Annotated[
         FailOn | None,
         Option(
-            help="Exit 1 on findings of this severity; never: beside --baseline, too.",
+            help="Exit with 1 if a finding has at least this severity; never disables "
+            "this, even with --baseline.",
             rich_help_panel="Gate",
         ),
     ] = None
@@ -234,7 +247,7 @@ def audit(
     workers: Workers,
     gating: Gating,
 ) -> None:
-    """Audit a model: can its cosines be read as similarity, why, and what to type next."""
+    """Audit a model: can its cosines be read as similarity, why, and what is next."""
     from embaudit import auditing
     from embaudit.io import source_of
     from embaudit.report.document import Origin

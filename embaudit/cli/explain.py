@@ -30,7 +30,10 @@ def explain(
         ),
     ] = None,
 ) -> None:
-    """Explain what a code or a word means, why it matters and what to do; without a name, list all of them."""
+    """Explain what a code or a word means, why it matters and what to do.
+
+    Without a name, list all of them.
+    """
     from embaudit.auditing.catalogue import CODES
 
     console = make_console(quiet=False)
@@ -46,7 +49,10 @@ def explain(
 
 
 def _one(name: str) -> Iterator[str]:
-    """Write a kind of training and its law, or an entry and its sections; of objectives all trainings and laws, too."""
+    """Write a kind of training and its law, or an entry and its sections.
+
+    The entry of objectives lists all trainings and laws.
+    """
     from embaudit.auditing.catalogue import entry as entry_of
     from embaudit.model.objectives import OBJECTIVES
     from embaudit.model.trainings import TRAININGS, known_training

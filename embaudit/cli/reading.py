@@ -1,4 +1,4 @@
-"""How a command reads its model: one set of options, the same on every command that takes one."""
+"""How a command reads its model: the options are the same on every command."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class Given:
 
     Examples
     --------
-    >>> reading = Given(kind="head", right_counts=Path("n.npy"), load=["weight=W"], ignore=["b"])
+    >>> files = {"right_counts": Path("n.npy")}
+    >>> reading = Given(kind="head", load=["weight=W"], ignore=["b"], **files)
     >>> reading.options
     {'ignore': ('b',), 'right_counts': 'n.npy', 'weight': 'W'}
     """
@@ -211,7 +212,10 @@ class Given:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Options of `embaudit.load` that were typed; what `--load` says of a name goes before the option so named."""
+        """Options of `embaudit.load` that were typed.
+
+        A name in `--load` takes precedence over the option with this name.
+        """
         named = {
             name: x
             for name, x in vars(self).items()
@@ -251,7 +255,10 @@ class Given:
         )
 
     def read(self, path: Path, more: Sequence[Path] | None = None) -> Reading:
-        """Read a model, the rows of more tables below its own, and ask at once where it looks transposed."""
+        """Read a model, with the rows of more tables below its own.
+
+        If the model looks transposed, a question is written to standard error.
+        """
         from embaudit.io import read
         from embaudit.model.sizes import shape_question
 
@@ -322,7 +329,8 @@ class Titles:
         if self.items is None:
             if self.title is not None:
                 raise InputError(
-                    "--title must be given with --items, the table whose column it names."
+                    "--title must be given with --items, the table whose column it "
+                    "names."
                 )
             return model
         named, joined = with_titles(model, self.items, title=self.title, **self.joining)
@@ -341,9 +349,10 @@ def read_for_audit(
     by: str | None = None,
     quiet: bool,
 ) -> Reading:
-    """Read a model with its titles, and say which tensor was taken for the final norm before it.
+    """Read a model with its titles, and name the tensor taken for its final norm.
 
-    Label rows of length 1 have none. A table that names parts of the rows (`by`) can do without titles.
+    Label rows of length 1 have no norm. A table that names parts of the rows (`by`)
+    can do without titles.
     """
     source = announced(f"reading {shown_name(path)}")(reading.read)(path, more)
     say_norm(source, quiet=quiet or normalised)
