@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve
 
-from embaudit.core.checked import EPS, RNG, Floats, as_generator
+from embaudit.core.checked import RNG, Floats, as_generator
+from embaudit.core.tolerances import EPS
 from embaudit.errors import must_be
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel, SideName

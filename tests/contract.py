@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import ALL_LINKS, factor_models, gauge_groups, seeds
 
-from embaudit.core.checked import EPS as EPS
 from embaudit.core.checked import Floats, Matrix
+from embaudit.core.tolerances import EPS as EPS
 from embaudit.errors import EquivalenceError
 from embaudit.gauges import Gauge, GaugeGroup, GeneralLinear, Orthogonal
 from embaudit.linalg.rows import row_norms, unit_rows

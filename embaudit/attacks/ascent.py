@@ -27,13 +27,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from embaudit.core.checked import Flags, Floats, Indices
-from embaudit.core.ties import (
-    TIE,
-    cosine_rounding,
-    first_best,
-    first_largest,
-    largest_first,
-)
+from embaudit.core.ties import cosine_rounding, first_best, first_largest, largest_first
+from embaudit.core.tolerances import TIE
 from embaudit.gauges import Affine, Gauge, GaugeGroup
 from embaudit.gauges.group import random_rotation
 from embaudit.linalg.nearest import TopK

@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Flags, Floats, as_count, is_number
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Drawn
-from embaudit.core.ties import TIE, largest_first
+from embaudit.core.ties import largest_first
+from embaudit.core.tolerances import TIE
 from embaudit.core.words import counted, down, up
 from embaudit.errors import must_be
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from embaudit.canonical.form import EXPONENTS, CanonicalForm
-from embaudit.core.checked import EPS, Floats, Matrix, Vector
-from embaudit.core.ties import TIE, first_best
+from embaudit.core.checked import Floats, Matrix, Vector
+from embaudit.core.ties import first_best
+from embaudit.core.tolerances import EPS, TIE
 
 
 def log_condition(form: CanonicalForm, exponent: float) -> float:

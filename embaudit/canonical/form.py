@@ -25,7 +25,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from embaudit.canonical.row_span import complement
-from embaudit.core.checked import EPS, Floats, Matrix, Vector, frozen, is_number
+from embaudit.core.checked import Floats, Matrix, Vector, frozen, is_number
+from embaudit.core.tolerances import EPS
 from embaudit.errors import EquivalenceError, InputError, Option, Sentence, must_be
 from embaudit.gauges import Gauge
 from embaudit.linalg.mapped import Mapped, RowMap, affine

@@ -40,7 +40,8 @@ from embaudit.canonical.row_span import (
 )
 from embaudit.canonical.tight_frames import forms_tight_frame
 from embaudit.canonical.witnesses import equivalent_head, reflection
-from embaudit.core.checked import EPS, RNG, Floats, as_generator, frozen, is_number
+from embaudit.core.checked import RNG, Floats, as_generator, frozen, is_number
+from embaudit.core.tolerances import EPS
 from embaudit.errors import must_be
 from embaudit.gauges import Gauge
 from embaudit.linalg.rows import unit_rows

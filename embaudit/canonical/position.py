@@ -26,7 +26,7 @@ from embaudit.canonical.row_span import in_span
 from embaudit.core.checked import Floats, Vector, frozen
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
-from embaudit.core.ties import TIE
+from embaudit.core.tolerances import TIE
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
 from embaudit.model import FactorModel, Link

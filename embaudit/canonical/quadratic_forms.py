@@ -16,8 +16,9 @@ from functools import cached_property
 
 import numpy as np
 
-from embaudit.core.checked import EPS, Floats, Matrix, frozen
+from embaudit.core.checked import Floats, Matrix, frozen
 from embaudit.core.progress import track
+from embaudit.core.tolerances import EPS
 from embaudit.linalg.duplicates import spacing_of, spread
 from embaudit.linalg.rows import float64_blocks, unit_rows
 

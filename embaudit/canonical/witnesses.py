@@ -11,8 +11,9 @@ from embaudit.canonical.moved import MIN_MOVEMENT, moved_cosines
 from embaudit.canonical.pinning import Flip, Models, Pinning, Reason, Status
 from embaudit.canonical.quadratic_forms import Span, n_forms, packed, symmetric
 from embaudit.canonical.row_span import rows_space
-from embaudit.core.checked import EPS, Floats, frozen
-from embaudit.core.ties import TIE, first_best, first_largest, largest_first
+from embaudit.core.checked import Floats, frozen
+from embaudit.core.ties import first_best, first_largest, largest_first
+from embaudit.core.tolerances import EPS, TIE
 from embaudit.gauges import Gauge
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import OPPOSITE, FactorModel, SideName

@@ -12,7 +12,7 @@ from embaudit.comparison.matching import Match
 from embaudit.comparison.weights import RowWeights, equal_weights
 from embaudit.core.checked import Floats, Indices
 from embaudit.core.plain import plain_dict
-from embaudit.core.ties import TIE
+from embaudit.core.tolerances import TIE
 from embaudit.linalg.nearest import TopK
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import FactorModel

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats
 from embaudit.core.parallel import row_blocks
-from embaudit.core.ties import TIE
+from embaudit.core.tolerances import TIE
 from embaudit.linalg.intervals import independent_draws, quantile_ranks
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.linalg.rows import unit_rows

@@ -30,7 +30,6 @@ Indices: TypeAlias = NDArray[np.integer[Any]]
 RNG: TypeAlias = np.random.Generator | int | None
 """Source of random numbers: a generator, a seed, or None for new numbers each time."""
 
-EPS = float(np.finfo(np.float64).eps)
 LARGEST = float(np.finfo(np.float64).max)
 MOST_CHARACTERS = 2**26
 """Size of an array of texts, at 4 bytes per character, that is always accepted."""

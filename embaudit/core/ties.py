@@ -16,17 +16,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.core.checked import EPS, Floats, Indices
+from embaudit.core.checked import Floats, Indices
+from embaudit.core.tolerances import EPS, TIE
 
 T = TypeVar("T")
-
-TIE = 1e-9
-"""Largest difference of equal cosines, shares and other numbers of size 1.
-
-Rounding moves a computed cosine by about 1e-15 to 1e-12, depending on the number of
-columns and on the condition number of a gauge. The numerical contract of the package is
-1e-9, so a smaller difference says nothing.
-"""
 
 
 def tie_tolerance(values: ArrayLike) -> float:

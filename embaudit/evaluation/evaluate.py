@@ -24,7 +24,8 @@ from embaudit.core.checked import (
 from embaudit.core.parallel import row_blocks
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
-from embaudit.core.ties import TIE, exceeds, first_best
+from embaudit.core.ties import exceeds, first_best
+from embaudit.core.tolerances import TIE
 from embaudit.core.words import counted, percent, three_decimals
 from embaudit.errors import InputError, Parameter, must_be
 from embaudit.evaluation.measures import MEASURES, Version, query_measures

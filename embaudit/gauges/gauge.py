@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.core.checked import (
-    EPS,
     Floats,
     Matrix,
     Vector,
@@ -21,6 +20,7 @@ from embaudit.core.checked import (
     frozen,
     require_one_of,
 )
+from embaudit.core.tolerances import EPS
 from embaudit.errors import EquivalenceError, InputError, Option, Sentence, must_be
 from embaudit.linalg.rows import cached_blocks
 from embaudit.model import FactorModel, SideName

@@ -8,7 +8,6 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from embaudit.core.checked import (
-    EPS,
     RNG,
     Floats,
     Matrix,
@@ -18,6 +17,7 @@ from embaudit.core.checked import (
     is_number,
     require_one_of,
 )
+from embaudit.core.tolerances import EPS
 from embaudit.errors import must_be
 from embaudit.gauges.gauge import Gauge
 from embaudit.linalg.rows import WIDE

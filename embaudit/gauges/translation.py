@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from embaudit.core.checked import EPS, RNG, Vector, as_generator
+from embaudit.core.checked import RNG, Vector, as_generator
+from embaudit.core.tolerances import EPS
 from embaudit.gauges.gauge import Gauge
 from embaudit.gauges.group import GaugeGroup
 from embaudit.model import FactorModel, SideName

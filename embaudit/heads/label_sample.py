@@ -20,7 +20,8 @@ from embaudit.core.checked import (
     is_integer,
 )
 from embaudit.core.parallel import row_blocks
-from embaudit.core.ties import TIE, first_largest
+from embaudit.core.ties import first_largest
+from embaudit.core.tolerances import TIE
 from embaudit.errors import must_be
 from embaudit.heads.coordinates import require_different, require_softmax
 from embaudit.linalg.moments import Moments

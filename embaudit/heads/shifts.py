@@ -10,7 +10,8 @@ import numpy as np
 from embaudit.core.checked import Floats, Indices, Vector
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.plain import plain_dict
-from embaudit.core.ties import TIE, largest_first
+from embaudit.core.ties import largest_first
+from embaudit.core.tolerances import TIE
 from embaudit.heads.label_sample import LabelSample
 from embaudit.linalg.mapped import shifted_rows
 from embaudit.linalg.nearest import list_length, neighbours

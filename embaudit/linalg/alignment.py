@@ -25,7 +25,7 @@ import numpy as np
 
 from embaudit.core.checked import Floats, Indices, Vector
 from embaudit.core.parallel import row_blocks
-from embaudit.core.ties import TIE
+from embaudit.core.tolerances import TIE
 
 MOMENT_BYTES = 2**28
 """Memory up to which the second moments of all blocks are kept at once."""

@@ -13,8 +13,9 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from embaudit.core.checked import EPS, Floats, Matrix, Vector, frozen
+from embaudit.core.checked import Floats, Matrix, Vector, frozen
 from embaudit.core.parallel import fill_in_threads, one_blas_thread, row_blocks
+from embaudit.core.tolerances import EPS
 from embaudit.linalg.rows import WIDE, cached_blocks, each_chunk, in_order, unit_rows
 
 Route: TypeAlias = Literal["qr", "gram"]

@@ -23,7 +23,8 @@ from embaudit.core.checked import (
     as_rows,
 )
 from embaudit.core.parallel import BLOCK_BYTES, parallel_map, row_blocks
-from embaudit.core.ties import TIE, cosine_rounding, order_lists
+from embaudit.core.ties import cosine_rounding, order_lists
+from embaudit.core.tolerances import TIE
 from embaudit.errors import must_be
 from embaudit.linalg.pairs import pair_cosines
 from embaudit.linalg.rows import block_norms, unit_rows

@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 
 from embaudit.core.checked import Floats, Indices, Matrix
-from embaudit.core.ties import TIE
+from embaudit.core.tolerances import TIE
 from embaudit.linalg.intervals import (
     Z95,
     independent_draws,

@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from embaudit.core.checked import EPS, RNG, Floats, Indices, as_generator, is_number
+from embaudit.core.checked import RNG, Floats, Indices, as_generator, is_number
 from embaudit.core.parallel import row_blocks
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
+from embaudit.core.tolerances import EPS
 from embaudit.core.words import counted
 from embaudit.errors import must_be
 from embaudit.linalg.rows import CACHE_BYTES, WIDE, sample_rows

@@ -19,7 +19,7 @@ from embaudit.core.checked import (
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
-from embaudit.core.ties import TIE
+from embaudit.core.tolerances import TIE
 from embaudit.core.words import counted, down, drawn_of, in_decimals, percent, up
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.linalg.rows import unit_rows

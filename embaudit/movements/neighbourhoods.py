@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Indices
 from embaudit.core.plain import plain_dict
-from embaudit.core.ties import TIE
+from embaudit.core.tolerances import TIE
 from embaudit.errors import Option, Sentence, must_be
 from embaudit.linalg.intervals import wilson_interval
 from embaudit.linalg.nearest import NeighbourLists, neighbours

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.core.checked import (
-    EPS,
     Flags,
     Floats,
     Indices,
@@ -31,7 +30,7 @@ from embaudit.core.checked import (
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Drawn, Picture
-from embaudit.core.ties import TIE
+from embaudit.core.tolerances import EPS, TIE
 from embaudit.core.words import at_least, percent
 from embaudit.errors import must_be
 from embaudit.gauges import Affine, Translation

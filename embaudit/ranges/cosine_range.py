@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.core.checked import (
-    EPS,
     RNG,
     Flags,
     Floats,
@@ -23,6 +22,7 @@ from embaudit.core.checked import (
 )
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
+from embaudit.core.tolerances import EPS
 from embaudit.core.words import counted, drawn_of, percent
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.gauges import (

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from embaudit.core.checked import EPS, Floats
+from embaudit.core.checked import Floats
+from embaudit.core.tolerances import EPS
 from embaudit.linalg.rows import unit_rows
 
 ROUNDING = 64 * EPS

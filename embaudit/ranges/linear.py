@@ -15,7 +15,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from embaudit.core.checked import EPS, Floats, as_numbers
+from embaudit.core.checked import Floats, as_numbers
+from embaudit.core.tolerances import EPS
 from embaudit.errors import InputError, must_be
 from embaudit.gauges.gauge import Gauge
 from embaudit.linalg.rows import unit_rows

@@ -26,7 +26,8 @@ from embaudit.auditing.wording import (
     seen_of,
 )
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel
-from embaudit.core.ties import TIE, first_best
+from embaudit.core.ties import first_best
+from embaudit.core.tolerances import TIE
 from embaudit.core.words import (
     at_least,
     change_size,

@@ -20,7 +20,8 @@ from embaudit.core.checked import (
     as_generator,
     require_one_of,
 )
-from embaudit.core.ties import TIE, largest_first
+from embaudit.core.ties import largest_first
+from embaudit.core.tolerances import TIE
 from embaudit.core.words import counted, cut, visible
 from embaudit.errors import must_be
 from embaudit.linalg.pairs import draw_pairs

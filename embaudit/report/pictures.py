@@ -26,7 +26,8 @@ from embaudit.canonical.equivalents import (
 from embaudit.canonical.identified import prediction_view
 from embaudit.canonical.row_span import span_basis, turned
 from embaudit.core.checked import RNG, Floats, Indices, as_count, as_generator, as_list
-from embaudit.core.ties import TIE, first_best, largest_first
+from embaudit.core.ties import first_best, largest_first
+from embaudit.core.tolerances import TIE
 from embaudit.core.words import counted, cut, nearest_to, two_decimals
 from embaudit.errors import InputError, must_be
 from embaudit.evaluation.truth import labels_in, separator_in

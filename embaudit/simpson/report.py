@@ -10,7 +10,8 @@ import numpy as np
 
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Drawn
-from embaudit.core.ties import TIE, exceeds, reaches
+from embaudit.core.ties import exceeds, reaches
+from embaudit.core.tolerances import TIE
 from embaudit.core.words import counted, percent
 from embaudit.simpson.association import correlation
 

@@ -15,9 +15,10 @@ from strategies import factor_matrices, seeds
 import embaudit as ea
 from embaudit.core import parallel
 from embaudit.core.checked import as_factors
+from embaudit.core.tolerances import TIE
 from embaudit.errors import InputError
 from embaudit.linalg.mapped import shifted_rows
-from embaudit.linalg.nearest import TIE, neighbours
+from embaudit.linalg.nearest import neighbours
 from embaudit.linalg.pairs import pair_cosines
 
 

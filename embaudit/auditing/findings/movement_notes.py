@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from embaudit.auditing.effect import SEEN
 from embaudit.auditing.finding import Finding, Kind, Scope, Severity
 from embaudit.auditing.limits import ATTACKED_RANK, LENGTH, holds_shifts
-from embaudit.core.ties import TIE, first_best
+from embaudit.core.ties import first_best
+from embaudit.core.tolerances import TIE
 from embaudit.core.words import (
     at_least,
     counted,
