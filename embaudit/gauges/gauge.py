@@ -29,6 +29,9 @@ from embaudit.model.objectives import Linear
 from embaudit.model.sizes import require_model
 from embaudit.model.trainings import kept_objective
 
+MOST_RANK = 1_000_000
+"""Largest rank of a gauge; a larger number is a typing error."""
+
 
 def _linear_part(array: ArrayLike, name: str) -> Matrix | Vector:
     """Check a square matrix or a vector of scales, and return it in float64."""
@@ -177,8 +180,14 @@ class Gauge:
 
     @classmethod
     def identity(cls, rank: int) -> Gauge:
-        """Make the gauge that changes nothing."""
-        ones = np.ones(as_count(rank, "rank"))
+        """Make the gauge that changes nothing.
+
+        Raises
+        ------
+        InputError
+            If the rank is not an integer from 1 to a million.
+        """
+        ones = np.ones(as_count(rank, "rank", most=MOST_RANK))
         return cls(ones, ones)
 
     @classmethod
@@ -249,7 +258,7 @@ class Gauge:
         cls, rank: int, *, left: ArrayLike | None = None, right: ArrayLike | None = None
     ) -> Gauge:
         """Make the gauge that adds one vector to every row of a side."""
-        ones = np.ones(as_count(rank, "rank"))
+        ones = np.ones(as_count(rank, "rank", most=MOST_RANK))
         return cls(ones, ones, left, right)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:

@@ -19,7 +19,7 @@ from embaudit.core.checked import (
 )
 from embaudit.core.tolerances import EPS
 from embaudit.errors import must_be
-from embaudit.gauges.gauge import Gauge
+from embaudit.gauges.gauge import MOST_RANK, Gauge
 from embaudit.linalg.rows import WIDE
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
@@ -65,7 +65,7 @@ class GaugeGroup(ABC):
 
     def __post_init__(self) -> None:
         """Check the rank and the budgets."""
-        as_count(self.rank, "rank")
+        as_count(self.rank, "rank", most=MOST_RANK)
         require_budget("max_condition", self.max_condition, 1.0, self.most_condition)
         require_one_of(self.side, "side", ("left", "right"))
         require_budget("max_shift", self.max_shift, 0.0)
