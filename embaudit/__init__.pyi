@@ -12,6 +12,7 @@ from .auditing import AuditOptions as AuditOptions
 from .auditing import HeadReport as HeadReport
 from .auditing import audit as audit
 from .auditing import head_report as head_report
+from .auditing.position import position as position
 from .auditing.recompute import Verification as Verification
 from .auditing.recompute import verify as verify
 from .blocks import BlockCosines as BlockCosines
@@ -24,7 +25,6 @@ from .canonical import canonical_form as canonical_form
 from .canonical import identified_cosines as identified_cosines
 from .canonical import identified_factors as identified_factors
 from .canonical import pinned_test as pinned_test
-from .canonical import position as position
 from .comparison import Comparison as Comparison
 from .comparison import compare as compare
 from .core.versions import show_versions as show_versions

@@ -27,8 +27,6 @@ from embaudit.core.checked import Floats, Vector, frozen
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.tolerances import TIE
-from embaudit.io import as_model
-from embaudit.io.files import AnyPath
 from embaudit.model import FactorModel, Link
 
 if TYPE_CHECKING:
@@ -147,7 +145,7 @@ class Position(Result):
         return explain_position(self)
 
 
-def position(model: FactorModel | AnyPath | object) -> Position:
+def position(model: FactorModel) -> Position:
     """Locate a model among its equivalents.
 
     A model of very many columns is located in the dimensions that its rows span, where
@@ -155,8 +153,8 @@ def position(model: FactorModel | AnyPath | object) -> Position:
 
     Parameters
     ----------
-    model : FactorModel, path or object
-        With both sides, or what `embaudit.io.as_model` makes it of.
+    model : FactorModel
+        With both sides.
 
     Raises
     ------
@@ -172,7 +170,6 @@ def position(model: FactorModel | AnyPath | object) -> Position:
     >>> {name: round(float(np.exp(d)), 9) for name, d in where.distances.items()}
     {'left-whitened': 9.0, 'balanced': 3.0, 'right-whitened': 1.0}
     """
-    model = as_model(model)
     require_both_sides(model, "the gauge position")
     n_columns = model.rank
     model = in_span(model)
