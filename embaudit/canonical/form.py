@@ -17,9 +17,9 @@ are dropped.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -45,7 +45,10 @@ FIRM = float(np.sqrt(EPS))
 
 
 def require_both_sides(model: FactorModel, what: str) -> None:
-    """Refuse a one-sided model, naming what is missing and why it is needed."""
+    """Raise InputError for a one-sided model, with the missing side in the message.
+
+    `what` is the result that needs both sides, as it is named in the message.
+    """
     require_two_sides(model, what)
     if model.left is None:
         users, items = model.roles
@@ -78,11 +81,11 @@ class CanonicalFamily:
     """
 
     left: Floats
-    """(k, m) L."""
+    """(k, m) matrix L."""
     right: Floats
-    """(k, m) R."""
+    """(k, m) matrix R."""
     scales: Vector
-    """(m,) d."""
+    """(m,) vector d."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +120,9 @@ class CanonicalForm:
     right_root: Matrix
     """(k, k) `R_Q` with `R_Qᵀ R_Q = QᵀQ`, after the centring."""
     u: Matrix
-    """(k, k) of `R_P R_Qᵀ = u s vᵀ`."""
+    """(k, k) left singular vectors of `R_P R_Qᵀ = u s vᵀ`."""
     v: Matrix
-    """(k, k) of `R_P R_Qᵀ = u s vᵀ`."""
+    """(k, k) right singular vectors of `R_P R_Qᵀ = u s vᵀ`."""
     shifts_left: bool
     """True if a right bias of the model absorbs a shift of the left rows."""
 
@@ -167,26 +170,35 @@ class CanonicalForm:
     def family(self) -> CanonicalFamily:
         """The maps to all exponents: `L = R_Qᵀ v`, `R = R_Pᵀ u` and `d = s`.
 
-        Directions that are kept unchanged fill L and R up to k columns. They are
-        orthogonal to the firm directions of the other side, and their scale is the
-        geometric mean of the firm singular values, so that no exponent stretches them
-        against the others on average.
+        If directions are kept unchanged, L and R get k columns. The added columns are
+        orthogonal to the firm columns of the other side. Their scale is the geometric
+        mean of the firm singular values, so that no exponent stretches them against the
+        firm directions on average.
         """
         s = self.singular_values[: self.firm]
         left: Floats = self.right_root.T @ self.v[:, : self.firm]
         right: Floats = self.left_root.T @ self.u[:, : self.firm]
         if not self.leaves_alone:
             return CanonicalFamily(left, right, s)
-        other_left, other_right = complement(right), complement(left)
-        # Principal angles pair the complements up, so that LᵀR is diagonal there, too.
-        turn_left, cosines, turn_right = np.linalg.svd(other_left.T @ other_right)
-        mean_s = _geometric_mean(s)
-        size = _geometric_mean(np.linalg.svd(left / np.sqrt(s), compute_uv=False))
-        scales = np.sqrt(mean_s / cosines)
+
+        # Rotate the bases E and F of the two complements by the singular vectors of
+        # EᵀF, whose singular values are the cosines of the principal angles between
+        # them. So EᵀF becomes diagonal.
+        left_basis, right_basis = complement(right), complement(left)
+        left_turn, cosines, right_turn = np.linalg.svd(left_basis.T @ right_basis)
+        left_basis = left_basis @ left_turn
+        right_basis = right_basis @ right_turn.T
+
+        # Scale the columns so that their products become the mean scale, and their
+        # lengths are like those of the firm columns of the balanced map L d^(-½).
+        mean_scale = _geometric_mean(s)
+        stretches = np.linalg.svd(left / np.sqrt(s), compute_uv=False)
+        stretch = _geometric_mean(stretches)
+        lengths = np.sqrt(mean_scale / cosines)
         return CanonicalFamily(
-            np.hstack([left, other_left @ turn_left * scales * size]),
-            np.hstack([right, other_right @ turn_right.T * scales / size]),
-            np.append(s, np.full(len(cosines), mean_s)),
+            left=np.hstack([left, left_basis * lengths * stretch]),
+            right=np.hstack([right, right_basis * lengths / stretch]),
+            scales=np.append(s, np.full(len(cosines), mean_scale)),
         )
 
     def maps(self, exponent: float) -> dict[SideName, Floats]:
@@ -242,6 +254,7 @@ class CanonicalForm:
 
 
 def _geometric_mean(values: Vector) -> float:
+    """Return the geometric mean of positive values."""
     return float(np.exp(np.log(values).mean()))
 
 
@@ -256,8 +269,26 @@ def require_exponent(exponent: float) -> float:
     return float(exponent)
 
 
-_FORMS: WeakKeyDictionary[FactorModel, CanonicalForm] = WeakKeyDictionary()
-"""The form of each model that was decomposed, as long as the model exists."""
+def _once_per_model(
+    compute: Callable[[FactorModel], CanonicalForm],
+) -> Callable[[FactorModel], CanonicalForm]:
+    """Remember the form that a function computes of a model while the model exists.
+
+    A form holds no reference to its model, so that both are freed together. Models
+    cannot change, and copies of a model are other keys. Two threads that ask for a new
+    form at the same time both compute it, with equal results.
+    """
+    forms: WeakKeyDictionary[FactorModel, CanonicalForm] = WeakKeyDictionary()
+
+    @wraps(compute)
+    def remembered(model: FactorModel) -> CanonicalForm:
+        form = forms.get(model)
+        if form is None:
+            form = compute(model)
+            forms[model] = form
+        return form
+
+    return remembered
 
 
 def canonical_form(model: FactorModel) -> CanonicalForm:
@@ -292,13 +323,16 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
     (2, True)
     """
     require_both_sides(model, "the canonical form")
-    form = _FORMS.get(model)
-    if form is None:
-        form = _decomposed(model, model.centred_sides)
-        _FORMS[model] = form
-    return form
+    return _form_of_scores(model)
 
 
+@_once_per_model
+def _form_of_scores(model: FactorModel) -> CanonicalForm:
+    """Decompose the scores of a model with both sides."""
+    return _decompose(model, model.centred_sides)
+
+
+@_once_per_model
 def form_without_new_bias(model: FactorModel) -> CanonicalForm:
     """Return the form that leads to equivalent models with the biases of this model.
 
@@ -313,10 +347,10 @@ def form_without_new_bias(model: FactorModel) -> CanonicalForm:
         return form
     if form.is_full_rank:
         return replace(form, left_centre=np.zeros(model.rank))
-    return _decomposed(model, model.free_shifts)
+    return _decompose(model, model.free_shifts)
 
 
-def _decomposed(model: FactorModel, centred: tuple[SideName, ...]) -> CanonicalForm:
+def _decompose(model: FactorModel, centred: tuple[SideName, ...]) -> CanonicalForm:
     """Compute the form of a model, some of whose sides are centred first."""
     left, right = model.moments("left"), model.moments("right")
     if not model.link.unit_sides and (
@@ -373,6 +407,7 @@ def _is_extreme(root: Matrix) -> bool:
 
 
 def _count_above(values: Vector, least: float) -> int:
+    """Count the values that are larger than `least`."""
     return int((values > least).sum())
 
 
