@@ -140,3 +140,16 @@ def test_the_sample_is_one_of_all_rows_where_a_model_is_some_of_them():
     found = equivalence_class_of(some, ["right"], uncut=towers)
     sample = "over 190 of 780 item-item pairs among 20 drawn rows."
     assert found.freedom["right"].because.endswith(sample)
+
+
+@pytest.mark.parametrize("compared", ["cosine", "dot"])
+def test_rows_compared_with_each_other_are_proven_to_keep_their_cosines(compared):
+    rows = np.random.default_rng(0).standard_normal((40, 4))
+    table = FactorModel.from_vectors(rows, compared=compared)
+    found = equivalence_class_of(table, ["right"])
+    freedom = found.freedom["right"]
+    assert (freedom.moves, str(freedom.kind)) == (False, "proven")
+    models = "models that compare these rows with each other in the same way"
+    assert found.scope.models == models
+    assert models in freedom.because
+    assert found.scope.whole

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import embaudit as ea
-from embaudit.auditing.equivalence_class import equivalence_class_of
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import Gauge, GeneralLinear, Orthogonal
 from embaudit.model import Equivalence, FactorModel
@@ -84,17 +83,6 @@ def test_a_gauge_acts_if_and_only_if_it_keeps_the_predictions(by, gauge, keeps):
     sentence = "one map acts on both rows that are compared"
     with pytest.raises(EquivalenceError, match=sentence):
         gauge.act(model)
-
-
-@both
-def test_equivalent_models_are_proven_to_have_the_same_cosines(by):
-    found = equivalence_class_of(TABLES[by], ["right"])
-    freedom = found.freedom["right"]
-    assert (freedom.moves, str(freedom.kind)) == (False, "proven")
-    models = "models that compare these rows with each other in the same way"
-    assert found.scope.models == models
-    assert models in freedom.because
-    assert found.scope.whole
 
 
 def fixed_locally(x):
