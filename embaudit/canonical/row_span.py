@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from embaudit.core.checked import Floats, Matrix, Vector, frozen
+from embaudit.core.checked import Flags, Floats, Matrix, Vector, frozen
 from embaudit.errors import InputError
 from embaudit.linalg.duplicates import duplicate_representatives, spacing_of, spread
 from embaudit.linalg.mapped import Mapped
@@ -44,15 +44,15 @@ def in_span(model: FactorModel, *, most: int = DEAR) -> FactorModel:
     Parameters
     ----------
     model : FactorModel
-        If it has at most `most` columns, or no more columns than rows, only columns of
-        zeros are dropped.
+        Columns of zeros are dropped. If at most `most` other columns are left, or no
+        more than there are rows, the others are kept.
     most : int
         Number of columns up to which the span is not computed.
 
     Examples
     --------
     >>> model = FactorModel.from_vectors([[3.0, 4.0, 0.0, 0.0], [1.0, 0.0, 0.0, 2.0]])
-    >>> small = in_span(model, most=3)
+    >>> small = in_span(model, most=2)
     >>> small.rank, np.allclose(small.cosines("right"), model.cosines("right"))
     (2, True)
     """
@@ -63,9 +63,9 @@ def span_basis(model: FactorModel, *, most: int = DEAR) -> Floats | None:
     """Return orthonormal columns that span every row, if they are fewer than `rank`.
 
     Columns that are zero on both sides are dropped, because they must not count as room
-    for other models. If there are more columns than rows (and than `most`), a basis of
-    the rows is returned. If shifts are free, this basis has one more direction, because
-    a shift can leave the span.
+    for other models. If more other columns are left than rows (and than `most`), a
+    basis of the rows is returned. If shifts are free, this basis has one more
+    direction, because a shift can leave the span.
 
     Returns
     -------
@@ -75,14 +75,15 @@ def span_basis(model: FactorModel, *, most: int = DEAR) -> Floats | None:
     Examples
     --------
     >>> model = FactorModel.from_vectors([[3.0, 4.0, 0.0, 1.0], [1.0, 0.0, 0.0, 2.0]])
-    >>> span_basis(model, most=3).shape, span_basis(model).shape
+    >>> span_basis(model, most=2).shape, span_basis(model).shape
     ((4, 2), (4, 3))
     >>> span_basis(FactorModel.from_vectors([[3.0, 4.0], [1.0, 0.0]])) is None
     True
     """
     width = model.n_left + model.n_right + bool(model.free_shifts)
-    if model.rank <= max(width, most):
-        return _used_columns(model)
+    used = used_columns(model)
+    if np.count_nonzero(used) <= max(width, most):
+        return _columns_of_identity(used)
     draw = np.random.default_rng(0)
     rows = np.vstack(
         [np.asarray(model.side(side).rows, dtype=np.float64) for side in model.sides]
@@ -93,21 +94,37 @@ def span_basis(model: FactorModel, *, most: int = DEAR) -> Floats | None:
     return np.asarray(columns @ np.linalg.qr(draw.standard_normal((width, width)))[0])
 
 
-def _used_columns(model: FactorModel) -> Floats | None:
-    """Return the columns of the identity at which some row is not zero.
+def used_columns(model: FactorModel) -> Flags:
+    """Flag the columns in which some row is not zero.
 
-    Return None if these are all columns, or no column.
+    All columns are flagged if no row has any other number than zero. They are also
+    flagged if a final norm follows, because it divides by the number of columns.
+
+    Examples
+    --------
+    >>> used_columns(FactorModel.from_vectors([[3.0, 0.0, 0.0], [1.0, 0.0, 2.0]]))
+    array([ True, False,  True])
     """
-    # A final norm divides by the number of columns, so columns of zeros matter.
+    all_columns = np.ones(model.rank, dtype=bool)
     if model.final_norm is not None:
-        return None
+        return all_columns
     used = np.zeros(model.rank, dtype=bool)
     for side in model.sides:
         for _, block in float64_blocks(model.factors(side)):
             used |= block.any(axis=0)
             if used.all():
-                return None
-    return np.asarray(np.eye(model.rank)[:, used]) if used.any() else None
+                return used
+    return used if used.any() else all_columns
+
+
+def _columns_of_identity(flags: Flags) -> Floats | None:
+    """Return the flagged columns of the identity; None if all are flagged."""
+    if flags.all():
+        return None
+    columns = np.flatnonzero(flags)
+    basis = np.zeros((len(flags), len(columns)))
+    basis[columns, np.arange(len(columns))] = 1
+    return basis
 
 
 def spanning_bases(model: FactorModel) -> list[Floats | None]:
@@ -150,7 +167,7 @@ def spanning_bases(model: FactorModel) -> list[Floats | None]:
     >>> bases[0].shape, bases[1]
     ((3, 2), None)
     """
-    columns = _used_columns(model)
+    columns = _columns_of_identity(used_columns(model))
     if model.rank > DEAR or model.final_norm is not None:
         return [columns]
     spacing = max(_spacing(model.factors(side)) for side in model.sides)
@@ -288,7 +305,7 @@ def turned(model: FactorModel, linear: Floats | None) -> FactorModel:
     Examples
     --------
     >>> model = FactorModel.from_vectors([[3.0, 4.0, 0.0, 0.0], [1.0, 0.0, 0.0, 2.0]])
-    >>> basis = span_basis(model, most=3)
+    >>> basis = span_basis(model, most=2)
     >>> np.allclose(turned(turned(model, basis), basis.T).right, model.right)
     True
     """

@@ -50,6 +50,15 @@ def test_few_columns_are_left_alone(k, most, rank):
     assert (small is model) == (k == rank)
 
 
+@pytest.mark.parametrize("k", [1_000, 1_200])
+def test_columns_of_zeros_are_no_room_however_many_columns_there_are(k):
+    """More than 1,024 rows in more columns than rows have a span of their own."""
+    table = np.zeros((1_100, k))
+    table[:, 7] = rows(1_100, 1)[:, 0]
+    line = in_span(FactorModel.from_vectors(table))
+    np.testing.assert_array_equal(line.right, table[:, [7]])
+
+
 def test_five_rows_of_six_thousand_columns_take_no_matrix_of_columns():
     model = FactorModel.from_vectors(
         np.random.default_rng(0).standard_normal((5, 6040))
