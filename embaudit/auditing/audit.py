@@ -322,7 +322,7 @@ class Audit(Drawn):
 
     @property
     def sample_sentence(self) -> str | None:
-        """Sentence that states of how many rows the audit is a sample; None of all."""
+        """Sentence on the sample of rows; None if all rows were audited."""
         if self.whole is None:
             return None
         return sample_sentence(self.model, self.whole.n_right)
@@ -338,12 +338,18 @@ class Audit(Drawn):
         return f"Audit({self.model!r}, {n_equivalents} equivalent models, {codes})"
 
     def explain(self) -> str:
-        """Return the answer, the verdict, and a line for each finding."""
+        """Return the answer, the verdict, and a line for each finding.
+
+        If a sample of the rows was audited, the sample comes first.
+        """
         lines = []
         for finding in self.findings:
             heading = f"{finding.code} {finding.severity.title}"
             lines.append(f"{heading}: {finding.title}. {finding.remedy}")
-        return "\n".join([str(self.answer), self.verdict, *lines])
+        texts = [str(self.answer), self.verdict, *lines]
+        if self.sample_sentence is not None:
+            texts.insert(0, self.sample_sentence)
+        return "\n".join(texts)
 
     def plot(self, ax: Any = None, *, role: Role | None = None) -> Picture:
         """Draw how far the cosines move to every equivalent model.

@@ -5,9 +5,11 @@ so does the comparison of all rows with every equivalent model. The sampled rows
 more dimensions than there are rows, and every model that predicts the same as the table
 predicts the same for these rows.
 
-Tables of n rows and k columns are sampled only if `n < k (k + 1) / 2`. In a larger
-table, the rows x can be so many that only the symmetric matrix H = 0 has `xᵀ H x = 0`
-for all of them. Lengths of 1 then fix the cosines, which no sample shows.
+Tables of n rows and k columns that are not zero are sampled only if
+`n < k (k + 1) / 2`. In a larger table, the rows x can be so many that only the
+symmetric matrix H = 0 has `xᵀ H x = 0` for all of them. Lengths of 1 then fix the
+cosines, which no sample shows. All rows are also audited if the sampled rows are zero
+or have one direction.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from embaudit.canonical.row_span import n_directions, used_columns
 from embaudit.core.checked import Indices
 from embaudit.core.words import counted
 from embaudit.linalg.rows import sample_rows
@@ -23,7 +26,7 @@ from embaudit.model import FactorModel
 from embaudit.movements.neighbourhoods import find_rows
 
 MOST_COLUMNS = 4_096
-"""Number of columns up to which all rows are audited."""
+"""Number of columns that are not zero up to which all rows are audited."""
 DRAWN_ROWS = 2_048
 """Number of rows that are drawn from a table of more columns."""
 
@@ -43,13 +46,20 @@ def drawn_rows(model: FactorModel, show: Sequence[str], *, rng: int) -> Indices 
     rng : int
         Seed of the draw.
     """
-    n, k = model.n_right, model.rank
-    if model.left is not None or model.link.name == "softmax" or k <= MOST_COLUMNS:
+    is_one_table = model.left is None and model.link.name != "softmax"
+    if not is_one_table or model.rank <= MOST_COLUMNS:
         return None
-    if not DRAWN_ROWS < n < k * (k + 1) // 2:
+    # Columns of zeros are dropped before rows are decomposed, so they cost nothing.
+    k = np.count_nonzero(used_columns(model))
+    n = model.n_right
+    if k <= MOST_COLUMNS or not DRAWN_ROWS < n < k * (k + 1) // 2:
         return None
-    rows = sample_rows(n, DRAWN_ROWS, np.random.default_rng(rng))
-    return np.union1d(rows, find_rows(model, "right", show))
+    drawn = sample_rows(n, DRAWN_ROWS, np.random.default_rng(rng))
+    rows = np.union1d(drawn, find_rows(model, "right", show))
+    if n_directions(model.take(right=rows), "right") < 2:
+        # The few rows that have another direction decide, and the sample misses them.
+        return None
+    return rows
 
 
 def sample_sentence(model: FactorModel, n_rows: int) -> str:
@@ -61,8 +71,11 @@ def sample_sentence(model: FactorModel, n_rows: int) -> str:
     'Audited: 3 of 20,000 items, drawn at random, because rows have more than 4,096 ...'
     """
     items = counted(n_rows, model.title("right"))
+    choice = "drawn at random"
+    n_shown = model.n_right - DRAWN_ROWS
+    if n_shown > 0:
+        choice += f" except for {n_shown:,} to show"
     return (
-        f"Audited: {model.n_right:,} of {items}, drawn at random, because rows have "
-        f"more than {MOST_COLUMNS:,} columns. All figures and lists are about these "
-        "rows."
+        f"Audited: {model.n_right:,} of {items}, {choice}, because rows have more than "
+        f"{MOST_COLUMNS:,} columns. All figures and lists are about these rows."
     )

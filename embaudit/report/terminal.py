@@ -400,6 +400,8 @@ def print_audit(audit: Audit, console: Console) -> None:
         console.print(Text(audit.intake.explain()))
     if audit.options.quick:
         console.print(Text(f"Quick audit: {audit.options.effort}."))
+    if audit.sample_sentence is not None:
+        console.print(Text(audit.sample_sentence))
     console.print(Text(f"{audit.answer.question} {audit.answer}", style="bold"))
     # A failed check goes before all that it puts in doubt; a verdict stands last, where
     # a terminal stops.

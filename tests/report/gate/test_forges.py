@@ -48,6 +48,7 @@ def made(text="Some rows are copies.", source="models/a b.npz", hold=True):
         predictions_hold=hold,
         source=source,
         answer=answer,
+        sample_sentence=None,
         evidence=SimpleNamespace(seed=3, score_change=None),
         model=SimpleNamespace(roles=("user", "item"), sides=(), objective=None),
     )
