@@ -18,7 +18,7 @@ def unit(n, k, seed=0):
 USERS = unit(30, 3, 1)
 ITEMS = unit(25, 3, 2)
 OPEN = FactorModel.from_user_item(USERS, ITEMS)
-"""Cosines of its rows are pinned if the link is a cosine, and free if it is not."""
+"""Nobody declared the link of this model, and all of its rows have length 1."""
 
 
 @pytest.mark.parametrize(
