@@ -197,15 +197,17 @@ class Gauge:
         Raises
         ------
         InputError
-            If a scale is zero or not finite.
+            If a scale is zero, too small for its inverse, or not finite.
         """
         d = as_vector(scales, "scales", np.size(scales))
-        if not d.all():
-            column = int(np.argmin(np.abs(d)))
+        # Smaller numbers have few digits in float64, and most have no finite inverse.
+        is_too_small = np.abs(d) < np.finfo(np.float64).tiny
+        if is_too_small.any():
+            column = int(np.argmax(is_too_small))
             raise must_be(
                 "scales",
-                "different from zero",
-                f"0 in column {column}",
+                "so far from zero that they have an inverse",
+                f"{d[column]:g} in column {column}",
                 "drop that column",
             )
         return cls(d, 1 / d)

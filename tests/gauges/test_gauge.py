@@ -259,7 +259,7 @@ def test_a_bad_matrix_is_one_sentence(bad: object) -> None:
 
 @pytest.mark.parametrize(
     "bad",
-    [["a"], [1j], [0.0, 1.0], [np.nan], [np.inf], [[1.0]], 1.0, [], None],
+    [["a"], [1j], [0.0, 1.0], [np.nan], [np.inf], [[1.0]], 1.0, [], [1e-310], None],
     ids=str,
 )
 def test_bad_scales_are_one_sentence(bad: object) -> None:

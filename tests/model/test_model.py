@@ -86,19 +86,15 @@ def test_predictions_of_each_link() -> None:
     assert base.replace(link="cosine").predictions().max() <= 1 + EPS
 
 
-@pytest.mark.parametrize(
-    ("link", "level"),
-    [
-        ("identity", Equivalence.SCORES),
-        ("softmax", Equivalence.PROBABILITIES),
-        ("sigmoid", Equivalence.SCORES),
-        ("cosine", Equivalence.COSINES),
-        ("ranking", Equivalence.RANKINGS),
-    ],
-)
-def test_each_link_predicts_at_its_level(link: str, level: Equivalence) -> None:
-    assert link in LINK_NAMES
-    assert FactorModel(None, RIGHT, link).predicts is level
+def test_each_link_predicts_at_its_level() -> None:
+    levels = {link: FactorModel(None, RIGHT, link).predicts for link in LINK_NAMES}
+    assert levels == {
+        "identity": Equivalence.SCORES,
+        "softmax": Equivalence.PROBABILITIES,
+        "sigmoid": Equivalence.SCORES,
+        "cosine": Equivalence.COSINES,
+        "ranking": Equivalence.RANKINGS,
+    }
 
 
 def test_zero_rows_have_no_cosine_and_are_counted() -> None:

@@ -238,11 +238,18 @@ def expects_agreement(name, link, sides):
     return name != "prediction" and link in OBJECTIVES[name].links
 
 
-@pytest.mark.parametrize(
-    ("name", "link"),
-    [(name, link) for name in WITHOUT_COSINES for link in OBJECTIVES[name].links],
-)
-def test_a_new_link_that_contradicts_the_objective_is_refused(name, link):
-    model = model_of(2, link, name)
+CONTRADICTED_BY_COSINES = [
+    (name, link, sides)
+    for name in WITHOUT_COSINES
+    for link in OBJECTIVES[name].links
+    for sides in (1, 2)
+    # Vectors alone can have the identity link because nothing better is known.
+    if (sides, link) != (1, "identity")
+]
+
+
+@pytest.mark.parametrize(("name", "link", "sides"), CONTRADICTED_BY_COSINES)
+def test_a_new_link_that_contradicts_the_objective_is_refused(name, link, sides):
+    model = model_of(sides, link, name)
     with pytest.raises(InputError, match="choose link"):
         model.replace(link="cosine")
