@@ -10,6 +10,7 @@ from rich.console import Console
 
 import embaudit as ea
 from embaudit.auditing.audit import Audit
+from embaudit.auditing.recompute import equivalent_of
 from embaudit.auditing.wide import drawn_rows
 from embaudit.errors import InputError
 from embaudit.report.gate.forges import markdown
@@ -91,15 +92,6 @@ def test_the_sentence_stands_on_the_screen_and_in_the_record(audit: Audit) -> No
     assert (record["n_right"], record["drawn_from"]) == (2_048, 2_100)
 
 
-@pytest.mark.slow
-def test_a_model_of_drawn_rows_is_not_made_for_all_rows(audit: Audit) -> None:
-    name = audit.evidence.equivalents[0].name
-    with pytest.raises(InputError, match="the audit must be of all rows"):
-        ea.auditing.recompute.equivalent_of(
-            audit.to_dict(), table_of(2_100, 4_097), name
-        )
-
-
 @pytest.fixture
 def small_audit(monkeypatch: pytest.MonkeyPatch) -> Audit:
     """An audit of 20 of 60 rows of 14 columns, with one more row to show."""
@@ -131,3 +123,9 @@ def test_a_sample_is_verified_from_its_record(small_audit: Audit) -> None:
     shown = small_audit.options.show[0]
     assert [example.name for example in small_audit.evidence.examples] == [shown]
     assert ea.verify(small_audit.to_dict(), table_of(60, 14)).ok
+
+
+def test_a_model_of_drawn_rows_is_not_made_for_all_rows(small_audit: Audit) -> None:
+    name = small_audit.evidence.equivalents[0].name
+    with pytest.raises(InputError, match="the audit must be of all rows"):
+        equivalent_of(small_audit.to_dict(), table_of(60, 14), name)
