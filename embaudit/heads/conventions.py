@@ -36,7 +36,7 @@ from embaudit.movements.neighbourhoods import (
     Neighbourhood,
     by_name,
 )
-from embaudit.movements.twins import twins
+from embaudit.movements.twins import Twins, twins
 
 N_STATES = 1_000
 """Random states, normalised as the model does, on which logits are compared."""
@@ -368,16 +368,8 @@ def norm_evidence(
     """
     forms = conventions(head, norm)
     with_direction = labels[head.right_side.norms[labels] > 0]
-    rows: dict[str, Rows] = {form.name: form.view(head.right) for form in forms}
-    if head.left is not None:
-        # If all inputs are equal, there are no logit cosines.
-        with suppress(InputError):
-            rows[LOGITS] = identified_factors(head, "right")
-    # A search costs labels asked × labels of the head (× columns), for each form.
-    by_cosines = max(50, SEARCHED // head.n_right)
-    by_products = max(150, CELLS // head.right.size)
-    n_queries = share_of(min(by_cosines, by_products), n_lists)
-    queries = sample_rows(with_direction, n_queries, rng)
+    rows = _rows_of_conventions(head, forms)
+    queries = _query_labels(head, with_direction, n_lists, rng)
     n = list_length(n_neighbours, int((head.right_side.norms > 0).sum()))
     lists = {name: neighbours(x, n, rows=queries) for name, x in rows.items()}
     # Copies change places by rounding alone, so labels with a copy are left out, unless
@@ -387,48 +379,102 @@ def norm_evidence(
     if not len(places):
         places = np.arange(len(queries))
     eligible = np.intersect1d(head.right_side.eligible_rows, head.right_side.directed)
+    is_all = len(queries) == len(eligible)
     cosines = _cosines_of_pairs(rows, with_direction)
-    apart = []
+    distances = []
     for first, second in combinations(rows, 2):
-        before, after = lists[first].of(places), lists[second].of(places)
-        tie = tie_of(after.searched)
-        nearest = NearestChanged.of(
-            before, after, exact=len(queries) == len(eligible), tie=tie
-        )
-        other = lists[first].indices[:, 0] != lists[second].indices[:, 0]
-        change = np.abs(cosines[first] - cosines[second])
-        distance = ConventionDistance(
-            first=first,
-            second=second,
-            nearest=nearest,
-            first_changed=float(other.mean()),
-            top_n=n,
-            top_n_changed=1 - before.overlap(after, tie=tie),
-            mean_abs=float(np.nanmean(change)) if np.isfinite(change).any() else 0.0,
-        )
-        apart.append(distance)
-    before, after = lists[STORED].of(places), lists[forms[-1].name].of(places)
-    # Show the labels that keep the fewest neighbours, without copies of these.
-    kept = before.kept_in(after).sum(axis=1)
-    shown = np.argsort(kept, kind="stable")[:EXAMPLES]
-    examples = by_name(
+        distance = _distance(first, second, lists, cosines, places, exact=is_all)
+        distances.append(distance)
+    before = lists[STORED].of(places)
+    after = lists[forms[-1].name].of(places)
+    ones = None
+    if norm.sums_to_zero:
+        ones = _ones(rows[FOLDED][with_direction])
+    return NormEvidence(
+        norm=norm,
+        forms=forms,
+        drift=_drift_of_forms(only_labels(head, with_direction), norm, forms, rng),
+        apart=tuple(distances),
+        labels=with_direction,
+        queries=queries[places],
+        lists=before.first(1),
+        n_copies=len(queries) - len(places),
+        ones=ones,
+        examples=_examples(head, before, after, copies),
+    )
+
+
+def _rows_of_conventions(
+    head: FactorModel, forms: tuple[Convention, ...]
+) -> dict[str, Rows]:
+    """Return the rows of each form by its name, and those of the logit cosines."""
+    rows: dict[str, Rows] = {form.name: form.view(head.right) for form in forms}
+    if head.left is not None:
+        # If all inputs are equal, there are no logit cosines.
+        with suppress(InputError):
+            rows[LOGITS] = identified_factors(head, "right")
+    return rows
+
+
+def _query_labels(
+    head: FactorModel, labels: Indices, n_lists: int, rng: np.random.Generator
+) -> Indices:
+    """Draw the labels whose nearest labels are searched.
+
+    A search costs queries × labels of the head (× columns) for each convention, so a
+    large head gets fewer queries.
+    """
+    by_cosines = max(50, SEARCHED // head.n_right)
+    by_products = max(150, CELLS // head.right.size)
+    n_queries = share_of(min(by_cosines, by_products), n_lists)
+    return sample_rows(labels, n_queries, rng)
+
+
+def _distance(
+    first: str,
+    second: str,
+    lists: dict[str, NeighbourLists],
+    cosines: dict[str, Floats],
+    places: Indices,
+    *,
+    exact: bool,
+) -> ConventionDistance:
+    """Compare the lists, at the places of labels without a copy, and the cosines.
+
+    `exact` tells that the lists are those of all labels.
+    """
+    before = lists[first].of(places)
+    after = lists[second].of(places)
+    tie = tie_of(after.searched)
+    first_differs = lists[first].indices[:, 0] != lists[second].indices[:, 0]
+    change = np.abs(cosines[first] - cosines[second])
+    mean_abs = 0.0
+    if np.isfinite(change).any():
+        mean_abs = float(np.nanmean(change))
+    return ConventionDistance(
+        first=first,
+        second=second,
+        nearest=NearestChanged.of(before, after, exact=exact, tie=tie),
+        first_changed=float(first_differs.mean()),
+        top_n=before.indices.shape[1],
+        top_n_changed=1 - before.overlap(after, tie=tie),
+        mean_abs=mean_abs,
+    )
+
+
+def _examples(
+    head: FactorModel, before: NeighbourLists, after: NeighbourLists, copies: Twins
+) -> tuple[Neighbourhood, ...]:
+    """Show the labels that keep the fewest neighbours, without copies of these."""
+    n = before.indices.shape[1]
+    n_kept = before.kept_in(after).sum(axis=1)
+    shown = np.argsort(n_kept, kind="stable")[:EXAMPLES]
+    return by_name(
         head.names("right"),
         before.of(shown).among(copies.first, n),
         after.of(shown).among(copies.first, n),
         first=copies.first,
         most=LISTED,
-    )
-    return NormEvidence(
-        norm=norm,
-        forms=forms,
-        drift=_drift_of_forms(only_labels(head, with_direction), norm, forms, rng),
-        apart=tuple(apart),
-        labels=with_direction,
-        queries=queries[places],
-        lists=before.first(1),
-        n_copies=len(queries) - len(places),
-        ones=_ones(rows[FOLDED][with_direction]) if norm.sums_to_zero else None,
-        examples=examples,
     )
 
 

@@ -187,17 +187,18 @@ def _turned(tangent: Floats, moving_rows: Floats, max_shift: float | None) -> Ra
     longer than the row points it anywhere. On a line, a shorter one does not turn it.
     """
     radius = np.inf if max_shift is None else max_shift
-    rest = tangent_lengths(moving_rows, row_norms(moving_rows), radius)
-    is_covered = np.isnan(rest)
+    tangent_length = tangent_lengths(moving_rows, row_norms(moving_rows), radius)
+    # A disc around the origin that covers the row has no tangent from it.
+    is_covered = np.isnan(tangent_length)
     if moving_rows.shape[1] == 1:
         turn = np.where(is_covered, np.pi, 0)
     else:
-        turn = np.where(is_covered, np.pi, np.arctan2(radius, rest))
+        turn = np.where(is_covered, np.pi, np.arctan2(radius, tangent_length))
     angle = 2 * np.arctan(tangent)
     largest_angle = angle + turn
     smallest_angle = np.maximum(angle - turn, 0)
     # A shift exactly as long as the row takes it to the origin, where it has no cosine.
-    is_attained = rest != 0
+    is_attained = tangent_length != 0
     largest_tangent = np.where(
         largest_angle >= np.pi, np.inf, np.tan(largest_angle / 2)
     )
@@ -221,8 +222,8 @@ def _shift_to(
         fixed_row / np.linalg.norm(fixed_row), moving_row / length, angle
     )
     along = float(moving_row @ wanted)
-    rest = tangent_lengths(moving_row[None], np.array([length]), radius)[0]
-    if np.isnan(rest):
+    tangent_length = tangent_lengths(moving_row[None], np.array([length]), radius)[0]
+    if np.isnan(tangent_length):
         # The shifted row can be in any direction: stop just beyond the origin, but far
         # enough from it that rounding does not turn the row.
         share_left = min(1.0, (radius / length - 1) / 2)

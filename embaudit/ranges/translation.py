@@ -61,6 +61,10 @@ class _Triangles:
     """(m,) lengths of the first rows."""
     y_length: Floats
     """(m,) lengths of the second rows."""
+    x_is_shorter: Flags
+    """(m,) whether the first row is a, the shorter one."""
+    shorter: Floats
+    """(m,) ‖a‖."""
     base: Floats
     """(m,) L = ‖x - y‖; 0 for equal rows."""
     height: Floats
@@ -72,16 +76,6 @@ class _Triangles:
     """
 
     @property
-    def x_is_shorter(self) -> Flags:
-        """Flags of pairs whose first row is a, the shorter one."""
-        return self.x_length <= self.y_length
-
-    @property
-    def shorter(self) -> Floats:
-        """(m,) ‖a‖."""
-        return np.minimum(self.x_length, self.y_length)
-
-    @property
     def is_inside(self) -> Flags:
         """Flags of pairs whose foot lies strictly between a and b."""
         return self.inward > 0
@@ -91,15 +85,19 @@ def _triangles(x: Floats, y: Floats) -> _Triangles:
     gap = y - x
     x_length = row_norms(x)
     y_length = row_norms(y)
-    # From the shorter row to the origin, against the gap from it to the longer row.
     x_is_shorter = x_length <= y_length
-    tangent = half_angle_tangents(np.where(x_is_shorter[:, None], -x, y), gap)
     shorter = np.minimum(x_length, y_length)
+    # φ is the angle between -x and y - x, or between -y and x - y. If both directions
+    # are turned over, the angle stays.
+    to_origin = np.where(x_is_shorter[:, None], -x, y)
+    tangent = half_angle_tangents(to_origin, gap)
     return _Triangles(
         x=x,
         y=y,
         x_length=x_length,
         y_length=y_length,
+        x_is_shorter=x_is_shorter,
+        shorter=shorter,
         base=row_norms(gap),
         height=shorter * sine_of(tangent),
         inward=shorter * cosine_of(tangent),
@@ -109,8 +107,8 @@ def _triangles(x: Floats, y: Floats) -> _Triangles:
 def shifted_ends(x: Floats, y: Floats, max_shift: float | None) -> RangeEnds:
     """Compute the ranges of pairs of rows under shifts of at most a length (None: any).
 
-    On a line (k = 1), where a cosine is 1 or -1, the range is the hull of what is
-    reached.
+    On a line (k = 1), a cosine is 1 or -1, and the range is from the smallest to the
+    largest cosine that a shift gives.
     """
     triangles = _triangles(x, y)
     radius = np.inf if max_shift is None else max_shift
@@ -141,7 +139,8 @@ def _ends(triangles: _Triangles, radius: float, *, is_line: bool) -> RangeEnds:
         linear = a_tangent * (a_tangent / base) - triangles.inward
         root = a_tangent * (b_tangent / base)
         larger = height + radius
-        # A disc that meets the line is treated as one that touches it.
+        # If the disc meets the line (r > h), the negative h - r becomes 0: the roots that
+        # are kept then do not contain it.
         smaller = np.maximum(height - radius, 0)
         lower = positive_root(smaller, linear, larger, root)
         upper = positive_root(larger, linear, smaller, root)
@@ -173,7 +172,8 @@ def positive_root(
     square, linear, constant : array
         The coefficients; `square` and `constant` are not negative.
     root : array
-        `√(linear² + square constant)`, a form of which the caller knows to more digits.
+        `√(linear² + square · constant)`, which the caller computes from a form that
+        does not cancel.
 
     Examples
     --------
@@ -205,7 +205,10 @@ def shift_to_end(
     radius = np.inf if max_shift is None else max_shift
     if triangle.base[0] == 0 or radius == 0:
         return np.zeros(len(x))
-    radius = _short_of(triangle, radius, end, tol, condition or 1.0)
+    if condition is None:
+        # Gauges of any condition reach the same ends from every shifted pair.
+        condition = 1.0
+    radius = _short_of(triangle, radius, end, tol, condition)
     return _touching_shift(x, y, triangle, radius, end)
 
 

@@ -211,3 +211,16 @@ def test_labels_that_need_more_rivals_than_allowed_stay_undecided_and_none_is_wr
         n_undecided.append(found.n_undecided)
     assert n_undecided == sorted(n_undecided, reverse=True)
     assert n_undecided[0] > n_undecided[-1] == 0
+
+
+def test_labels_whose_nearest_point_is_not_found_stay_undecided(monkeypatch):
+    def does_not_converge(*_arguments):
+        raise RuntimeError("Maximum number of iterations reached.")
+
+    rows = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.1, 0.1]])
+    head = FactorModel.from_softmax(rows)
+    assert argmaxable(head).answer.tolist() == ["yes", "yes", "yes", "no"]
+    monkeypatch.setattr("scipy.optimize.nnls", does_not_converge)
+    # The first three labels lead at their own coordinates, without any search.
+    answers = argmaxable(head).answer.tolist()
+    assert answers == ["yes", "yes", "yes", "undecided"]
