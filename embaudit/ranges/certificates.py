@@ -354,27 +354,29 @@ def _nearest_rivals(factors: Matrix, lists: NeighbourLists, max_shift: float) ->
         one.
     """
     lengths = row_norms(factors)
-    directed = int((lengths > 0).sum())
+    n_directed = int((lengths > 0).sum())
     nearest = np.full(len(lists.rows), np.inf)
-    if directed < len(lengths):
+    if n_directed < len(lengths):
         return np.zeros(len(nearest))
-    if directed <= lists.indices.shape[1] + 1:
+    if n_directed <= lists.indices.shape[1] + 1:
         return nearest
     # A shift as long as the row gives it any direction, so no search is needed.
     nearest[lengths[lists.rows] <= max_shift] = 0
     searched = np.flatnonzero(lengths[lists.rows] > max_shift)
     unit = unit_rows(factors)
 
-    def least(batch: slice) -> Floats:
+    def smallest_tangents(batch: slice) -> Floats:
         rows = lists.rows[searched[batch]]
         cosines = np.clip(unit[rows] @ unit.T, -1, 1)
         cosines[np.arange(len(rows)), rows] = -np.inf
         np.put_along_axis(cosines, lists.indices[searched[batch]], -np.inf, axis=1)
         bounds = _bounds(cosines, lengths[rows], lengths, max_shift, factors.shape[1])
-        return _least(factors, rows, bounds, max_shift)
+        return _smallest_tangents(factors, rows, bounds, max_shift)
 
     parts = row_blocks(len(searched), len(factors), budget=BLOCK_BYTES)
-    nearest[searched] = np.concatenate([*parallel_map(least, parts), np.empty(0)])
+    nearest[searched] = np.concatenate(
+        [*parallel_map(smallest_tangents, parts), np.empty(0)]
+    )
     return nearest * (1 - ROUNDING)
 
 
@@ -414,11 +416,13 @@ def _bounds(
     return np.asarray(bound)
 
 
-def _least(factors: Matrix, rows: Indices, bounds: Floats, max_shift: float) -> Floats:
+def _smallest_tangents(
+    factors: Matrix, rows: Indices, bounds: Floats, max_shift: float
+) -> Floats:
     """Compute the smallest tangent of each row with any rival.
 
-    First with the rival of the smallest bound, then with every rival whose bound does
-    not rule it out.
+    The rival of the smallest bound comes first, and then every rival whose bound is
+    below the smallest tangent so far.
     """
     solver = SameSideRangeSolver(AffineBudget(max_shift=max_shift * (1 + ROUNDING)))
     lines = np.arange(len(rows))

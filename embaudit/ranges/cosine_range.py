@@ -115,8 +115,8 @@ class CosineRange(Result):
         """The cosines of the model as it is."""
         table = np.asarray(self.pairs, dtype=np.intp)
         x, y = Pairs(self.role).rows(self.model)
-        unmoved = SameSideRangeSolver(AffineBudget())
-        return cosine_of(ranges_of_pairs(unmoved, x, y, table).lower.tangent)
+        no_gauge = SameSideRangeSolver(AffineBudget())
+        return cosine_of(ranges_of_pairs(no_gauge, x, y, table).lower.tangent)
 
     @property
     def width(self) -> Floats:
@@ -168,18 +168,18 @@ class CosineRange(Result):
 
     def explain(self) -> str:
         """Describe how wide the ranges are, and how many signs are certain."""
-        ranged = ~np.isnan(self.lower)
-        if not ranged.any():
+        has_range = ~np.isnan(self.lower)
+        if not has_range.any():
             pairs = counted(len(self), f"{self.role} pair")
             return f"No cosines: {pairs} with a zero vector."
-        width = self.width[ranged].mean()
-        sign_definite = percent(self.is_sign_definite[ranged].mean())
-        vacuous = percent(self.is_vacuous[ranged].mean())
+        width = self.width[has_range].mean()
+        sign_definite = percent(self.is_sign_definite[has_range].mean())
+        vacuous = percent(self.is_vacuous[has_range].mean())
         undefined = (
             f" {self.n_undefined:,} more without a cosine." if self.n_undefined else ""
         )
         return (
-            f"Under {self.group} the cosines of {ranged.sum():,} {self.role} pairs "
+            f"Under {self.group} the cosines of {has_range.sum():,} {self.role} pairs "
             f"have ranges {width:.2f} wide on average; {sign_definite} keep their sign "
             f"and {vacuous} can be anything.{undefined}"
         )
@@ -305,13 +305,18 @@ def range_solver_for(group: GaugeGroup, role: Role, columns: int) -> RangeSolver
     A table of pairs has 2 columns for pairs of rows and 4 for differences of rows.
     """
     linear = group
-    shift: float | None = 0.0
+    if isinstance(group, Affine):
+        linear = group.linear
+    elif isinstance(group, Translation):
+        linear = Orthogonal(group.rank)
     side: SideName = "right"
+    shift: float | None = 0.0
     if isinstance(group, Affine | Translation):
-        linear = group.linear if isinstance(group, Affine) else Orthogonal(group.rank)
         # A shift moves no row of the other side, and no difference of two rows.
-        if role == "cross" or (role == group.side and columns == 2):
-            shift, side = group.max_shift, group.side
+        moves_rows = role == "cross" or (role == group.side and columns == 2)
+        if moves_rows:
+            side = group.side
+            shift = group.max_shift
     budget = 1.0 if linear.fixes_cosines else linear.max_condition
     if isinstance(linear, Diagonal) and budget != 1:
         if role == "cross":

@@ -206,7 +206,8 @@ def shift_to_end(
     if triangle.base[0] == 0 or radius == 0:
         return np.zeros(len(x))
     if condition is None:
-        # Gauges of any condition reach the same ends from every shifted pair.
+        # Without a bound, the gauge takes every shifted pair to the end, so any
+        # condition serves here.
         condition = 1.0
     radius = _short_of(triangle, radius, end, tol, condition)
     return _touching_shift(x, y, triangle, radius, end)
