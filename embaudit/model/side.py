@@ -239,6 +239,16 @@ class Side:
         for field, value in checked.items():
             object.__setattr__(self, field, value)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Hold the arrays of a deep copy, or of an unpickled side, read-only, too.
+
+        Otherwise sums over the rows, and forms of a model, could become stale.
+        """
+        for field, value in state.items():
+            if isinstance(value, np.ndarray):
+                value = frozen(value)
+            object.__setattr__(self, field, value)
+
     @property
     def shape(self) -> tuple[int, int]:
         """Number of rows and of columns."""

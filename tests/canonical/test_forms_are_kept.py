@@ -74,6 +74,15 @@ def test_a_copy_of_a_model_has_an_equal_form(change):
     np.testing.assert_array_equal(other.singular_values, form.singular_values)
 
 
+@pytest.mark.parametrize("change", COPIES.values(), ids=COPIES)
+def test_the_rows_of_a_copy_cannot_change_under_its_form(change):
+    """Deep copies and unpickled arrays of numpy can be written to."""
+    copied = change(make().replace(right_bias=np.ones(9)))
+    for array in (copied.left, copied.right, copied.right_bias):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 5
+
+
 def test_a_model_with_other_rows_or_another_link_has_a_form_of_its_own():
     model = make()
     form = canonical_form(model)
