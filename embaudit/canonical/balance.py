@@ -1,9 +1,9 @@
 """Balance: the factors that weight decay on both sides leaves at a stationary point.
 
-With the penalty `Σ_u w_u ‖p_u‖² + Σ_i w_i ‖q_i‖²` the factors may still be changed by
-any M while the scores stay; at a stationary point no such change lowers the penalty,
-hence `Pᵀ diag(w) P = Qᵀ diag(w) Q`. Equal decay has weights 1; decay at every rating
-(ALS-WR, Spark ALS, SGD by samples) has the number of ratings of each row.
+Any gauge M changes the factors and keeps the scores. At a stationary point no gauge
+lowers the penalty `Σ_u w_u ‖p_u‖² + Σ_i w_i ‖q_i‖²` to first order, so
+`Pᵀ diag(w) P = Qᵀ diag(w) Q`. Equal decay has the weights 1. With decay at every rating
+(ALS-WR, Spark ALS, SGD by samples) the weight of a row is its number of ratings.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from embaudit.model import FactorModel, SideName
 BALANCED = 1.1
 """κ of the gauge to the balanced model up to which factors count as balanced."""
 RESOLVED = np.sqrt(np.finfo(np.float64).eps)
-"""Singular value of the scores, relative to the largest, below which a direction
-carries nothing to balance."""
+"""Singular value of the scores, relative to the largest, below which a direction is
+dropped."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +54,10 @@ def balance(left_root: Matrix, right_root: Matrix) -> Balance:
     """Balance two sides whose Gram matrices are `RᵀR`.
 
     With `R_P R_Qᵀ = u s vᵀ` the maps are `M = R_Qᵀ v s^-½` and `N = R_Pᵀ u s^-½`: then
-    `Mᵀ N = 1`, so that scores stay, and both Gram matrices `Mᵀ R_Pᵀ R_P M` and `Nᵀ R_Qᵀ
+    `Mᵀ N = I`, so that scores stay, and both Gram matrices `Mᵀ R_Pᵀ R_P M` and `Nᵀ R_Qᵀ
     R_Q N` are s.
 
-    R is (m, k) on each side; directions that not both sides see are left out.
+    R is (m, k) on each side. Directions that one of the sides lacks are dropped.
 
     Examples
     --------

@@ -1,7 +1,8 @@
 """How far a model is from its canonical forms.
 
-The distance between two gauges that cosines can feel is ln κ of the step between them.
-This is half of Hilbert's projective metric between their metrics `S = M Mᵀ`.
+The distance between two gauges is ln κ of the gauge that leads from one to the other,
+because rotations and common scales, which move no cosine, do not count in it. This is
+half of Hilbert's projective metric between the metrics `S = M Mᵀ` of the two gauges.
 """
 
 from __future__ import annotations
@@ -17,19 +18,17 @@ from embaudit.core.tolerances import EPS, TIE
 def log_condition(form: CanonicalForm, exponent: float) -> float:
     """Compute ln κ of the step from the model to exponent e.
 
-    Only directions count that the predictions see. With full rank `κ = ‖A‖ ‖B‖`,
+    Only directions that the predictions see count. With full rank `κ = ‖A‖ ‖B‖`,
     because `AᵀB = I`, so that no small singular value has to be computed. Otherwise one
-    side holds directions that the other lacks, and the map of the other side is free of
-    them.
+    side holds directions that the other side lacks. The map of the other side does not
+    contain these directions, so the smaller of the two condition numbers is returned.
     """
     if form.is_full_rank:
         s = form.singular_values
         left_metric, right_metric = form.metrics
-        left_scales, right_scales = (
-            (s / s[0]) ** (exponent - 1),
-            (s / s[0]) ** -exponent,
-        )
-        # ‖A‖² and ‖B‖², but for powers of s₁ that add up to s₁².
+        left_scales = (s / s[0]) ** (exponent - 1)
+        right_scales = (s / s[0]) ** -exponent
+        # These are ‖A‖² and ‖B‖² times powers of s₁ whose product is s₁².
         squared_left = _largest_eigenvalue(left_metric, left_scales)
         squared_right = _largest_eigenvalue(right_metric, right_scales)
         norms = (np.log(squared_left) + np.log(squared_right)) / 2
@@ -40,17 +39,21 @@ def log_condition(form: CanonicalForm, exponent: float) -> float:
         distance = min(by_left, by_right)
     # κ = 1 is computed as 1 + rounding.
     rounding = 64 * form.rank * EPS
-    return distance if distance > rounding else 0.0
+    if distance <= rounding:
+        return 0.0
+    return distance
 
 
 def _largest_eigenvalue(metric: Matrix, scales: Vector) -> float:
     """Return the largest eigenvalue of a metric whose axes are scaled."""
-    # The search of LAPACK for the largest eigenvalue alone fails on some multiples of
-    # the identity, which balanced factors have, so that all are computed.
+    # All eigenvalues are computed, because the search of LAPACK for the largest one
+    # alone fails on some multiples of the identity, and balanced factors have such a
+    # metric.
     return float(np.linalg.eigvalsh(scales[:, None] * metric * scales)[-1])
 
 
 def _log_condition_number(linear: Floats) -> float:
+    """Return ln κ of a matrix of full column rank."""
     s = np.linalg.svd(linear, compute_uv=False)
     return float(np.log(s[0] / s[-1]))
 

@@ -150,14 +150,18 @@ class GaugedModel(EquivalentModel):
             By default the length of the longer shift of the gauge.
         """
         length, shifted_side = _longer(gauge.left_shift, gauge.right_shift)
+        if shift is None:
+            shift = length
+        if title is None:
+            title = name
         return cls(
             name=name,
             kind=kind,
-            title=title or name,
+            title=title,
             gauge=gauge,
             condition_number=gauge.condition_number,
             amplification=gauge.condition_number,
-            shift=length if shift is None else shift,
+            shift=shift,
             shifted_side=shifted_side,
         )
 
@@ -245,7 +249,7 @@ class CanonicalModel(EquivalentModel):
 def canonical_models(model: FactorModel) -> Iterator[CanonicalModel]:
     """Yield the models at exponent 0, ½ and 1.
 
-    There are none if a side is missing, or if cosines are predicted.
+    No model is yielded if a side is missing, or if cosines are predicted.
 
     Examples
     --------
@@ -271,17 +275,19 @@ def canonical_models(model: FactorModel) -> Iterator[CanonicalModel]:
 
 
 def equivalent_at(model: FactorModel, exponent: float, name: str) -> CanonicalModel:
-    """Name the model at an exponent."""
+    """Return the equivalent model at an exponent under a name."""
     form = form_without_new_bias(model)
     gauge = form.gauge(exponent)
     # The shift is given before the axes change, so that its length can be compared with
     # the lengths of the stored rows.
     shift, shifted_side = _longer(form.left_centre, form.right_centre)
-    if gauge is not None:
-        condition_number = amplification = gauge.condition_number
-    else:
-        condition_number, shift = float("nan"), 0.0
+    if gauge is None:
+        shift = 0.0
+        condition_number = float("nan")
         amplification = float(np.linalg.cond(form.maps(exponent)["left"]))
+    else:
+        condition_number = gauge.condition_number
+        amplification = condition_number
     return CanonicalModel(
         name=name,
         title=name,

@@ -20,7 +20,7 @@ Rounding to float32 stays below it.
 
 
 class FactorScaling(StrEnum):
-    """Split of the scores between two sides by which a library can be recognised."""
+    """Split of the scores between two sides, from which a library can be recognised."""
 
     TRUNCATED_SVD = "UΣ, V"
     """Scaled left and orthonormal right factors: scikit-learn TruncatedSVD, LensKit
@@ -39,7 +39,8 @@ class FactorScaling(StrEnum):
 
 def factor_scaling(form: CanonicalForm) -> FactorScaling:
     """Recognise the split by the Gram matrices of the stored, uncentred factors."""
-    left, right = (side.root.T @ side.root for side in (form.left, form.right))
+    left = form.left.root.T @ form.left.root
+    right = form.right.root.T @ form.right.root
     # Libraries leave columns of zeros if a rank was not reached.
     used = (np.diag(left) > 0) & (np.diag(right) > 0)
     if used.sum() < 2:
@@ -53,7 +54,9 @@ def factor_scaling(form: CanonicalForm) -> FactorScaling:
         return FactorScaling.PURE_SVD
     if not exceeds(log_condition(form, 0.5), np.log(BALANCED)):
         return FactorScaling.BALANCED
-    return FactorScaling.ALIGNED if is_aligned else FactorScaling.UNKNOWN
+    if is_aligned:
+        return FactorScaling.ALIGNED
+    return FactorScaling.UNKNOWN
 
 
 def _is_diagonal(gram: Matrix) -> bool:

@@ -36,10 +36,10 @@ def hidden_biases(role: SideName, side: Moments) -> tuple[HiddenBias, ...]:
         return tuple(
             HiddenBias(role, column, float(side.mean[column])) for column in columns
         )
-    # So few rows lie on a plane whatever they are.
+    # Any k rows in k dimensions lie on a hyperplane, which shows no bias.
     if side.n_rows <= len(side.mean):
         return ()
-    # Look for directions in which the centred rows have no spread but rounding.
+    # Look for directions in which the spread of the centred rows is only rounding.
     _, spread, directions = np.linalg.svd(side.centred_root)
     length_of_mean = np.linalg.norm(side.mean)
     rounding = 16 * side.precision * max(spread[0], length_of_mean)

@@ -5,9 +5,9 @@ p̂ = 1` and `q̂ᵀ S⁻¹ q̂ = 1` on all unit rows. A normalised head keeps `
 number for each input x. The inputs are learned, so only the labels restrict a gauge:
 `ŵ' = N ŵ + v` may be anything that has length 1 on every label.
 
-The test counts, and searches for no second metric of two sides (docs/theory.md, "Rows
-of length 1 may pin the rest"). Dividing rows by their length *after* training pins
-nothing.
+The test counts constraints. It does not search for a second metric of two sides
+(docs/theory.md, "Rows of length 1 may pin the rest"). Dividing rows by their length
+*after* training pins nothing.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ The frames lie in r dimensions, and every row holds at most the share ε of its 
 length outside of them. The bound is `4 √(r ε)` and terms of order r ε (docs/theory.md).
 """
 HIDING_FRAME_LOSS = (MIN_MOVEMENT / 13.5) ** 2
-"""Largest r ε for which they prove the same if a softmax hides a number per left row.
+"""Largest r ε for which tight frames prove it if a softmax hides a number per left row.
 
-The bound is `12 √(r ε)` then.
+The bound is `12 √(r ε)` in this case.
 """
 SPARE = 4
 """Above the size that is counted, one row per so many numbers of a form is needed in
@@ -85,8 +85,8 @@ def pinned_test(
     model : FactorModel
         Its link divides one side or both by their lengths.
     whole : FactorModel, optional
-        The model with all rows, if `model` has a sample of them. Dimensions count that
-        these rows span.
+        The model with all rows, if `model` has a sample of them. The test decides in
+        the dimensions that all rows span.
     max_condition : float
         κ of the witness of a head.
     rng : numpy Generator or int, optional
@@ -191,15 +191,15 @@ def _decide(
 ) -> Pinning:
     """Decide for a model whose rows span every column."""
     if model.compared is not None:
-        return _one_table(model)
+        return _decide_one_table(model)
     if "left" in model.link.unit_sides:
         if model.left is None:
-            return _one_side(model, rounding)
-        return _both_sides(model, rounding)
+            return _decide_one_side(model, rounding)
+        return _decide_both_sides(model, rounding)
     shown = reflection(model, "right", Models.HEADS)
     if shown is not None:
         return shown
-    return _head(model, rounding, max_condition, draw)
+    return _decide_head(model, rounding, max_condition, draw)
 
 
 def _verdict(
@@ -216,6 +216,7 @@ def _verdict(
 
 
 def _too_large(model: FactorModel, models: Models, needed: int) -> Pinning:
+    """Return the undecided result for forms of more numbers than are tried."""
     rank = _most_constraints(model, needed)
     return _verdict(model, Status.UNDECIDED, Reason.TOO_LARGE, models, rank, needed)
 
@@ -232,7 +233,7 @@ def _most_constraints(model: FactorModel, needed: int) -> int:
 # One table, and one side without the other
 
 
-def _one_table(model: FactorModel) -> Pinning:
+def _decide_one_table(model: FactorModel) -> Pinning:
     """Conclude for rows whose cosines or products with each other are predicted.
 
     Products of different generic rows fix the lengths, too, strictly beyond Ledermann's
@@ -258,7 +259,7 @@ def _one_table(model: FactorModel) -> Pinning:
     )
 
 
-def _one_side(model: FactorModel, rounding: Roundings) -> Pinning:
+def _decide_one_side(model: FactorModel, rounding: Roundings) -> Pinning:
     """Decide without the other side: pinned if the lifts of this side span everything.
 
     If the cosines go through a softmax, equivalent rows are `N (q + w)`, so the forms
@@ -331,7 +332,7 @@ def _with_missing_rows(
 # Two sides of unit rows
 
 
-def _both_sides(model: FactorModel, rounding: Roundings) -> Pinning:
+def _decide_both_sides(model: FactorModel, rounding: Roundings) -> Pinning:
     """Decide from both sides.
 
     The cosines are free if one side does not see a direction of the other. They are
@@ -344,16 +345,17 @@ def _both_sides(model: FactorModel, rounding: Roundings) -> Pinning:
             return shown
     used = used_dimensions(model, most_outside=MIN_MOVEMENT / 2)
     if used.shape[1] < model.rank:
-        return _by_frames(model, used)
-    return _by_lifts(model, rounding)
+        return _decide_by_frames(model, used)
+    return _decide_by_lifts(model, rounding)
 
 
-def _by_frames(model: FactorModel, used: Floats) -> Pinning:
+def _decide_by_frames(model: FactorModel, used: Floats) -> Pinning:
     """Decide from the few dimensions that hold both sides.
 
-    What lies outside moves no stored cosine by `MIN_MOVEMENT`. A metric of all
-    dimensions may stretch it very far, so that lifts prove nothing there. Tight frames
-    do, because they rule out models of any width.
+    The parts of the rows outside of these dimensions move no stored cosine by
+    `MIN_MOVEMENT`. A metric of all dimensions may stretch these parts very far, so
+    lifts of the rows prove nothing. Tight frames prove that the cosines are pinned,
+    because they rule out models of any width.
     """
     r, k = used.shape[1], model.rank
     needed = n_forms(r)
@@ -361,20 +363,22 @@ def _by_frames(model: FactorModel, used: Floats) -> Pinning:
     shares = [outside_shares(model.factors(side), used).max() for side in model.sides]
     outside = float(max(shares))
     hides = _hides_a_number(model)
-    most_lost = HIDING_FRAME_LOSS if hides else FRAME_LOSS
+    most_lost = FRAME_LOSS
+    if hides:
+        most_lost = HIDING_FRAME_LOSS
     is_pinned = (
         r * outside <= most_lost
         and forms_tight_frame(rows["left"])
         and forms_tight_frame(rows["right"], centred=hides)
     )
+    status, reason = Status.UNDECIDED, Reason.HARDLY_USED_DIMENSIONS
     if is_pinned:
-        status, reason, rank = Status.PINNED, Reason.TIGHT_FRAMES, needed
+        status, reason = Status.PINNED, Reason.TIGHT_FRAMES
+        rank = needed
+    elif needed > LARGEST:
+        rank = _most_constraints(model, needed)
     else:
-        status, reason = Status.UNDECIDED, Reason.HARDLY_USED_DIMENSIONS
-        if needed > LARGEST:
-            rank = _most_constraints(model, needed)
-        else:
-            rank = span_of(*rows.values()).rank
+        rank = span_of(*rows.values()).rank
     return _verdict(
         model,
         status,
@@ -388,7 +392,7 @@ def _by_frames(model: FactorModel, used: Floats) -> Pinning:
     )
 
 
-def _by_lifts(model: FactorModel, rounding: Roundings) -> Pinning:
+def _decide_by_lifts(model: FactorModel, rounding: Roundings) -> Pinning:
     """Decide from both sides whose rows use every dimension.
 
     If the lifts of one side span everything, S = I on that side (docs/theory.md, "Rows
@@ -496,7 +500,7 @@ def _fixes_the_number(
 # Heads of unit labels
 
 
-def _head(
+def _decide_head(
     model: FactorModel,
     rounding: Roundings,
     max_condition: float,
@@ -510,7 +514,9 @@ def _head(
     needed = n_forms(model.rank, affine=affine)
     if needed > LARGEST_SHOWN:
         free = _with_fewer_labels(model, needed)
-        return _too_large(model, models, needed) if free is None else free
+        if free is None:
+            return _too_large(model, models, needed)
+        return free
     span = span_of(model.right, affine=affine, rounding=rounding["right"])
     rank = span.rank
     if span.is_full and is_capped:
@@ -545,8 +551,12 @@ def _free_head(
     """Show an equivalent head that a free form gives, if it moves a cosine."""
     n, needed = len(model.right_side.directed), span.needed
     is_counted = needed <= LARGEST
-    rank = span.rank if is_counted else _most_constraints(model, needed)
-    reason = Reason.LEAVES_NUMBERS if n >= needed else Reason.TOO_FEW_ROWS
+    rank = span.rank
+    if not is_counted:
+        rank = _most_constraints(model, needed)
+    reason = Reason.LEAVES_NUMBERS
+    if n < needed:
+        reason = Reason.TOO_FEW_ROWS
     free = _verdict(
         model,
         Status.FREE,

@@ -26,15 +26,15 @@ from embaudit.model import OPPOSITE, FactorModel, Role, SideName
 
 
 class Status(StrEnum):
-    """Answer of the test."""
+    """Answer of the test whether predictions pin the cosines within each side."""
 
     PINNED = "pinned"
     """No equivalent model moves the cosines; this is proven."""
     FREE = "free"
-    """An equivalent model moves the cosines; it is shown."""
+    """An equivalent model moves the cosines. It is shown, or proven to exist."""
     UNDECIDED = "undecided"
-    """Neither. The conditions are sufficient and not necessary, so the model may be
-    pinned or free."""
+    """Neither is proven. The conditions are sufficient and not necessary, so the model
+    may be pinned or free."""
 
 
 class Models(Enum):
@@ -71,7 +71,7 @@ SCOPES = {
     ),
     Models.TABLES: "models that compare these rows with each other in the same way",
 }
-"""Words for each set of models."""
+"""Words for each set of models, as they follow "among"."""
 
 
 class Reason(Enum):
@@ -118,18 +118,21 @@ class Reason(Enum):
     TOO_FEW_ROWS = auto()
     """There are fewer labels than numbers of a form."""
     NOTHING_MOVED = auto()
-    """What the rows leave free moved no cosine."""
+    """No cosine moved when the numbers that the rows leave free were changed."""
     ROUNDING_DECIDES = auto()
     """The result depends on dimensions that rounding may have made."""
 
 
 class Remedy(Enum):
-    """What would decide an undecided test, unless it is a number of missing rows."""
+    """Change of the input that would decide an undecided test.
+
+    Missing rows of one side are counted in `Pinning.rows_missing`.
+    """
 
     NONE = auto()
-    """No method here would."""
+    """No method of this package would decide it."""
     OTHER_SIDE = auto()
-    """The other side may."""
+    """The other side may decide it."""
     RIGHT_ROW_OFF_THE_HYPERPLANE = auto()
     """One more right row that lies off the hyperplane of the others."""
     RIGHT_ROWS = auto()
@@ -196,7 +199,8 @@ class Pinning(Result):
     alternatives: tuple[Status, Status] | None = None
     """The answers without and with dimensions that rounding may have made."""
     remedy: Remedy = Remedy.NONE
-    """What would decide an undecided test, unless rows are missing."""
+    """Change of the input that would decide an undecided test, unless rows are
+    missing."""
     rows_missing: Mapping[SideName, int] = field(default_factory=dict)
     """Number of further rows of each side alone, in general position, that would decide
     an undecided test; empty if rows would not."""
@@ -247,7 +251,7 @@ class Pinning(Result):
     def is_counted(self) -> bool:
         """True if independent constraints were counted.
 
-        If not, rows were counted, each of which puts at most one constraint.
+        Otherwise rows were counted. Each row adds one constraint at most.
         """
         return self.status is Status.PINNED or self.needed <= LARGEST
 
@@ -313,44 +317,56 @@ class Pinning(Result):
                 f"The {predictions} fix every cosine, among {self.scope}. "
                 f"{_sentence(self.because)}"
             )
-        sentences = [_verdict(self, predictions), _sentence(self.because)]
-        # All numbers may be fixed near this model while another one is not ruled out.
+        status = _about_the_status(self, predictions)
+        sentences = [status, _sentence(self.because)]
+        # All numbers can be fixed near this model although another model, far from it,
+        # is not ruled out. Their count would then contradict the answer.
         all_fixed = self.status is Status.UNDECIDED and self.rank == self.needed
         if self.flip is None and not all_fixed:
-            most = "" if self.is_counted else "At most "
-            sentences.append(
-                f"{most}{self.rank:,} of {self.needed:,} numbers of a change of axes "
-                "are fixed."
-            )
+            sentences.append(_about_the_count(self))
         if self.dimensions < self.width:
             sentences.append(_about_the_span(self))
         if self.status is Status.UNDECIDED:
             sentences.append(_sentence(self.to_decide or "no method here decides it"))
         if self.moved:
-            parts = [
-                f"{moved.mean_abs:.2g} on average and {moved.max_abs:.2g} at most "
-                f"({side})"
-                for side, moved in self.moved.items()
-            ]
-            sentences.append(
-                f"An equivalent model moves them by {' and by '.join(parts)}."
-            )
+            sentences.append(_about_the_movement(self))
         return " ".join(sentences)
 
 
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."
+def _sentence(clause: str) -> str:
+    """Make a sentence of a clause."""
+    return f"{clause[0].upper()}{clause[1:]}."
 
 
-def _verdict(pinning: Pinning, predictions: str) -> str:
+def _about_the_status(pinning: Pinning, predictions: str) -> str:
+    """Describe the answer."""
     if pinning.status is Status.PINNED:
-        return f"The {predictions} pin the cosines within each side, among {pinning.scope}."
+        pinned = f"The {predictions} pin the cosines within each side"
+        return f"{pinned}, among {pinning.scope}."
     if pinning.status is Status.FREE:
         return f"The {predictions} do not pin the cosines within each side."
     return f"Whether the {predictions} pin the cosines within each side is undecided."
 
 
+def _about_the_count(pinning: Pinning) -> str:
+    """Describe how many numbers of a gauge the rows fix."""
+    count = f"{pinning.rank:,} of {pinning.needed:,} numbers of a change of axes"
+    if pinning.is_counted:
+        return f"{count} are fixed."
+    return f"At most {count} are fixed."
+
+
+def _about_the_movement(pinning: Pinning) -> str:
+    """Describe how far the equivalent model moves the cosines of each side."""
+    parts = []
+    for side, moved in pinning.moved.items():
+        mean, largest = f"{moved.mean_abs:.2g}", f"{moved.max_abs:.2g}"
+        parts.append(f"{mean} on average and {largest} at most ({side})")
+    return f"An equivalent model moves them by {' and by '.join(parts)}."
+
+
 def _about_the_span(pinning: Pinning) -> str:
+    """Describe in how many of the stored dimensions the test decides."""
     stored = counted(pinning.width, "dimension")
     span = f"These rows span {pinning.dimensions:,} of {stored}"
     of_one_rank = pinning.models in (Models.SAME_RANK, Models.HEADS)
@@ -440,29 +456,40 @@ REASONS = {
 def _title(pinning: Pinning, side: SideName) -> str:
     """Return the title of a row of a side."""
     left, right = pinning.roles
-    return left if side == "left" else right
+    if side == "left":
+        return left
+    return right
 
 
 def because_of(pinning: Pinning) -> str:
     """Write the argument of a verdict as a clause."""
     number, among = pinning.number, pinning.among
     title = _title(pinning, pinning.side)
-    has_linear_part = pinning.models in (Models.AFFINE, Models.HEADS)
+    form = "a metric"
+    if pinning.models in (Models.AFFINE, Models.HEADS):
+        # Forms of these models have a linear part.
+        form = "a change of axes"
     n_free = pinning.needed - pinning.rank
+    free_numbers = "some number"
+    if pinning.is_counted:
+        free_numbers = counted(n_free, "number")
     n_others = among - number
+    other_dimensions = f"other {n_others:,}"
+    if n_others == 1:
+        other_dimensions = "other one"
     without, with_them = pinning.alternatives or (None, None)
     return REASONS[pinning.reason].format(
         title=title,
         other=_title(pinning, OPPOSITE[pinning.side]),
-        form="a change of axes" if has_linear_part else "a metric",
+        form=form,
         number=number,
         number_of_rows=counted(number, title),
         number_of_directions=counted(number, "direction"),
         among=among,
         among_dimensions=counted(among, "dimension"),
-        other_dimensions="other one" if n_others == 1 else f"other {n_others:,}",
+        other_dimensions=other_dimensions,
         free_directions=counted(n_free, "direction"),
-        free_numbers=counted(n_free, "number") if pinning.is_counted else "some number",
+        free_numbers=free_numbers,
         needed=pinning.needed,
         largest=LARGEST_SHOWN,
         outside=pinning.outside,
@@ -473,7 +500,10 @@ def because_of(pinning: Pinning) -> str:
 
 
 def remedy_of(pinning: Pinning) -> str:
-    """Write what would decide a verdict as a clause; empty if no method here would."""
+    """Write the change that would decide a verdict as a clause.
+
+    The clause is empty if no method here would decide it.
+    """
     right = _title(pinning, "right")
     if pinning.rows_missing:
         fewest = min(pinning.rows_missing, key=lambda side: pinning.rows_missing[side])

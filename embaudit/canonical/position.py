@@ -1,7 +1,7 @@
 """A model's place among its equivalents.
 
-The place says which exponent is nearest, how far every canonical gauge is, and which
-library writes factors of this shape.
+The place says which exponent is nearest, how far away every canonical gauge is, and
+which library writes factors of this shape.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Position(Result):
     exponent: float
     """The e in [0, 1] whose canonical gauge is nearest."""
     distance: float
-    """ln κ of the gauge from there to the model, which no exponent explains."""
+    """ln κ of the gauge from this exponent to the model."""
     distances: dict[str, float]
     """ln κ between the model and each canonical gauge, by name."""
     counted_distance: float | None
@@ -60,7 +60,7 @@ class Position(Result):
     resolution: float
     """Largest singular value that the rounding of the stored rows can explain."""
     habit: FactorScaling
-    """Library's split that the factors look like."""
+    """The split of a library that the factors look like."""
     hidden_biases: tuple[HiddenBias, ...]
     """Constant columns and directions of the factors."""
     form: CanonicalForm

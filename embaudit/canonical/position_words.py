@@ -36,7 +36,7 @@ MEANINGS = {
         "directions as {items}s, all these cosines would be {near}0"
     ),
 }
-"""Cosines at each canonical gauge."""
+"""Clause on the cosines at each canonical gauge."""
 LIBRARIES = {
     FactorScaling.TRUNCATED_SVD: (
         "TruncatedSVD of scikit-learn and BiasedSVD of LensKit write factors of this "
@@ -48,7 +48,7 @@ LIBRARIES = {
         "penalty leaves them."
     ),
 }
-"""Libraries that write factors of a shape."""
+"""Sentence on the libraries that write factors of each shape."""
 
 
 def explain_position(position: Position) -> str:
@@ -113,7 +113,10 @@ def _counted(distance: float) -> str:
 
 
 def _unseen(position: Position) -> list[str]:
-    """Count the dimensions that no prediction sees, in a sentence if there are any."""
+    """Return a sentence on the number of dimensions that no prediction sees.
+
+    The list is empty if the predictions see all dimensions.
+    """
     # Predictions see the direction in which a centred side is constant: it is a bias.
     centres = {"left": position.form.left_centre, "right": position.form.right_centre}
     biased = {bias.role for bias in position.hidden_biases if centres[bias.role].any()}
@@ -132,8 +135,12 @@ def _unseen(position: Position) -> list[str]:
 def _hidden_bias(position: Position, bias: HiddenBias) -> str:
     """Name a bias in a constant direction of the other side."""
     users, items = position.roles
-    constant, other = (users, items) if bias.role == "left" else (items, users)
-    where = "A mixture of columns" if bias.column is None else f"Column {bias.column}"
+    constant, other = items, users
+    if bias.role == "left":
+        constant, other = users, items
+    where = "A mixture of columns"
+    if bias.column is not None:
+        where = f"Column {bias.column}"
     return (
         f"{where} of the {constant}s is constant, so the {other}s hold a bias there "
         "that their cosines count as a similarity. Split it off."

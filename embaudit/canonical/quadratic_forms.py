@@ -1,8 +1,9 @@
-"""Quadratic forms that vanish on unit rows, which the lengths of rows leave free.
+"""Quadratic forms that vanish on unit rows.
 
-A symmetric matrix T has k(k+1)/2 numbers. The value `rᵀ T r` is the inner product of T
-with the lift `r rᵀ`, so the forms that vanish on all rows are orthogonal to the span of
-the lifts. If the lifts span everything, only `T = 0` vanishes on all rows.
+The lengths of the rows leave these forms free. A symmetric matrix T has k(k+1)/2
+numbers. The value `rᵀ T r` is the inner product of T with the lift `r rᵀ`, so the forms
+that vanish on all rows are orthogonal to the span of the lifts. If the lifts span
+everything, only `T = 0` vanishes on all rows.
 
 Up to `LARGEST` numbers the dimensions of the span are counted by singular values. Up to
 `LARGEST_SHOWN` numbers a least-squares problem tells whether the lifts span everything.
@@ -93,8 +94,10 @@ def symmetric(entries: Floats, k: int) -> Floats:
            [2., 5.]])
     """
     i, j = np.triu_indices(k)
+    values = entries / np.where(i == j, 1, np.sqrt(2))
     result = np.zeros((*entries.shape[:-1], k, k))
-    result[..., i, j] = result[..., j, i] = entries / np.where(i == j, 1, np.sqrt(2))
+    result[..., i, j] = values
+    result[..., j, i] = values
     return result
 
 
@@ -109,7 +112,7 @@ class Span:
     """Dimension of the span; 0 if it was not counted and is not known to be full."""
     needed: int
     """N, the dimension of all forms."""
-    clear: bool
+    is_clear: bool
     """True if no singular value lies between rounding and what is firm."""
     factor: Matrix | None = None
     """Triangle of the QR decomposition of the lifts, with N columns; None if the
@@ -121,32 +124,37 @@ class Span:
     @property
     def is_full(self) -> bool:
         """True if no form but 0 vanishes on every row, beyond doubt."""
-        return self.clear and self.rank == self.needed
+        return self.is_clear and self.rank == self.needed
 
     @property
     def is_nearly_full(self) -> bool:
-        """True if some form may vanish on every row, and none does beyond doubt.
+        """True if rounding decides whether a form other than 0 vanishes on every row.
 
-        The values of the form are as small as rounding.
+        The values of some form at the rows are as small as rounding.
         """
-        return not self.clear and self.rank == self.needed
+        return not self.is_clear and self.rank == self.needed
 
     @cached_property
     def free(self) -> Matrix:
         """(N, m) orthonormal forms that vanish on every row.
 
-        These are all if the span was counted, and one or none otherwise.
+        If the span was counted, these are all such forms. Otherwise at most one is
+        known.
         """
         if self.factor is not None:
-            return np.asarray(frozen(np.linalg.svd(self.factor)[2][self.rank :].T))
+            _, _, directions = np.linalg.svd(self.factor)
+            return np.asarray(frozen(directions[self.rank :].T))
         if self.vanishing is not None:
             return self.vanishing[:, None]
         return np.zeros((self.needed, 0))
 
 
 def n_forms(k: int, *, affine: bool = False) -> int:
-    """Count the numbers of a form."""
-    return k * (k + 1) // 2 + (k if affine else 0)
+    """Count the numbers of a form: k(k+1)/2, or k(k+3)/2 with a linear part."""
+    n_quadratic = k * (k + 1) // 2
+    if affine:
+        return n_quadratic + k
+    return n_quadratic
 
 
 def span_of(
@@ -154,8 +162,8 @@ def span_of(
 ) -> Span:
     """Find the span of the lifts of all unit rows of one or more sides together.
 
-    The decomposition is a streamed QR of the lifts and not one of their Gram matrix,
-    which would square singular values and hide those below 1e-8.
+    The lifts are decomposed by QR, block by block. Their Gram matrix is not used,
+    because it would square singular values and hide those below 1e-8.
 
     Parameters
     ----------
@@ -179,20 +187,21 @@ def span_of(
     if needed > LARGEST:
         if needed > LARGEST_SHOWN or len(sides) > 1:
             return Span(0, needed, False)
-        return _recognised(sides[0], needed, rounding, affine=affine)
+        return _recognise_full_span(sides[0], needed, rounding, affine=affine)
+    # Blocks have twice as many rows as the factor, so that each QR works mostly on new
+    # rows.
+    size = 2 * needed
+    blocks: list[Matrix] = []
+    for x in sides:
+        blocks += [x[start : start + size] for start in range(0, len(x), size)]
     factor = np.zeros((0, needed))
-    # Blocks of twice the width: each QR then works on at least as many new rows as old
-    # ones.
-    blocks = [
-        x[start : start + 2 * needed]
-        for x in sides
-        for start in range(0, len(x), 2 * needed)
-    ]
     for block in track(blocks, "counting what unit rows fix", len(blocks)):
-        rows = unit_rows(block, none=0)
-        lifts = np.hstack([lifted(rows), rows]) if affine else lifted(rows)
+        units = unit_rows(block, none=0)
+        lifts = lifted(units)
+        if affine:
+            lifts = np.hstack([lifts, units])
         factor = np.asarray(np.linalg.qr(np.vstack([factor, lifts]), mode="r"))
-    return _counted(factor, rounding)
+    return _count_span(factor, rounding)
 
 
 def on_no_hyperplane(x: Matrix, *, rounding: float | None = None) -> bool:
@@ -227,7 +236,7 @@ def on_no_hyperplane(x: Matrix, *, rounding: float | None = None) -> bool:
         return False
     if rounding is None:
         rounding = form_rounding(x)
-    return _counted(factor, rounding).is_full
+    return _count_span(factor, rounding).is_full
 
 
 def form_rounding(x: Matrix) -> float:
@@ -235,13 +244,14 @@ def form_rounding(x: Matrix) -> float:
 
     The form has norm 1 and vanished on all rows before rounding.
 
-    Only bfloat16, float16 and float32 are recognised: rows rounded otherwise, as to
-    whole numbers, count as exact.
+    Only bfloat16, float16 and float32 are recognised. Rows that were rounded in another
+    way, for example to whole numbers, count as exact.
     """
-    return ROUNDED * spacing_of(np.asarray(x[spread(len(x))], dtype=np.float64))
+    some_rows = np.asarray(x[spread(len(x))], dtype=np.float64)
+    return ROUNDED * spacing_of(some_rows)
 
 
-def _counted(factor: Floats, rounded: float) -> Span:
+def _count_span(factor: Floats, rounding: float) -> Span:
     """Count the dimensions of a span by singular values of the triangle of lifts."""
     needed = factor.shape[1]
     s = np.linalg.svd(factor, compute_uv=False)
@@ -249,12 +259,13 @@ def _counted(factor: Floats, rounded: float) -> Span:
     if rank == 0:
         return Span(0, needed, True, frozen(factor))
     # The lifts of n unit rows have length 1, so that the length of s is √n. Rounding
-    # adds a vector of length `rounded √n` at most to the values of a form at n rows; a
-    # unit form of the span has values of length s_rank at least. If that is not longer,
-    # rounding alone may have made the last dimension.
+    # changes the values of a form at n rows by a vector of length `rounding √n` at
+    # most. The values of a unit form of the span have at least the length s_rank. If
+    # this length is not larger, rounding alone may have made the last dimension.
     least = s[rank - 1]
-    clear = bool(least > FIRM * s[0] and least > rounded * np.linalg.norm(s))
-    return Span(rank, needed, clear, frozen(factor))
+    largest_rounding = rounding * np.linalg.norm(s)
+    is_clear = bool(least > FIRM * s[0] and least > largest_rounding)
+    return Span(rank, needed, is_clear, frozen(factor))
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,15 +274,15 @@ class _Lifts:
 
     No matrix of N columns is built.
 
-    Rows are turned and stretched to equal second moments: the rank stays, and conjugate
-    gradients need fewer steps. An affine form `rᵀ T r + g · r` is `r̃ᵀ T̃ r̃` for `r̃ =
+    Rows are rotated and stretched to equal second moments. This keeps the rank, and
+    conjugate gradients need fewer steps. An affine form `rᵀ T r + g · r` is `r̃ᵀ T̃ r̃` for `r̃ =
     (r, c)`, if the last entry of T̃ is 0.
     """
 
     units: Floats
     """(n, k) unit rows."""
     whitening: Floats
-    """(k, k) matrix that evens out their second moments."""
+    """(k, k) matrix that makes their second moments equal."""
     affine: bool
 
     @property
@@ -298,7 +309,8 @@ class _Lifts:
 
     def draw(self, rng: np.random.Generator) -> Floats:
         """Draw a Gaussian form."""
-        form = rng.standard_normal((self.rows.shape[1],) * 2)
+        width = self.rows.shape[1]
+        form = rng.standard_normal((width, width))
         return self.without_constant(form + form.T)
 
     def values(self, form: Floats) -> Floats:
@@ -327,14 +339,16 @@ class _Lifts:
         return float(np.sqrt(mean_square) / np.linalg.norm(self.on_units(form)))
 
 
-def _recognised(x: Matrix, needed: int, rounding: float, *, affine: bool) -> Span:
+def _recognise_full_span(
+    x: Matrix, needed: int, rounding: float, *, affine: bool
+) -> Span:
     """Find by least squares whether the lifts L of some drawn rows span everything.
 
     A Gaussian form Y is a combination `Lᵀ w` of the lifts for almost every Y if they
     span everything, and for almost no Y otherwise. Once the problem is solved, the
     residual vanishes on every row. If the residual is 0, a form z with `Lᵀ L z = Y` was
-    found: that is one step of inverse iteration, so its values show the least singular
-    value of L.
+    found. This is one step of inverse iteration, so the values of z show the least
+    singular value of L.
     """
     rng = np.random.default_rng(0)
     n = min(len(x), ROWS_PER_NUMBER * needed)

@@ -341,26 +341,33 @@ def orthonormal_span(rows: Floats, width: int, draw: np.random.Generator) -> Flo
     The other width − n directions are random.
     """
     columns = draw.standard_normal((rows.shape[1], width))
-    # The span does not depend on the lengths of rows, which must not overflow.
+    columns[:, : len(rows)] = _scaled_rows(rows).T
+    basis, _ = np.linalg.qr(columns)
+    return np.asarray(basis)
+
+
+def _scaled_rows(rows: Floats) -> Floats:
+    """Divide each row by its largest entry, so that no square overflows.
+
+    Rows of zeros stay as they are.
+    """
     largest = np.abs(rows).max(axis=1, keepdims=True)
-    columns[:, : len(rows)] = (rows / np.maximum(largest, 1e-300)).T
-    return np.asarray(np.linalg.qr(columns)[0])
+    return np.asarray(rows / np.where(largest > 0, largest, 1))
 
 
 def outside_shares(x: Matrix, basis: Floats) -> Vector:
     """Compute the share of each row's squared length that lies outside a basis.
 
-    The basis has r orthonormal columns of length k.
+    The basis has r orthonormal columns of length k. The share of a zero row is 0.
     """
     shares = np.zeros(len(x))
     for rows, block in float64_blocks(x):
-        largest = np.abs(block).max(axis=1, keepdims=True)
-        block = block / np.where(largest > 0, largest, 1)
-        whole = np.einsum("ij,ij->i", block, block)
-        left_over = block - (block @ basis) @ basis.T
-        shares[rows] = np.einsum("ij,ij->i", left_over, left_over) / np.where(
-            whole > 0, whole, 1
-        )
+        scaled = _scaled_rows(block)
+        outside = scaled - (scaled @ basis) @ basis.T
+        squared_lengths = np.einsum("ij,ij->i", scaled, scaled)
+        squares_outside = np.einsum("ij,ij->i", outside, outside)
+        # Scaled rows that are not zero have at least the length 1.
+        shares[rows] = squares_outside / np.maximum(squared_lengths, 1)
     return np.asarray(frozen(shares))
 
 
@@ -386,8 +393,8 @@ def rows_space(
     # loss of digits.
     sizes = np.linalg.norm(moments.root, axis=0)
     sizes[sizes == 0] = 1
-    # Rounding is relative to the rows before centring, because rows that are all alike
-    # consist of nothing but rounding after it.
+    # Rounding is relative to the rows before centring, because equal rows consist of
+    # nothing but rounding after it.
     least = 16 * moments.precision * np.linalg.norm(moments.root / sizes, 2)
     _, s, vt = np.linalg.svd(root / sizes)
     rank = int((s > least).sum())
@@ -430,14 +437,14 @@ def seen_directions(model: FactorModel, shifts: tuple[SideName, ...]) -> Floats:
     """
     if model.left is None or model.predicts is Equivalence.COSINES:
         return np.eye(model.rank)
-    left, right = (model.moments(side) for side in model.sides)
+    left, right = model.moments("left"), model.moments("right")
     p = left.centred_root if "left" in shifts else left.root
     q = right.centred_root if "right" in shifts else right.root
     precision = max(left.precision, right.precision)
 
     # A column takes part in scores if neither side is zero there up to rounding. The
-    # rounding is relative to the rows before centring, because rows that are all alike
-    # consist of nothing but rounding after it.
+    # rounding is relative to the rows before centring, because equal rows consist of
+    # nothing but rounding after it.
     sizes_p, sizes_q = _column_lengths(p), _column_lengths(q)
     least_p = 16 * precision * _column_lengths(left.root)
     least_q = 16 * precision * _column_lengths(right.root)
@@ -449,8 +456,8 @@ def seen_directions(model: FactorModel, shifts: tuple[SideName, ...]) -> Floats:
     scale = np.sqrt(ratios)
     p, q = (p * scale)[:, used], (q / scale)[:, used]
 
-    # The rank of the scores is that of p qᵀ, whose singular values below the resolution
-    # are rounding.
+    # The rank of the scores is the rank of p qᵀ. Singular values of p qᵀ below the
+    # resolution are rounding.
     uncentred_p = (left.root * scale)[:, used]
     uncentred_q = (right.root / scale)[:, used]
     resolution = precision * _spectral_norm(uncentred_p) * _spectral_norm(uncentred_q)
@@ -472,6 +479,7 @@ def seen_directions(model: FactorModel, shifts: tuple[SideName, ...]) -> Floats:
 
 
 def _column_lengths(x: Matrix) -> Floats:
+    """Return the length of each column."""
     return np.asarray(np.linalg.norm(x, axis=0))
 
 

@@ -86,6 +86,9 @@ def other_temperature(
         side: moved_cosines(model.factors(side), twin.factors(side))
         for side in model.sides
     }
-    # A side that is not loaded may have private dimensions or none; then it has none.
-    temperature = share if len(model.sides) == 2 else float(np.sqrt(share))
+    # The temperature changes by √(ab), where a and b are the shares of both sides. If a
+    # side is not loaded, it gets no private dimensions, so its share is 1.
+    temperature = share
+    if len(model.sides) == 1:
+        temperature = float(np.sqrt(share))
     return OtherTemperature(twin, temperature, moved)

@@ -40,7 +40,8 @@ def with_movement(model: FactorModel, pinning: Pinning) -> Pinning | None:
         if side in model.link.unit_sides:
             largest = max(largest, moved[side].max_abs)
             lengths = twin.side(side).norms[model.side(side).directed]
-            residual = max(residual, float(np.abs(lengths - 1).max(initial=0.0)))
+            error = float(np.abs(lengths - 1).max(initial=0.0))
+            residual = max(residual, error)
     if largest <= MIN_MOVEMENT:
         return None
     return replace(pinning, moved=moved, residual=residual)
@@ -49,8 +50,8 @@ def with_movement(model: FactorModel, pinning: Pinning) -> Pinning | None:
 def reflection(model: FactorModel, side: SideName, models: Models) -> Pinning | None:
     """Show that rows of a side may differ in directions that the other side lacks.
 
-    Components outside the span of the other side take part in no prediction, so that
-    each row can be reflected there on its own.
+    Components outside the span of the other side take part in no prediction, so each
+    row can be reflected there independently of the other rows.
 
     Returns
     -------
@@ -96,8 +97,8 @@ def equivalent_head(
 ) -> Pinning | None:
     """Find the equivalent head that moves the cosines of labels the most.
 
-    Every form that vanishes on the labels gives an equivalent head. Those that move
-    some drawn pairs the most, and some random ones, are tried.
+    Every form that vanishes on the labels gives an equivalent head. The forms that are
+    tried move some drawn pairs the most, or are random.
 
     Parameters
     ----------
@@ -173,8 +174,9 @@ def head_gauge(form: Floats, k: int, max_condition: float) -> Gauge:
     if len(form) > n_quadratic:
         linear_part = form[n_quadratic:]
     values, vectors = np.linalg.eigh(symmetric(form[:n_quadratic], k))
-    # κ(N)² = (1 + t high) / (1 − t low) ≤ κ² holds up to t = (κ² − 1) / (high + κ²
-    # low). Where T vanishes, the size of the form limits t.
+    # For the largest eigenvalue `high` and the smallest one `−low` of T,
+    # κ(N)² = (1 + t high) / (1 − t low) ≤ κ² holds up to
+    # t = (κ² − 1) / (high + κ² low). If T vanishes, the size of the form limits t.
     low, high = -min(values[0], 0.0), max(values[-1], 0.0)
     by_condition = (max_condition**2 - 1) / max(high + max_condition**2 * low, 1e-12)
     by_size = 2.0 / max(float(np.linalg.norm(form)), 1e-12) * max_condition
