@@ -20,6 +20,8 @@ They count as opposite if the reciprocal of the tangent is at most this, and as
 orthogonal if the size of the complement is. The entries of unit rows have errors of a
 few eps, which turn a row by about as much.
 """
+_BLOCK_COLUMNS = 1024
+"""Columns of a dot product that are added up at once."""
 _NEARLY_PARALLEL = 0.95
 """Size of a cosine beyond which the tangent is computed from the unit rows."""
 
@@ -159,7 +161,7 @@ def half_angle_tangents(x: Floats, y: Floats) -> Floats:
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         x_square, y_square = np.vecdot(x, x), np.vecdot(y, y)
-        cosine = np.vecdot(x, y) / (np.sqrt(x_square) * np.sqrt(y_square))
+        cosine = _dot_products(x, y) / (np.sqrt(x_square) * np.sqrt(y_square))
         tangent = tangent_of(cosine)
     # Squares of entries of rows that are shorter than 1e-140 lose digits or vanish.
     is_short = np.minimum(x_square, y_square) < 1e-280
@@ -167,6 +169,20 @@ def half_angle_tangents(x: Floats, y: Floats) -> Floats:
     if len(near) > 0:
         tangent[near] = _tangents_of_unit_rows(unit_rows(x[near]), unit_rows(y[near]))
     return tangent
+
+
+def _dot_products(x: Floats, y: Floats) -> Floats:
+    """Compute the dot product of each pair of rows with little rounding.
+
+    A gauge of condition κ multiplies the rounding of a cosine near 0 by up to κ. If
+    many thousand equal terms are added one by one, each step can be rounded in the same
+    direction, so the terms of each block of columns are added up first.
+    """
+    blocks = []
+    for start in range(0, x.shape[1], _BLOCK_COLUMNS):
+        columns = slice(start, start + _BLOCK_COLUMNS)
+        blocks.append(np.vecdot(x[:, columns], y[:, columns]))
+    return np.asarray(np.stack(blocks, axis=1).sum(axis=1))
 
 
 def _tangents_of_unit_rows(x: Floats, y: Floats) -> Floats:

@@ -137,6 +137,16 @@ def test_cross_ends_of_very_long_sums(seed: int) -> None:
         assert_cross_ends(x, y, 1e6)
 
 
+@pytest.mark.parametrize("k", [2**12, 2**14, 2**16])
+@pytest.mark.parametrize("value", [0.1, 0.3, 0.7])
+def test_cross_ends_of_very_long_sums_of_equal_terms(k: int, value: float) -> None:
+    """All terms of one sign are equal, so each step of one sum is rounded alike."""
+    x, y = np.full((2, k), value)
+    y[k // 2 :] *= -1 + 1e-8
+    with mpmath.workdps(50):
+        assert_cross_ends(x, y, 1e6)
+
+
 def mp_vertices(x: list, y: list, square: mpf) -> mpf:
     """Smallest tangent over all 2^k vertices."""
     return min(
