@@ -83,7 +83,10 @@ class EquivalentModel(ABC):
 
     @abstractmethod
     def rows(self, model: FactorModel, side: SideName) -> Matrix | Mapped:
-        """Return the rows of one side in the equivalent model."""
+        """Return the rows of one side in the equivalent model.
+
+        If there is a basis, the rows of the model are expressed in it.
+        """
 
     def apply(self, model: FactorModel) -> FactorModel:
         """Make the equivalent model.
@@ -320,7 +323,7 @@ def _side_with_prediction_cosines(
     must have been decomposed without its mean, and the side itself must lose its mean.
     """
     # Directions that are kept unchanged are in no prediction cosine.
-    if form.leaves_alone:
+    if form.keeps_weak_directions:
         return None
     whole = canonical_form(model)
     keeps_left_mean = whole.left_centre.any() and not form.left_centre.any()

@@ -105,7 +105,7 @@ class CanonicalForm:
     """Largest singular value that the rounding of the stored rows can explain."""
     n_seen: int
     """Number of directions that float64 tells from zero."""
-    firm: int
+    n_firm: int
     """Number of these directions that a canonical gauge stretches; see `FIRM`."""
     left_centre: Vector
     """(k,) vector that is subtracted from every left row: the mean row, or 0."""
@@ -142,9 +142,9 @@ class CanonicalForm:
         return self.rank == len(self.singular_values)
 
     @property
-    def leaves_alone(self) -> bool:
+    def keeps_weak_directions(self) -> bool:
         """True if directions are kept unchanged in all models of the family."""
-        return self.firm < self.n_seen
+        return self.n_firm < self.n_seen
 
     @cached_property
     def metrics(self) -> tuple[Matrix, Matrix]:
@@ -175,10 +175,10 @@ class CanonicalForm:
         mean of the firm singular values, so that no exponent stretches them against the
         firm directions on average.
         """
-        s = self.singular_values[: self.firm]
-        left: Floats = self.right_root.T @ self.v[:, : self.firm]
-        right: Floats = self.left_root.T @ self.u[:, : self.firm]
-        if not self.leaves_alone:
+        s = self.singular_values[: self.n_firm]
+        left: Floats = self.right_root.T @ self.v[:, : self.n_firm]
+        right: Floats = self.left_root.T @ self.u[:, : self.n_firm]
+        if not self.keeps_weak_directions:
             return CanonicalFamily(left, right, s)
 
         # Rotate the bases E and F of the two complements by the singular vectors of
@@ -388,7 +388,7 @@ def _decompose(model: FactorModel, centred: tuple[SideName, ...]) -> CanonicalFo
         rank=rank,
         resolution=resolution,
         n_seen=_count_above(s, rounding),
-        firm=_count_above(s, max(rounding, root_rounding, FIRM * s[0])),
+        n_firm=_count_above(s, max(rounding, root_rounding, FIRM * s[0])),
         left_centre=left_centre,
         right_centre=right_centre,
         left=left,

@@ -39,7 +39,7 @@ from embaudit.canonical.row_span import (
     used_dimensions,
 )
 from embaudit.canonical.tight_frames import forms_tight_frame
-from embaudit.canonical.witnesses import equivalent_head, reflection
+from embaudit.canonical.witnesses import find_equivalent_head, find_reflection
 from embaudit.core.checked import RNG, Floats, as_generator, frozen, is_number
 from embaudit.core.tolerances import EPS
 from embaudit.errors import must_be
@@ -196,7 +196,7 @@ def _decide(
         if model.left is None:
             return _decide_one_side(model, rounding)
         return _decide_both_sides(model, rounding)
-    shown = reflection(model, "right", Models.HEADS)
+    shown = find_reflection(model, "right", Models.HEADS)
     if shown is not None:
         return shown
     return _decide_head(model, rounding, max_condition, draw)
@@ -340,7 +340,7 @@ def _decide_both_sides(model: FactorModel, rounding: Roundings) -> Pinning:
     are sufficient, not necessary.
     """
     for side in model.sides:
-        shown = reflection(model, side, Models.SAME_RANK)
+        shown = find_reflection(model, side, Models.SAME_RANK)
         if shown is not None:
             return shown
     used = used_dimensions(model, most_outside=MIN_MOVEMENT / 2)
@@ -567,7 +567,7 @@ def _free_head(
         number=n,
         among=model.rank,
     )
-    shown = equivalent_head(model, span, free, max_condition, draw, affine=affine)
+    shown = find_equivalent_head(model, span, free, max_condition, draw, affine=affine)
     if shown is not None:
         return shown
     if is_counted:

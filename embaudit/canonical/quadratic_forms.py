@@ -64,32 +64,35 @@ a probability of about `SOLVED √N`, 1e-6 at most.
 """
 
 
-def lifted(block: Floats) -> Floats:
+def lift(block: Floats) -> Floats:
     """List the entries of `r rᵀ` on and above the diagonal.
 
     Those above the diagonal are multiplied by √2, so that inner products are kept.
 
     Examples
     --------
-    >>> lifted(np.array([[1.0, 1.0]])).round(4)
+    >>> lift(np.array([[1.0, 1.0]])).round(4)
     array([[1.    , 1.4142, 1.    ]])
     """
     i, j = np.triu_indices(block.shape[1])
     return np.asarray(block[:, i] * block[:, j] * np.where(i == j, 1, np.sqrt(2)))
 
 
-def packed(form: Floats) -> Floats:
-    """List the entries of symmetric matrices (..., k, k) as `lifted` does."""
+def pack(form: Floats) -> Floats:
+    """List the entries of symmetric matrices (..., k, k) in the order of `lift`.
+
+    Entries above the diagonal are multiplied by √2, too.
+    """
     i, j = np.triu_indices(form.shape[-1])
     return np.asarray(form[..., i, j] * np.where(i == j, 1, np.sqrt(2)))
 
 
-def symmetric(entries: Floats, k: int) -> Floats:
-    """Undo `packed`.
+def unpack(entries: Floats, k: int) -> Floats:
+    """Return the symmetric matrices (..., k, k) of packed entries.
 
     Examples
     --------
-    >>> symmetric(packed(np.array([[1.0, 2.0], [2.0, 5.0]])), 2).round(12)
+    >>> unpack(pack(np.array([[1.0, 2.0], [2.0, 5.0]])), 2).round(12)
     array([[1., 2.],
            [2., 5.]])
     """
@@ -113,7 +116,11 @@ class Span:
     needed: int
     """N, the dimension of all forms."""
     is_clear: bool
-    """True if no singular value lies between rounding and what is firm."""
+    """True if every singular value is either rounding or firm.
+
+    Firm values are larger than `FIRM` times the largest one and than the rounding of
+    the stored rows.
+    """
     factor: Matrix | None = None
     """Triangle of the QR decomposition of the lifts, with N columns; None if the
     dimensions were not counted."""
@@ -197,7 +204,7 @@ def span_of(
     factor = np.zeros((0, needed))
     for block in track(blocks, "counting what unit rows fix", len(blocks)):
         units = unit_rows(block, none=0)
-        lifts = lifted(units)
+        lifts = lift(units)
         if affine:
             lifts = np.hstack([lifts, units])
         factor = np.asarray(np.linalg.qr(np.vstack([factor, lifts]), mode="r"))
@@ -275,8 +282,8 @@ class _Lifts:
     No matrix of N columns is built.
 
     Rows are rotated and stretched to equal second moments. This keeps the rank, and
-    conjugate gradients need fewer steps. An affine form `rᵀ T r + g · r` is `r̃ᵀ T̃ r̃` for `r̃ =
-    (r, c)`, if the last entry of T̃ is 0.
+    conjugate gradients need fewer steps. An affine form `rᵀ T r + g · r` is `r̃ᵀ T̃ r̃`
+    for `r̃ = (r, c)`, if the last entry of T̃ is 0.
     """
 
     units: Floats
@@ -324,7 +331,7 @@ class _Lifts:
     def on_units(self, form: Floats) -> Floats:
         """Return the entries of a form in the coordinates of the unit rows."""
         k = self.units.shape[1]
-        entries = packed(self.whitening @ form[:k, :k] @ self.whitening.T)
+        entries = pack(self.whitening @ form[:k, :k] @ self.whitening.T)
         if self.affine:
             linear = 2 * self.constant * self.whitening @ form[:k, k]
             entries = np.hstack([entries, linear])

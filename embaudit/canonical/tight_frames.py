@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from embaudit.canonical.quadratic_forms import lifted, n_forms, packed
+from embaudit.canonical.quadratic_forms import lift, n_forms, pack
 from embaudit.core.checked import Floats
 from embaudit.linalg.rows import unit_rows
 
@@ -66,7 +66,7 @@ def forms_tight_frame(rows: Floats, *, centred: bool = False) -> bool:
     most = ROWS_PER_FORM * n_forms(r)
     taken = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(int))
     units = unit_rows(rows[taken], none=0)
-    equations, wanted = lifted(units), packed(np.eye(r))
+    equations, wanted = lift(units), pack(np.eye(r))
     if centred:
         equations = np.hstack([equations, units])
         wanted = np.append(wanted, np.zeros(r))

@@ -9,7 +9,7 @@ import numpy as np
 
 from embaudit.canonical.moved import MIN_MOVEMENT, moved_cosines
 from embaudit.canonical.pinning import Flip, Models, Pinning, Reason, Status
-from embaudit.canonical.quadratic_forms import Span, n_forms, packed, symmetric
+from embaudit.canonical.quadratic_forms import Span, n_forms, pack, unpack
 from embaudit.canonical.row_span import rows_space
 from embaudit.core.checked import Floats, frozen
 from embaudit.core.ties import first_best, first_largest, largest_first
@@ -47,7 +47,9 @@ def with_movement(model: FactorModel, pinning: Pinning) -> Pinning | None:
     return replace(pinning, moved=moved, residual=residual)
 
 
-def reflection(model: FactorModel, side: SideName, models: Models) -> Pinning | None:
+def find_reflection(
+    model: FactorModel, side: SideName, models: Models
+) -> Pinning | None:
     """Show that rows of a side may differ in directions that the other side lacks.
 
     Components outside the span of the other side take part in no prediction, so each
@@ -86,7 +88,7 @@ def reflection(model: FactorModel, side: SideName, models: Models) -> Pinning | 
     return with_movement(model, pinning)
 
 
-def equivalent_head(
+def find_equivalent_head(
     model: FactorModel,
     span: Span,
     pinning: Pinning,
@@ -142,7 +144,7 @@ def _free_forms(
     # forms.
     i, j = draw.integers(len(units), size=(2, CANDIDATE_PAIRS))
     products = np.einsum("ni,nj->nij", units[i], units[j])
-    functionals = packed((products + products.transpose(0, 2, 1)) / 2)
+    functionals = pack((products + products.transpose(0, 2, 1)) / 2)
     if affine:
         functionals = np.hstack([functionals, units[i] + units[j]])
     random = draw.standard_normal((CANDIDATE_DRAWS, functionals.shape[1]))
@@ -163,7 +165,7 @@ def head_gauge(form: Floats, k: int, max_condition: float) -> Gauge:
     Parameters
     ----------
     form : array of shape (N,)
-        T and, for affine forms, g as `packed` lists them.
+        T and, for affine forms, g as `pack` lists them.
     k : int
         Number of dimensions.
     max_condition : float
@@ -173,7 +175,7 @@ def head_gauge(form: Floats, k: int, max_condition: float) -> Gauge:
     linear_part = np.zeros(k)
     if len(form) > n_quadratic:
         linear_part = form[n_quadratic:]
-    values, vectors = np.linalg.eigh(symmetric(form[:n_quadratic], k))
+    values, vectors = np.linalg.eigh(unpack(form[:n_quadratic], k))
     # For the largest eigenvalue `high` and the smallest one `−low` of T,
     # κ(N)² = (1 + t high) / (1 − t low) ≤ κ² holds up to
     # t = (κ² − 1) / (high + κ² low). If T vanishes, the size of the form limits t.

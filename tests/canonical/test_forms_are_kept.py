@@ -1,4 +1,4 @@
-"""The form of a model is computed once, is freed with it, and is never that of another."""
+"""The form of a model is computed once, freed with it, and never that of another."""
 
 from __future__ import annotations
 

@@ -99,8 +99,8 @@ def test_unit_rows_that_collapsed_to_four_dimensions_are_no_failure():
             values = np.linalg.svd(
                 model.left.astype(float) @ model.right.astype(float).T, compute_uv=False
             )
-            assert form.firm == (values > 1.5e-8 * values[0]).sum()
-            if form.leaves_alone:
+            assert form.n_firm == (values > 1.5e-8 * values[0]).sum()
+            if form.keeps_weak_directions:
                 assert direct.rank == model.rank, "all stored dimensions"
     assert ea.audit(collapsed_towers(2e-4), **FEW).predictions_hold
 
