@@ -54,7 +54,7 @@ class Ratings:
 
     @cached_property
     def users(self) -> Any:
-        """Ids of users, one a row of `matrix`."""
+        """Ids of users, one per row of `matrix`."""
         return np.unique(self.frame["userId"])
 
     @cached_property

@@ -104,12 +104,12 @@ class Displacement(NamedTuple):
             return Displacement(shift, None, clipped(logs, budget.window))
         # exp(H) by the eigenvalues of H, the largest of which is scaled to the share
         # `size` of the window.
-        values, turned = np.linalg.eigh(slopes.metric)
+        values, directions = np.linalg.eigh(slopes.metric)
         values = np.exp(values * _step_factor(values, size, budget))
         root = self.root()
         # The step S ← S^½ exp(H) S^½ has the same length from every metric, and its
         # result is positive for every H.
-        moved = root @ (turned * values) @ turned.T @ root
+        moved = root @ (directions * values) @ directions.T @ root
         squares, axes = np.linalg.eigh((moved + moved.T) / 2)
         # Rounding can make an eigenvalue far below the window negative. The projection
         # clips such eigenvalues in any case.
@@ -522,9 +522,10 @@ def _drawn(
     # The mean of centred rows is rounding, which has no direction.
     if np.linalg.norm(mean) > TIE * row_norms(x).max(initial=0.0):
         directions.insert(0, mean)
-    still = best._replace(axes=None, logs=np.zeros(r))
+    unstretched = best._replace(axes=None, logs=np.zeros(r))
     for direction in directions:
         for sign in (-1.0, 1.0):
             length = 2 * sign * budget.radius / np.linalg.norm(direction)
             shift = within(direction * length, budget.radius)
-            yield from (start._replace(shift=shift) for start in (best, still))
+            yield best._replace(shift=shift)
+            yield unstretched._replace(shift=shift)

@@ -39,7 +39,7 @@ from embaudit.io.tables.parts import Parts, has_titles, parts_by_column
 from embaudit.model import (
     FactorModel,
     Role,
-    comparing,
+    with_comparison,
     with_objective,
 )
 from embaudit.model.drift import Drift
@@ -479,7 +479,7 @@ class Audit(Drawn):
 
 def declared(model: FactorModel, options: AuditOptions) -> FactorModel:
     """Return a model with the facts that the options of an audit declare about it."""
-    compared = comparing(model, options.compared)
+    compared = with_comparison(model, options.compared)
     trained = with_objective(compared, options.objective)
     return declare(trained, options.soft_cap, normalised=options.normalised)
 

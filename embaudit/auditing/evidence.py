@@ -481,7 +481,7 @@ def _visits(
             {side: equivalent.rows(probe.model, side) for side in probe.sides}
         )
 
-    samples = DriftSample.several(checked, len(equivalents), draw)
+    samples = DriftSample.draw_several(checked, len(equivalents), draw)
     return [partial(visit, *pair) for pair in zip(equivalents, samples, strict=True)]
 
 

@@ -561,5 +561,5 @@ def _products_with(
     """Compute `(x − origin) · vector` for every row x of a side."""
     products = []
     for _, block in float64_blocks(model.factors(side)):
-        products.append((model.seen(side, block) - origin) @ vector)
+        products.append((model.product_rows(side, block) - origin) @ vector)
     return np.concatenate(products)

@@ -73,7 +73,7 @@ def prediction_rows(model: FactorModel, form: CanonicalForm, role: SideName) -> 
 
     def prediction_vectors(block: Floats) -> Floats:
         """Map rows as the link multiplies them."""
-        return mapped(model.seen(role, block))
+        return mapped(model.product_rows(role, block))
 
     return prediction_vectors
 

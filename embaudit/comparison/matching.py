@@ -382,7 +382,7 @@ def _duplicated(before: Matrix, after: Matrix) -> Indices:
 
 def _rows(model: FactorModel, role: SideName, places: Indices) -> NDArray[np.float64]:
     rows = np.asarray(model.factors(role)[places], dtype=np.float64)
-    return model.seen(role, rows)
+    return model.product_rows(role, rows)
 
 
 def _picks_columns(basis: NDArray[np.float64]) -> bool:

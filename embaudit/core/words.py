@@ -332,7 +332,7 @@ def nearest_to(name: str, names: Iterable[str]) -> str:
     close = get_close_matches(name, list(names), n=5, cutoff=0)
 
     def n_equal_letters(other: str) -> int:
-        return sum(one == two for one, two in zip(name, other, strict=False))
+        return sum(a == b for a, b in zip(name, other, strict=False))
 
     # Of equally close names, take the one with most letters in the same places.
     ratios = [SequenceMatcher(None, name, other).ratio() for other in close]

@@ -508,7 +508,9 @@ class Gauge:
             constant = self.left_shift @ self.right_shift
             left_bias = left_bias - model.left @ self.shift_before("right") - constant
         if self.shifts_left and right_bias is not None:
-            rows = model.seen("right", np.asarray(model.right, dtype=np.float64))
+            rows = model.product_rows(
+                "right", np.asarray(model.right, dtype=np.float64)
+            )
             right_bias = right_bias - rows @ self.shift_before("left")
         objective = None
         if model.objective:

@@ -174,10 +174,7 @@ class GaugeGroup(ABC):
     def _contains_shift(self, gauge: Gauge) -> bool:
         if self.max_shift == 0:
             return not gauge.shifts
-        other_is_shifted = (
-            gauge.shifts_left if self.side == "right" else gauge.shifts_right
-        )
-        if other_is_shifted:
+        if any(side != self.side for side in gauge.shifts):
             return False
         # The rounding of M M⁻¹, which is in the shift, grows with κ.
         rounding = 8 * EPS * gauge.condition_number
@@ -239,12 +236,10 @@ def require_budget(
     if budget is None:
         return
     if not (is_number(budget) and budget >= least):
-        # No condition number is below 1, so the message says what it measures.
-        remedy = (
-            "it is the largest stretch over the smallest, such as 2"
-            if least == 1
-            else "None sets no bound"
-        )
+        remedy = "None sets no bound"
+        if least == 1:
+            # No condition number is below 1, so the message says what it measures.
+            remedy = "it is the largest stretch over the smallest, such as 2"
         raise must_be(name, f"a finite number >= {least:g}", repr(budget), remedy)
     if budget > most:
         raise must_be(

@@ -21,7 +21,7 @@ from embaudit.io.intake import GIVEN, Contents, Intake, Part, Reading, StoredNor
 from embaudit.io.readers.layout import tokens_beside
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.request import Request
-from embaudit.model import FactorModel, as_link, comparing, with_objective
+from embaudit.model import FactorModel, as_link, with_comparison, with_objective
 from embaudit.model.trainings import find_training, require_agreement
 
 ALWAYS = ("left_name", "right_name", "ids", "left_ids", "labels", "link", "compared", "objective", "left_counts",
@@ -443,7 +443,7 @@ def _finished(
         require_agreement(
             request.objective, as_link(request.link), sides=sides, is_declared=True
         )
-    model = comparing(model, request.compared)
+    model = with_comparison(model, request.compared)
     model = model.replace(**changes) if changes else model
     model = (
         with_objective(model, request.objective) if request.inputs is None else model

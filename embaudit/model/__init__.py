@@ -11,7 +11,11 @@ from embaudit.model.links import (
     comparison_link,
     softmax_link,
 )
-from embaudit.model.one_table import comparing, require_two_sides, with_objective
+from embaudit.model.one_table import (
+    require_two_sides,
+    with_comparison,
+    with_objective,
+)
 from embaudit.model.pairs import Pairs, Role
 from embaudit.model.side import OPPOSITE, Side, SideName
 
@@ -28,9 +32,9 @@ __all__ = [
     "Side",
     "SideName",
     "as_link",
-    "comparing",
     "comparison_link",
     "require_two_sides",
     "softmax_link",
+    "with_comparison",
     "with_objective",
 ]

@@ -162,14 +162,14 @@ class DriftSample:
     """Row numbers of each sampled side; all rows of other sides are compared."""
 
     @classmethod
-    def of(cls, model: FactorModel, rng: np.random.Generator) -> DriftSample:
+    def draw(cls, model: FactorModel, rng: np.random.Generator) -> DriftSample:
         """Draw left rows, and right rows if there are very many.
 
         Examples
         --------
         >>> draw = np.random.default_rng(0)
         >>> users, items = draw.normal(size=(30, 2)), draw.normal(size=(100_001, 2))
-        >>> sample = DriftSample.of(FactorModel.from_user_item(users, items), draw)
+        >>> sample = DriftSample.draw(FactorModel.from_user_item(users, items), draw)
         >>> sample.model.n_left, sample.model.n_right, sample.exact
         (30, 10000, False)
         """
@@ -195,7 +195,7 @@ class DriftSample:
         return {"left": max(1, MAX_SCORES // n_columns), "right": n_columns}
 
     @classmethod
-    def several(
+    def draw_several(
         cls, model: FactorModel, count: int, rng: np.random.Generator
     ) -> list[DriftSample]:
         """Draw `count` samples, or repeat one sample that serves all models.
@@ -203,16 +203,16 @@ class DriftSample:
         Examples
         --------
         >>> model = FactorModel.from_user_item([[1.0], [2.0]], [[1.0]])
-        >>> first, second = DriftSample.several(model, 2, np.random.default_rng(0))
+        >>> first, second = DriftSample.draw_several(model, 2, np.random.default_rng(0))
         >>> first is second
         True
         """
         if count < 1:
             return []
-        first = cls.of(model, rng)
+        first = cls.draw(model, rng)
         if first.serves_all:
             return [first] * count
-        return [first, *(cls.of(model, rng) for _ in range(count - 1))]
+        return [first, *(cls.draw(model, rng) for _ in range(count - 1))]
 
     @property
     def exact(self) -> bool:
@@ -306,5 +306,5 @@ def drift(
     before; got [1, 1]; compare joins others.
     """
     require_same_rows(before, after)
-    sample = DriftSample.of(before, as_generator(rng))
+    sample = DriftSample.draw(before, as_generator(rng))
     return sample.drift(after.take(**sample.rows), condition_number)

@@ -630,7 +630,7 @@ class FactorModel:
             return side.unit_moments
         return side.moments
 
-    def seen(self, role: SideName, block: Floats) -> Floats:
+    def product_rows(self, role: SideName, block: Floats) -> Floats:
         """Return float64 rows of a side as the link multiplies them.
 
         A zero row stays zero.

@@ -20,7 +20,7 @@ def require_two_sides(model: FactorModel, purpose: str) -> None:
         raise must_be(f"a model for {purpose}", "one of two sides", got, remedy)
 
 
-def comparing(model: FactorModel, compared: Comparison | None) -> FactorModel:
+def with_comparison(model: FactorModel, compared: Comparison | None) -> FactorModel:
     """Return the model that compares the rows of a table of vectors with each other.
 
     The model is returned unchanged if `compared` is None.
@@ -33,7 +33,7 @@ def comparing(model: FactorModel, compared: Comparison | None) -> FactorModel:
 
     Examples
     --------
-    >>> comparing(FactorModel.from_vectors([[1.0], [2.0]]), "dot")
+    >>> with_comparison(FactorModel.from_vectors([[1.0], [2.0]]), "dot")
     FactorModel(2 items, 1 dimension, compared by dot product, float64)
     """
     if compared is None:

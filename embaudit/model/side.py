@@ -37,6 +37,7 @@ Rows that were written with a few digits differ from length 1 by rounding.
 OPPOSITE: dict[SideName, SideName] = {"left": "right", "right": "left"}
 """The other side of a product, for each side."""
 Labels: TypeAlias = NDArray[Any] | None
+"""Ids or titles of rows, if there are any."""
 
 
 def _as_labels(
@@ -47,10 +48,12 @@ def _as_labels(
         values = np.array(with_seen_zeros(labels))
     except ValueError as error:
         raise must_be(
-            name, f"a list of {length}, one a row", "entries that are lists themselves"
+            name,
+            f"a list of {length}, one per row",
+            "entries that are lists themselves",
         ) from error
     if values.shape != (length,):
-        raise must_be(name, f"a list of {length}, one a row", f"shape {values.shape}")
+        raise must_be(name, f"a list of {length}, one per row", f"shape {values.shape}")
     require_each(labels, name)
     if values.dtype == object:
         values = values.astype(str)
@@ -127,7 +130,7 @@ def _as_aside(aside: ArrayLike, name: str, length: int) -> Flags:
     if flags.dtype != np.bool_ or flags.shape != (length,):
         raise must_be(
             name,
-            f"{length} values True or False, one a row",
+            f"{length} values True or False, one per row",
             f"{flags.dtype} of shape {flags.shape}",
         )
     return frozen(flags)
@@ -136,7 +139,7 @@ def _as_aside(aside: ArrayLike, name: str, length: int) -> Flags:
 def _index_of(rows: Any) -> Any:
     """Return the index of a data frame of pandas.
 
-    None for other objects, and for an index that only counts the rows.
+    Return None for other objects, and for an index that only counts the rows.
     """
     # The package is recognised by its name, so that pandas is not imported for arrays.
     if type(rows).__module__.split(".")[0] != "pandas" or not hasattr(rows, "columns"):
@@ -282,7 +285,7 @@ class Side:
     def eligible_rows(self) -> Indices:
         """Rows that are not set aside.
 
-        All rows, if fewer than two of these have a direction.
+        All rows are eligible if fewer than two of these have a direction.
         """
         all_rows = np.arange(len(self))
         if self.aside is None:
@@ -302,7 +305,7 @@ class Side:
     def median_length(self) -> float:
         """Median length of the rows that have a direction, the unit of shifts.
 
-        0 if all rows are zero.
+        It is 0 if all rows are zero.
         """
         if len(self.directed) == 0:
             return 0.0

@@ -554,7 +554,7 @@ class _PanelMaker:
         # its stretch amplifies.
         equal, sample = (
             self.equals[name],
-            DriftSample.of(with_probes(self.model, self.draw), self.draw),
+            DriftSample.draw(with_probes(self.model, self.draw), self.draw),
         )
         same = sample.drift(equal.apply(sample.model), equal.amplification).ok
         predictions = Nouns.of(self.model).predictions

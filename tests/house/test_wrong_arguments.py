@@ -432,7 +432,7 @@ OF_THE_PACKAGE = {
     "for_model",
     "moved_of",
     "multiply",
-    "seen",
+    "product_rows",
     "shift_before",
     "twin",
     "view",

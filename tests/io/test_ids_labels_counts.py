@@ -64,10 +64,10 @@ def test_read_ids_takes_a_list() -> None:
 @pytest.mark.parametrize(
     ("name", "content", "part"),
     [
-        ("i.csv", FILMS + "5,M\n", "a file of 2 item ids, one a row; got 3"),
+        ("i.csv", FILMS + "5,M\n", "a file of 2 item ids, one per row; got 3"),
         ("i.csv", "code,name\n7,Heat\n3,Ran\n", "got code, name; choose it with id"),
         ("i.csv", "itemId,movieId\n7,8\n3,4\n", "got itemId and movieId"),
-        ("i.json", "[1, 2, 3]", "a file of 2 item ids, one a row; got 3"),
+        ("i.json", "[1, 2, 3]", "a file of 2 item ids, one per row; got 3"),
         ("i.json", "[1, NaN]", "the number NaN, which is not finite"),
         ("i.json", "[1, -1e999]", "the number -1e999, which is not finite"),
         ("i.npy", npy(np.eye(2)), "got shape (2, 2)"),
@@ -124,7 +124,7 @@ def test_read_labels_of_each_kind_of_file(
 @pytest.mark.parametrize(
     ("name", "content", "part"),
     [
-        ("l.json", '["a"]', "a file of 2 label names, one a row; got 1"),
+        ("l.json", '["a"]', "a file of 2 label names, one per row; got 1"),
         ("l.json", '["a", null]', "got None in row 1"),
         ("l.json", '{"b": 1, "a": 2}', "got none for row 0"),
         ("l.json", '{"a": 0}', "a map of 2 labels, one for each row from 0 to 1"),
@@ -192,7 +192,7 @@ def test_counts_are_found_by_row_or_by_id(
         (NUMBERED, "c.npy", npy(np.array([4, 2, 1])), "a file of 2 item counts"),
         (NUMBERED, "c.npy", npy(np.array(["4", "2"])), "must be one number a row"),
         (NUMBERED, "c.npy", npy(np.eye(2)), "must be one number a row"),
-        (NUMBERED, "c.csv", "4\n2\n1\n", "a file of 2 item counts, one a row; got 3"),
+        (NUMBERED, "c.csv", "4\n2\n1\n", "a file of 2 item counts, one per row; got 3"),
         (NAMED, "c.csv", "x,y\nb,5\na,7\n", "must be called id and count; got x, y"),
         (NAMED, "c.csv", "title,year,pages\nA,1,2\n", "called id and count"),
         (NAMED, "c.csv", "id,n\na,5\n", "got 1 of them; b, for instance, is not"),

@@ -117,7 +117,7 @@ def test_ids_come_from_lines_columns_and_arrays(tmp_path: Path) -> None:
     for name in ("b.csv", "c.npy"):
         with pytest.raises(
             InputError,
-            match="must be a file of 3 item ids, one a row; got 2; check that it is of",
+            match="must be a file of 3 item ids, one per row; got 2; check that it is of",
         ):
             read_ids(f"{tmp_path / name}", 3)
     path = npz(tmp_path, P=P, Q=Q, names=np.array(list("abcdefg")))

@@ -290,7 +290,7 @@ def test_recbole_leaves_the_padding_row_out_and_its_own_row_numbers() -> None:
     assert model.link == LINKS["ranking"]
     assert model.right_ids is None
     assert from_object(bpr, ids=list("bcdefgh")).names("right")[0] == "b"
-    with pytest.raises(InputError, match="item ids must be a list of 7, one a row"):
+    with pytest.raises(InputError, match="item ids must be a list of 7, one per row"):
         from_object(bpr, ids=list("abcdefgh"))
     pointwise = SimpleNamespace(name="POINTWISE")
     other = recbole(

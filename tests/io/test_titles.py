@@ -165,7 +165,7 @@ def test_join_texts_takes_one_side_and_a_file(tmp_path: Path) -> None:
         (["x", "y"], "got 1 against x, for instance; choose their column with id"),
         ([7], "got 1 against 7"),
         ([], "got nothing"),
-        ([[1]], "ids must be a list, one a row"),
+        ([[1]], "ids must be a list, one per row"),
     ],
 )
 def test_join_ids_refuses(tmp_path: Path, ids: Any, part: str) -> None:

@@ -30,8 +30,8 @@ def test_a_count_can_be_zero_or_a_fraction():
     assert Side(np.eye(2), "item", counts=[0, 0.5]).counts.tolist() == [0.0, 0.5]
 
 
-NO_FLAGS = "item aside must be 2 values True or False, one a row; got"
-NO_NAMES = "item names must be a list of 2, one a row; got shape"
+NO_FLAGS = "item aside must be 2 values True or False, one per row; got"
+NO_NAMES = "item names must be a list of 2, one per row; got shape"
 
 
 @pytest.mark.parametrize(
@@ -66,5 +66,5 @@ def test_a_copy_of_a_side_checks_its_fields_and_shares_its_rows():
     assert (renamed.title, renamed.counts.tolist()) == ("good\\n", [3.0, 4.0])
     assert renamed.ids.tolist() == ["d", "e"]
     assert np.shares_memory(renamed.rows, RIGHT)
-    with pytest.raises(InputError, match="item ids must be a list of 1, one a row"):
+    with pytest.raises(InputError, match="item ids must be a list of 1, one per row"):
         replace(side, rows=RIGHT[:1])

@@ -36,7 +36,7 @@ class Films:
 
     @cached_property
     def users(self) -> Any:
-        """Ids of users, one a row of `matrix`."""
+        """Ids of users, one per row of `matrix`."""
         return pd.unique(self.frame["userId"])
 
     @cached_property

@@ -39,7 +39,7 @@ def checked(seed):
     draw = np.random.default_rng(seed)
     model = collapsed_model(seed)
     whole = evidence.with_probes(model, draw)
-    sample = DriftSample.of(whole, draw)
+    sample = DriftSample.draw(whole, draw)
     size = (
         np.abs(whole.left.astype(float) @ whole.right.astype(float).T).max()
         if whole.link.name != "cosine"

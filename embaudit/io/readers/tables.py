@@ -455,7 +455,7 @@ def _require_vectors(table: TableFile) -> None:
         )
         raise must_be(
             f"{table.path}",
-            "a table of vectors, one a row",
+            "a table of vectors, one per row",
             f"interactions ({table.listed()})",
             remedy,
         )

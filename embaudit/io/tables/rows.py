@@ -304,7 +304,7 @@ def read_counts(source: Any, side: Side) -> Any:
     Parameters
     ----------
     source : path or array
-        The counts, one a row, which the side checks; or a `.npy` file or a table of one
+        The counts, one per row, which the side checks; or a `.npy` file or a table of one
         column, in the order of the rows; or a table of ids and counts, in any order,
         matched to the ids of the side (to row numbers where it has none). More ids than
         the side has do no harm.
@@ -408,13 +408,13 @@ def _require_rows(n: int | str, n_rows: int, source: object, what: str) -> None:
     >>> _require_rows(2, 3, "ids.txt", "item ids")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: ids.txt must be a file of 3 item ids, one a row; got 2; check that it is of this model.
+    embaudit.errors.InputError: ids.txt must be a file of 3 item ids, one per row; got 2; check that it is of this model.
     """
     if n != n_rows:
         got = n if isinstance(n, str) else f"{n:,}"
         raise must_be(
             f"{source}",
-            f"a file of {n_rows:,} {what}, one a row",
+            f"a file of {n_rows:,} {what}, one per row",
             got,
             "check that it is of this model",
         )

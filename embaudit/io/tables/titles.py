@@ -276,7 +276,7 @@ def join_ids(
     """
     where, wanted = str(as_path(path, "the input")), np.asarray(wanted)
     if wanted.ndim != 1:
-        raise must_be("ids", "a list, one a row", repr(wanted))
+        raise must_be("ids", "a list, one per row", repr(wanted))
     ids, titles = read_titles(path, id=id, title=title)
     # Numbers against words never match, and a few chance matches are no join: both are
     # refused, not counted.
