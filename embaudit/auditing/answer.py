@@ -430,7 +430,9 @@ def _what_to_use(basis: Basis) -> str:
     if is_head(model):
         start = f"Do not read meaning into {nouns.label} cosines; "
         if model.left is None:
-            return f"{start}give inputs (--inputs or --states) and use logit cosines."
+            return (
+                f"{start}give inputs (`--inputs` or `--states`) and use logit cosines."
+            )
         return f"{start}use logit cosines."
     start = "Do not read meaning into these cosines; "
     if model.left is None:

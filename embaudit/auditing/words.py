@@ -393,7 +393,7 @@ _ENTRIES = (
         ),
         also=(
             "release",
-            "--fail-on",
+            "fail-on",
         ),
         pages=(),
     ),
@@ -440,7 +440,7 @@ _ENTRIES = (
         ),
         example="`--objective factors`: squared error with decay on both sides.",
         also=(
-            "if it was trained with --objective",
+            "if it was trained with",
             "the cosines are",
             "training",
             "penalty",

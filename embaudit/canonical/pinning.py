@@ -15,7 +15,7 @@ import numpy as np
 
 from embaudit.canonical.moved import MIN_MOVEMENT, Moved
 from embaudit.canonical.quadratic_forms import LARGEST, LARGEST_SHOWN
-from embaudit.core.checked import Floats, Indices, Matrix
+from embaudit.core.checked import Floats, Indices, Matrix, require_one_of
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.words import counted
@@ -309,9 +309,10 @@ class Pinning(Result):
 
         Parameters
         ----------
-        predictions : str
+        predictions : {"predictions", "scores"}
             What the model computes; "scores" for vectors of one side alone.
         """
+        require_one_of(predictions, "predictions", ("predictions", "scores"))
         if self.models is Models.TABLES:
             return (
                 f"The {predictions} fix every cosine, among {self.scope}. "

@@ -39,6 +39,11 @@ class LazyGroup(TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes | {"rich_markup_mode": None})
+        # None stands for a command that is not imported yet. Typer proposes the nearest
+        # of these names for a misspelt one.
+        commands: dict[str, Any] = dict.fromkeys(COMMANDS)
+        commands.update(self.commands)
+        self.commands = commands
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """Return the names of all commands."""
@@ -46,7 +51,7 @@ class LazyGroup(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         """Import the module of a command, which adds the command to the application."""
-        if cmd_name in COMMANDS and cmd_name not in self.commands:
+        if cmd_name in COMMANDS and self.commands[cmd_name] is None:
             whole: Any = get_command(import_module(f"embaudit.cli.{cmd_name}").app)
             self.commands = whole.commands
         return self.commands.get(cmd_name)

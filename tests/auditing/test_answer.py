@@ -72,7 +72,7 @@ def test_a_penalty_that_did_not_choose_is_a_no_and_one_a_little_off_a_convention
         (evidence(RANKED), "This model's scores fix those, its rankings do not."),
         (evidence(COSINE, **gauged()), "rank by the predicted cosines, or"),
         (evidence(ALONE, **gauged()), "rank by the dot product with the other side."),
-        (of_head(), "give inputs (--inputs or --states) and use logit cosines."),
+        (of_head(), "give inputs (`--inputs` or `--states`) and use logit cosines."),
         (of_head(head(WITH_INPUTS)), "Do not read meaning into label cosines; use logit"),
     ],
     ids=["scores", "rankings", "cosines", "one side", "head", "head with inputs"],

@@ -21,11 +21,11 @@ PRINTED = [
     (f"audit items.npy --transpose right {QUICK}", "items.npy: 4 items, 30 dim"),
     (f"audit head.npz --kind head {QUICK}", "head.npz: 30 labels, 4 dimensions"),
     ("blocks x.npz y.npz", "The global cosine is 0.9231: "),  # 24 / 26
-    ("compare model.npz twin.npz", "40 users and 30 items, matched by their ids."),
+    ("compare model.npz twin.npz", "SAME: up to rounding, the models differ only by"),
     ("compare items.npy unit.npy --by-row", "30 items, matched by the order of their"),
     (
         "compare head.npz head.npz --kind head --labels labels.txt",
-        "30 labels, matched by their names",
+        "SAME: all cosines are equal, up to rounding",
     ),
     (
         "evaluate model.npz --items films.csv --truth kind",

@@ -43,6 +43,7 @@ FACTORS = ea.FactorPenaltyMF(2).fit(TABLE)
 PRODUCT = ea.ProductPenaltyMF(2).fit(TABLE)
 SMALL = {"n_gauges": 1, "n_pairs": 5, "groups": ["translation"], "roles": ["right"]}
 AUDIT = ea.audit(MODEL, **SMALL)
+PINNING = ea.pinned_test(MODEL.replace(link="cosine", right_bias=None))
 REMEDY = ea.fix(MODEL)
 IO = ea.io
 
@@ -178,6 +179,7 @@ CALLS = {
         "n_permutations": 0,
         "min_size": 2,
     },
+    PINNING.explain: {"predictions": "scores"},
     REPORT.explain: {},
     REPORT.plot: {},
     ea.simulate_interactions: {"n_users": 8, "n_items": 6, "n_clusters": 2},
