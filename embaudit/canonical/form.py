@@ -44,32 +44,33 @@ FIRM = float(np.sqrt(EPS))
 """Share of the largest singular value below which a direction is kept unchanged."""
 
 
-def require_both_sides(model: FactorModel, what: str) -> None:
+def require_both_sides(model: FactorModel, purpose: str) -> None:
     """Raise InputError for a one-sided model, with the missing side in the message.
 
-    `what` is the result that needs both sides, as it is named in the message.
+    The message names the purpose that needs both sides.
     """
-    require_two_sides(model, what)
-    if model.left is None:
-        users, items = model.roles
-        options = Sentence("{}", Option("left"))
-        if users == "input":
-            # Inputs of a softmax head are read before or behind a final norm.
-            options = Sentence(
-                "{}, or the states before the final norm as {}",
-                Option("inputs"),
-                Option("states"),
-            )
-        raise InputError(
-            "{} must be read from the predictions, {} against {}; got {} factors only; "
-            "add the {}s with {} when the model is read.",
-            what,
-            users,
-            items,
-            items,
-            users,
-            options,
+    require_two_sides(model, purpose)
+    if model.left is not None:
+        return
+    users, items = model.roles
+    options = Sentence("{}", Option("left"))
+    if users == "input":
+        # Inputs of a softmax head are read before or behind a final norm.
+        options = Sentence(
+            "{}, or the states before the final norm as {}",
+            Option("inputs"),
+            Option("states"),
         )
+    raise InputError(
+        "{} must be read from the predictions, {} against {}; got {} factors only; "
+        "add the {}s with {} when the model is read.",
+        purpose,
+        users,
+        items,
+        items,
+        users,
+        options,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,7 +352,7 @@ def form_without_new_bias(model: FactorModel) -> CanonicalForm:
 
 
 def _decompose(model: FactorModel, centred: tuple[SideName, ...]) -> CanonicalForm:
-    """Compute the form of a model, some of whose sides are centred first."""
+    """Compute the form of a model after some of its sides are centred."""
     left, right = model.moments("left"), model.moments("right")
     if not model.link.unit_sides and (
         _is_extreme(left.root) or _is_extreme(right.root)
@@ -503,7 +504,7 @@ def model_at(model: FactorModel, exponent: float, form: CanonicalForm) -> Factor
 def shifted_sides(
     model: FactorModel, centres: Mapping[SideName, Vector]
 ) -> tuple[SideName, ...]:
-    """List the sides that move, beyond rounding, when their centres are subtracted."""
+    """List the sides whose centres are longer than rounding, so that rows move."""
     shifted: list[SideName] = []
     for side, centre in centres.items():
         eps = np.finfo(model.factors(side).dtype).eps
@@ -528,7 +529,9 @@ def objective_at(
     if "left" in shifted and not form.shifts_left:
         return None
     gauge = form.gauge(exponent)
-    linear = Linear.ANY if gauge is None else gauge.linear_kind
+    linear = Linear.ANY
+    if gauge is not None:
+        linear = gauge.linear_kind
     return kept_objective(model.objective, linear, shifted)
 
 

@@ -268,7 +268,9 @@ def _decide_one_side(model: FactorModel, rounding: Roundings) -> Pinning:
     `±(a, b)`, `±(a, −b)` may keep their lengths.
     """
     affine = _hides_a_number(model)
-    models = Models.AFFINE if affine else Models.GAUGES
+    models = Models.GAUGES
+    if affine:
+        models = Models.AFFINE
     needed = n_forms(model.rank, affine=affine)
     if needed > LARGEST_SHOWN:
         return _too_large(model, models, needed)
@@ -407,7 +409,9 @@ def _decide_by_lifts(model: FactorModel, rounding: Roundings) -> Pinning:
         spans[side] = span_of(model.factors(side), rounding=rounding[side])
     undecided = _why_lifts_do_not_decide(model, spans, rounding)
     if undecided is None:
-        full = "right" if spans["right"].is_full else "left"
+        full: SideName = "left"
+        if spans["right"].is_full:
+            full = "right"
         return _verdict(
             model,
             Status.PINNED,

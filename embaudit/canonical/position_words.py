@@ -94,7 +94,9 @@ def _place(position: Position) -> str:
             f"away) and {high} ({kappas[high]:.3g} away), near neither. Training or "
             "storage shared the directions out so, and the predictions leave it open."
         )
-    near = "nearly " if reaches(position.distances[nearest], AT) else ""
+    near = ""
+    if reaches(position.distances[nearest], AT):
+        near = "nearly "
     meaning = MEANINGS[nearest].format(
         users=users, items=items, near=near, kappa=kappas[nearest]
     )
