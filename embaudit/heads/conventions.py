@@ -103,7 +103,7 @@ class Convention:
         """
         return rows if self.is_stored else Mapped(rows, self.rows, rows.shape[1])
 
-    def of(self, rows: Matrix) -> Matrix:
+    def apply(self, rows: Matrix) -> Matrix:
         """Bring all rows to this form, in the precision in which they are stored."""
         view = self.view(rows)
         return view.stored() if isinstance(view, Mapped) else rows
@@ -127,7 +127,7 @@ class Convention:
         inputs = norm.scaled(normalised) if self.gain is None else normalised
         without_inputs = head.replace(left=None, objective=None)
         return without_inputs.replace(
-            left=inputs, right=self.of(head.right), right_bias=self.bias(head, norm)
+            left=inputs, right=self.apply(head.right), right_bias=self.bias(head, norm)
         )
 
 
@@ -513,15 +513,16 @@ def _drift_of_forms(
 
 
 def _ones(folded: Matrix) -> float | None:
-    """Return the median part of rows along the ones vector, over the rest's length.
+    """Return the median of `‖along‖ / ‖across‖` over rows.
 
-    None if each row is nothing but such a part.
+    `along` is the part of a row along the ones vector, and `across` the part at right
+    angles to it. Rows without a part across are skipped; None if there are no others.
     """
     x = np.asarray(folded, dtype=np.float64)
     mean = x.mean(axis=1)
-    rest = np.linalg.norm(x - mean[:, None], axis=1)
-    has_rest = rest > 0
-    if not has_rest.any():
+    along = np.sqrt(x.shape[1]) * np.abs(mean)
+    across = np.linalg.norm(x - mean[:, None], axis=1)
+    has_part_across = across > 0
+    if not has_part_across.any():
         return None
-    along_ones = np.sqrt(x.shape[1]) * np.abs(mean[has_rest])
-    return float(np.median(along_ones / rest[has_rest]))
+    return float(np.median(along[has_part_across] / across[has_part_across]))

@@ -95,7 +95,9 @@ def test_behind_an_rmsnorm_the_ones_vector_is_seen():
         "folded and centred",
     ]
     np.testing.assert_allclose(
-        centred_form(HEAD, norm).of(ROWS), (ROWS - ROWS.mean(axis=0)) * GAIN, atol=1e-15
+        centred_form(HEAD, norm).apply(ROWS),
+        (ROWS - ROWS.mean(axis=0)) * GAIN,
+        atol=1e-15,
     )
     states = norm.normalised(DRAW.standard_normal((9, 6)))
     with_ones = ROWS * GAIN + 1.0
@@ -150,7 +152,8 @@ def test_the_ones_vector_turns_a_cosine_around_and_no_logit_shows_it():
     np.testing.assert_allclose(one, other, atol=1e-12)
     seen = FinalNorm("rms", np.ones(k)).normalised(DRAW.standard_normal((1000, k)) + 1)
     assert np.abs(seen @ heads[0].T - seen @ heads[1].T).max() > 1
-    level = [Convention("level", np.ones(k), level=True).of(rows) for rows in heads]
+    form = Convention("level", np.ones(k), level=True)
+    level = [form.apply(rows) for rows in heads]
     np.testing.assert_allclose(level[0], level[1], atol=1e-14)
 
 
@@ -163,7 +166,7 @@ def test_folding_is_a_gauge_unless_a_gain_is_zero():
 
 def test_changes_of_nearest_labels_and_cosines_between_two_forms_by_brute_force():
     found = evidence()
-    rows = {form.name: form.of(ROWS) for form in conventions(HEAD, LAYER)}
+    rows = {form.name: form.apply(ROWS) for form in conventions(HEAD, LAYER)}
     assert [(a.first, a.second) for a in found.apart] == [
         ("as stored", "folded"),
         ("as stored", "folded, less ones"),
