@@ -140,9 +140,8 @@ def test_a_disc_that_nearly_touches_the_line_does_not_turn_an_end_over(
     """Rows are nearly parallel, so rounding decides whether the disc meets their line.
 
     The rows have equal lengths, from which the longest shift differs by at most 1e-10.
-    So one shift opens the angle to nearly π, and another one closes it further.
-    Rounding of W - r L over K + α β, which is about 1e-13, moves the ends by up to
-    1e-6.
+    So one shift opens the angle to nearly π, and another one closes it further: both
+    true ends are within 1e-6 of -1 and 1.
     """
     draw = np.random.default_rng(seed)
     a, across = np.linalg.qr(draw.normal(size=(3, 2))).Q.T
