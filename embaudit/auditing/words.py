@@ -440,7 +440,7 @@ _ENTRIES = (
         ),
         example="`--objective factors`: squared error with decay on both sides.",
         also=(
-            "if it was trained with",
+            "if the objective was",
             "the cosines are",
             "training",
             "penalty",

@@ -598,7 +598,7 @@ def audit_document(
     )
     # Figures of models that moved predictions must not look like results.
     glance = glance_of(audit) if audit.predictions_hold else None
-    training = Grid("kinds of training", "", ("if it was trained with --objective", "the cosines are"), _cases(audit),
+    training = Grid("kinds of training", "", ("if the objective was", "the cosines are"), _cases(audit),
                     words=(0, 1))  # fmt: skip
     sections = (
         Section.of(
