@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from embaudit.auditing.near_duplicates import NearDuplicates, near_duplicates
 from embaudit.auditing.spaces import TwoSpaces, two_spaces
 from embaudit.core.checked import Indices, Matrix, Vector
+from embaudit.core.tolerances import EXACT_SHAPE
 from embaudit.linalg.dimensions import Dimensions, dimensions_of
 from embaudit.linalg.mapped import shifted_rows
 from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours
 from embaudit.linalg.rows import each_chunk, in_order, row_norms, sample_rows, unit_rows
 from embaudit.model import FactorModel, SideName
-from embaudit.model.side import UNIT, Side
+from embaudit.model.side import Side
 from embaudit.movements import Levels, Twins, levels, twins
 from embaudit.movements.movement import QUERIES, SEARCHED
 from embaudit.movements.neighbourhoods import (
@@ -121,7 +122,7 @@ class Traits:
     @property
     def is_unit(self) -> bool:
         """True if all rows have length 1."""
-        return self.off_unit <= UNIT
+        return self.off_unit <= EXACT_SHAPE
 
 
 def traits_of(

@@ -18,16 +18,13 @@ from embaudit.blocks.sums import NotFiniteError, block_sums
 from embaudit.core.checked import Floats, require_one_of
 from embaudit.core.parallel import parallel_map
 from embaudit.core.progress import track
+from embaudit.core.tolerances import LARGEST_MAGNITUDE, SMALLEST_MAGNITUDE
 from embaudit.core.words import counted, listed
 from embaudit.errors import Option, Sentence, must_be
 from embaudit.io.codecs.arrays import UNNAMED, Readable, Shape
 
 MAX_BLOCKS = 5_000_000
 """Largest number of blocks: their names and numbers take up to 1 GB."""
-MIN_NORM = 1e-100
-"""Smallest norm of a vector. Shorter blocks count as zero."""
-MAX_NORM = 1e100
-"""Largest norm of a vector."""
 FEW_ENTRIES = 2**20
 """Number of entries below which starting threads takes longer than the sums."""
 NAMED_CUTS = ("tensors", "rows", "coordinates")
@@ -300,10 +297,10 @@ def _require_norms(sums: Floats) -> None:
     """Raise InputError unless both vectors have a norm from 1e-100 to 1e100."""
     for side, squares in (("x", sums[0]), ("y", sums[1])):
         norm = sqrt(squares.sum())
-        if not MIN_NORM <= norm <= MAX_NORM:
+        if not SMALLEST_MAGNITUDE <= norm <= LARGEST_MAGNITUDE:
             raise must_be(
                 f"the norm of {side}",
-                f"from {MIN_NORM:g} to {MAX_NORM:g}",
+                f"from {SMALLEST_MAGNITUDE:g} to {LARGEST_MAGNITUDE:g}",
                 f"{norm:.2g}",
                 f"divide {side} by a constant, which changes no cosine; a zero vector "
                 "has none",
@@ -368,5 +365,6 @@ def block_cosines(
         found = _by_tensor(tensors, partition)
     _require_norms(found.sums)
     squares = found.sums[:2]
-    squares[squares < MIN_NORM**2] = 0  # in place: there can be millions of blocks
+    # In place, because there can be millions of blocks.
+    squares[squares < SMALLEST_MAGNITUDE**2] = 0
     return BlockCosines(found.names, found.sizes, found.sums, partition, tuple(notes))

@@ -27,7 +27,7 @@ from embaudit.core.checked import Flags, Floats, as_count, is_number
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Drawn
 from embaudit.core.ties import largest_first
-from embaudit.core.tolerances import TIE
+from embaudit.core.tolerances import NO_GAP, TIE
 from embaudit.core.words import counted, down, up
 from embaudit.errors import must_be
 
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SMALLEST = float(np.finfo(np.float64).tiny)
-ROUNDING = 1e-14
-"""A gap below this is rounding."""
 MAX_LISTED = 1_000
 """Largest number of blocks in a record; those of the largest gaps are kept."""
 
@@ -383,7 +381,7 @@ class BlockCosines(Drawn):
         running_shares = np.cumsum(shares)
         if share is None:
             needed = len(order)
-        elif total > ROUNDING:
+        elif total > NO_GAP:
             # The first block at which the running share reaches the given one.
             needed = int(np.searchsorted(running_shares, share - TIE)) + 1
         else:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.core.checked import Floats, Indices
-from embaudit.core.tolerances import EPS, TIE
+from embaudit.core.tolerances import EPS, LEAST_COSINE_ROUNDING, TIE
 
 T = TypeVar("T")
 
@@ -187,7 +187,7 @@ def cosine_rounding(n_columns: int) -> float:
     >>> f"{cosine_rounding(2):.1e}", f"{cosine_rounding(4096):.1e}"
     ('1.0e-13', '3.6e-12')
     """
-    return max(1e-13, 4 * (n_columns + 3) * EPS)
+    return max(LEAST_COSINE_ROUNDING, 4 * (n_columns + 3) * EPS)
 
 
 def reaches(value: float, limit: float) -> bool:

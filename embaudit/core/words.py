@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher, get_close_matches
 
+from embaudit.core.tolerances import BOUND_ROUNDING, TIE
 from embaudit.errors import escaped
 
 SMALLEST_SHARE = 0.001
@@ -14,8 +15,6 @@ MOST_DECIMALS = 6
 """Largest number of decimals of a percentage; one pair in a hundred million shows."""
 FEW = 20
 """A share of fewer rows is written as a number of rows, each of which is above 5 %."""
-BOUND_ROUNDING = 1e-6
-"""Rounding of a bound, in units of the last decimal that is printed."""
 
 
 def snapped(value: float) -> float:
@@ -43,7 +42,9 @@ def change_size(change: float) -> str:
     >>> change_size(2e-15), change_size(0.0), change_size(3e-4)
     ('<1e-09', '<1e-09', '3e-04')
     """
-    return "<1e-09" if change < 1e-9 else f"{change:.0e}"
+    if change < TIE:
+        return f"<{TIE:.0e}"
+    return f"{change:.0e}"
 
 
 def percent(share: float) -> str:

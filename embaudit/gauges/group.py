@@ -17,7 +17,7 @@ from embaudit.core.checked import (
     is_number,
     require_one_of,
 )
-from embaudit.core.tolerances import EPS
+from embaudit.core.tolerances import EPS, TIE
 from embaudit.errors import must_be
 from embaudit.gauges.gauge import MOST_RANK, Gauge
 from embaudit.linalg.rows import WIDE
@@ -252,7 +252,7 @@ def require_budget(
 
 def within_budget(spent: float, budget: float | None) -> bool:
     """Return True if a condition number or length is within a budget up to rounding."""
-    return budget is None or spent <= budget * (1 + 1e-9)
+    return budget is None or spent <= budget * (1 + TIE)
 
 
 def covers(budget: float | None, other: float | None) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from embaudit.core.checked import RNG, Matrix, as_generator
+from embaudit.core.tolerances import ROUNDING
 from embaudit.linalg.rows import float64_blocks, sample_rows, unit_rows
 
 HELD = 0.999
@@ -83,7 +84,7 @@ def dimensions_of(x: Matrix, directed: np.ndarray, rng: RNG = 0) -> Dimensions:
     moments /= np.trace(moments)
     variances = np.linalg.eigvalsh(moments)[::-1]
     # The margin prevents rounding of the sum from adding one more dimension.
-    used = 1 + int(np.argmax(np.cumsum(variances) >= HELD - 1e-12))
+    used = 1 + int(np.argmax(np.cumsum(variances) >= HELD - ROUNDING))
     return Dimensions(
         width=x.shape[1],
         used=used,

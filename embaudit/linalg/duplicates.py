@@ -16,6 +16,7 @@ import numpy as np
 
 from embaudit.core.checked import Flags, Floats, Indices, Matrix, Vector
 from embaudit.core.parallel import fill_in_threads, row_blocks
+from embaudit.core.tolerances import EPS, ROUNDING
 from embaudit.linalg.pairs import pair_cosines
 from embaudit.linalg.rows import PASS_BYTES, unit_rows
 
@@ -51,10 +52,10 @@ def spacing_of(block: Floats) -> float:
             units = block / np.ldexp(1.0, np.maximum(exponents - digits, least))
             if (units == np.rint(units)).all():
                 return float(2.0 ** (1 - digits))
-    return float(np.finfo(np.float64).eps)
+    return EPS
 
 
-def resolution(rank: int, spacing: float = float(np.finfo(np.float64).eps)) -> float:
+def resolution(rank: int, spacing: float = EPS) -> float:
     """Return how far below 1 rounding can bring the cosine of rows of one direction.
 
     It is `(8 + √k) ε + spacing² / 2`. Rounding moves a number by at most half its
@@ -69,7 +70,7 @@ def resolution(rank: int, spacing: float = float(np.finfo(np.float64).eps)) -> f
     >>> [f"{resolution(64, spacing):.1e}" for spacing in spacings]
     ['3.1e-05', '4.8e-07', '1.1e-14', '3.6e-15']
     """
-    return float((8 + np.sqrt(rank)) * np.finfo(np.float64).eps + spacing**2 / 2)
+    return float((8 + np.sqrt(rank)) * EPS + spacing**2 / 2)
 
 
 def _projections(x: Matrix, rows: Indices) -> Floats:
@@ -93,7 +94,7 @@ def _reach(least: float) -> float:
 
     The bound allows for the rounding of the products.
     """
-    return float(np.sqrt(2 - 2 * least) * (1 + 1e-6) + 1e-12)
+    return float(np.sqrt(2 - 2 * least) * (1 + 1e-6) + ROUNDING)
 
 
 def equal_representatives(

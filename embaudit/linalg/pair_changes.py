@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 
 from embaudit.core.checked import Floats, Indices, Matrix
-from embaudit.core.tolerances import TIE
+from embaudit.core.tolerances import SIGN_CHANGE, TIE
 from embaudit.linalg.intervals import (
     Z95,
     independent_draws,
@@ -128,12 +128,6 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 """Levels of the quantiles of |Δ|."""
 CELLS = 2**16
 """Number of cells over the range of the cosines. Cosines of one cell share a rank."""
-FLIPPED = 1e-12
-"""A cosine changed its sign if the product of both cosines is below −1e-12.
-
-Two cosines of size 1e-6 have such a product. Smaller ones are zero for any use, and
-their sign can be rounding.
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +204,7 @@ class PairChanges:
     @property
     def sign_flips(self) -> float:
         """Share of pairs whose cosine changed sign."""
-        n_flips = np.count_nonzero(self.before * self.after < -FLIPPED)
+        n_flips = np.count_nonzero(self.before * self.after < -SIGN_CHANGE)
         return float(n_flips / len(self.before))
 
     @property

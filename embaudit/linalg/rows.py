@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from embaudit.core.checked import Floats, Indices, Matrix, Vector
 from embaudit.core.parallel import fill_in_threads, parallel_map, row_blocks
+from embaudit.core.tolerances import SAFE_SQUARE
 from embaudit.linalg.transformed_rows import Rows
 
 T = TypeVar("T")
@@ -104,7 +105,7 @@ def block_norms(block: Floats) -> Floats:
     """Compute `row_norms` of one block of rows."""
     with np.errstate(over="ignore", under="ignore"):
         norms: Floats = np.sqrt(np.einsum("ij,ij->i", block, block))
-    extreme = (norms < 1e-140) | (norms > 1e140)
+    extreme = (norms < SAFE_SQUARE) | (norms > 1 / SAFE_SQUARE)
     if extreme.any():
         largest = np.abs(block[extreme]).max(axis=1, keepdims=True)
         scaled = np.divide(

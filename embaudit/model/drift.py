@@ -22,13 +22,12 @@ from embaudit.core.checked import RNG, Floats, Indices, as_generator, is_number
 from embaudit.core.parallel import row_blocks
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
-from embaudit.core.tolerances import EPS
+from embaudit.core.tolerances import BALL_MARGIN, EPS
 from embaudit.core.words import counted
 from embaudit.errors import must_be
 from embaudit.linalg.rows import CACHE_BYTES, WIDE, sample_rows
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.factor_model import FactorModel
-from embaudit.model.links import SMALLEST
 from embaudit.model.side import SideName
 from embaudit.model.sizes import require_model
 
@@ -125,7 +124,7 @@ def rounding_bound(
         # Scores are at most 16/r² with r = 1 − ‖x‖² ≤ 2(1 − ‖x‖), and rounding of a row
         # changes r by a share of 1/r.
         longest = max(float(x.right_side.norms.max()) for x in (before, after))
-        room = max(1 - longest**2, SMALLEST)
+        room = max(1 - longest**2, BALL_MARGIN)
         return float(64 * (EPS * k**1.5 + storage) / room**3)
     # ‖p‖‖q‖ of the longest rows, before and after. The biases of both models count,
     # because a shift changes them.

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, is_number, require_one_of
+from embaudit.core.tolerances import BALL_MARGIN
 from embaudit.errors import must_be
 from embaudit.model.equivalence import Equivalence, largest_gap, log_softmax
 from embaudit.model.side import SideName
@@ -22,9 +23,6 @@ COMPARISON_WORDS: dict[Comparison, str] = {
     "hyperbolic": "hyperbolic distance",
 }
 """Words that follow "rows compared by" in a sentence."""
-SMALLEST = 1e-15
-"""Lower bound of 1 − ‖x‖², so that rows on the boundary of the Poincaré ball cause no
-division by zero."""
 
 
 @dataclass(frozen=True)
@@ -176,8 +174,8 @@ def _hyperbolic_scores(left: Floats, right: Floats) -> Floats:
     does, without a square root, which would magnify the rounding error of a small
     ‖x − y‖².
     """
-    left_gaps = np.maximum(1 - np.square(left).sum(axis=1), SMALLEST)
-    right_gaps = np.maximum(1 - np.square(right).sum(axis=1), SMALLEST)
+    left_gaps = np.maximum(1 - np.square(left).sum(axis=1), BALL_MARGIN)
+    right_gaps = np.maximum(1 - np.square(right).sum(axis=1), BALL_MARGIN)
     scores: Floats = 4 * _half_squared_distances(left, right)
     scores /= left_gaps[:, None] * right_gaps
     return scores

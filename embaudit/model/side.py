@@ -23,17 +23,13 @@ from embaudit.core.checked import (
     require_each,
     with_seen_zeros,
 )
+from embaudit.core.tolerances import EXACT_SHAPE
 from embaudit.errors import escaped, must_be
 from embaudit.linalg.moments import Moments, moments, outlined
 from embaudit.linalg.rows import row_norms
 
 SideName: TypeAlias = Literal["left", "right"]
 """The two sides of a model: users or inputs, items or labels."""
-UNIT = 1e-3
-"""Rows whose lengths differ from 1 by at most this are unit rows.
-
-Rows that were written with a few digits differ from length 1 by rounding.
-"""
 OPPOSITE: dict[SideName, SideName] = {"left": "right", "right": "left"}
 """The other side of a product, for each side."""
 Labels: TypeAlias = NDArray[Any] | None
@@ -299,7 +295,7 @@ class Side:
     def is_unit(self) -> bool:
         """True if some rows have a direction, and all of those have length 1."""
         lengths = self.norms[self.directed]
-        return len(lengths) > 0 and bool((np.abs(lengths - 1) <= UNIT).all())
+        return len(lengths) > 0 and bool((np.abs(lengths - 1) <= EXACT_SHAPE).all())
 
     @cached_property
     def median_length(self) -> float:

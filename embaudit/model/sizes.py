@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from embaudit.core.tolerances import (
+    FLOAT32_MAGNITUDE,
+    LARGEST_MAGNITUDE,
+    SMALLEST_MAGNITUDE,
+)
 from embaudit.core.words import counted
 from embaudit.errors import Option, Sentence, must_be
 from embaudit.model.factor_model import FactorModel
 
-SIZES = {"float32": (1e-12, 1e12), "float64": (1e-100, 1e100)}
+SIZES = {
+    "float32": (1 / FLOAT32_MAGNITUDE, FLOAT32_MAGNITUDE),
+    "float64": (SMALLEST_MAGNITUDE, LARGEST_MAGNITUDE),
+}
 """Smallest and largest length whose products neither overflow nor vanish."""
-LARGEST_BIAS = 1e100
-"""Bias up to which squares of biases do not overflow float64."""
 
 
 def require_model(*models: object) -> None:
@@ -65,10 +71,10 @@ def require_ordinary_size(model: FactorModel) -> None:
                 f"{largest:.2g}",
                 "multiply them by a constant, which changes no cosine",
             )
-        if side.bias is not None and np.abs(side.bias).max() > LARGEST_BIAS:
+        if side.bias is not None and np.abs(side.bias).max() > LARGEST_MAGNITUDE:
             raise must_be(
                 f"the {side.title} bias",
-                f"between {-LARGEST_BIAS:g} and {LARGEST_BIAS:g}",
+                f"between {-LARGEST_MAGNITUDE:g} and {LARGEST_MAGNITUDE:g}",
                 f"{side.bias[np.abs(side.bias).argmax()]:.2g}",
                 "repair that entry or drop its row",
             )

@@ -28,10 +28,10 @@ from typing import ClassVar
 import numpy as np
 
 from embaudit.core.checked import Floats
+from embaudit.core.tolerances import COLLINEAR, PAST_ROW, ROW_ROUNDING
 from embaudit.gauges import Affine, Gauge
 from embaudit.linalg.rows import row_norms
 from embaudit.ranges.half_angle import (
-    ROUNDING,
     complement_of,
     half_angle_tangents,
     tangent_lengths,
@@ -44,7 +44,7 @@ from embaudit.ranges.linear import (
     stretched,
 )
 from embaudit.ranges.range_solver import AffineBudget, End, RangeEnd, RangeEnds, point
-from embaudit.ranges.translation import PAST_ROW, shift_to_end, shifted_ends
+from embaudit.ranges.translation import shift_to_end, shifted_ends
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def _stretched_across(tangent: Floats, condition: float | None) -> RangeEnds:
     """
     complement = complement_of(tangent)
     if condition is None:
-        is_orthogonal = np.abs(complement) <= ROUNDING
+        is_orthogonal = np.abs(complement) <= ROW_ROUNDING
         complement = np.where(is_orthogonal, 0, complement)
         near_zero = np.zeros(len(tangent))
         near_one = np.sign(complement)
@@ -164,7 +164,7 @@ def _stretch_to_end(
     """
     complement = float(complement_of(half_angle_tangents(x[None], y[None]))[0])
     size = abs(complement)
-    if condition == 1 or size <= ROUNDING:
+    if condition == 1 or size <= ROW_ROUNDING:
         return Gauge.identity(len(x))
     most = np.inf if condition is None else condition
     is_negative = complement < 0
@@ -257,7 +257,7 @@ def _at_angle(fixed_unit: Floats, moving_unit: Floats, angle: float) -> Floats:
     if len(fixed_unit) == 1:
         return np.asarray(np.cos(angle) * fixed_unit)
     across = moving_unit - (moving_unit @ fixed_unit) * fixed_unit
-    if np.linalg.norm(across) <= 1e-8:
+    if np.linalg.norm(across) <= COLLINEAR:
         across = orthogonal_direction(fixed_unit)
     across /= np.linalg.norm(across)
     return np.asarray(np.cos(angle) * fixed_unit + np.sin(angle) * across)

@@ -30,7 +30,7 @@ from embaudit.core.checked import (
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Drawn, Picture
-from embaudit.core.tolerances import EPS, TIE
+from embaudit.core.tolerances import EPS, ROW_ROUNDING, TIE
 from embaudit.core.words import at_least, percent
 from embaudit.errors import must_be
 from embaudit.gauges import Affine, Translation
@@ -40,7 +40,7 @@ from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_model
 from embaudit.ranges.affine import SameSideRangeSolver
 from embaudit.ranges.cosine_range import require_gauges_of
-from embaudit.ranges.half_angle import ROUNDING, tangent_of
+from embaudit.ranges.half_angle import tangent_of
 from embaudit.ranges.range_solver import AffineBudget, ranges_of_pairs
 from embaudit.ranges.translation import positive_root
 
@@ -300,11 +300,11 @@ def _radii(factors: Matrix, lists: NeighbourLists, max_shift: float | None) -> F
     is_entry = lists.indices >= 0
     row, place = np.nonzero(is_entry)
     entries = np.column_stack([lists.rows[row], lists.indices[row, place]])
-    largest_shift = None if max_shift is None else max_shift * (1 + ROUNDING)
+    largest_shift = None if max_shift is None else max_shift * (1 + ROW_ROUNDING)
     solver = SameSideRangeSolver(AffineBudget(max_shift=largest_shift))
     entry_ends = ranges_of_pairs(solver, factors, factors, entries.astype(np.intp))
     entry_tangents = np.full(lists.indices.shape, np.nan)
-    entry_tangents[is_entry] = entry_ends.lower.tangent * (1 + ROUNDING)
+    entry_tangents[is_entry] = entry_ends.lower.tangent * (1 + ROW_ROUNDING)
     if max_shift == 0:
         largest_cosines = lists.runner_up + _cosine_rounding(factors.shape[1])
         rival_tangents = tangent_of(np.clip(largest_cosines, -1, 1))
@@ -377,7 +377,7 @@ def _nearest_rivals(factors: Matrix, lists: NeighbourLists, max_shift: float) ->
     nearest[searched] = np.concatenate(
         [*parallel_map(smallest_tangents, parts), np.empty(0)]
     )
-    return nearest * (1 - ROUNDING)
+    return nearest * (1 - ROW_ROUNDING)
 
 
 def _bounds(
@@ -391,7 +391,7 @@ def _bounds(
     """
     a = own[:, None]
     b = rival_lengths
-    r = radius * (1 + ROUNDING)
+    r = radius * (1 + ROW_ROUNDING)
     cosine = np.minimum(cosines + _cosine_rounding(k), 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         alpha = np.sqrt((a - r) * (a + r))
@@ -403,10 +403,10 @@ def _bounds(
 
         # The equation of the largest cosine, multiplied by the base. Its constant is 0
         # if the disc meets the line through the two rows.
-        smaller = np.maximum(area * (1 - ROUNDING) - r * base, 0)
+        smaller = np.maximum(area * (1 - ROW_ROUNDING) - r * base, 0)
         larger = area + r * base
         tangent = positive_root(larger, inner, smaller, alpha * beta)
-        bound = tangent * (1 - ROUNDING)
+        bound = tangent * (1 - ROW_ROUNDING)
 
     # A shift that is as long as the shorter row can make the two rows parallel.
     takes_row_to_origin = r >= np.minimum(a, b)
@@ -424,7 +424,7 @@ def _smallest_tangents(
     The rival of the smallest bound comes first, and then every rival whose bound is
     below the smallest tangent so far.
     """
-    solver = SameSideRangeSolver(AffineBudget(max_shift=max_shift * (1 + ROUNDING)))
+    solver = SameSideRangeSolver(AffineBudget(max_shift=max_shift * (1 + ROW_ROUNDING)))
     lines = np.arange(len(rows))
     first = bounds.argmin(axis=1)
     pairs = np.column_stack([rows, first])

@@ -22,7 +22,7 @@ from embaudit.core.checked import (
 )
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
-from embaudit.core.tolerances import EPS
+from embaudit.core.tolerances import EPS, TIE
 from embaudit.core.words import counted, drawn_of, percent
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.gauges import (
@@ -54,9 +54,6 @@ from embaudit.ranges.range_solver import (
 
 if TYPE_CHECKING:
     import pandas as pd
-
-SLACK = 1e-9
-"""Largest rounding of a cosine at an end of its range."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +124,7 @@ class CosineRange(Result):
     @property
     def is_vacuous(self) -> Flags:
         """Flags of ranges that go from -1 to 1 and so say nothing."""
-        return np.asarray(self.width >= 2 - SLACK)
+        return np.asarray(self.width >= 2 - TIE)
 
     @property
     def is_sign_definite(self) -> Flags:
@@ -142,9 +139,7 @@ class CosineRange(Result):
     def contains(self, cosines: ArrayLike) -> Flags:
         """Flag cosines that lie in their range up to 1e-9; False for NaN."""
         values = as_numbers(cosines, "cosines")
-        return np.asarray(
-            (values >= self.lower - SLACK) & (values <= self.upper + SLACK)
-        )
+        return np.asarray((values >= self.lower - TIE) & (values <= self.upper + TIE))
 
     @property
     def first_ranges(self) -> pd.DataFrame:

@@ -28,16 +28,12 @@ from typing import ClassVar
 import numpy as np
 
 from embaudit.core.checked import Flags, Floats
+from embaudit.core.tolerances import ROW_ROUNDING
 from embaudit.errors import InputError
 from embaudit.gauges.gauge import Gauge
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import SideName
-from embaudit.ranges.half_angle import (
-    ROUNDING,
-    cosine_of,
-    half_angle_tangents,
-    tangent_of,
-)
+from embaudit.ranges.half_angle import cosine_of, half_angle_tangents, tangent_of
 from embaudit.ranges.range_solver import End, RangeEnd, RangeEnds
 from embaudit.ranges.weights import largest_cosine
 
@@ -179,8 +175,8 @@ def _ratios(x: Floats, y: Floats) -> _Ratios:
         largest = np.max(ratios, axis=1, initial=0, where=is_ratio)
         smallest = np.min(ratios, axis=1, initial=np.inf, where=is_ratio)
         log_spread = np.log(largest) - np.log(smallest)
-    is_largest = ratios >= (1 - ROUNDING) * largest[:, None]
-    is_smallest = ratios <= (1 + ROUNDING) * smallest[:, None]
+    is_largest = ratios >= (1 - ROW_ROUNDING) * largest[:, None]
+    is_smallest = ratios <= (1 + ROW_ROUNDING) * smallest[:, None]
     only_extremes = (is_largest | is_smallest | ~is_ratio).all(axis=1)
     return _Ratios(
         log_spread=log_spread,
@@ -236,7 +232,7 @@ class CrossDiagonalRangeSolver:
         dot = product.sum(axis=1)
         if self.max_condition is None:
             sizes = np.abs(product).sum(axis=1)
-            is_zero = np.abs(dot) <= ROUNDING * sizes
+            is_zero = np.abs(dot) <= ROW_ROUNDING * sizes
             with np.errstate(invalid="ignore"):
                 away = np.abs(dot) / sizes
             # Equal lengths of both rows in every coordinate need a weight of |y/x|.

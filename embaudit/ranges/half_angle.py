@@ -10,16 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from embaudit.core.checked import Floats
-from embaudit.core.tolerances import EPS
+from embaudit.core.tolerances import ROW_ROUNDING, SAFE_SQUARE
 from embaudit.linalg.rows import unit_rows
 
-ROUNDING = 64 * EPS
-"""Rows count as parallel if their tangent is at most this.
-
-They count as opposite if the reciprocal of the tangent is at most this, and as
-orthogonal if the size of the complement is. The entries of unit rows have errors of a
-few eps, which turn a row by about as much.
-"""
 _BLOCK_COLUMNS = 1024
 """Columns of a dot product that are added up at once."""
 _NEARLY_PARALLEL = 0.95
@@ -163,8 +156,8 @@ def half_angle_tangents(x: Floats, y: Floats) -> Floats:
         x_square, y_square = np.vecdot(x, x), np.vecdot(y, y)
         cosine = _dot_products(x, y) / (np.sqrt(x_square) * np.sqrt(y_square))
         tangent = tangent_of(cosine)
-    # Squares of entries of rows that are shorter than 1e-140 lose digits or vanish.
-    is_short = np.minimum(x_square, y_square) < 1e-280
+    # Squares of entries of shorter rows lose digits or vanish.
+    is_short = np.minimum(x_square, y_square) < SAFE_SQUARE**2
     near = np.flatnonzero(is_short | (np.abs(cosine) > _NEARLY_PARALLEL))
     if len(near) > 0:
         tangent[near] = _tangents_of_unit_rows(unit_rows(x[near]), unit_rows(y[near]))
@@ -190,6 +183,6 @@ def _tangents_of_unit_rows(x: Floats, y: Floats) -> Floats:
     total = x + y
     with np.errstate(divide="ignore"):
         tangent = np.sqrt(np.vecdot(difference, difference) / np.vecdot(total, total))
-    tangent[tangent <= ROUNDING] = 0
-    tangent[tangent >= 1 / ROUNDING] = np.inf
+    tangent[tangent <= ROW_ROUNDING] = 0
+    tangent[tangent >= 1 / ROW_ROUNDING] = np.inf
     return np.asarray(tangent)

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.core.checked import Floats, as_numbers
-from embaudit.core.tolerances import EPS
+from embaudit.core.tolerances import EPS, ROW_ROUNDING
 from embaudit.errors import InputError, must_be
 from embaudit.gauges.gauge import Gauge
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import SideName
-from embaudit.ranges.half_angle import ROUNDING, half_angle_tangents
+from embaudit.ranges.half_angle import half_angle_tangents
 from embaudit.ranges.range_solver import End, RangeEnd, RangeEnds
 
 
@@ -84,7 +84,7 @@ def bisector_and_normal(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     is_acute = x @ y > 0
     long, short = (x + y, x - y) if is_acute else (x - y, x + y)
     long /= np.linalg.norm(long)
-    if np.linalg.norm(short) <= ROUNDING:
+    if np.linalg.norm(short) <= ROW_ROUNDING:
         short = orthogonal_direction(long)
     short -= (short @ long) * long
     short /= np.linalg.norm(short)

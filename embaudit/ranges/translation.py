@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.core.checked import Flags, Floats, as_numbers
+from embaudit.core.tolerances import COLLINEAR, PAST_ROW
 from embaudit.errors import must_be
 from embaudit.linalg.rows import row_norms
 from embaudit.ranges.half_angle import (
@@ -40,13 +41,6 @@ from embaudit.ranges.half_angle import (
 )
 from embaudit.ranges.linear import orthogonal_direction, require_cosines
 from embaudit.ranges.range_solver import End, RangeEnd, RangeEnds
-
-PAST_ROW = 2.0**-31
-"""Relative excess of a witness over the longest shift, to move a row past the origin.
-
-A shift that is longer than a row by less than rounding points the row anywhere, but
-sums in float64 cannot show this. `within_budget` allows for twice this excess.
-"""
 
 
 @dataclass(frozen=True)
@@ -317,7 +311,7 @@ def _segment_axes(x: Floats, y: Floats) -> tuple[Floats, Floats]:
         return along, np.zeros(1)
     nearer = x if np.linalg.norm(x) <= np.linalg.norm(y) else y
     up = (nearer @ along) * along - nearer
-    if np.linalg.norm(up) <= 1e-7 * np.linalg.norm(nearer):
+    if np.linalg.norm(up) <= COLLINEAR * np.linalg.norm(nearer):
         # Only rounding is left of the row nearly along the line.
         up = orthogonal_direction(along)
     up /= np.linalg.norm(up)

@@ -25,14 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats
+from embaudit.core.tolerances import CONVERGED_COSINE, ROUNDING
 from embaudit.linalg.rows import unit_rows
 from embaudit.ranges.half_angle import half_angle_tangents
 
 Ints = NDArray[np.intp]
-ROUNDING = 1e-12
-"""Relative rounding of a quotient of two sums, with a wide margin."""
-CONVERGED = 1e-11
-"""A cosine this close below its upper bound is exact."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +223,7 @@ def _saddle_weights(x: Floats, y: Floats, square: float) -> Floats:
         s = np.clip(_highest_bound(rising, falling), low, high)
         bound = np.minimum(_quotient(rising, s), _quotient(falling, s))
         weights, sums = _least_quotient(terms, s, bound, square)
-        is_open = bound - _quotient(sums, s) > CONVERGED
+        is_open = bound - _quotient(sums, s) > CONVERGED_COSINE
         if not is_open.any():
             break
         rises = is_open & (_slope(sums, s) > 0)

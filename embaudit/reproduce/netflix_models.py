@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, Indices
 from embaudit.core.parallel import row_blocks
+from embaudit.core.tolerances import STATEMENT_ERROR
 from embaudit.errors import must_be
 from embaudit.gauges import Gauge
 from embaudit.linalg.nearest import TopK, neighbours
@@ -28,8 +29,6 @@ SCALINGS = ("g^1/2", "identity", "g^-1/2", "sigma^-1/2")
 SYMMETRIC = "identity"
 """The rescaling under which both sides share g evenly."""
 N_NEIGHBOURS = 10
-STATEMENT_TOLERANCE = 1e-10
-"""Largest deviation with which a statement of Section 2.2 counts as true."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,4 +269,4 @@ def full_rank_checks(
         ],
         columns=["statement", "rescaling", "deviation"],
     )
-    return frame.assign(holds=frame["deviation"] < STATEMENT_TOLERANCE)
+    return frame.assign(holds=frame["deviation"] < STATEMENT_ERROR)

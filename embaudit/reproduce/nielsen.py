@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from scipy.optimize import minimize
 
 from embaudit.core.checked import MOST_COUNT, Floats, Indices, as_count
+from embaudit.core.tolerances import ROUNDING
 from embaudit.core.words import change_size, two_decimals
 from embaudit.gauges import Gauge
 from embaudit.heads import shared_halves
@@ -395,6 +396,6 @@ def both_reach(rows: Floats, first: int, second: int) -> float:
         jac=lambda z: objective_gradient,  # noqa: ARG005
         constraints=constraint,
         method="SLSQP",
-        options={"ftol": 1e-12, "maxiter": 500},
+        options={"ftol": ROUNDING, "maxiter": 500},
     )
     return float(np.exp(log_probabilities(best.x)[pair].min()))

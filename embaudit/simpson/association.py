@@ -20,16 +20,10 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Floats
 from embaudit.core.progress import track
 from embaudit.core.ties import reaches
+from embaudit.core.tolerances import CONSTANT_VARIANCE
 
 if TYPE_CHECKING:
     import pandas as pd
-
-FLAT = 1e-13
-"""Share of a sum of squares up to which the part within groups is rounding.
-
-Subtracting a group mean of size 1 / √share leaves a relative error of 2e-16 / √share
-in a deviation. Above this share the error is below 1e-9, the tolerance of `core.ties`.
-"""
 
 
 def correlation(
@@ -168,7 +162,10 @@ def permutation_p_value(
         dx = x - means_x[labels]
         dy = y - means_y[labels]
         within_xx, within_yy, within_xy = dx @ dx, dy @ dy, dx @ dy
-        if within_xx <= FLAT * total_xx or within_yy <= FLAT * total_yy:
+        if (
+            within_xx <= CONSTANT_VARIANCE * total_xx
+            or within_yy <= CONSTANT_VARIANCE * total_yy
+        ):
             return math.nan
         return float(correlation(within_xx, within_yy, within_xy))
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.core.checked import Floats, as_factors
+from embaudit.core.tolerances import CONSTANT_VARIANCE
 from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
 from embaudit.linalg.pair_changes import RowSums, pair_sums
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BETWEEN = "between clusters"
-LEAST_VARIANCE = 1e-13
-"""A variance of cosines below this is rounding."""
 
 
 def similarity_reversal(
@@ -132,8 +131,8 @@ def _centred(sums: pd.DataFrame) -> pd.DataFrame:
     syy = sums["tt"] - sums["t"] ** 2 / n
     sxy = sums["st"] - sums["s"] * sums["t"] / n
     # Equal cosines differ by rounding, which is no association.
-    sxx = sxx.where(sxx >= LEAST_VARIANCE * n, 0.0)
-    syy = syy.where(syy >= LEAST_VARIANCE * n, 0.0)
+    sxx = sxx.where(sxx >= CONSTANT_VARIANCE * n, 0.0)
+    syy = syy.where(syy >= CONSTANT_VARIANCE * n, 0.0)
     sxy = sxy.where((sxx > 0) & (syy > 0), 0.0)
     return pd.DataFrame(
         {

@@ -16,6 +16,7 @@ from embaudit.core.checked import (
     as_seed,
     is_number,
 )
+from embaudit.core.tolerances import LARGEST_MAGNITUDE, SMALLEST_MAGNITUDE
 from embaudit.core.words import counted, listed
 from embaudit.errors import InputError, must_be
 from embaudit.io.tables.columns import read_frame
@@ -29,8 +30,6 @@ MOST_PERMUTATIONS = 1_000_000
 """Largest number of permutations, which takes hours for a million rows."""
 MOST_ROWS = 10_000_000
 """Largest number of rows to which a column of counts can expand."""
-MAGNITUDES = (1e-100, 1e100)
-"""Range of the largest number of a column; its square fits into float64."""
 PLOTTED_ROWS = 2_000
 """Largest number of rows in the picture of a report, drawn at random."""
 
@@ -258,9 +257,8 @@ def _as_numbers(
     if len(present) == 0 or np.ptp(present) == 0:
         got = "one value only" if len(present) else "no value"
         raise must_be(label, "a column that varies", got)
-    smallest, largest = MAGNITUDES
     size = float(np.abs(present).max())
-    if not smallest <= size <= largest:
+    if not SMALLEST_MAGNITUDE <= size <= LARGEST_MAGNITUDE:
         allowed = "between 1e-100 and 1e100 at its largest"
         raise must_be(label, allowed, f"{size:g}", "take another unit")
     return values, name, notes

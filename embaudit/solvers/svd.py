@@ -35,6 +35,16 @@ from embaudit.core.checked import (
 )
 from embaudit.core.parallel import one_blas_thread, parallel_map, row_blocks
 from embaudit.core.ties import first_largest
+from embaudit.core.tolerances import (
+    EPS,
+    FLOAT32_MAGNITUDE,
+    GRAM_RESOLVED,
+    KRYLOV_ERROR,
+    KRYLOV_VECTOR_ERROR,
+    LARGEST_MAGNITUDE,
+    SINGULAR_VALUE_ERROR,
+    SMALLEST_MAGNITUDE,
+)
 from embaudit.errors import must_be
 from embaudit.linalg.rows import in_order, triangular_factor
 from embaudit.solvers.krylov import block_krylov, orthonormal, value_errors
@@ -64,18 +74,8 @@ OVERSAMPLE = 8
 """Vectors beyond k, which guard the gap to the other singular values."""
 KRYLOV_WIDTH = 16
 """Columns of a Krylov block: one cache line of float32."""
-KRYLOV_TOLERANCE = 1e-9
-"""Estimated relative error of the singular values at which the iteration stops."""
 MAX_REPEATS = 8
 """Repetitions of the Krylov iteration in float64 before a warning is given."""
-EXACT = 1e-8
-"""Estimated relative error of the singular values up to which they count as exact."""
-RESOLVED = 1e-6
-"""Singular values below this share of the largest are lost in the Gram matrix."""
-SMALLEST, LARGEST = 1e-100, 1e100
-"""Sizes of the largest entry that are accepted."""
-FLOAT32_RANGE = 1e12
-"""A matrix whose largest entry is above this, or below its inverse, is scaled first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +119,8 @@ class _Triplets:
         """Return True if the residuals bound the relative error of each of k values."""
         errors = value_errors(self.values**2, self.residuals, k)
         # Values that the Gram matrix loses have a warning of their own.
-        is_lost = self.values[:k] <= RESOLVED * self.values[0]
-        return bool(np.all((errors <= EXACT) | is_lost))
+        is_lost = self.values[:k] <= GRAM_RESOLVED * self.values[0]
+        return bool(np.all((errors <= SINGULAR_VALUE_ERROR) | is_lost))
 
 
 def _rayleigh_ritz(X: Interactions, basis: NDArray[Any]) -> _Triplets:
@@ -199,7 +199,7 @@ def _by_krylov(X: Interactions, k: int, rng: np.random.Generator) -> _Triplets:
             start,
             n_vectors,
             k,
-            tolerance=KRYLOV_TOLERANCE,
+            tolerance=KRYLOV_ERROR,
         ).astype(np.float64)
         # One more product, in float64, damps what rounding to float32 added, and gives
         # equal columns of X equal rows, which belong to duplicates.
@@ -250,14 +250,14 @@ def _in_range(X: Interactions) -> tuple[Interactions, float]:
         raise must_be(
             "X", "finite", "entries that are not", "repair or drop their rows"
         )
-    if largest != 0 and not SMALLEST <= largest <= LARGEST:
+    if largest != 0 and not SMALLEST_MAGNITUDE <= largest <= LARGEST_MAGNITUDE:
         raise must_be(
             "the largest entry of X",
-            f"from {SMALLEST:g} to {LARGEST:g}, or 0",
+            f"from {SMALLEST_MAGNITUDE:g} to {LARGEST_MAGNITUDE:g}, or 0",
             f"{largest:.2g}",
             "multiply X by a constant",
         )
-    if largest == 0 or 1 / FLOAT32_RANGE <= largest <= FLOAT32_RANGE:
+    if largest == 0 or 1 / FLOAT32_MAGNITUDE <= largest <= FLOAT32_MAGNITUDE:
         return X, 1.0
     # A power of two changes no digit.
     scale = float(2.0 ** np.floor(np.log2(largest)))
@@ -266,15 +266,14 @@ def _in_range(X: Interactions) -> tuple[Interactions, float]:
 
 def zero_below(shape: tuple[int, ...], largest: float) -> float:
     """Return the size up to which σ is zero by rounding, `eps · max(n, p) · σ₁`."""
-    return float(np.finfo(np.float64).eps) * max(shape) * largest
+    return EPS * max(shape) * largest
 
 
 def _positive_signs(right: NDArray[Any]) -> NDArray[Any]:
     """Make the entry of largest magnitude (the first of equals) of each column > 0."""
     flipped = right.copy()
     for j, sizes in enumerate(np.abs(right).T):
-        # Vectors of the Krylov iteration agree with exact ones to about 1e-6.
-        leading = first_largest(sizes, tolerance=1e-6 * sizes.max())
+        leading = first_largest(sizes, tolerance=KRYLOV_VECTOR_ERROR * sizes.max())
         if right[leading, j] < 0:
             flipped[:, j] *= -1
     return flipped
@@ -343,7 +342,7 @@ def truncated_svd(X: Any, k: int, *, rng: RNG = 0) -> TruncatedSVD:
 def _warn_of_errors(triplets: _Triplets, k: int, floor: float) -> None:
     """Warn of singular values that are neither exact nor zero within rounding."""
     values = triplets.values[:k]
-    if np.any((values > floor) & (values < RESOLVED * values[0])):
+    if np.any((values > floor) & (values < GRAM_RESOLVED * values[0])):
         warnings.warn(
             "the smallest singular values asked for lie below 1e-6 of the largest and "
             "are not resolved; ask for fewer components.",
