@@ -28,15 +28,12 @@ import numpy as np
 
 from embaudit.core.checked import Flags, Floats, Indices
 from embaudit.core.ties import cosine_rounding, first_best, first_largest, largest_first
-from embaudit.core.tolerances import TIE
+from embaudit.core.tolerances import LEAST_STEP, ROUNDING, TIE
 from embaudit.gauges import Affine, Gauge, GaugeGroup
 from embaudit.gauges.group import random_rotation
 from embaudit.linalg.nearest import TopK
 from embaudit.linalg.rows import gram, row_norms
 from embaudit.model import Role
-
-INSIDE = 1 - 1e-12
-"""Share of the budget that is used, so that rounding never exceeds the budget."""
 
 
 class Budget(NamedTuple):
@@ -153,15 +150,15 @@ def clipped(logs: Floats, window: float) -> Floats:
     both ends.
     """
     middle = (logs.max() + logs.min()) / 2
-    return np.asarray(np.clip(logs - middle, -window / 2, window / 2) * INSIDE)
+    return np.asarray(np.clip(logs - middle, -window / 2, window / 2) * (1 - ROUNDING))
 
 
 def within(shift: Floats, radius: float) -> Floats:
     """Shorten a shift to a radius."""
     length = float(np.linalg.norm(shift))
-    if length <= radius * INSIDE:
+    if length <= radius * (1 - ROUNDING):
         return shift
-    return shift * (radius * INSIDE / length)
+    return shift * (radius * (1 - ROUNDING) / length)
 
 
 N_RIVALS = 3
@@ -321,7 +318,7 @@ class NeighbourLossObjective:
         margins = outside[:, None, :] - inside[:, :, None]
         # The width of the logistic function is a quarter of the mean margin, so that
         # the same rivals count whatever the scale of the cosines is.
-        width = np.abs(margins).mean() / 4 + 1e-12
+        width = np.abs(margins).mean() / 4 + ROUNDING
         # The slope is near 0 for an entry that is far ahead of a rival, or far behind.
         push = 1 / np.cosh(np.clip(margins / width, -50, 50) / 2) ** 2
         targets = np.hstack([rivals, self.entries])
@@ -421,7 +418,7 @@ def _ascend(
     slope = slopes()
     for _ in range(n_steps):
         is_flat = not (slope.metric.any() or slope.shift.any())
-        if value >= goal or size < 1e-4 or is_flat:
+        if value >= goal or size < LEAST_STEP or is_flat:
             break
         trial = best.step(slope, size, budget)
         trial_value, slopes = objective.at(trial)

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.effect import ALIKE, MOVES, SEEN, changes_lists, is_effect
+from embaudit.auditing.effect import MOVES, changes_lists, is_effect
 from embaudit.auditing.identity import moved_rows
 from embaudit.auditing.wording import is_alone
 from embaudit.canonical.quadratic_forms import LARGEST_SHOWN
 from embaudit.core.ties import exceeds, reaches
+from embaudit.core.tolerances import FLOAT32_TIE, PRINTED_COSINE
 from embaudit.heads import excludes_minimum
 from embaudit.model import Equivalence, FactorModel, Role, SideName
 from embaudit.model.objectives import OBJECTIVES, Objective, Status
@@ -241,7 +242,7 @@ def diagnose(evidence: Evidence) -> Diagnosis:
         is_one_side=model.left is None and model.compared is None,
         mean_move=_largest_mean_move(evidence),
         moves_in_a_visit=any(
-            movement.max_abs > SEEN for _, movement in evidence.visits(role)
+            movement.max_abs > FLOAT32_TIE for _, movement in evidence.visits(role)
         ),
     )
 
@@ -256,7 +257,7 @@ def given_side(model: FactorModel) -> SideName | None:
 
 def agreement_of(movement: Movement) -> Agreement:
     """Judge how far cosines move to prediction cosines."""
-    if movement.max_abs <= SEEN:
+    if movement.max_abs <= FLOAT32_TIE:
         return Agreement.EQUAL
     if reaches(movement.mean_abs, MOVES):
         return Agreement.DIFFERENT
@@ -272,7 +273,9 @@ def gains_decide(norm: NormEvidence) -> bool:
 
 def is_unseen_noticed(movement: Movement) -> bool:
     """Return True if removing what no prediction sees moves cosines visibly."""
-    return reaches(movement.mean_abs, ALIKE) or reaches(movement.max_abs, MOVES)
+    return reaches(movement.mean_abs, PRINTED_COSINE) or reaches(
+        movement.max_abs, MOVES
+    )
 
 
 def contradicts_decay(evidence: Evidence) -> bool:

@@ -13,12 +13,6 @@ HANDFUL = 5
 """Number of changed lists up to which a share says little: one label of ten is 10 %."""
 
 
-SEEN = 1e-6
-"""Largest |Δcos| up to which rounding may be all that moved."""
-ALIKE = 0.005
-"""Mean |Δcos| below which two decimals would say that there is none."""
-
-
 def is_effect(share: float, n_lists: int) -> bool:
     """Check that changed lists are many: 5 % of them, and more than a handful.
 

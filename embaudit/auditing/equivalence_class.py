@@ -16,7 +16,7 @@ import numpy as np
 from embaudit.auditing.finding import Kind, Scope
 from embaudit.auditing.wording import Nouns
 from embaudit.canonical import Models, Pinning, other_temperature, pinned_test
-from embaudit.canonical.moved import MIN_MOVEMENT, Moved
+from embaudit.canonical.moved import Moved
 from embaudit.canonical.row_span import (
     outside_shares,
     reached_space,
@@ -25,6 +25,7 @@ from embaudit.canonical.row_span import (
     turned,
 )
 from embaudit.core.plain import plain_dict
+from embaudit.core.tolerances import MIN_MOVEMENT, USED_SHARE
 from embaudit.core.words import counted, drawn_of
 from embaudit.errors import InputError
 from embaudit.linalg.pairs import n_pairs
@@ -35,10 +36,6 @@ from embaudit.model.trainings import known_objective
 
 LARGEST_SAMPLE = 2_000
 """Largest number of rows per side of a model with another temperature."""
-OUTSIDE = 1e-12
-"""Share of the squared length of a row above which a component counts as present.
-
-The share is of the component that no prediction sees."""
 
 
 @dataclass(frozen=True)
@@ -380,7 +377,7 @@ def _outside(model: FactorModel) -> dict[SideName, float]:
         side: float(outside_shares(model.factors(side), space).max())
         for side, space in spaces.items()
     }
-    return {side: share for side, share in shares.items() if share > OUTSIDE}
+    return {side: share for side, share in shares.items() if share > USED_SHARE}
 
 
 def _scope(model: FactorModel) -> Scope:

@@ -18,6 +18,7 @@ from embaudit.attacks.worst import Objective as AttackObjective
 from embaudit.core.checked import Indices
 from embaudit.core.plain import plain_dict
 from embaudit.core.progress import reporting, track
+from embaudit.core.tolerances import TIE
 from embaudit.gauges import Affine, GaugeGroup, GeneralLinear
 from embaudit.linalg.nearest import list_length
 from embaudit.linalg.rows import WIDE, sample_rows
@@ -45,11 +46,6 @@ PAIR_CELLS = 2**19
 """Entries of the rows of pairs whose ranges are stated above that rank, from 100 pairs on."""
 LENGTH = 1.0
 """Length of the shifts that ranges and attacks allow for, in median rows."""
-ABOVE_ROUNDING = 1 + 1e-9
-"""Factor on that length.
-
-Of an odd number of rows, one is as long as the median. Rounding must not decide whether
-a shift can take that row through the origin, which widens its ranges."""
 SHIFT = 0.1
 """Length of the shifts that lists are certified against, in median rows; beside longer ones nothing is certain."""
 SHIFTED_PAIRS = 500
@@ -235,7 +231,9 @@ def _attack(
 
 def _typical_shift(side: Side) -> float:
     """Return the length of the shifts that ranges and attacks allow for."""
-    return ABOVE_ROUNDING * LENGTH * side.median_length
+    # Of an odd number of rows, one is as long as the median. Rounding must not decide
+    # whether a shift can take that row through the origin, which widens its ranges.
+    return (1 + TIE) * LENGTH * side.median_length
 
 
 def limits_of(

@@ -19,6 +19,7 @@ from embaudit.canonical.equivalents import EquivalentModel, GaugedModel
 from embaudit.canonical.row_span import span_basis
 from embaudit.core.checked import as_count, is_number
 from embaudit.core.plain import SCHEMA_VERSION
+from embaudit.core.tolerances import ROUNDING, TIE
 from embaudit.core.words import counted, nearest_to
 from embaudit.errors import Option, Sentence, escaped, must_be
 from embaudit.io import as_reading, source_of
@@ -30,10 +31,6 @@ from embaudit.model.final_norm import FinalNorm
 
 MAX_BYTES = 2**28
 """Size of the largest JSON that is parsed; an audit of 10,000 draws from each group writes half as much."""
-RELATIVE = 1e-9
-"""Numbers, and cosines of rows that tie, may differ by so much of themselves."""
-ABSOLUTE = 1e-12
-"""Cosines that no gauge moves differ by rounding alone, about 1e-16, of which another machine makes another number."""
 OWN_SCALE = ("tolerance", "chance")
 """Numbers that are small without being rounding."""
 VERSIONS = {"embaudit_version": __version__, "schema_version": SCHEMA_VERSION}
@@ -456,7 +453,7 @@ def _agree_but_for_ties(old: Any, new: Any) -> bool:
         return False
     cosines = [cosine for _, cosine in new]
     # Neighbours whose cosines tie may change places: each run of ties is compared as a set.
-    runs = list(accumulate((x - y > RELATIVE for x, y in pairwise(cosines)), initial=0))
+    runs = list(accumulate((x - y > TIE for x, y in pairwise(cosines)), initial=0))
     names = [
         sorted((run, repr(name)) for run, (name, _) in zip(runs, entries, strict=False))
         for entries in both
@@ -472,8 +469,8 @@ def _agree(where: str, old: Any, new: Any, tolerance: float) -> bool:
         # Drift is rounding, which differs between machines: it has to lie within its tolerance here and there.
         if DRIFT.search(where) and 0 <= old <= tolerance and 0 <= new <= tolerance:
             return True
-        absolute = 0.0 if where.rpartition(".")[2] in OWN_SCALE else ABSOLUTE
-        return math.isclose(old, new, rel_tol=RELATIVE, abs_tol=absolute)
+        absolute = 0.0 if where.rpartition(".")[2] in OWN_SCALE else ROUNDING
+        return math.isclose(old, new, rel_tol=TIE, abs_tol=absolute)
     if not (isinstance(old, str) and isinstance(new, str)):
         return type(old) is type(new) and bool(old == new)
     if FILE.search(where):

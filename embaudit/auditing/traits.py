@@ -32,8 +32,6 @@ from embaudit.movements.twins import once, standing_rows
 
 MIN_ROWS = 30
 """Rows with a direction below which what is typical of them is not asked."""
-ALIKE = 1e-3
-"""Difference of singular values, relative to the largest, up to which columns are orthonormal but for a scale."""
 MIN_ORTHOGONAL = 6
 """Fewest rows whose right angles are reported: fewer rows are often so by chance."""
 MAX_HUBS = 10
@@ -208,10 +206,10 @@ def _orthonormal(side: Side) -> bool:
         return False
     norms = side.outline.column_norms
     # No column is longer than the largest singular value, none shorter than the smallest.
-    if norms.max() - norms.min() > ALIKE * norms.max():
+    if norms.max() - norms.min() > EXACT_SHAPE * norms.max():
         return False
     s = np.linalg.svd(side.moments.root, compute_uv=False)
-    return bool(s[0] - s[-1] <= ALIKE * s[0])
+    return bool(s[0] - s[-1] <= EXACT_SHAPE * s[0])
 
 
 def _orthogonal_rows(side: Side, usual: Levels) -> bool:
@@ -219,12 +217,12 @@ def _orthogonal_rows(side: Side, usual: Levels) -> bool:
     rows = side.directed
     if not MIN_ORTHOGONAL <= len(rows) <= side.rows.shape[1]:
         return False
-    if max(-usual.cosines[0], usual.cosines[-1]) > ALIKE:
+    if max(-usual.cosines[0], usual.cosines[-1]) > EXACT_SHAPE:
         return False
     units = unit_rows(np.asarray(side.rows[rows], dtype=np.float64))
     cosines = units @ units.T
     np.fill_diagonal(cosines, 0)
-    return bool(np.abs(cosines).max() <= ALIKE)
+    return bool(np.abs(cosines).max() <= EXACT_SHAPE)
 
 
 def mean_cosine(x: Matrix, norms: Vector | None = None) -> float:

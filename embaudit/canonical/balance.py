@@ -13,14 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from embaudit.core.checked import Floats, Matrix
+from embaudit.core.tolerances import FAINT_DIRECTION
 from embaudit.linalg.rows import triangular_factor
 from embaudit.model import FactorModel, SideName
 
 BALANCED = 1.1
 """κ of the gauge to the balanced model up to which factors count as balanced."""
-RESOLVED = np.sqrt(np.finfo(np.float64).eps)
-"""Singular value of the scores, relative to the largest, below which a direction is
-dropped."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +63,7 @@ def balance(left_root: Matrix, right_root: Matrix) -> Balance:
     2.0
     """
     u, s, vt = np.linalg.svd(left_root @ right_root.T)
-    rank = int(np.sum(s > RESOLVED * s[0]))
+    rank = int(np.sum(s > FAINT_DIRECTION * s[0]))
     scale = np.sqrt(s[:rank])
     left_map = right_root.T @ vt[:rank].T / scale
     right_map = left_root.T @ u[:, :rank] / scale

@@ -12,7 +12,7 @@ import numpy as np
 from embaudit.canonical.form import EXPONENTS, CanonicalForm
 from embaudit.core.checked import Floats, Matrix, Vector
 from embaudit.core.ties import first_best
-from embaudit.core.tolerances import EPS, TIE
+from embaudit.core.tolerances import EPS, EXPONENT_ERROR, TIE
 
 
 def log_condition(form: CanonicalForm, exponent: float) -> float:
@@ -77,7 +77,7 @@ def nearest_exponent(form: CanonicalForm) -> tuple[float, float]:
         lambda e: log_condition(form, e),
         bounds=(0, 1),
         method="bounded",
-        options={"xatol": 1e-6},
+        options={"xatol": EXPONENT_ERROR},
     )
     # A bounded search ends near the minimum, not at it. A named exponent comes first,
     # so it is returned if it is as near as the end of the search.

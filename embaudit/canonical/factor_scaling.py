@@ -11,12 +11,7 @@ from embaudit.canonical.distances import log_condition
 from embaudit.canonical.form import CanonicalForm
 from embaudit.core.checked import Matrix
 from embaudit.core.ties import exceeds
-
-SAME_SHAPE = 1e-3
-"""Relative distance of a Gram matrix from a shape that a library writes exactly.
-
-Rounding to float32 stays below it.
-"""
+from embaudit.core.tolerances import EXACT_SHAPE
 
 
 class FactorScaling(StrEnum):
@@ -63,10 +58,10 @@ def _is_diagonal(gram: Matrix) -> bool:
     """Return True if columns are orthogonal."""
     lengths = np.sqrt(np.diag(gram))
     cosines = gram / lengths[:, None] / lengths
-    return bool(np.abs(cosines - np.eye(len(gram))).max() <= SAME_SHAPE)
+    return bool(np.abs(cosines - np.eye(len(gram))).max() <= EXACT_SHAPE)
 
 
 def _is_level(gram: Matrix) -> bool:
     """Return True if columns have equal lengths."""
     squares = np.diag(gram)
-    return bool(np.ptp(squares) <= SAME_SHAPE * squares.max())
+    return bool(np.ptp(squares) <= EXACT_SHAPE * squares.max())

@@ -26,7 +26,7 @@ import numpy as np
 
 from embaudit.canonical.row_span import complement
 from embaudit.core.checked import Floats, Matrix, Vector, frozen, is_number
-from embaudit.core.tolerances import EPS
+from embaudit.core.tolerances import EPS, FAINT_DIRECTION
 from embaudit.errors import EquivalenceError, InputError, Option, Sentence, must_be
 from embaudit.gauges import Gauge
 from embaudit.linalg.mapped import Mapped, RowMap, affine
@@ -40,8 +40,6 @@ from embaudit.model.trainings import kept_objective
 
 EXPONENTS = {"left-whitened": 0.0, "balanced": 0.5, "right-whitened": 1.0}
 """The canonical gauges by name."""
-FIRM = float(np.sqrt(EPS))
-"""Share of the largest singular value below which a direction is kept unchanged."""
 
 
 def require_both_sides(model: FactorModel, purpose: str) -> None:
@@ -107,7 +105,7 @@ class CanonicalForm:
     n_seen: int
     """Number of directions that float64 tells from zero."""
     n_firm: int
-    """Number of these directions that a canonical gauge stretches; see `FIRM`."""
+    """Number of directions that a canonical gauge stretches: see `FAINT_DIRECTION`."""
     left_centre: Vector
     """(k,) vector that is subtracted from every left row: the mean row, or 0."""
     right_centre: Vector
@@ -389,7 +387,7 @@ def _decompose(model: FactorModel, centred: tuple[SideName, ...]) -> CanonicalFo
         rank=rank,
         resolution=resolution,
         n_seen=_count_above(s, rounding),
-        n_firm=_count_above(s, max(rounding, root_rounding, FIRM * s[0])),
+        n_firm=_count_above(s, max(rounding, root_rounding, FAINT_DIRECTION * s[0])),
         left_centre=left_centre,
         right_centre=right_centre,
         left=left,

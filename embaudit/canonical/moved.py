@@ -9,12 +9,6 @@ import numpy as np
 from embaudit.core.checked import Matrix
 from embaudit.linalg.pairs import draw_pairs, pair_cosines
 
-MIN_MOVEMENT = 1e-3
-"""Smallest ``|Δcos|`` that shows freedom.
-
-Rounding in a constraint that only bends leaves its fourth root, and a metric of
-condition number exp(t), which a proof may leave open, moves no cosine by more than t.
-"""
 PAIRS = 20_000
 """Largest number of pairs of a side that movements are taken from."""
 

@@ -18,7 +18,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from embaudit.canonical.moved import MIN_MOVEMENT
 from embaudit.canonical.pinning import Models, Pinning, Reason, Remedy, Status
 from embaudit.canonical.quadratic_forms import (
     LARGEST,
@@ -30,7 +29,6 @@ from embaudit.canonical.quadratic_forms import (
     span_of,
 )
 from embaudit.canonical.row_span import (
-    USED,
     n_directions,
     outside_shares,
     rows_space,
@@ -41,7 +39,13 @@ from embaudit.canonical.row_span import (
 from embaudit.canonical.tight_frames import forms_tight_frame
 from embaudit.canonical.witnesses import find_equivalent_head, find_reflection
 from embaudit.core.checked import RNG, Floats, as_generator, frozen, is_number
-from embaudit.core.tolerances import EPS
+from embaudit.core.tolerances import (
+    EPS,
+    FRAME_LOSS,
+    HIDING_FRAME_LOSS,
+    MIN_MOVEMENT,
+    USED_SHARE,
+)
 from embaudit.errors import must_be
 from embaudit.gauges import Gauge
 from embaudit.linalg.rows import unit_rows
@@ -49,17 +53,6 @@ from embaudit.model import OPPOSITE, FactorModel, SideName
 from embaudit.model.sizes import require_model
 from embaudit.model.trainings import known_objective
 
-FRAME_LOSS = (MIN_MOVEMENT / 4.5) ** 2
-"""Largest r ε for which tight frames prove that no cosine moves by `MIN_MOVEMENT`.
-
-The frames lie in r dimensions, and every row holds at most the share ε of its squared
-length outside of them. The bound is `4 √(r ε)` and terms of order r ε (docs/theory.md).
-"""
-HIDING_FRAME_LOSS = (MIN_MOVEMENT / 13.5) ** 2
-"""Largest r ε for which tight frames prove it if a softmax hides a number per left row.
-
-The bound is `12 √(r ε)` in this case.
-"""
 SPARE = 4
 """Above the size that is counted, one row per so many numbers of a form is needed in
 addition to one row per number."""
@@ -473,7 +466,7 @@ def _has_every_direction(model: FactorModel, side: SideName, rounding: float) ->
     # Rows of float32 that were widened to float64 span dimensions by rounding alone. So
     # some row must hold more of its squared length there than rounding leaves.
     rows = FactorModel.from_vectors(model.factors(side))
-    clearly_used = used_dimensions(rows, most_outside=max(USED, rounding**2 / 4))
+    clearly_used = used_dimensions(rows, most_outside=max(USED_SHARE, rounding**2 / 4))
     return bool(clearly_used.shape[1] == model.rank)
 
 

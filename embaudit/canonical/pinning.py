@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from embaudit.canonical.moved import MIN_MOVEMENT, Moved
+from embaudit.canonical.moved import Moved
 from embaudit.canonical.quadratic_forms import LARGEST, LARGEST_SHOWN
 from embaudit.core.checked import Floats, Indices, Matrix, require_one_of
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
+from embaudit.core.tolerances import MIN_MOVEMENT
 from embaudit.core.words import counted
 from embaudit.errors import must_be
 from embaudit.gauges import Gauge

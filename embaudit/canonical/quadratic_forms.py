@@ -19,7 +19,7 @@ import numpy as np
 
 from embaudit.core.checked import Floats, Matrix, frozen
 from embaudit.core.progress import track
-from embaudit.core.tolerances import EPS
+from embaudit.core.tolerances import EPS, FULL_SPAN, SPAN_RESIDUAL
 from embaudit.linalg.duplicates import spacing_of, spread
 from embaudit.linalg.rows import float64_blocks, unit_rows
 
@@ -32,12 +32,6 @@ LARGEST_SHOWN = 8_400
 """Most numbers of a form for which a full span is recognised (k = 129).
 
 This takes two to three seconds on one core.
-"""
-FIRM = 1e-5
-"""Least singular value of a full span, as a share of the largest.
-
-Below it some metric keeps every length to five digits, which is more than training in
-float32 shows, whatever the rows are stored in. So the span is neither full nor short.
 """
 ROUNDED = 1.25
 """Largest change of a form of norm 1 at a unit row, over the spacing s of a format.
@@ -55,12 +49,6 @@ STEPS = 300
 
 With 5/4 rows per number in general position about 170 are needed, with 2 rows per
 number about 55.
-"""
-SOLVED = 1e-8
-"""Relative residual at which a drawn form counts as one of the span.
-
-If one form in N vanishes on all rows, the residual of a Gaussian form is below it with
-a probability of about `SOLVED √N`, 1e-6 at most.
 """
 
 
@@ -216,8 +204,8 @@ def on_no_hyperplane(x: Matrix, *, rounding: float | None = None) -> bool:
 
     A hyperplane, through the origin or not, is an affine function `w · r + c` that
     vanishes on every row. These functions have k + 1 numbers, and they are counted with
-    the tolerances of `Span`: neither rounding nor a thickness below `FIRM` takes rows
-    off a hyperplane.
+    the tolerances of `Span`: neither rounding nor a thickness below `FULL_SPAN` takes
+    rows off a hyperplane.
 
     Parameters
     ----------
@@ -271,7 +259,7 @@ def _count_span(factor: Floats, rounding: float) -> Span:
     # this length is not larger, rounding alone may have made the last dimension.
     least = s[rank - 1]
     largest_rounding = rounding * np.linalg.norm(s)
-    is_clear = bool(least > FIRM * s[0] and least > largest_rounding)
+    is_clear = bool(least > FULL_SPAN * s[0] and least > largest_rounding)
     return Span(rank, needed, is_clear, frozen(factor))
 
 
@@ -363,7 +351,7 @@ def _recognise_full_span(
     units = unit_rows(x[chosen], none=0)
     unknown = Span(0, needed, False)
     values, vectors = np.linalg.eigh(units.T @ units / n)
-    if values[0] <= FIRM * values[-1]:
+    if values[0] <= FULL_SPAN * values[-1]:
         return unknown
     whitening = vectors / np.sqrt(units.shape[1] * values)
     lifts = _Lifts(units, whitening, affine)
@@ -372,13 +360,13 @@ def _recognise_full_span(
     if solved is None:
         return unknown
     solution, residual = solved
-    if np.linalg.norm(residual) > SOLVED * np.linalg.norm(target):
+    if np.linalg.norm(residual) > SPAN_RESIDUAL * np.linalg.norm(target):
         vanishing = lifts.on_units(residual)
         unit_form = frozen(vanishing / np.linalg.norm(vanishing))
         return Span(0, needed, False, vanishing=unit_form)
     # One step of inverse iteration may stay above the least singular value by a small
     # factor.
-    if lifts.size(solution) <= 4 * max(FIRM, rounding):
+    if lifts.size(solution) <= 4 * max(FULL_SPAN, rounding):
         return unknown
     return Span(needed, needed, True)
 
@@ -405,7 +393,7 @@ def _least_squares(lifts: _Lifts, target: Floats) -> tuple[Floats, Floats] | Non
         residual = residual - step * change
         values = lifts.values(residual)
         left = np.linalg.norm(residual)
-        is_in_span = left <= SOLVED * np.linalg.norm(target)
+        is_in_span = left <= SPAN_RESIDUAL * np.linalg.norm(target)
         if is_in_span or np.linalg.norm(values) <= rounding * left:
             return solution, residual
         ratio = values @ values / size

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from embaudit.core.checked import Flags, Floats, Matrix, Vector, frozen
+from embaudit.core.tolerances import FLOAT32_SHARE, USED_SHARE
 from embaudit.errors import InputError
 from embaudit.linalg.duplicates import duplicate_representatives, spacing_of, spread
 from embaudit.linalg.mapped import Mapped
@@ -22,15 +23,6 @@ from embaudit.model.equivalence import Equivalence
 
 DEAR = 1_024
 """Number of columns above which (columns × columns) matrices cost too much."""
-FLOAT32_SHARE = 1e-14
-"""Bound of the share of the squared length of a row that rounding to float32 leaves
-outside its span, which is at most `(2⁻²⁴)²` = 3.6e-15."""
-USED = 1e-12
-"""Least share of the squared length of some row by which it clearly uses a dimension.
-
-A gauge of condition number 1e6 leaves 1e-12 in a dimension that a row of the same
-length uses in full.
-"""
 
 
 def in_span(model: FactorModel, *, most: int = DEAR) -> FactorModel:
@@ -134,9 +126,10 @@ def spanning_bases(model: FactorModel) -> list[Floats | None]:
     or undecided is decided in the dimensions that the rows span. Columns of zeros add
     none. Rotated columns of zeros add none either, but after rounding the rows hold a
     little in them. So a dimension counts as used if some row has a share of more than
-    `USED` of its squared length there, and more than rounding leaves. It counts as
-    unused if no row has a larger share than rounding to the stored format leaves, or to
-    float32 if that format is shorter. In between, rounding may have made the dimension.
+    `USED_SHARE` of its squared length there, and more than rounding leaves. It counts
+    as unused if no row has a larger share than rounding to the stored format leaves, or
+    to float32 if that format is shorter. In between, rounding may have made the
+    dimension.
 
     Returns
     -------
@@ -172,7 +165,7 @@ def spanning_bases(model: FactorModel) -> list[Floats | None]:
         return [columns]
     spacing = max(_spacing(model.factors(side)) for side in model.sides)
     # Rounding moves each number by at most half a spacing.
-    used = max(USED, spacing**2 / 4)
+    used = max(USED_SHARE, spacing**2 / 4)
     unused = min(FLOAT32_SHARE, (model.rank * spacing) ** 2)
     if _sample_uses_all(model, used):
         return [None]

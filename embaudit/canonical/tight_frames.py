@@ -19,6 +19,7 @@ import numpy as np
 
 from embaudit.canonical.quadratic_forms import lift, n_forms, pack
 from embaudit.core.checked import Floats
+from embaudit.core.tolerances import FRAME_RESIDUAL
 from embaudit.linalg.rows import unit_rows
 
 LARGEST_FRAME = 300
@@ -28,8 +29,6 @@ The search takes a second or two.
 """
 ROWS_PER_FORM = 4
 """Largest number of rows that get weights, per entry of a form."""
-SOLVED = 1e-10
-"""Largest distance of `Σ wᵢ uᵢ uᵢᵀ` from the identity for weights that solve it."""
 
 
 def forms_tight_frame(rows: Floats, *, centred: bool = False) -> bool:
@@ -75,4 +74,4 @@ def forms_tight_frame(rows: Floats, *, centred: bool = False) -> bool:
     except RuntimeError:
         # The iteration did not converge, so no weights were found.
         return False
-    return bool(distance < SOLVED)
+    return bool(distance < FRAME_RESIDUAL)

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from embaudit.canonical.moved import MIN_MOVEMENT, moved_cosines
+from embaudit.canonical.moved import moved_cosines
 from embaudit.canonical.pinning import Flip, Models, Pinning, Reason, Status
 from embaudit.canonical.quadratic_forms import Span, n_forms, pack, unpack
 from embaudit.canonical.row_span import rows_space
 from embaudit.core.checked import Floats, frozen
 from embaudit.core.ties import first_best, first_largest, largest_first
-from embaudit.core.tolerances import EPS, TIE
+from embaudit.core.tolerances import EPS, FORM_SIZE, MIN_MOVEMENT, ROUNDING, TIE
 from embaudit.gauges import Gauge
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import OPPOSITE, FactorModel, SideName
@@ -150,7 +150,7 @@ def _free_forms(
     random = draw.standard_normal((CANDIDATE_DRAWS, functionals.shape[1]))
     forms = (np.vstack([functionals, random]) @ span.free) @ span.free.T
     sizes = np.linalg.norm(forms, axis=1)
-    forms = forms[sizes > 1e-6] / sizes[sizes > 1e-6, None]
+    forms = forms[sizes > FORM_SIZE] / sizes[sizes > FORM_SIZE, None]
     yield from forms
     yield from -forms
 
@@ -180,8 +180,8 @@ def head_gauge(form: Floats, k: int, max_condition: float) -> Gauge:
     # κ(N)² = (1 + t high) / (1 − t low) ≤ κ² holds up to
     # t = (κ² − 1) / (high + κ² low). If T vanishes, the size of the form limits t.
     low, high = -min(values[0], 0.0), max(values[-1], 0.0)
-    by_condition = (max_condition**2 - 1) / max(high + max_condition**2 * low, 1e-12)
-    by_size = 2.0 / max(float(np.linalg.norm(form)), 1e-12) * max_condition
+    by_condition = (max_condition**2 - 1) / max(high + max_condition**2 * low, ROUNDING)
+    by_size = 2.0 / max(float(np.linalg.norm(form)), ROUNDING) * max_condition
     t = min(by_condition, by_size)
     stretched = 1 + t * values
     h = vectors.T @ (t * linear_part / 2)

@@ -12,7 +12,7 @@ from embaudit.comparison.matching import Match
 from embaudit.comparison.weights import RowWeights, equal_weights
 from embaudit.core.checked import Floats, Indices
 from embaudit.core.plain import plain_dict
-from embaudit.core.tolerances import TIE
+from embaudit.core.tolerances import SAME_SCORES, TIE
 from embaudit.linalg.nearest import TopK
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import FactorModel
@@ -30,8 +30,6 @@ COLUMNS = 20_000
 """Right rows they are compared over."""
 SMALL = 0.1
 """Kullback-Leibler divergence up to which it reads as if the models were close."""
-SAME = 1e-5
-"""Relative distance up to which scores count as the same: float32 stays below."""
 
 
 @dataclass(frozen=True)
@@ -242,12 +240,14 @@ def _same(
     centred: list[NDArray[np.float64]],
 ) -> bool:
     if level is Equivalence.RANKINGS:
-        return largest_gap(Equivalence.RANKINGS, old, new) <= SAME * _rms(centred[0])
+        return largest_gap(Equivalence.RANKINGS, old, new) <= SAME_SCORES * _rms(
+            centred[0]
+        )
     return (
         _distance(*centred)
         if level is Equivalence.PROBABILITIES
         else _distance(old, new)
-    ) <= SAME
+    ) <= SAME_SCORES
 
 
 def _distance(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:

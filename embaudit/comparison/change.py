@@ -22,6 +22,7 @@ from embaudit.comparison.thresholds import CarriedThreshold, n_displaced, thresh
 from embaudit.comparison.weights import RowWeights
 from embaudit.core.checked import Floats, Indices
 from embaudit.core.ties import largest_first
+from embaudit.core.tolerances import FLOAT32_TIE
 from embaudit.linalg.intervals import (
     draw_groups,
     jackknife_margin,
@@ -49,9 +50,6 @@ PARTNERS = 32
 where there are no more."""
 SEARCHED = 2_000
 """Rows whose neighbours are looked up."""
-TIED = 1e-6
-"""Cosines closer than this are one in float32, and which of them makes a list is
-chance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,7 +361,7 @@ def role_change(
     )
     if len(moved):
         lists = (neighbours(x, n, rows=moved, first=first) for x in (before, after))
-        examples = by_name(match.names, *lists, first=first, tie=TIED)
+        examples = by_name(match.names, *lists, first=first, tie=FLOAT32_TIE)
     return RoleChange(
         role=role,
         match=match,
@@ -404,7 +402,7 @@ def _weighted_kept(
     has_list = n_listed > 0
     if not has_list.any():
         return 0.0
-    n_lost = n_listed - former.kept_in(latter, tie=TIED).sum(axis=1)
+    n_lost = n_listed - former.kept_in(latter, tie=FLOAT32_TIE).sum(axis=1)
     shares_lost = n_lost[has_list] / n_listed[has_list]
     # Weights add up to 1 but for rounding; nothing lost is exactly 1 this way.
     return 1.0 - weights.mean(shares_lost, match.before[former.rows[has_list]])
@@ -424,7 +422,7 @@ def _kept(
 ) -> tuple[float, Floats]:
     """Compute the share of former neighbours that stayed, and the same without each group of entities."""
     row, place = np.nonzero(former.indices >= 0)
-    stays = former.kept_in(latter, tie=TIED)[row, place].astype(np.float64)
+    stays = former.kept_in(latter, tie=FLOAT32_TIE)[row, place].astype(np.float64)
     ends = np.column_stack([former.rows[row], former.indices[row, place]])
     return float(stays.mean()) if len(stays) else 0.0, leave_out_means(
         stays, ends, groups
@@ -459,8 +457,8 @@ def example_rows(moved: Floats) -> Indices:
     >>> example_rows(np.array([0.0, 1e-9])).tolist()
     []
     """
-    order = largest_first(moved, TIED)
-    order = order[moved[order] > TIED]
+    order = largest_first(moved, FLOAT32_TIE)
+    order = order[moved[order] > FLOAT32_TIE]
     middle = order[EACH:][max(0, len(order) // 2 - EACH) :]
     return np.concatenate([order[:EACH], middle[:EACH]])
 
@@ -496,7 +494,7 @@ def neighbour_counts(
     steps = (0, 4), (1, 3), (2, 3) if path.forward else (1, 2)
     pairs = [[lists[id(versions[i])] for i in ends] for ends in steps]
     lost = [
-        int(((old.indices >= 0) & ~old.kept_in(new, tie=TIED)).sum())
+        int(((old.indices >= 0) & ~old.kept_in(new, tie=FLOAT32_TIE)).sum())
         for old, new in pairs
     ]
     return int((former.indices >= 0).sum()), lost[0], lost[1], lost[2]

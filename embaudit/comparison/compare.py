@@ -12,14 +12,12 @@ from embaudit.canonical.identified import prediction_views
 from embaudit.canonical.row_span import in_span
 from embaudit.comparison.agreement import Agreement, agreement
 from embaudit.comparison.change import (
-    TIED,
     AttributionSteps,
     attribution_steps,
     mean_size,
     role_change,
 )
 from embaudit.comparison.fits import (
-    EXPLAINED,
     WORSE,
     CrossFitHalf,
     Draws,
@@ -44,6 +42,7 @@ from embaudit.core.checked import (
 from embaudit.core.parallel import one_blas_thread
 from embaudit.core.progress import track
 from embaudit.core.ties import exceeds, reaches
+from embaudit.core.tolerances import EXPLAINED_SPREAD, FLOAT32_TIE
 from embaudit.errors import InputError, Parameter
 from embaudit.io.files import AnyPath
 from embaudit.linalg.nearest import require_length
@@ -257,7 +256,7 @@ def _compared(
     # A smaller gauge may explain nearly all of it even so: what little it leaves is no
     # more than what remains.
     leaves = any(
-        exceeds(change.mean_remainder, max(TIED, LITTLE * change.mean_total))
+        exceeds(change.mean_remainder, max(FLOAT32_TIE, LITTLE * change.mean_total))
         for change in changes.values()
     )
     # No gauge moves the cosines of vectors that were made so that their cosines are
@@ -429,7 +428,9 @@ def slight_gauges(
 
 def _fits(errors: dict[SideName, dict[str, float]], parts: list[CrossFitHalf]) -> bool:
     group = _typical(parts).group
-    return bool(np.mean([error[group] for error in errors.values()]) <= EXPLAINED)
+    return bool(
+        np.mean([error[group] for error in errors.values()]) <= EXPLAINED_SPREAD
+    )
 
 
 def _typical(parts: list[CrossFitHalf]) -> CrossFitHalf:

@@ -13,14 +13,18 @@ from typing import TypeAlias
 import numpy as np
 
 from embaudit.core.checked import Floats, Indices
+from embaudit.core.tolerances import (
+    EIGENVALUE_ROUNDING,
+    EXPLAINED_SPREAD,
+    FLOAT32_TIE,
+    ROUNDING,
+)
 from embaudit.model import SideName
 
 GROUPS = ("rotation", "diagonal", "linear", "affine")
 """Groups of gauges, from few to many parameters; the first two do not contain each
 other."""
 
-LOST = 1e-12
-"""Share of a direction's size below which nothing is left of it but rounding."""
 Rows: TypeAlias = dict[SideName, tuple[Floats, Floats]]
 """Rows before and after of each side, in the same order."""
 Draws: TypeAlias = dict[SideName, np.random.Generator]
@@ -29,11 +33,6 @@ Pair: TypeAlias = tuple[Floats, Floats]
 """M and M⁻ᵀ."""
 Shifts: TypeAlias = tuple[SideName, ...]
 BOTH: Shifts = ("left", "right")
-EXPLAINED = 1e-8
-"""Share of the spread below which a gauge explains all that float32 can show."""
-NEARLY = 1e-6
-"""Size of a direction, of columns of length 1, below which float32 rows do not have
-it."""
 WORSE = 1.1
 """A larger group must beat a smaller one by this factor of unexplained spread to be
 preferred."""
@@ -170,7 +169,7 @@ def _diagonal(rows: Rows) -> Pair | None:
         most = most + weight * np.sqrt(squares * np.einsum("ij,ij->j", target, target))
     # A column that says nothing, or whose two sides contradict each other, gets the
     # scale of the others.
-    has_scale = np.abs(above) > LOST * most
+    has_scale = np.abs(above) > ROUNDING * most
     if not has_scale.any():
         return None
     d = np.divide(above, below, out=np.full_like(above, np.nan), where=has_scale)
@@ -211,7 +210,7 @@ def _with_inverse(linear: Floats, scale: float) -> Pair | None:
 
 def _keeps_all(sizes: Floats, scale: float) -> bool:
     """Check that no direction is lost on either side; by the scale of all, which κ of a single dimension lacks."""
-    return bool(sizes.min() > LOST * scale and sizes.max() * LOST < scale)
+    return bool(sizes.min() > ROUNDING * scale and sizes.max() * ROUNDING < scale)
 
 
 def _sylvester(p: Floats, p_after: Floats, q: Floats, q_after: Floats) -> Floats:
@@ -222,8 +221,8 @@ def _sylvester(p: Floats, p_after: Floats, q: Floats, q_after: Floats) -> Floats
     beta, z = np.linalg.eigh(v * (q_after.T @ q_after))
     target = u.T @ (w * (p.T @ p_after) + v * (q.T @ q_after)) @ z
     total = alpha[:, None] + beta
-    # Sums of eigenvalues below 1e-14 of the largest are rounding of the Gram matrices.
-    visible = total > 1e-14 * total.max()
+    # Smaller sums of eigenvalues are rounding of the Gram matrices.
+    visible = total > EIGENVALUE_ROUNDING * total.max()
     return np.asarray(
         u @ np.divide(target, total, out=np.zeros_like(target), where=visible) @ z.T
     )
@@ -315,7 +314,7 @@ def _choose(training: Rows, groups: tuple[str, ...], shifts: Shifts) -> str:
 def _smallest(left: dict[str, float]) -> str:
     # Groups stand from few to many parameters, so that the first one near the best is
     # the smallest.
-    bound = max(EXPLAINED, WORSE * min(left.values()))
+    bound = max(EXPLAINED_SPREAD, WORSE * min(left.values()))
     return next(group for group, value in left.items() if value <= bound)
 
 
@@ -350,7 +349,7 @@ def _n_directions(x: Floats, *, is_shifted: bool) -> int:
     sizes = np.linalg.norm(x, axis=0)
     x = x[:, sizes > 0] / sizes[sizes > 0]
     squares = np.linalg.eigvalsh(x.T @ x if len(x) > x.shape[1] else x @ x.T)
-    return int((squares > NEARLY**2 * squares.max(initial=0.0)).sum())
+    return int((squares > FLOAT32_TIE**2 * squares.max(initial=0.0)).sum())
 
 
 def _mean_unexplained(fit: GaugeFit, rows: Rows) -> float:

@@ -8,12 +8,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from embaudit.comparison.agreement import Agreement
-from embaudit.comparison.change import PARTS, TIED, RoleChange
+from embaudit.comparison.change import PARTS, RoleChange
 from embaudit.comparison.thresholds import CarriedThreshold
 from embaudit.comparison.verdict import Verdict, judge
 from embaudit.core.checked import as_count, is_number, require_one_of
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
+from embaudit.core.tolerances import FLOAT32_TIE
 from embaudit.core.words import down
 from embaudit.errors import must_be
 from embaudit.model import SideName
@@ -134,7 +135,7 @@ class Comparison(Result):
         frame = self.changes[role].to_frame()
         if self.too_few_for:
             frame[["gauge", "remainder"]] = float("nan")
-        return frame[frame["total"] > TIED].head(as_count(n, "n", least=0))
+        return frame[frame["total"] > FLOAT32_TIE].head(as_count(n, "n", least=0))
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each side compared; the mean change and shares of lists kept with their 95 % intervals."""

@@ -26,19 +26,13 @@ from embaudit.comparison.fits import GaugeFit, fit_gauge
 from embaudit.comparison.matching import Match, Pairing
 from embaudit.core.checked import Floats, Indices, Matrix
 from embaudit.core.parallel import row_blocks
+from embaudit.core.tolerances import EPS, FLOAT32_SPACING, MAX_STRETCHED_ROUNDING, TIE
 from embaudit.linalg.duplicates import spacing_of
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 
 IDENTITY = "identity"
 """Name of the group whose only gauge leaves every row as it is."""
-FLOAT32_SPACING = 2.0**-23
-"""Relative spacing of float32, in which models are usually computed."""
-MIN_ROUNDING = 1e-9
-"""Smallest relative rounding of a row: the numerical contract of the package."""
-MAX_STRETCHED_ROUNDING = 0.01
-"""Largest rounding times κ of a gauge. Above it, rounding hides too much for a
-proof."""
 FEW_ROWS = 256
 """Number of rows that tell most models apart."""
 Roundings: TypeAlias = dict[SideName, float]
@@ -267,9 +261,9 @@ def row_rounding(rows: Matrix) -> float:
     ]
     spacing = min(spacing_of(block) for block in blocks)
     if all(_has_fewer_digits(block, spacing) for block in blocks):
-        spacing = float(np.finfo(np.float64).eps)
+        spacing = EPS
     computed = (8 + np.sqrt(rows.shape[1])) * min(spacing, FLOAT32_SPACING) / 2
-    return max(MIN_ROUNDING, float(spacing / 2 + computed))
+    return max(TIE, float(spacing / 2 + computed))
 
 
 def _has_fewer_digits(block: Floats, spacing: float) -> bool:

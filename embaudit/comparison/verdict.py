@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from embaudit.comparison.sameness import IDENTITY
+from embaudit.core.tolerances import PRINTED_COSINE
 from embaudit.core.words import percent
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 Word: TypeAlias = Literal["SAME", "CLOSE", "DIFFERENT", "OTHER SPACE", ""]
 UNRELATED = 0.1
 """Largest correlation, and share of lists kept beyond chance, of unrelated models."""
-PRINTED = 0.005
-"""Smallest number that two decimals show."""
 GIVE_A_LIMIT = (
     "Give a limit (`--fail-below`) or a second seed (`--reference`) to judge this."
 )
@@ -152,7 +151,7 @@ def _why_same(comparison: Comparison) -> str:
 
 def _unseen_change(comparison: Comparison) -> str:
     changes = comparison.changes.values()
-    if all(change.mean_unseen < PRINTED for change in changes):
+    if all(change.mean_unseen < PRINTED_COSINE for change in changes):
         return ""
     return "Cosines change in dimensions that no prediction sees."
 

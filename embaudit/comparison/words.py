@@ -8,11 +8,12 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING
 
-from embaudit.comparison.agreement import SAME, Agreement
+from embaudit.comparison.agreement import Agreement
 from embaudit.comparison.change import RoleChange
 from embaudit.comparison.sameness import IDENTITY
-from embaudit.comparison.verdict import AXES, PRINTED
+from embaudit.comparison.verdict import AXES
 from embaudit.core.ties import first_best, reaches
+from embaudit.core.tolerances import FLOAT32_TIE, PRINTED_COSINE, SAME_SCORES
 from embaudit.core.words import apportioned, counted, percent, percents, snapped
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def _shared_titles(comparison: Comparison) -> str:
 def _different_sizes(agreement: Agreement) -> str:
     """Say how far scores differ that are in the same order."""
     is_same_order = agreement.score_correlation > SAME_ORDER
-    is_same_size = agreement.score_distance <= SAME
+    is_same_size = agreement.score_distance <= SAME_SCORES
     if not is_same_order or is_same_size or "rankings" in agreement.predicts:
         return ""
     noun, within = _noun(agreement), agreement.difference_distance
@@ -165,7 +166,7 @@ def _unlike_rows(comparison: Comparison, agreement: Agreement) -> str:
     for title, share, count in zip(
         comparison.roles[-n_sides:], agreement.unlike, counts, strict=True
     ):
-        if share >= PRINTED:
+        if share >= PRINTED_COSINE:
             unlike.append(f"{percent(share)} of {counted(count, title)}")
     if not unlike:
         return ""
@@ -179,7 +180,7 @@ def cosines(comparison: Comparison, change: RoleChange, title: str) -> str:
     start = f"The {title}s' cosines"
     if without:
         start = f"{without} The others' cosines"
-    if change.mean_total < 1e-6:
+    if change.mean_total < FLOAT32_TIE:
         return f"{start} are the same."
     if change.mean_total < UNCHANGED:
         return f"{start} are the same to {change.mean_total:.2g} on average."
@@ -231,13 +232,13 @@ def _no_cause(change: RoleChange) -> str:
     """Say that a change of axes was not credited with any part of a mean change."""
     if list(change.unexplained) == ["rotation"]:
         return "The models differ by more than a rotation of the axes."
-    if change.slight_gauge >= PRINTED:
+    if change.slight_gauge >= PRINTED_COSINE:
         # Rounded up, because it is a bound.
         bound = ceil(snapped(100 * change.slight_gauge)) / 100
         return f"A change of axes explains at most {bound:.2f} of it."
     # Lists can change by less than two decimals of a mean show.
     if change.outcomes["lost_to_gauge"]:
-        return f"A change of axes explains less than {2 * PRINTED:.2f} of it."
+        return f"A change of axes explains less than {2 * PRINTED_COSINE:.2f} of it."
     return "No change of axes explains any of it."
 
 
@@ -474,7 +475,7 @@ def _next_of_unchanged(comparison: Comparison) -> str:
 def _next_of_other_axes(comparison: Comparison) -> str:
     changes = comparison.changes.values()
     unseen = ""
-    if any(change.mean_unseen >= PRINTED for change in changes):
+    if any(change.mean_unseen >= PRINTED_COSINE for change in changes):
         unseen = " and dimensions that no prediction sees"
     text = f"The models are the same up to {AXES[comparison.group]}{unseen}."
     return f"{text} {_with_fixed_cosines(comparison)}"
@@ -487,7 +488,10 @@ def _next_of_other_scores(
     subject = f"Their factors agree up to {AXES[comparison.group]}"
     if is_unchanged:
         subject = "Their cosines agree"
-    if agreement.score_correlation > SAME_ORDER and agreement.score_distance > SAME:
+    if (
+        agreement.score_correlation > SAME_ORDER
+        and agreement.score_distance > SAME_SCORES
+    ):
         return f"{subject}, and the models rank nearly alike."
     return (
         f"{subject}, but their predictions do not: no cosine shows biases, an offset, "

@@ -9,9 +9,9 @@ stay in the rooms that use them: `core.ties.tie_tolerance` and `cosine_rounding`
 `linalg.duplicates.resolution`, `linalg.nearest.tie_of`, `model.drift.rounding_bound`,
 `movements.twins.copy_tolerance`, `solvers.svd.zero_below`,
 `canonical.quadratic_forms.form_rounding` and `comparison.sameness.row_rounding`. Error
-bounds that are multiples of `EPS` stay in the formulas that they bound. Effects, such as
-the movement of cosines that is worth a finding, are no tolerances; `auditing.effect` has
-them.
+bounds that are multiples of `EPS` stay in the formulas that they bound. Effects, such
+as the movement of cosines that is worth a finding, are no tolerances;
+`auditing.effect` has them.
 """
 
 import numpy as np
@@ -129,7 +129,7 @@ of what lies outside of the line has an error of eps over the angle.
 CONVERGED_COSINE = 1e-11
 """A cosine this close below its upper bound is exact.
 
-It leaves a hundredth of the contract of 1e-9, and is far above the rounding of a cosine.
+It is a hundredth of the contract of 1e-9, and far above the rounding of a cosine.
 """
 PAST_ROW = 2.0**-31
 """Relative excess of a witness over the longest shift, to move a row past the origin.
@@ -174,3 +174,85 @@ STATEMENT_ERROR = 1e-10
 
 The statements are equations, so only rounding of a chain of matrix products is allowed.
 """
+
+# Forms and spans of a model
+
+FAINT_DIRECTION = float(np.sqrt(EPS))
+"""Singular value of the scores, as a share of the largest, that counts as faint.
+
+A canonical gauge keeps such directions unchanged, because the scores hold nothing of
+them that is above the rounding of their squares.
+"""
+EXPONENT_ERROR = 1e-6
+"""Error of the exponent of the nearest canonical form, which lies between 0 and 1."""
+FULL_SPAN = 1e-5
+"""Least singular value of a full span, as a share of the largest.
+
+Below it some metric keeps every length to five digits, which is more than training in
+float32 shows, whatever the rows are stored in. So the span is neither full nor short.
+"""
+SPAN_RESIDUAL = 1e-8
+"""Relative residual at which a drawn form counts as one of the span.
+
+If one form in N vanishes on all rows, the residual of a Gaussian form is below it with
+a probability of about `SPAN_RESIDUAL √N`, 1e-6 at most.
+"""
+FRAME_RESIDUAL = 1e-10
+"""Largest distance of `Σ wᵢ uᵢ uᵢᵀ` from the identity for weights that solve it.
+
+It is above the rounding of a solution, and far below the loss that a proof allows,
+`FRAME_LOSS` and `HIDING_FRAME_LOSS`.
+"""
+FORM_SIZE = 1e-6
+"""Norm below which the part of a form that vanishes on all rows is not a direction.
+
+The form has entries of size 1, and dividing by less would enlarge its rounding.
+"""
+USED_SHARE = LARGEST_CONDITION**-2
+"""Share of the squared length of a row by which it clearly uses a dimension.
+
+A gauge of condition number 1e6 leaves 1e-12 in a dimension that a row of the same
+length uses in full.
+"""
+FLOAT32_SHARE = 1e-14
+"""Bound of the share of the squared length of a row that rounding to float32 leaves
+outside its span, which is at most `(2⁻²⁴)²` = 3.6e-15."""
+MIN_MOVEMENT = 1e-3
+"""Smallest ``|Δcos|`` that shows freedom.
+
+Rounding in a constraint that only bends leaves its fourth root, and a metric of
+condition number exp(t), which a proof may leave open, moves no cosine by more than t.
+"""
+FRAME_LOSS = (MIN_MOVEMENT / 4.5) ** 2
+"""Largest r ε for which tight frames prove that no cosine moves by `MIN_MOVEMENT`.
+
+The frames lie in r dimensions, and every row holds at most the share ε of its squared
+length outside of them. The bound is `4 √(r ε)` and terms of order r ε.
+"""
+HIDING_FRAME_LOSS = (MIN_MOVEMENT / 13.5) ** 2
+"""Largest r ε for which they prove the same if a softmax hides a number per left row.
+
+The bound is `12 √(r ε)` then.
+"""
+
+# Heads and attacks
+
+ARGMAX_MARGIN = 1e-6
+"""Leads up to this many standard deviations of the logits count as rounding."""
+LEAST_STEP = 1e-4
+"""Step of an attack, as a share of its budget, below which the search stops.
+
+The first step is half of the budget, so 13 losses in a row end the search.
+"""
+
+# Comparison of two models
+
+SAME_SCORES = 1e-5
+"""Relative distance up to which scores count as the same: float32 stays below."""
+EXPLAINED_SPREAD = 1e-8
+"""Share of the spread below which a gauge explains all that float32 can show."""
+MAX_STRETCHED_ROUNDING = 0.01
+"""Largest rounding times κ of a gauge. Above it, rounding hides too much for a
+proof."""
+PRINTED_COSINE = 0.005
+"""Smallest mean |Δcos| that two decimals show: half a unit of the second decimal."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from embaudit.core.checked import Flags, Floats, Indices, Matrix, as_rows
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
+from embaudit.core.tolerances import ARGMAX_MARGIN
 from embaudit.core.words import counted
 from embaudit.errors import must_be
 from embaudit.heads.coordinates import (
@@ -18,14 +19,7 @@ from embaudit.heads.coordinates import (
     first_twins,
     label_coordinates,
 )
-from embaudit.heads.feasibility import (
-    MARGIN,
-    MAX_CELLS,
-    NO,
-    UNDECIDED,
-    YES,
-    solve_feasibility,
-)
+from embaudit.heads.feasibility import MAX_CELLS, NO, UNDECIDED, YES, solve_feasibility
 from embaudit.linalg.pairs import as_pairs
 from embaudit.model import FactorModel
 from embaudit.model.sizes import require_model
@@ -190,7 +184,7 @@ def argmaxable(
     model: FactorModel,
     *,
     rows: ArrayLike | None = None,
-    margin: float = MARGIN,
+    margin: float = ARGMAX_MARGIN,
     max_cells: int = MAX_CELLS,
 ) -> Argmaxable:
     """Find which labels are more probable than every other label for some input.
@@ -252,7 +246,7 @@ def argmaxable_in(
     space: LabelCoordinates,
     model: FactorModel,
     rows: Indices,
-    margin: float = MARGIN,
+    margin: float = ARGMAX_MARGIN,
     max_cells: int = MAX_CELLS,
 ) -> Argmaxable:
     """Answer `argmaxable` with coordinates of the model's labels that exist already."""
@@ -342,7 +336,7 @@ def shared_halves(
     model: FactorModel,
     pairs: ArrayLike,
     *,
-    margin: float = MARGIN,
+    margin: float = ARGMAX_MARGIN,
     max_cells: int = MAX_CELLS,
 ) -> SharedHalves:
     """Find which pairs of labels can share ½/½ in the limit of large inputs.

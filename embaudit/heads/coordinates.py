@@ -16,6 +16,7 @@ import numpy as np
 
 from embaudit.core.checked import Flags, Floats, Indices, Matrix, Vector, frozen
 from embaudit.core.parallel import parallel_map, row_blocks
+from embaudit.core.tolerances import EQUAL_ROWS, TIE
 from embaudit.errors import InputError, Parameter, Sentence, must_be
 from embaudit.linalg.duplicates import equal_representatives
 from embaudit.linalg.moments import Moments, moments
@@ -23,16 +24,7 @@ from embaudit.linalg.rows import float64_blocks, row_norms, unit_rows
 from embaudit.model import FactorModel
 from embaudit.model.sizes import require_model, require_ordinary_size
 
-ROUNDOFF = 2.0**-24
-"""Unit roundoff of float32."""
 EQUAL = "{} must differ from each other; all rows are equal; check the input."
-LINEAR = 1e-9
-"""A residual of the bias below this share of the bias's range is rounding."""
-EQUAL_WITHIN = 256 * np.finfo(np.float64).eps
-"""Rows are equal if they differ by at most this share of the longest row.
-
-The same holds for biases and the largest bias.
-"""
 
 
 def require_softmax(model: FactorModel, purpose: str | Parameter) -> None:
@@ -214,7 +206,7 @@ def _residual(space: LabelCoordinates, bias: Vector) -> Floats:
     for labels, block in float64_blocks(space.rows):
         residual[labels] = centred[labels] - (block - space.mean) @ fit
     spread = float(np.sqrt(np.mean(residual**2)))
-    if spread <= LINEAR * float(np.ptp(bias)):
+    if spread <= TIE * float(np.ptp(bias)):
         return np.zeros_like(residual)
     return residual / spread
 
@@ -249,12 +241,12 @@ def first_twins(space: LabelCoordinates, bias: Vector | None) -> Indices:
     # are orthogonal, so its longest column bounds how much it stretches a difference.
     longest = float(row_norms(space.rows).max())
     stretch = float(np.linalg.norm(space.whitening, axis=0).max())
-    tolerance = EQUAL_WITHIN * longest * stretch
-    key_tolerance = np.sqrt(space.rank) * tolerance + 2 * EQUAL_WITHIN
+    tolerance = EQUAL_ROWS * longest * stretch
+    key_tolerance = np.sqrt(space.rank) * tolerance + 2 * EQUAL_ROWS
 
     def are_twins(labels: Indices, others: Indices) -> Flags:
         bias_gap = np.abs(biases[labels] - biases[others])
-        is_twin = bias_gap <= EQUAL_WITHIN * largest_bias
+        is_twin = bias_gap <= EQUAL_ROWS * largest_bias
         candidates = np.flatnonzero(is_twin)
         for block in row_blocks(len(candidates), 2 * space.rank):
             places = candidates[block]

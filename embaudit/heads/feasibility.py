@@ -42,12 +42,11 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Flags, Floats, Indices, Vector, as_count, is_number
 from embaudit.core.progress import track
+from embaudit.core.tolerances import ARGMAX_MARGIN, ROUNDING
 from embaudit.errors import must_be
 from embaudit.heads.coordinates import LabelCoordinates
 from embaudit.linalg.nearest import TopK
 
-MARGIN = 1e-6
-"""Leads up to this many standard deviations of the logits count as rounding."""
 MAX_CELLS = 2**20
 """Entries of the largest matrix of rivals, labels × dimensions."""
 ROUNDS = 100
@@ -154,7 +153,7 @@ class _Leaders:
         length = np.linalg.norm(difference, axis=1)
         size = np.linalg.norm(first, axis=1) + np.linalg.norm(second, axis=1)
         # The difference of two equal rows is rounding, which has no direction.
-        differs = length > 1e-12 * size
+        differs = length > ROUNDING * size
         tie = np.zeros_like(difference)
         tie[differs] = difference[differs] / length[differs, None]
         return cls(space, members, (first + second) / 2, tie)
@@ -209,7 +208,7 @@ def solve_feasibility(
     members: Indices,
     *,
     competes: Flags | None = None,
-    margin: float = MARGIN,
+    margin: float = ARGMAX_MARGIN,
     max_cells: int = MAX_CELLS,
     title: str,
 ) -> Feasibility:

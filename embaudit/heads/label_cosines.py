@@ -12,6 +12,7 @@ from embaudit.canonical import identified_cosines
 from embaudit.core.checked import Floats, Indices
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
+from embaudit.core.tolerances import ROW_ROUNDING
 from embaudit.core.words import counted
 from embaudit.errors import InputError
 from embaudit.heads.coordinates import (
@@ -186,7 +187,7 @@ def projector_cosines_in(space: LabelCoordinates, pairs: Indices) -> ProjectorCo
     # The whitened row of a label at the mean row is rounding, which has no direction.
     size = float(np.linalg.norm(space.mean) + np.abs(space.rows[wanted]).max())
     size *= float(np.linalg.norm(space.whitening, axis=0).max())
-    z[np.linalg.norm(z, axis=1) <= 64 * np.finfo(float).eps * size] = 0
+    z[np.linalg.norm(z, axis=1) <= ROW_ROUNDING * size] = 0
     return ProjectorCosines(
         pairs,
         pair_cosines(z, z, where.reshape(pairs.shape)),

@@ -21,7 +21,7 @@ from embaudit.core.checked import (
 )
 from embaudit.core.parallel import row_blocks
 from embaudit.core.ties import first_largest
-from embaudit.core.tolerances import TIE
+from embaudit.core.tolerances import FLOAT32_TIE, ROUNDING, TIE
 from embaudit.errors import must_be
 from embaudit.heads.coordinates import require_different, require_softmax
 from embaudit.linalg.moments import Moments
@@ -33,10 +33,6 @@ from embaudit.movements.twins import twins
 
 N_PROBES = 256
 """Inputs on which probabilities are verified."""
-AT_MEAN = 1e-12
-"""A row nearer to the mean than this share of its length has no centred direction."""
-ONE_DIRECTION = 1e-9
-"""Rows whose cosine is this near to 1 have one direction."""
 TELLING = 0.995
 """Cosine that is shown as less than 1.00 with two digits."""
 LOGIT_SPREAD = 4.0
@@ -137,7 +133,7 @@ def probe_inputs(model: FactorModel, n: int = N_PROBES, *, rng: RNG = 0) -> Floa
 def _probes(summary: Moments, n: int, rng: np.random.Generator) -> Floats:
     """Draw normal inputs whose logits have the standard deviation `LOGIT_SPREAD`."""
     distance = float(np.linalg.norm(summary.centred_root)) / np.sqrt(summary.n_rows)
-    rounding = AT_MEAN * float(np.linalg.norm(summary.mean))
+    rounding = ROUNDING * float(np.linalg.norm(summary.mean))
     # The distances of equal rows from their mean are rounding, which has no scale.
     scale = LOGIT_SPREAD / distance if distance > rounding else 1.0
     return scale * rng.standard_normal((n, len(summary.mean)))
@@ -268,7 +264,7 @@ def most_alike(panel: LabelSample) -> tuple[int, int]:
     choices = (
         (np.flatnonzero(groups.alone), TELLING),
         (np.unique(groups.first), 1.0),
-        (np.arange(len(x)), 1 - ONE_DIRECTION),
+        (np.arange(len(x)), 1 - TIE),
     )
     for rows, below in choices:
         if len(rows) < 2:
@@ -297,17 +293,19 @@ def _nearest_pair(x: Matrix, below: float) -> tuple[int, int] | None:
 
 
 def _are_away(x: Matrix, norms: Vector, mean: Vector) -> Flags:
-    """Flag rows w that lie apart from the mean row: `‖w − w̄‖ > AT_MEAN ‖w‖`.
+    """Flag rows w that lie apart from the mean row: `‖w − w̄‖ > ROUNDING ‖w‖`.
 
     Because of `‖w − w̄‖ >= |‖w‖ − ‖w̄‖|`, only rows about as long as the mean row can
     lie at it, so distances are computed for these rows alone.
     """
     length = float(np.linalg.norm(mean))
     away = np.ones(len(norms), dtype=bool)
-    # Norms themselves are rounded, so rows are examined up to a relative 1e-6.
-    alike = np.flatnonzero(np.abs(norms - length) <= 1e-6 * np.maximum(norms, length))
+    # Norms themselves are rounded, so rows of nearly this norm are examined.
+    alike = np.flatnonzero(
+        np.abs(norms - length) <= FLOAT32_TIE * np.maximum(norms, length)
+    )
     for block in row_blocks(len(alike), x.shape[1]):
         rows = alike[block]
         distances = row_norms(np.asarray(x[rows], dtype=np.float64) - mean)
-        away[rows] = distances > AT_MEAN * norms[rows]
+        away[rows] = distances > ROUNDING * norms[rows]
     return away

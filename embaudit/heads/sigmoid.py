@@ -12,9 +12,10 @@ from embaudit.core.checked import Flags, Floats, as_count, is_number
 from embaudit.core.plain import plain_dict
 from embaudit.core.progress import track
 from embaudit.core.results import Result
+from embaudit.core.tolerances import ARGMAX_MARGIN
 from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
-from embaudit.heads.feasibility import MARGIN, nearest_point
+from embaudit.heads.feasibility import nearest_point
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel
 from embaudit.model.sizes import require_model
@@ -77,7 +78,7 @@ class LabelCombinations(Result):
 def label_combinations(
     model: FactorModel,
     *,
-    margin: float = MARGIN,
+    margin: float = ARGMAX_MARGIN,
     max_combinations: int = MAX_COMBINATIONS,
 ) -> LabelCombinations:
     """List the label combinations that a sigmoid head can predict.

@@ -11,7 +11,6 @@ import numpy as np
 
 from embaudit.auditing import Audit
 from embaudit.auditing.answer import Readability
-from embaudit.auditing.effect import ALIKE
 from embaudit.auditing.equivalents import WORST
 from embaudit.auditing.evidence import Evidence
 from embaudit.auditing.finding import Severity
@@ -27,7 +26,7 @@ from embaudit.auditing.wording import (
 )
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel
 from embaudit.core.ties import first_best
-from embaudit.core.tolerances import TIE
+from embaudit.core.tolerances import PRINTED_COSINE, TIE
 from embaudit.core.words import (
     at_least,
     change_size,
@@ -674,7 +673,7 @@ def _said(audit: Audit) -> Iterator[str]:
     for each in audit.conclusions:
         near = (
             each.code in ("cosines_agree", "cosines_near")
-            and (each.value or 0.0) < ALIKE
+            and (each.value or 0.0) < PRINTED_COSINE
         )
         if near and each.role != audit.evidence.role:
             yield each.text

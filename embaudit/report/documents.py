@@ -12,8 +12,9 @@ import numpy as np
 from embaudit.auditing import Audit
 from embaudit.blocks import BlockCosines
 from embaudit.comparison import Comparison
-from embaudit.comparison.change import EACH, OUTCOMES, PARTS, TIED, RoleChange
+from embaudit.comparison.change import EACH, OUTCOMES, PARTS, RoleChange
 from embaudit.core.results import Result
+from embaudit.core.tolerances import FLOAT32_TIE
 from embaudit.core.words import (
     change_size,
     counted,
@@ -569,7 +570,7 @@ def threshold_grid(comparison: Comparison, role: SideName) -> Grid:
     """
     change, title = comparison.changes[role], comparison.title(role)
     # Where no cosine changed, thresholds stay as they are.
-    thresholds = change.thresholds if change.mean_total > TIED else ()
+    thresholds = change.thresholds if change.mean_total > FLOAT32_TIE else ()
     shares = percents_apart([each.share for each in thresholds])
     headings = ["before", "now", "95 %", "pairs above"]
     rows = [

@@ -18,6 +18,7 @@ import embaudit as ea
 from embaudit import __version__
 from embaudit.auditing.catalogue import CODES
 from embaudit.auditing.words import WORDS
+from embaudit.core import tolerances
 from embaudit.io import formats
 from embaudit.io.catalogue import PACKAGES
 
@@ -120,6 +121,17 @@ def test_every_claim_of_the_theory_has_its_tests():
         assert test in {
             node.name for node in tree.body if isinstance(node, ast.FunctionDef)
         }, f"{file}::{test}"
+
+
+def test_the_theory_lists_every_tolerance_with_its_value():
+    row = r"^\| `([A-Z0-9_]+)` \| (\S+) \|"
+    listed = re.findall(row, TEXTS["docs/theory.md"], re.MULTILINE)
+    defined = [
+        (name, f"{value:.3g}")
+        for name, value in vars(tolerances).items()
+        if name.isupper()
+    ]
+    assert listed == defined
 
 
 def test_every_public_name_is_in_the_api():

@@ -15,6 +15,7 @@ from embaudit.auditing.findings.mean_row import (
 )
 from embaudit.auditing.wording import is_head
 from embaudit.core.ties import exceeds
+from embaudit.core.tolerances import EXACT_SHAPE
 from embaudit.core.words import counted, drawn_of, row_quoted, share_of, up
 from embaudit.heads.conventions import folding
 from embaudit.linalg.pairs import n_pairs
@@ -36,9 +37,6 @@ NOTES = (
 )
 """Words of the notes that this module can write."""
 
-CENTRED = 1e-3
-"""Offset of the mean row below which the labels count as centred."""
-
 
 def origin(evidence: Evidence) -> Iterator[Finding]:
     """Report that removing the mean row of a head changes little; else EMB301 is drawn."""
@@ -52,7 +50,7 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
         f"Centring changes little: {kept} {counted_labels_of(head)} keep their nearest "
         f"{label}. "
     )
-    if exceeds(head.offset, CENTRED):
+    if exceeds(head.offset, EXACT_SHAPE):
         text += (
             f"Their origin lies near their mean row, which is only {head.offset:.2g} of "
             "a typical row (median) long; other origins would predict the same."

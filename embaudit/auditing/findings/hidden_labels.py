@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import Finding, Kind, Scope, Severity
 from embaudit.auditing.wording import is_head
+from embaudit.core.tolerances import ARGMAX_MARGIN
 from embaudit.core.words import counted, row_quoted
-from embaudit.heads.feasibility import MARGIN
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
@@ -67,7 +67,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         severity=Severity.TIP,
         kind=Kind.PROVEN,
         scope=Scope(
-            f"all inputs, and leads above {MARGIN:g} of the spread of the logits"
+            f"all inputs, and leads above {ARGMAX_MARGIN:g} of the spread of the logits"
         ),
         rows=labels,
         role="right",
@@ -75,7 +75,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         title=f"{argmax.n_cannot:,} of {labels} can hardly be the most probable",
         text=(
             f"No input puts them ({names}) ahead of every other {label} by more than "
-            f"{MARGIN:g} of the spread of its logits. Their rows lie inside the hull of "
+            f"{ARGMAX_MARGIN:g} of the spread of its logits. Their rows lie inside the hull of "
             "the others, or at its edge within that margin."
         ),
         remedy=remedy,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.effect import SEEN
 from embaudit.auditing.finding import Finding, Kind, Scope, Severity
 from embaudit.auditing.limits import ATTACKED_RANK, LENGTH, holds_shifts
 from embaudit.core.ties import first_best
-from embaudit.core.tolerances import TIE
+from embaudit.core.tolerances import FLOAT32_TIE, TIE
 from embaudit.core.words import (
     at_least,
     counted,
@@ -51,7 +50,9 @@ def unseen_too(evidence: Evidence) -> str:
 def moved(evidence: Evidence) -> Iterator[Finding]:
     """Report the equivalent model that moves the cosines of a role furthest on average."""
     for role in evidence.roles:
-        visits = [visit for visit in evidence.visits(role) if visit[1].max_abs > SEEN]
+        visits = [
+            visit for visit in evidence.visits(role) if visit[1].max_abs > FLOAT32_TIE
+        ]
         if visits:
             # By the mean: the largest change is that of a single pair.
             furthest = first_best(visits, lambda visit: visit[1].mean_abs, TIE)
@@ -102,7 +103,7 @@ def drawn(evidence: Evidence) -> Iterator[Finding]:
             for equal, movement in evidence.visits(role)
             if equal.kind in (Diagonal.kind, GeneralLinear.kind)
         ]
-        if any(movement.max_abs > SEEN for _, movement in visits):
+        if any(movement.max_abs > FLOAT32_TIE for _, movement in visits):
             yield _drawn(evidence, role, visits)
 
 
