@@ -26,7 +26,7 @@ from embaudit.auditing.wording import (
 )
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel
 from embaudit.core.ties import first_best
-from embaudit.core.tolerances import PRINTED_COSINE, TIE
+from embaudit.core.tolerances import FLOAT32_TIE, PRINTED_COSINE, TIE
 from embaudit.core.words import (
     at_least,
     change_size,
@@ -60,7 +60,6 @@ from embaudit.report.document import (
     lists_of,
 )
 from embaudit.report.figures import (
-    ROUNDING,
     CertifiedCurveDisplay,
     MovementDisplay,
     PredictionDisplay,
@@ -507,7 +506,7 @@ def _largest(
     if not figures:
         return _Most(np.nan)
     value, made = first_best(figures, lambda each: each[0], TIE)
-    if value <= ROUNDING:
+    if value <= FLOAT32_TIE:
         return _Most(value)
     shift = f", {in_typical_rows(made.shift_in(evidence.model))}" if made.shift else ""
     # No gauge makes some models, which have no κ.
@@ -861,7 +860,7 @@ def _neighbours(audit: Audit) -> Section:
         (movement.max_abs for _, movement in evidence.visits(role)), default=0.0
     )
     may_stand = audit.answer.word in (Readability.YES, Readability.UNSAID)
-    is_still = may_stand and against.startswith(EQUIVALENT) and moved < ROUNDING
+    is_still = may_stand and against.startswith(EQUIVALENT) and moved < FLOAT32_TIE
     lists: list[Lists] = []
     # Lists of a model that moved predictions are not lists of an equivalent one.
     for each in examples if audit.predictions_hold else ():

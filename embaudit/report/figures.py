@@ -21,7 +21,7 @@ from embaudit.core.checked import (
     require_one_of,
 )
 from embaudit.core.ties import largest_first
-from embaudit.core.tolerances import TIE
+from embaudit.core.tolerances import FLOAT32_TIE, TIE
 from embaudit.core.words import counted, cut, visible
 from embaudit.errors import must_be
 from embaudit.linalg.pairs import draw_pairs
@@ -54,8 +54,6 @@ if TYPE_CHECKING:
     from embaudit.blocks import BlockCosines
     from embaudit.simpson import SimpsonReport
 
-ROUNDING = 1e-6
-"""Largest figure up to which rounding may be all that moved."""
 SEEN = 1e-3
 """Parts of a stack below this share of the longest bar are not drawn."""
 LEAST_AXIS = 0.1
@@ -264,7 +262,8 @@ class MovementDisplay(RowDisplay):
         name_rows(ax, rows)
         # On an axis of its own, rounding alone would look like a movement.
         ax.set(
-            xlim=(0, None if high.max(initial=0) > ROUNDING else 1), xlabel=self.label
+            xlim=(0, None if high.max(initial=0) > FLOAT32_TIE else 1),
+            xlabel=self.label,
         )
         legend_above(ax)
 
