@@ -106,8 +106,8 @@ class Span:
     is_clear: bool
     """True if every singular value is either rounding or firm.
 
-    Firm values are larger than `FIRM` times the largest one and than the rounding of
-    the stored rows.
+    Firm values are larger than `FULL_SPAN` times the largest one and than the rounding
+    of the stored rows.
     """
     factor: Matrix | None = None
     """Triangle of the QR decomposition of the lifts, with N columns; None if the
