@@ -316,7 +316,7 @@ def surveyed(subject: Subject, folder: Path) -> dict[str, Any]:
 def _fixed(what: Any, audit: ea.Audit, role: str) -> dict[str, Any]:
     """Return how many neighbours change where `fix` is followed, and which kind of vectors the audit suggests."""
     model, is_behind_norm = audit.model, audit.evidence.norm is not None
-    if str(audit.answer.word) not in ("NO", "AS A CONVENTION"):
+    if str(audit.answer.word) not in ("NO", "BY CONVENTION"):
         return {"kind": None, "lists": None}
     measured = (
         None if audit.evidence.predicted is None else audit.evidence.predicted.of(role)

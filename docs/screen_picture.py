@@ -22,7 +22,7 @@ COMMANDS = (
 FONT = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
 NO_BREAK = "\u00a0"
 WIDTH, LEFT, TOP, LINE, LETTER = 712, 20, 34, 18, 8.4
-COLOURS = {"NO:": "#ff9b8f", "next,": "#8fd6a4", "EMB": "#ffd479"}
+COLOURS = {"NO:": "#9cc2ff", "next,": "#8fd6a4", "EMB": "#ffd479"}
 """How lines begin that are not white; on the card the contrast of each is above 7."""
 
 

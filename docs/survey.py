@@ -19,12 +19,13 @@ from standalone import PLAIN, WITHIN, on_card
 
 RESULTS = Path(__file__).with_name("survey.json")
 COLOURS = {
-    "NO": "#a8201a",
-    "AS A CONVENTION": "#9a6700",
-    "CANNOT BE SAID": "#56606b",
-    "YES": "#1a6b3c",
+    "NO": "#b3420a",
+    "BY CONVENTION": "#0b5cad",
+    "UNKNOWN": "#56606b",
+    "CHECK FIRST": "#1c1b19",
+    "YES": "#6b3fa0",
 }
-"""Of the answers; on white the contrast of each is above 4.5."""
+"""Of the answers; none says good or bad, and on white the contrast of each is above 4.5."""
 
 
 @cache
@@ -105,12 +106,12 @@ def survey_lessons() -> str:
     high = sum(row["levels"][-1] < 0.8 for row in rows)
     return "\n\n".join([
         f"**The answer follows the training.** The answers for {len(rows)} models: {answers['NO']} NO, "
-        f"{answers['AS A CONVENTION']} AS A CONVENTION, {answers['CANNOT BE SAID']} CANNOT BE SAID, "
+        f"{answers['BY CONVENTION']} BY CONVENTION, {answers['UNKNOWN']} UNKNOWN, "
         f"{answers['YES']} YES. YES is for training that compares cosines: {_names(rows, 'YES')}. "
-        f"A convention is what weight decay leaves: {_names(rows, 'AS A CONVENTION')}. "
+        f"A convention is what weight decay leaves: {_names(rows, 'BY CONVENTION')}. "
         "More iterations bring such a model nearer to its convention, slowly: implicit's penalty would have changed "
         f"{_number(short)} of the neighbours after 15 iterations, and {_number(long)} after 300. "
-        "CANNOT BE SAID is for files that lack the second table or the inputs, and for more dimensions than embaudit "
+        "UNKNOWN is for files that lack the second table or the inputs, and for more dimensions than embaudit "
         "tries a proof for.",
         f"**The neighbours are not safe.** In {len(changed)} of {len(rows)} models an equivalent model has other "
         f"neighbours: from {_percent(changed[0]['lists'])} ({changed[0]['name']}) to "
@@ -193,8 +194,10 @@ def survey_picture() -> str:
             axes.spines[["top", "right"]].set_visible(False)
             axes.grid(axis="x", color="#dedad1", linewidth=0.8)
             axes.set_axisbelow(True)
+        given = {row["answer"] for row in rows}
         for answer, colour in COLOURS.items():
-            lists.plot([], [], "s", color=colour, label=answer)
+            if answer in given:
+                lists.plot([], [], "s", color=colour, label=answer)
         figure.legend(loc="outside lower center", ncols=4, frameon=False)
         label = "For each surveyed model: neighbours that differ in an equivalent model, and the scale of its cosines"
         return on_card(figure, label)

@@ -1,4 +1,4 @@
-"""The answer: whether cosines can be read as similarity, in a word, and why in a sentence.
+"""The answer: whether predictions fix the cosines, in a word, and why in a sentence.
 
 One function decides from the diagnosis. The reason quotes findings of the same audit, so
 an answer says no more than they do.
@@ -27,24 +27,43 @@ if TYPE_CHECKING:
     from embaudit.auditing.finding import Finding
 
 
-class Readability(StrEnum):
-    """Use of the cosines, in a word."""
+WITHIN = "This holds within this model; never compare cosines of two models."
+"""Sentence below every YES and BY CONVENTION."""
+NOT_QUALITY = (
+    "This says nothing about quality: `embaudit evaluate` does. "
+    "Retraining changes them further: `embaudit compare`."
+)
+"""Sentences below every answer."""
+
+
+class AnswerWord(StrEnum):
+    """Whether the predictions fix the cosines, in a word.
+
+    No word says that the cosines are good: neighbours that the predictions fix can be
+    bad neighbours, and those that a convention picked can be good ones.
+    """
 
     YES = "YES"
-    """The predictions fix them."""
-    CONVENTION = "AS A CONVENTION"
-    """The predictions leave them open; the regulariser, or the author of the file, picked one version."""
+    """The predictions fix the cosines: all models that predict the same have them."""
+    BY_CONVENTION = "BY CONVENTION"
+    """The predictions leave the cosines open. Training, or the author of the file,
+    picked one of many equally good versions."""
     NO = "NO"
-    """Models with the same predictions have other cosines, and nothing known about training excludes them."""
-    UNSAID = "CANNOT BE SAID"
-    """The other vectors, some inputs, or how the model was trained would decide it."""
+    """Models with the same predictions have other cosines, and nothing known about
+    training excludes these models."""
+    UNKNOWN = "UNKNOWN"
+    """Neither is proven. The reason says what would decide it, or that no method here
+    decides it."""
+    CHECK_FIRST = "CHECK FIRST"
+    """Something is wrong before the cosines are worth the question, or the rows are
+    data that training did not learn."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Answer to the question if cosines can be read as similarity."""
+    """Answer to the question if the predictions fix the cosines."""
 
-    word: Readability
+    word: AnswerWord
     """The answer."""
     because: str
     """The reason, in a sentence without its capital."""
@@ -58,7 +77,14 @@ class Answer:
     @property
     def question(self) -> str:
         """The question that is answered."""
-        return f"Can these {self.cosines} be read as similarity?"
+        return f"Are these {self.cosines} fixed by what the model predicts?"
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences that stand below the answer and say what it does not say."""
+        if self.word in (AnswerWord.YES, AnswerWord.BY_CONVENTION):
+            return (WITHIN, NOT_QUALITY)
+        return (NOT_QUALITY,)
 
     def __str__(self) -> str:
         return f"{self.word}: {self.because}."
@@ -90,7 +116,7 @@ class Basis:
         return self.findings[code].clause
 
     def answer(
-        self, word: Readability, because: str, codes: tuple[str, ...], advice: str
+        self, word: AnswerWord, because: str, codes: tuple[str, ...], advice: str
     ) -> Answer:
         """Make an answer that is drawn from some findings."""
         return Answer(word, because, codes, self.nouns.cosines, advice)
@@ -180,7 +206,7 @@ def _chosen_by_nothing(basis: Basis) -> Answer:
 
 def _check_first(basis: Basis) -> Answer:
     """Answer where something is wrong before cosines are worth a question."""
-    found, word = basis.diagnosis, Readability.UNSAID
+    found, word = basis.diagnosis, AnswerWord.CHECK_FIRST
     if not found.predictions_hold:
         because = "the check failed, as models that should predict the same do not"
         return basis.answer(word, because, ("EMB001",), "")
@@ -219,7 +245,7 @@ def _undecided(basis: Basis) -> Answer:
         because = basis.clause("rows_missing")
     elif found.missing is Missing.METHOD:
         codes = ("undecided", "untried")
-        because = basis.clause("untried")
+        because = f"{basis.clause('untried')}, so no method here decides it"
     elif found.missing is Missing.OTHER:
         codes = ("undecided", "to_decide")
         because = basis.clause("to_decide")
@@ -227,30 +253,30 @@ def _undecided(basis: Basis) -> Answer:
         codes = ("undecided",)
         because = (
             "it is not decided whether an equivalent model has other "
-            f"{basis.nouns.cosines}"
+            f"{basis.nouns.cosines}, and {found.freedom.deciding}"
         )
-    return basis.answer(Readability.UNSAID, because, codes, _until_known(basis))
+    return basis.answer(AnswerWord.UNKNOWN, because, codes, _until_known(basis))
 
 
 def _fixed(basis: Basis) -> Answer:
     """Answer where the predictions fix the cosines, or the vectors are made of them."""
-    word, compared = Readability.YES, basis.model.compared
+    word, compared = AnswerWord.YES, basis.model.compared
     if basis.diagnosis.case is Case.MADE_OF_PREDICTIONS:
         advice = "Read these cosines as cosines of those predictions."
         return basis.answer(word, basis.clause("made"), ("made",), advice)
-    within = "Use lists of the nearest within this model, never cosines of two models."
+    lists = "Use lists of the nearest neighbours."
     if compared == "cosine":
         because = (
-            f"{basis.clause('together')}, so within this model it is fixed who is "
-            "nearest. If training had a temperature, a level such as 0.80 depends on it"
+            f"who is nearest is fixed, because {basis.clause('together')}. The level "
+            "(such as 0.80) is fixed only without a temperature"
         )
-        return basis.answer(word, because, ("pinned", "compared", "together"), within)
+        return basis.answer(word, because, ("pinned", "compared", "together"), lists)
     if compared == "dot":
         because = (
-            f"{basis.clause('together')}, and their products are what is predicted. So "
-            "within this model it is fixed who is nearest"
+            f"who is nearest is fixed, because {basis.clause('together')}, and their "
+            "products are what is predicted"
         )
-        return basis.answer(word, because, ("pinned", "products", "together"), within)
+        return basis.answer(word, because, ("pinned", "products", "together"), lists)
     pinned = basis.findings["pinned"]
     because = f"{pinned.rows} are the same in {pinned.scope.all_models}"
     advice = "Read these cosines as part of what the model predicts."
@@ -267,13 +293,12 @@ def _fixed_distances(basis: Basis) -> Answer:
         f"Do not read meaning into these cosines; rank {basis.nouns.items} by distance, "
         "which is what was trained."
     )
-    return basis.answer(Readability.NO, because, codes, advice)
+    return basis.answer(AnswerWord.NO, because, codes, advice)
 
 
 def _left_open_by_a_temperature(basis: Basis) -> Answer:
     """Answer where training compared two sides by cosines over a temperature."""
-    because = f"{basis.clause('order')}. Use them within this model only"
-    return _convention(basis, because, "order", "EMB103")
+    return _convention(basis, basis.clause("order"), "order", "EMB103")
 
 
 def _equal_to_predictions(basis: Basis) -> Answer:
@@ -284,7 +309,7 @@ def _equal_to_predictions(basis: Basis) -> Answer:
         "as they are."
     )
     return basis.answer(
-        Readability.CONVENTION,
+        AnswerWord.BY_CONVENTION,
         f"here they are {here}, but an equivalent model could hold others",
         ("cosines_agree", "free"),
         advice,
@@ -340,8 +365,7 @@ def _chosen_by_training(basis: Basis) -> Answer:
     if gap is not None:
         because = (
             f"{basis.title('EMB104')}. The penalty was too weak to undo the random start, "
-            "training stopped early or had another objective, or the rows were rescaled. "
-            "Use them within this model only"
+            "training stopped early or had another objective, or the rows were rescaled"
         )
         return _convention(basis, because, "EMB104", "EMB103")
     if found.contradicts_decay:
@@ -351,7 +375,7 @@ def _chosen_by_training(basis: Basis) -> Answer:
             f"the penalty chose these cosines. {basis.sentence('origin')}"
         )
         return _convention(basis, because, "EMB306", "EMB103", "origin")
-    because = f"{basis.title('EMB103')}. Use them within this model only"
+    because = basis.title("EMB103")
     if found.lists_differ:
         because += f". {basis.sentence('lists_differ')}"
         return _convention(basis, because, "EMB103", "lists_differ")
@@ -373,7 +397,7 @@ def _of_one_side(basis: Basis) -> Answer:
         codes = ("EMB305", "one_side", "free")
         because = (
             "other heads that predict the same have other cosines. Inputs (`--inputs "
-            "FILE`), which the file does not hold, would decide between AS A CONVENTION "
+            "FILE`), which the file does not hold, would decide between BY CONVENTION "
             "and NO"
         )
     elif found.case is Case.OTHER_TABLE:
@@ -389,13 +413,15 @@ def _of_one_side(basis: Basis) -> Answer:
             "training (`--compared cosine`, `dot` or `distance`), or multiplied with a "
             "second set (`--left FILE`)? The rows themselves do not show it"
         )
-    return basis.answer(Readability.UNSAID, because, codes, _until_known(basis))
+    return basis.answer(AnswerWord.UNKNOWN, because, codes, _until_known(basis))
 
 
 def _no(basis: Basis, because: str, *codes: str) -> Answer:
     """Answer that equivalent models have other cosines, and advise what to use."""
     advice = _what_to_use(basis)
-    return basis.answer(Readability.NO, because, (*codes, "free"), advice)
+    if basis.diagnosis.freedom.keeps_signs:
+        because = f"only the sign is fixed. {because[0].upper()}{because[1:]}"
+    return basis.answer(AnswerWord.NO, because, (*codes, "free"), advice)
 
 
 def _convention(basis: Basis, because: str, *codes: str) -> Answer:
@@ -406,7 +432,9 @@ def _convention(basis: Basis, because: str, *codes: str) -> Answer:
         advice += f"; check them against cosines of {basis.nouns.seen}"
     elif is_head(model):
         advice += f"; {_with_inputs(basis)}"
-    return basis.answer(Readability.CONVENTION, because, (*codes, "free"), f"{advice}.")
+    return basis.answer(
+        AnswerWord.BY_CONVENTION, because, (*codes, "free"), f"{advice}."
+    )
 
 
 def _until_known(basis: Basis) -> str:

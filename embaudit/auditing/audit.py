@@ -288,7 +288,7 @@ class Audit(Drawn):
 
     @cached_property
     def answer(self) -> Answer:
-        """Whether the cosines can be read as similarity, with the reason and advice."""
+        """Whether the predictions fix the cosines, with the reason and advice."""
         return answer(self.evidence, self.conclusions)
 
     @cached_property
@@ -338,7 +338,7 @@ class Audit(Drawn):
         return f"Audit({self.model!r}, {n_equivalents} equivalent models, {codes})"
 
     def explain(self) -> str:
-        """Return the answer, the verdict, and a line for each finding.
+        """Return the answer, its remarks, the verdict, and a line for each finding.
 
         If a sample of the rows was audited, the sample comes first.
         """
@@ -346,7 +346,7 @@ class Audit(Drawn):
         for finding in self.findings:
             heading = f"{finding.code} {finding.severity.title}"
             lines.append(f"{heading}: {finding.title}. {finding.remedy}")
-        texts = [str(self.answer), self.verdict, *lines]
+        texts = [str(self.answer), *self.answer.remarks, self.verdict, *lines]
         if self.sample_sentence is not None:
             texts.insert(0, self.sample_sentence)
         return "\n".join(texts)

@@ -42,11 +42,11 @@ def entry(name: str) -> Entry:
         ...
     embaudit.errors.InputError: what to explain must be a code or a word that reports use; got 'guage'; did you mean
     gauge? `embaudit explain` lists them all.
-    >>> entry("CANNOT")
+    >>> entry("CHECK")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: what to explain must be a code or a word that reports use; got 'CANNOT'; did you mean
-    CANNOT BE SAID? `embaudit explain` lists them all.
+    embaudit.errors.InputError: what to explain must be a code or a word that reports use; got 'CHECK'; did you mean
+    CHECK FIRST? `embaudit explain` lists them all.
     """
     every = (*CODES.values(), *WORDS.values())
     entries = dict.fromkeys(TRAINING_WORDS, WORDS["objective"])

@@ -51,6 +51,10 @@ class Freedom:
     """The argument, in a sentence."""
     mean_abs: float | None = None
     """Mean ``|Δcos|`` in the equivalent model of the argument; None for a gauge."""
+    keeps_signs: bool = False
+    """True if it is proven that equivalent models keep the signs of all cosines."""
+    deciding: str = "no method here decides it"
+    """What would decide it, if it is undecided and not for a want of rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +219,12 @@ def _of_products(
                 "signs, and in more dimensions they are free. Numbers stored with more "
                 "digits would decide it."
             )
-            freedom[role] = Freedom(None, Kind.UNDECIDED, text)
+            freedom[role] = Freedom(
+                None,
+                Kind.UNDECIDED,
+                text,
+                deciding="numbers stored with more digits would decide it",
+            )
     return replace(result, freedom=freedom)
 
 
@@ -459,6 +468,9 @@ def _freedom(
                 "unbounded, can give two rows, one of each side, any cosine of the same "
                 "sign. None changes its sign, and 0 stays 0."
             )
+            # Equal scores have equal signs, and a cosine has the sign of its score.
+            keeps_signs = model.predicts is Equivalence.SCORES
+            return Freedom(True, Kind.PROVEN, text, keeps_signs=keeps_signs)
         else:
             text = (
                 f"A linear change of the axes changes no {nouns.prediction} and, "

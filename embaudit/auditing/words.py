@@ -12,8 +12,10 @@ _ENTRIES = (
         "YES",
         meaning=(
             "The answer where {predictions} fix these cosines: every model that "
-            "predicts the same has them, or the vectors were made of {predictions}. It "
-            "is said of one model, never of cosines of two."
+            "predicts the same has them, or the vectors were made of {predictions}. "
+            "YES does not mean that near rows are alike in taste or meaning: "
+            "`embaudit evaluate` judges that. YES holds within this model; never "
+            "compare cosines of two models."
         ),
         example=(
             "A sentence encoder compares its rows with each other, so who is nearest "
@@ -21,22 +23,11 @@ _ENTRIES = (
         ),
     ),
     Entry(
-        "NO",
+        "BY CONVENTION",
         meaning=(
-            "The answer where models with the same {predictions} have other cosines, "
-            "and nothing known about training excludes them."
-        ),
-        example=(
-            "Factors with a penalty on their product: rescaled factors predict the "
-            "same, and other {items} are near."
-        ),
-    ),
-    Entry(
-        "AS A CONVENTION",
-        meaning=(
-            "The answer where {predictions} leave cosines open, and the regulariser, "
-            "or the author of the file, picked one version. Use them within this "
-            "model, never across models."
+            "The answer where {predictions} leave the cosines open, and training, or "
+            "the author of the file, picked one of many equally good versions. It "
+            "holds within this model; never compare cosines of two models."
         ),
         example=(
             "ALS with the same decay on both sides, trained until its penalty falls no "
@@ -44,14 +35,42 @@ _ENTRIES = (
         ),
     ),
     Entry(
-        "CANNOT BE SAID",
+        "NO",
         meaning=(
-            "The answer where embaudit needs the other vectors, some inputs, or how "
-            "the model was trained. It says which."
+            "The answer where models with the same {predictions} have other cosines, "
+            "and nothing known about training excludes them. For cosines of {users} "
+            "with {items} the answer adds that only the sign is fixed, where that is "
+            "proven."
+        ),
+        example=(
+            "Factors with a penalty on their product: rescaled factors predict the "
+            "same, and other {items} are near."
+        ),
+    ),
+    Entry(
+        "UNKNOWN",
+        meaning=(
+            "The answer where it is neither proven that {predictions} fix these "
+            "cosines nor that they do not. The reason says what would decide it, such "
+            "as the other vectors, some inputs, or how the model was trained, or that "
+            "no method here decides it."
         ),
         example=(
             "Word vectors alone: the contexts that they were multiplied with are in "
             "another table."
+        ),
+    ),
+    Entry(
+        "CHECK FIRST",
+        meaning=(
+            "The answer where something is wrong before cosines are worth a question: "
+            "the check of the audit failed (EMB001), the {predictions} are not those "
+            "of the baseline (EMB002), or the table holds two spaces (EMB411). Also "
+            "the answer for rows that are data, which training did not learn."
+        ),
+        example=(
+            "A re-embedding stopped half way, so half of the rows come from another "
+            "encoder."
         ),
     ),
     Entry(

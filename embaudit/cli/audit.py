@@ -247,7 +247,7 @@ def audit(
     workers: Workers,
     gating: Gating,
 ) -> None:
-    """Audit a model: can its cosines be read as similarity, why, and what is next."""
+    """Audit a model: are its cosines fixed by what it predicts, why, what is next."""
     from embaudit import auditing
     from embaudit.io import source_of
     from embaudit.report.document import Origin

@@ -42,7 +42,7 @@ def explain(
     elif all(each.upper() in CODES for each in name):
         lines = chain.from_iterable(map(_one, name))
     else:
-        # A word may be several, such as CANNOT BE SAID.
+        # A word may be several, such as CHECK FIRST.
         lines = _one(" ".join(name))
     for line in lines:
         console.print(line, markup=False)

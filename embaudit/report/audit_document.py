@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from embaudit.auditing import Audit
-from embaudit.auditing.answer import Readability
+from embaudit.auditing.answer import AnswerWord
 from embaudit.auditing.equivalents import WORST
 from embaudit.auditing.evidence import Evidence
 from embaudit.auditing.finding import Severity
@@ -859,7 +859,7 @@ def _neighbours(audit: Audit) -> Section:
     moved = max(
         (movement.max_abs for _, movement in evidence.visits(role)), default=0.0
     )
-    may_stand = audit.answer.word in (Readability.YES, Readability.UNSAID)
+    may_stand = audit.answer.word not in (AnswerWord.NO, AnswerWord.BY_CONVENTION)
     is_still = may_stand and against.startswith(EQUIVALENT) and moved < FLOAT32_TIE
     lists: list[Lists] = []
     # Lists of a model that moved predictions are not lists of an equivalent one.

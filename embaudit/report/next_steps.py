@@ -9,7 +9,7 @@ from pathlib import Path
 from shlex import join
 
 from embaudit.auditing import Audit
-from embaudit.auditing.answer import Readability
+from embaudit.auditing.answer import AnswerWord
 from embaudit.auditing.wording import is_alone, is_head, seen_of
 from embaudit.core.words import listed
 from embaudit.model import Equivalence
@@ -141,14 +141,14 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
     model, word = audit.model, audit.answer.word
     # Where nothing can be trusted, or after a YES, there is nothing to choose: only
     # reading is left.
-    if audit.answer.advice and word is not Readability.YES:
+    if audit.answer.advice and word is not AnswerWord.YES:
         # A head has logit cosines, whatever its training: they come first.
         if audit.head is not None and model.left is None:
             deciding = (
                 "to decide it by inputs of the head",
                 invocation.audit("--inputs", INPUTS),
             )
-            yield from [deciding] * (word is Readability.UNSAID)
+            yield from [deciding] * (word is AnswerWord.UNKNOWN)
             yield _by_predictions(audit, invocation)
         if model.link.name == "unknown":
             yield (
@@ -161,7 +161,7 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
             )
         if model.left is not None:
             yield _by_predictions(audit, invocation)
-        elif word is Readability.NO and (
+        elif word is AnswerWord.NO and (
             "right" in model.free_shifts or model.link.measures_distances
         ):
             yield _as_they_predict(audit, invocation)

@@ -1,6 +1,7 @@
 """Results in the terminal: the first screen of an audit, one screen of any result, and everything, with rich.
 
-Readers of a first screen know cosines and need not know gauges. It has 80 columns and 28 lines at most.
+Readers of a first screen know cosines and need not know gauges. It has 80 columns, and 28
+lines at most next to the sentences below the answer, which stand on every screen.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from embaudit.auditing import Audit
-from embaudit.auditing.answer import Readability
+from embaudit.auditing.answer import AnswerWord
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.core.results import Result
 from embaudit.report.audit_document import CONVENTIONS, UNMOVED, audit_document
@@ -47,8 +48,8 @@ ROWS = 3
 """Rows of that table that are shown, however much there is to say."""
 NOTES = 2
 """Notes of a result that one screen has room for."""
-ANSWERS = {Readability.YES: "green", Readability.NO: "red"}
-"""Colours of answers; the others are yellow."""
+OPEN = (AnswerWord.UNKNOWN, AnswerWord.CHECK_FIRST)
+"""Answers after which the reader has to find something out."""
 CONTRADICTED = {"EMB104", "EMB306"}
 """Findings by which the declared training did not choose these rows."""
 COLOURS = {Severity.ISSUE: "red", Severity.TIP: "yellow"}
@@ -60,11 +61,12 @@ def print_screen(
     console: Console,
     named: Sequence[Finding] = (),
 ) -> None:
-    """Print the first screen, its answer in colour."""
+    """Print the first screen, the word of its answer in bold.
+
+    The word has no colour, because no answer is good or bad.
+    """
     text = Text(first_screen(audit, invocation, named))
-    text.highlight_words(
-        [f"{audit.answer.word}:"], f"bold {ANSWERS.get(audit.answer.word, 'yellow')}"
-    )
+    text.highlight_words([f"{audit.answer.word}:"], "bold")
     console.print(text, soft_wrap=True)
 
 
@@ -125,7 +127,9 @@ def first_screen(
     )
     # Head, answer and table always stand; commands, findings and neighbours share the
     # lines that are left.
+    remarks = [line for text in answer.remarks for line in wrap(text, WIDTH)]
     top = [*map(_short, head), *sizes, answer.question, *wrap(str(answer), WIDTH)]
+    top += remarks
     if audit.head is not None and audit.head.argmax is not None:
         # The caller asked for it with `--hull`, so it stands although it is no finding.
         noun = audit.head.model.title("right")
@@ -154,10 +158,11 @@ def first_screen(
     # second of two ways to tell it. Each command behind them stands where it leaves
     # room for one finding and for the shortest lists.
     n_kept, commands = (
-        1 + (answer.word is Readability.UNSAID or TRAINED in made.steps[1:2]),
+        1 + (answer.word in OPEN or TRAINED in made.steps[1:2]),
         [*_commands(made.steps)],
     )
-    below, room = [*chain(*commands[:n_kept])], HEIGHT - len(top) - len(table)
+    below = [*chain(*commands[:n_kept])]
+    room = HEIGHT + len(remarks) - len(top) - len(table)
     for (_, command), lines in zip(made.steps[n_kept:], commands[n_kept:], strict=True):
         # Labels at hand judge better than a third neighbour, or the list of a second
         # row, does.
@@ -231,7 +236,7 @@ def _neighbours(audit: Audit, made: Document, most: int, rows: int = 1) -> list[
         return ["", *map(_short, made.ends)] if made.ends else []
     # Where cosines are fixed they stand alone; those of predictions are on the page.
     lists = [
-        each.first if audit.answer.word is Readability.YES else each
+        each.first if audit.answer.word is AnswerWord.YES else each
         for each in made.lists[:rows]
     ]
     return [
@@ -248,7 +253,7 @@ def _worth(audit: Audit, lists: Lists) -> str:
     against = lists.headings[1]
     if against.startswith("by "):
         return ""
-    if audit.answer.word is Readability.CONVENTION and not CONTRADICTED & {
+    if audit.answer.word is AnswerWord.BY_CONVENTION and not CONTRADICTED & {
         *audit.answer.findings
     }:
         chose = "may have chosen" if audit.evidence.penalty is None else "chose"
@@ -403,6 +408,8 @@ def print_audit(audit: Audit, console: Console) -> None:
     if audit.sample_sentence is not None:
         console.print(Text(audit.sample_sentence))
     console.print(Text(f"{audit.answer.question} {audit.answer}", style="bold"))
+    for remark in audit.answer.remarks:
+        console.print(Text(remark))
     # A failed check goes before all that it puts in doubt; a verdict stands last, where
     # a terminal stops.
     if not audit.predictions_hold:

@@ -12,7 +12,7 @@ from raised import ALONE, COSINE, LISTS, WITH_INPUTS, cases, decayed, gauged
 
 from embaudit import audit
 from embaudit.auditing import Audit
-from embaudit.auditing.answer import Readability
+from embaudit.auditing.answer import AnswerWord
 from embaudit.auditing.audit import VERDICT
 from embaudit.auditing.identity import ScoreChange
 from embaudit.auditing.predicted import Predicted
@@ -36,16 +36,16 @@ def asked_of_users(found):
 def test_a_yes_needs_a_proof_and_a_no_says_that_they_are_free(name):
     found = answered(cases()[name])
     codes = set(found.findings)
-    if found.word == Readability.YES:
+    if found.word == AnswerWord.YES:
         assert codes in (
             {"pinned"},
             {"pinned", "compared", "together"},
             {"pinned", "products", "together"},
             {"made"},
         )
-    if found.word == Readability.NO:
+    if found.word == AnswerWord.NO:
         assert "free" in codes
-    if found.word == Readability.CONVENTION:
+    if found.word == AnswerWord.BY_CONVENTION:
         assert "free" in codes
         assert codes & {"EMB103", "cosines_agree", "cosines_near", "origin"}
 
@@ -62,7 +62,7 @@ def test_only_findings_of_the_cosines_asked_about_answer():
 def test_a_penalty_that_did_not_choose_is_a_no_and_one_a_little_off_a_convention():
     little = LISTS | {"top_n_overlap": 0.9}
     words = [answered(decayed(0.1, **lists)).word for lists in (LISTS, little)]
-    assert words == [Readability.NO, Readability.CONVENTION]
+    assert words == [AnswerWord.NO, AnswerWord.BY_CONVENTION]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_penalty_that_did_not_choose_is_a_no_and_one_a_little_off_a_convention
 )  # fmt: skip
 def test_a_no_says_what_to_use_instead(found, advice):
     answer = answered(found)
-    assert answer.word == Readability.NO
+    assert answer.word == AnswerWord.NO
     assert advice in answer.advice
 
 
@@ -88,7 +88,21 @@ def test_an_audit_that_cannot_be_trusted_gives_no_advice():
     other_scores = evidence(MODEL, score_change=ScoreChange(24, 20, 0.0234))
     found = [answered(moves_predictions), answered(other_scores)]
     assert [one.findings for one in found] == [("EMB001",), ("EMB002",)]
-    assert {(one.word, one.advice) for one in found} == {(Readability.UNSAID, "")}
+    assert {(one.word, one.advice) for one in found} == {(AnswerWord.CHECK_FIRST, "")}
+
+
+@pytest.mark.parametrize("name", sorted(cases()))
+def test_every_answer_says_that_it_judges_no_quality_and_a_yes_where_it_holds(name):
+    answer = answered(cases()[name])
+    *within, quality = answer.remarks
+    assert "`embaudit evaluate`" in quality
+    assert "`embaudit compare`" in quality
+    if answer.word in (AnswerWord.YES, AnswerWord.BY_CONVENTION):
+        assert ["never compare cosines of two models" in one for one in within] == [
+            True
+        ]
+    else:
+        assert within == []
 
 
 @pytest.mark.parametrize("name", sorted(cases()))
@@ -97,7 +111,7 @@ def test_every_case_has_an_answer_that_its_findings_hold(name):
     result = Audit(evidence.model, evidence)
     drawn = {one.code for one in result.conclusions}
     assert set(result.answer.findings) <= drawn
-    assert result.answer.word in Readability
+    assert result.answer.word in AnswerWord
     assert not set("{}") & set(result.answer.advice)
     assert "  " not in result.verdict
     said = dict.fromkeys(
@@ -114,13 +128,13 @@ def test_a_head_near_its_mean_row_is_a_convention_until_inputs_show_more():
     rows, inputs = draw.normal(size=(60, 4)), draw.normal(size=(5000, 4))
     head = FactorModel.from_softmax(rows - rows.mean(axis=0))
     alone = audit(head, n_gauges=1, n_starts=0).answer
-    assert alone.word == Readability.CONVENTION
+    assert alone.word == AnswerWord.BY_CONVENTION
     assert "Inputs (`--inputs FILE`) would show" in alone.because
     words = [
         audit(head.replace(left=inputs * scales), n_gauges=1, n_starts=0).answer.word
         for scales in ([1] * 4, [1, 2, 4, 8])
     ]
-    assert words == [Readability.CONVENTION, Readability.NO]
+    assert words == [AnswerWord.BY_CONVENTION, AnswerWord.NO]
 
 
 def test_an_audit_answers_for_the_cosines_asked_about():

@@ -89,8 +89,8 @@ def test_nothing_found_is_no_zero_unless_nothing_can_be_found():
         found = audit(unit, **FEW)
         cells[found.answer.word] = glance_of(found).grid.rows[0][1:]
         steps[found.answer.word] = commands(found)[0]
-    assert cells == {"CANNOT BE SAID": ("–",), "YES": ("0.00", "0 %")}
-    assert (" --left " in steps["CANNOT BE SAID"], " --left " in steps["YES"]) == (
+    assert cells == {"UNKNOWN": ("–",), "YES": ("0.00", "0 %")}
+    assert (" --left " in steps["UNKNOWN"], " --left " in steps["YES"]) == (
         True,
         False,
     )

@@ -200,7 +200,7 @@ def stopped(record):
     gate = Gate.of(None, baseline=Baseline({}, before["score_sample"]))
     after = gate.beside(ea.audit(MODEL, source="m.npz", show=["film 5"], **SHORT))
     after = json.loads(json.dumps(after.to_dict()))
-    assert after["answer"]["word"] == "CANNOT BE SAID"
+    assert after["answer"]["word"] == "CHECK FIRST"
     return after, before
 
 

@@ -68,7 +68,7 @@ def test_models_that_differ_by_the_temperature_get_the_same_answer():
         WIDER_USERS, WIDER_ITEMS, link="cosine", objective="clip"
     )
     answer = str(ea.audit(towers, **QUICK).answer)
-    assert answer.startswith("AS A CONVENTION")
+    assert answer.startswith("BY CONVENTION")
     assert str(ea.audit(wider, **QUICK).answer) == answer
 
 

@@ -62,7 +62,7 @@ def test_an_audit_whose_gauges_change_predictions_answers_nothing_and_exits_1(
     words = " ".join(result.out.split())
     assert result.code == 1
     assert (
-        "CANNOT BE SAID: the check failed, as models that should predict the same do not."
+        "CHECK FIRST: the check failed, as models that should predict the same do not."
         in words
     )
     assert "EMB001 issue: the predictions did not stay the same" in words

@@ -120,7 +120,10 @@ def test_rows_have_the_name_that_was_typed_even_if_it_looks_like_markup(embaudit
     name = "--right-name '[b]row'"
     audited = embaudit(*split(f"audit unit.npy --compared cosine {name} {QUICK}"))
     assert "unit.npy: 30 [b]rows, 4 dimensions" in audited.out
-    assert "Can these [b]row-[b]row cosines be read as similarity?" in audited.out
+    assert (
+        "Are these [b]row-[b]row cosines fixed by what the model predicts?"
+        in audited.out
+    )
     compared = embaudit(*split(f"compare items.npy unit.npy --by-row {name}"))
     assert "The [b]rows' cosines are the same." in compared.out
     judged = embaudit(

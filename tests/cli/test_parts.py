@@ -28,7 +28,7 @@ def test_an_audit_by_a_column_finds_two_spaces_and_is_verified(embaudit, files):
     options = ["--by", "revision", "--compared", "cosine", "--quick", "--n-starts", "0"]
     record = str(files / "a.json")
     out = embaudit("audit", *model, *options, "--json", record).out
-    assert "CANNOT BE SAID: rows of even and of odd do not share one" in out
+    assert "CHECK FIRST: rows of even and of odd do not share one" in out
     assert "All agrees" in embaudit("verify", record, *model).out
 
 

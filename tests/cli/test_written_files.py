@@ -54,7 +54,7 @@ def test_a_page_is_whole_and_says_what_the_screen_says(embaudit, command):
     read(page.partition("<body")[2].partition(">")[2].rpartition("</body>")[0])
     sentence = " ".join(shown.out.split("\n\n")[0].split()).split(". ")[0]
     # The page sets the word of the answer, "NO", in a heading of its own.
-    reason = sentence.partition("read as similarity? NO: ")[2] or sentence
+    reason = sentence.partition("fixed by what the model predicts? NO: ")[2] or sentence
     assert page.startswith("<!doctype html>")
     assert reason.lower() in text_of(page).lower()
 

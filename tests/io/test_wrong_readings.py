@@ -196,7 +196,7 @@ def test_a_number_beside_two_unit_towers_says_that_there_was_a_temperature(
     write_towers(path, **{name: np.float32(2.66)})
     found = ea.audit(path, n_gauges=1, n_pairs=50)
     assert (found.model.link.name, found.model.objective) == ("cosine", "temperature")
-    assert found.answer.word == "AS A CONVENTION"
+    assert found.answer.word == "BY CONVENTION"
     assert f"as {name} in towers.npz says" in found.answer.because
     # Options override it.
     fixed = ea.audit(path, objective="fixed-temperature", n_gauges=1, n_pairs=50)
@@ -220,7 +220,7 @@ def test_the_configuration_of_clip_speaks_of_two_towers_in_its_folder(tmp_path):
     assert ea.load(path).link.name == "unknown"
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "clip"}))
     found = ea.audit(path, n_gauges=1, n_pairs=50)
-    assert (found.model.link.name, found.answer.word) == ("cosine", "AS A CONVENTION")
+    assert (found.model.link.name, found.answer.word) == ("cosine", "BY CONVENTION")
     assert "(clip, as config.json says)" in found.answer.because
 
 
@@ -229,7 +229,7 @@ def test_the_folder_is_named_as_the_source(tmp_path, name, content, word, link):
     np.save(tmp_path / "v.npy", np.random.default_rng(0).standard_normal((40, 4)))
     (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
     found = ea.audit(tmp_path / "v.npy", n_gauges=1, n_pairs=50)
-    answer = "AS A CONVENTION" if word == "siglip" else "YES"
+    answer = "BY CONVENTION" if word == "siglip" else "YES"
     assert (found.model.objective, found.model.link.name, found.answer.word) == (
         word,
         link,
@@ -254,7 +254,7 @@ def test_modules_of_an_encoder_say_nothing_of_tensors_of_its_checkpoint(tmp_path
     (tmp_path / "modules.json").write_text(json.dumps(NORMALIZED), encoding="utf-8")
     found = ea.audit(path, n_gauges=1, n_pairs=50, n_starts=0)
     assert found.model.objective is None
-    assert found.answer.word == "CANNOT BE SAID"
+    assert found.answer.word == "UNKNOWN"
     declared = ea.audit(path, objective="none", n_gauges=1, n_pairs=50, n_starts=0)
     assert declared.answer.word == "NO"
 

@@ -137,7 +137,7 @@ def test_canonical_kinds_are_equivalent_models_in_a_file(
     ("kind", "answer"),
     [
         ("balanced", "NO"),
-        ("left-whitened", "AS A CONVENTION"),
+        ("left-whitened", "BY CONVENTION"),
         ("right-whitened", "NO"),
     ],
 )

@@ -9,7 +9,7 @@ from models import random_model
 from report.results_shown import KINDS, shown
 
 import embaudit as ea
-from embaudit.auditing.answer import Readability
+from embaudit.auditing.answer import AnswerWord
 from embaudit.auditing.catalogue import entry
 from embaudit.auditing.words import WORDS
 from embaudit.model.final_norm import FinalNorm
@@ -97,8 +97,8 @@ def test_words_of_columns_and_statuses_are_explained(word):
     assert is_known(word)
 
 
-def test_the_four_answers_are_explained():
-    assert [entry(word).name for word in Readability] == list(Readability)
+def test_all_answers_are_explained():
+    assert [entry(word).name for word in AnswerWord] == list(AnswerWord)
 
 
 def test_a_number_in_a_heading_is_ignored_and_an_unknown_word_refused():

@@ -517,12 +517,12 @@ def test_a_head_report_measures_what_the_mean_row_does():
         (random_pair(), "NO: models that predict exactly the same have other cosines."),
         (
             vectors(random_pair().right),
-            "CANNOT BE SAID: these are vectors of one side.",
+            "UNKNOWN: these are vectors of one side.",
         ),
         (random_pair().replace(link="cosine"), "YES: item-item cosines are the same"),
         (
             vectors(random_pair().right, compared="cosine"),
-            "YES: training compared these rows with each other (as you declared)",
+            "YES: who is nearest is fixed, because training compared these rows with",
         ),
     ],
     ids=["pair", "one side", "predicted cosines", "compared rows"],

@@ -58,7 +58,7 @@ def test_every_link_leads_to_a_place_on_the_page_and_ids_are_unique(pages):
 def test_the_top_of_a_page_gives_the_answer_the_reasons_and_the_advice(result, html):
     assert f"<h1>{result.answer.question}</h1>" in html
     assert (
-        f'<b class="no">{result.answer.word}.</b> <span>{result.answer.because.capitalize()}.</span>'
+        f"<b>{result.answer.word}.</b> <span>{result.answer.because.capitalize()}.</span>"
         in html
     )
     said, advice = (

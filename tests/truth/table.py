@@ -39,8 +39,8 @@ class Row:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Of the audit."""
     answer: str = ""
-    """"YES", "NO", "AS A CONVENTION" or "CANNOT BE SAID" of right cosines, or of the
-    role that `options` name; that of `ANSWERS` where it is not given.
+    """"YES", "NO", "BY CONVENTION", "UNKNOWN" or "CHECK FIRST" of right cosines, or of
+    the role that `options` name; that of `ANSWERS` where it is not given.
     """
     whole: bool = True
     """Whether the audit may speak of all equivalent models."""
@@ -56,8 +56,8 @@ class Row:
         return "issue" in self.findings.values()
 
 
-ANSWERS = {"F": "NO", "P": "YES", "U": "CANNOT BE SAID"}
-CONVENTION, OPEN = "AS A CONVENTION", "CANNOT BE SAID"
+ANSWERS = {"F": "NO", "P": "YES", "U": "UNKNOWN"}
+CONVENTION, OPEN, CHECK = "BY CONVENTION", "UNKNOWN", "CHECK FIRST"
 UNSAID = {
     "YES": ("Do not read", "a convention", "differ when"),
     "NO": ("as a convention", "part of what the model predicts", "nobody knows"),
@@ -71,6 +71,13 @@ UNSAID = {
         "part of what the model predicts",
         "differ when",
         "at hand moves",
+    ),
+    CHECK: (
+        "Do not read",
+        "part of what the model predicts",
+        "differ when",
+        "at hand moves",
+        "a convention",
     ),
 }
 """What neither answer nor advice may say beside a word."""
@@ -305,7 +312,11 @@ def shapes() -> Iterator[Row]:
         unsure,
         {"right": "U"},
         {"EMB105": "tip", "EMB401": "issue"},
-        ("rounding may have put it there", "more digits would decide it"),
+        (
+            "rounding may have put it there",
+            ", and numbers stored with more digits would",
+        ),
+        ("no method here decides it",),
     )
     yield Row("vectors", vectors(q), alone, TWO, answer=OPEN)
     yield Row(
@@ -1031,7 +1042,7 @@ def wrong_before() -> Iterator[Row]:
         (data,),
         says,
         {"role": "left"},
-        OPEN,
+        CHECK,
     )
     made = FactorModel.from_vectors(q).replace(objective="prediction")
     yield Row(
@@ -1125,13 +1136,13 @@ def compared() -> Iterator[Row]:
     for how, (name, (rows, found)) in product(("dot", "cosine"), tables.items()):
         level = (
             "a convention of this model",
-            "If training had a temperature, a level such as 0.80 depends on it",
+            "The level (such as 0.80) is fixed only without a temperature",
         )
         says, unsaid = (
             (("products of these rows",), level[1:]) if how == "dot" else (level, ())
         )
         table = FactorModel.from_vectors(rows, compared=how)
-        says = (*says, "never cosines of two models")
+        says = (*says, "who is nearest is fixed", "never compare cosines of two models")
         yield Row(
             f"compared by {how}: {name}", table, pinned, found, says, never + unsaid
         )
@@ -1151,7 +1162,7 @@ def compared() -> Iterator[Row]:
             pinned,
             {"EMB411": "issue"},
             ("do not share one coordinate system",),
-            answer=OPEN,
+            answer=CHECK,
         )
     user = FactorModel.from_user_item
     says = (
@@ -1457,7 +1468,7 @@ def answered() -> Iterator[Row]:
         link=softmax_link(soft_cap=30.0)
     )
     says, opened = (
-        ("does not hold, would decide between AS A CONVENTION and NO",),
+        ("does not hold, would decide between BY CONVENTION and NO",),
         {"right": "F"},
     )
     yield Row(

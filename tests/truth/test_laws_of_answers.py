@@ -1,6 +1,6 @@
 """Laws: storage changes no answer, and a gauge changes no statement of what predictions fix.
 
-They hold for every model of the truth table. Whether the answer is NO or AS A CONVENTION may differ between equivalent
+They hold for every model of the truth table. Whether the answer is NO or BY CONVENTION may differ between equivalent
 models, because it speaks of the rows as stored.
 """
 

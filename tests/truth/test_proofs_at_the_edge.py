@@ -170,7 +170,7 @@ def test_one_label_of_ten_is_no_effect_and_cosines_that_move_are():
         False,
         True,
     ]
-    assert [found.answer.word for found in (tie, level)] == ["AS A CONVENTION", "NO"]
+    assert [found.answer.word for found in (tie, level)] == ["BY CONVENTION", "NO"]
 
 
 def test_dimensions_that_no_prediction_sees_count_by_what_they_do():

@@ -15,7 +15,7 @@ DRAW = np.random.default_rng(0)
 USERS, ITEMS = (np.linalg.qr(DRAW.standard_normal((n, 4)))[0] for n in (60, 50))
 AXES = np.array([4.0, 3.0, 2.0, 1.0])
 COUNTS = DRAW.integers(1, 9, size=60), DRAW.integers(1, 9, size=50)
-CONVENTION, OPEN = "AS A CONVENTION", "CANNOT BE SAID"
+CONVENTION, OPEN = "BY CONVENTION", "UNKNOWN"
 DECAYED = ("implicit-als", "lenskit-als")
 COUNTED = ("spark-als", "als-wr", "surprise-svd", "funk-svd", "sgd-l2")
 TEMPERATURES = ("two-tower-cosine", "clip", "siglip", "infonce")
@@ -149,7 +149,8 @@ def test_rows_compared_with_each_other_say_yes(word):
     found = audited(ea.FactorModel.from_vectors(ITEMS), word)
     assert found.model.compared == ("cosine" if word in TOGETHER else "dot")
     assert found.answer.because.startswith(
-        f"training compared these rows with each other ({word}, as you declared)"
+        "who is nearest is fixed, because training compared these rows with each other "
+        f"({word}, as you declared)"
     )
     assert found.answer.word == "YES"
 
