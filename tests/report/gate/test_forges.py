@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from embaudit.auditing.answer import Answer, AnswerWord
 from embaudit.auditing.catalogue import CODES
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
 from embaudit.report.gate.forges import junit, markdown
@@ -38,11 +39,7 @@ def made(text="Some rows are copies.", source="models/a b.npz", hold=True):
         )
         for code, severity in rows
     )
-    answer = type(
-        "Said",
-        (),
-        {"question": "Can they be read?", "__str__": lambda self: f"NO: {text}"},
-    )()
+    answer = Answer(AnswerWord.NO, text.removesuffix("."), (), "item-item cosines", "")
     return SimpleNamespace(
         findings=findings,
         predictions_hold=hold,
@@ -92,7 +89,11 @@ def test_markdown_is_a_table_of_findings_with_the_gate_below(gate):
     audit = made()
     text = markdown(audit, gate.judge(audit))
     assert text.startswith(
-        "### embaudit: models/a b.npz\n\nCan they be read? **NO: Some rows are copies.**\n\n"
+        "### embaudit: models/a b.npz\n\n"
+        "Are these item-item cosines fixed by what the model predicts? "
+        "**NO: Some rows are copies.**\n\n"
+        "This says nothing about quality: `embaudit evaluate` does. "
+        "Retraining changes them further: `embaudit compare`.\n\n"
         "| | code | finding | what to do |\n|---|---|---|---|\n"
         "| tip, ignored | EMB401 | Some rows are copies. EMB401 | Mend it. |\n"
     )
