@@ -14,11 +14,12 @@ as the movement of cosines that is worth a finding, are no tolerances;
 `auditing.effect` has them.
 """
 
-import numpy as np
+import math
+import sys
 
 # Number formats and the numerical contract
 
-EPS = float(np.finfo(np.float64).eps)
+EPS = sys.float_info.epsilon
 """Spacing of float64 at 1, so one operation changes a number by half of it at most."""
 FLOAT32_SPACING = 2.0**-23
 """Spacing of float32 at 1. Models are usually computed in float32."""
@@ -177,7 +178,7 @@ The statements are equations, so only rounding of a chain of matrix products is 
 
 # Forms and spans of a model
 
-FAINT_DIRECTION = float(np.sqrt(EPS))
+FAINT_DIRECTION = math.sqrt(EPS)
 """Singular value of the scores, as a share of the largest, that counts as faint.
 
 A canonical gauge keeps such directions unchanged, because the scores hold nothing of
