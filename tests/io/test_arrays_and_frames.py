@@ -125,9 +125,9 @@ CODES = (9 * ROWS).astype(np.int8)
         (FRAME, {"bias": np.ones(3)}, "the bias column must be one of id, v, title"),
         # Options that only files or other objects have.
         (ROWS, {"weight": "a"}, "an option for arrays must be one of left, transpose"),
-        (ROWS, {"id": "a"}, "an option for arrays must be one of left, transpose"),
-        (FRAME, {"weight": "a"}, "an option for data frames must be one of id, vector"),
-        (FRAME, {"transpose": "both"}, "an option for data frames must be one of id"),
+        (ROWS, {"vector_id": "a"}, "an option for arrays must be one of left, transpose"),
+        (FRAME, {"weight": "a"}, "an option for data frames must be one of vector_id, vector"),
+        (FRAME, {"transpose": "both"}, "an option for data frames must be one of vector_id"),
         (ROWS, {"left": 3}, "left must be an array, a data frame or a file of vectors"),
         (ea.FactorModel.from_vectors(ROWS), {"link": "cosine"},
          "beside a model, which"),

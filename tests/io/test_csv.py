@@ -36,7 +36,7 @@ FAMILIES = "id,e0,e1,f0,f1\na,1,2,3,4\nb,3,4.5,5,6\n"
         ("a,1,2\nb,3,4.5\n", {}, ["a", "b"]),
         ("1.0,2.0\n3.0,4.5\n", {}, None),
         # Integers in the first column could be both, so the caller says.
-        ("7,1,2\n8,3,4.5\n", {"id": "0"}, [7, 8]),
+        ("7,1,2\n8,3,4.5\n", {"vector_id": "0"}, [7, 8]),
         # One of two families, or any range of columns, is chosen.
         (FAMILIES, {"vector": "e"}, ["a", "b"]),
         (FAMILIES, {"vector": "e0:e1"}, ["a", "b"]),
@@ -132,7 +132,7 @@ def test_ids_of_users_are_asked_for_by_the_name_of_the_rows(tmp_path: Path) -> N
         ("1,2\n3,4\n", {}, "got integers, which both could be"),
         ("a,,\nb,,\n", {}, "columns of numbers; got empty cells"),
         # Which columns are ids, and which a bias?
-        ("id,e0\na,1\n", {"id": "x"}, "the id column must be one of id, e0"),
+        ("id,e0\na,1\n", {"vector_id": "x"}, "the id column must be one of id, e0"),
         ("id,e1,bias\na,1,1\n", {}, "or leave it out with ignore='bias'"),
         ('id,v,bias\na,"[1]",1\n', {"bias": "v"}, "bias must be a column of its own"),
         ("id,e0\na,1\n", {"bias": "e0", "kind": "vectors"}, "beside kind='vectors'"),

@@ -114,7 +114,7 @@ def test_a_model_is_read_from_a_path_or_some(source: Any, part: str) -> None:
         ({"kind": "heads"}, "kind must be one of auto, factors, head, vectors"),
         ({"transpose": "up"}, "transpose must be one of none, left, right, both"),
         ({"format": "nmz"}, "format must be one of embaudit, implicit, npz, npy"),
-        ({"id": "a"}, "an option for npz files must be one of"),
+        ({"vector_id": "a"}, "an option for npz files must be one of"),
         ({"norm": "x"}, "norm must be asked of a checkpoint"),
         ({"states": ROWS}, "one whose final norm is known; got one of none"),
     ],
