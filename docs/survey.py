@@ -25,7 +25,9 @@ COLOURS = {
     "CHECK FIRST": "#1c1b19",
     "YES": "#6b3fa0",
 }
-"""Of the answers; none says good or bad, and on white the contrast of each is above 4.5."""
+"""Of the answers; none says good or bad, and on white the contrast of each is above
+4.5.
+"""
 
 
 @cache

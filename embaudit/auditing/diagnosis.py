@@ -95,7 +95,8 @@ class Case(Enum):
     NO_LAW = auto()
     """No law is known for what the declared training makes of the cosines."""
     OTHER_TABLE = auto()
-    """No law is known without the second table of the training, which was not loaded."""
+    """No law is known without the second table of the training, which was not loaded.
+    """
     FREE = auto()
     """The declared training prefers none of the equivalent models."""
     NO_MINIMUM = auto()
@@ -179,7 +180,8 @@ class Diagnosis:
     is_one_side: bool
     """True if the model has one side and nothing to predict with."""
     mean_move: float | None
-    """Largest mean ``|Δcos|`` within a side in an equivalent model; None without one."""
+    """Largest mean ``|Δcos|`` within a side in an equivalent model; None without one.
+    """
     moves_in_a_visit: bool
     """True if the cosines move in an equivalent model that was visited."""
 

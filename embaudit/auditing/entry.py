@@ -9,7 +9,9 @@ from embaudit.auditing.finding import Severity
 from embaudit.auditing.wording import Nouns
 
 PAGE = "docs/checks.md"
-"""The page of all codes and words, in the source of embaudit; each has a heading of its own."""
+"""The page of all codes and words, in the source of embaudit; each has a heading of its
+own.
+"""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,9 @@ class Entry:
     remedy: str = ""
     """Advice to the reader of a finding."""
     computed: str = ""
-    """Method by which a finding is made, and the threshold from which on it is reported."""
+    """Method by which a finding is made, and the threshold from which on it is
+    reported.
+    """
     reference: str = ""
     """Reference to a text with more."""
     example: str = ""
@@ -43,7 +47,9 @@ class Entry:
     pages: tuple[str, ...] = ("audit",)
     """Commands whose pages define the word."""
     grows: bool = True
-    """True if a finding is graver where the number behind it, without its sign, is larger."""
+    """True if a finding is graver where the number behind it, without its sign, is
+    larger.
+    """
 
     def told_in(self, nouns: Nouns) -> Entry:
         """Return the entry with the nouns of a model in place of those in braces.

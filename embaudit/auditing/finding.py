@@ -113,7 +113,9 @@ class Finding:
     severity: Severity
     """Note, tip or issue."""
     kind: Kind
-    """Kind of the conclusion: shown (by an example), proven, measured, assumed (you declared it) or undecided."""
+    """Kind of the conclusion: shown (by an example), proven, measured, assumed (you
+    declared it) or undecided.
+    """
     scope: Scope
     """The set of models it speaks of."""
     rows: str

@@ -70,7 +70,9 @@ MIN_PANEL = 512
 PANEL_CELLS = 2**22
 """Entries of their rows, from so many labels on."""
 NEIGHBOUR_CELLS = 2**36
-"""Products that a search for the nearest labels may take, labels asked × all labels × dimensions."""
+"""Products that a search for the nearest labels may take, labels asked × all labels ×
+dimensions.
+"""
 ASKED = 400
 """Labels of the panel from which on fewer are asked for their nearest ones."""
 N_PAIRS = 20_000
@@ -94,19 +96,27 @@ class HeadReport(Result):
     affine_rank: int
     """Dimensions that differences of labels span."""
     n_panel: int
-    """Labels looked at one by one; the others still count as neighbours and as competitors."""
+    """Labels looked at one by one; the others still count as neighbours and as
+    competitors.
+    """
     n_inputs: int
-    """Inputs that probabilities were verified on: the model's own, else probe inputs at the head's scale."""
+    """Inputs that probabilities were verified on: the model's own, else probe inputs at
+    the head's scale.
+    """
     n_zero: int
     """Labels without a direction, before or after the mean row is removed."""
     n_aside: int
-    """Labels with a direction that are set aside, such as special tokens; they still count as neighbours."""
+    """Labels with a direction that are set aside, such as special tokens; they still
+    count as neighbours.
+    """
     mean_norm: float
     """Length of the mean row."""
     median_norm: float
     """Median length of a row."""
     centred: EquivalentHead
-    """The head less its mean row; under a guard it is another head, and `centred.change` says by how much."""
+    """The head less its mean row; under a guard it is another head, and
+    `centred.change` says by how much.
+    """
     neighbours: NeighbourChange
     """Change of the nearest labels without the mean row, exact over all labels."""
     constructions: tuple[Construction, ...]
@@ -116,15 +126,21 @@ class HeadReport(Result):
     shifts: tuple[ShiftSummary, ...]
     """Shortest shifts to cosine 0, −1 and 1; none under a guard."""
     projector: ProjectorCosines
-    """Projector cosines of the pairs, with V/k; of no pair where rows are very many and long."""
+    """Projector cosines of the pairs, with V/k; of no pair where rows are very many and
+    long.
+    """
     logit_agreement: float | None
-    """Correlation of label cosines with logit cosines over the model's inputs; None without inputs."""
+    """Correlation of label cosines with logit cosines over the model's inputs; None
+    without inputs.
+    """
     panel: LabelSample
     """The labels looked at one by one, and the inputs."""
     pair: tuple[int, int]
     """The pair of them that `constructions` are made for."""
     n_at_mean: int = 0
-    """Labels of `n_zero` that have a direction as stored, because they equal the mean row."""
+    """Labels of `n_zero` that have a direction as stored, because they equal the mean
+    row.
+    """
     argmax: Argmaxable | None = None
     """Labels that can be the most probable one, a sample in a large head.
 
@@ -318,17 +334,19 @@ def head_report(
 ) -> HeadReport:
     """Measure a softmax head: how far do label cosines move while every probability stays the same?
 
-    Sums over labels (the mean row, the median length, whitening) and the search for neighbours and for
-    competitors take all rows, a block at a time in float64. What is asked label by label is asked of a
-    *panel*: all labels, or `n_labels` drawn ones in a larger head.
+    Sums over labels (the mean row, the median length, whitening) and the search for
+    neighbours and for competitors take all rows, a block at a time in float64. What is
+    asked label by label is asked of a *panel*: all labels, or `n_labels` drawn ones in
+    a larger head.
 
     Parameters
     ----------
     model : FactorModel
-        A softmax head; of very many columns, the dimensions that its rows span. Probabilities are verified on its
-        inputs, or on probe inputs where it has none.
+        A softmax head; of very many columns, the dimensions that its rows span.
+        Probabilities are verified on its inputs, or on probe inputs where it has none.
     pair : pair of int, optional
-        Two rows to make opposite and parallel; the most alike pair of the panel by default.
+        Two rows to make opposite and parallel; the most alike pair of the panel by
+        default.
     n_labels : int
         Size of the panel.
     n_pairs : int
@@ -338,14 +356,16 @@ def head_report(
     n_gauges : int
         Random gauges of each kind.
     n_lists : int
-        Fewer than usual cut in proportion the labels asked for their nearest ones, or whether they can be the argmax.
+        Fewer than usual cut in proportion the labels asked for their nearest ones, or
+        whether they can be the argmax.
     max_condition : float
         Condition number of the linear ones; translations are one median row long.
     soft_cap : float, optional
-        Declares that logits are capped, `c · tanh(s/c)`: then translations change probabilities.
-    normalised : bool
-        Declares that label rows are divided by their lengths before use: then only rotations keep every head's
+        Declares that logits are capped, `c · tanh(s/c)`: then translations change
         probabilities.
+    normalised : bool
+        Declares that label rows are divided by their lengths before use: then only
+        rotations keep every head's probabilities.
     hull : bool
         Whether to find which labels can be the most probable one.
     rng : numpy Generator or int, optional
@@ -359,8 +379,9 @@ def head_report(
     Raises
     ------
     InputError
-        If the model is no softmax head, has fewer than two labels with a direction, all its rows are equal, or its
-        numbers are too large or too small to be multiplied; or for parameters outside their sets.
+        If the model is no softmax head, has fewer than two labels with a direction, all
+        its rows are equal, or its numbers are too large or too small to be multiplied;
+        or for parameters outside their sets.
 
     Examples
     --------
@@ -383,7 +404,8 @@ def head_report(
         in_span(declare(model, soft_cap, normalised=normalised)),
         as_generator(rng),
     )
-    # The order of the draws is part of the result: panel, probe, pairs, random heads, lists, arg-max candidates.
+    # The order of the draws is part of the result: panel, probe, pairs, random heads,
+    # lists, arg-max candidates.
     panel = make_panel(model, n_labels, rng, include=pair or ())
     space = label_coordinates(model, summary=panel.summary)
     places_of_pair = most_alike(panel) if pair is None else panel.place(pair)
@@ -404,8 +426,9 @@ def head_report(
     made = [centring(panel), *random_heads(panel, n_gauges, max_condition, rng)]
     nearest = _neighbours(model, panel, n_neighbours, n_lists, rng)
     argmax = _argmax(space, model, n_lists, rng) if hull else None
-    # Under a guard, such as a soft cap, a translation changes probabilities: shifts and constructions would then be of
-    # other models (docs/theory.md, "A shift is free where something absorbs it").
+    # Under a guard, such as a soft cap, a translation changes probabilities: shifts and
+    # constructions would then be of other models (docs/theory.md, "A shift is free
+    # where something absorbs it").
     free = "right" in panel.model.free_shifts
     places = panel.labels[pairs if panel.summary.lengths is None else pairs[:0]]
     measurements: dict[str, Callable[[], Any]] = {
@@ -416,7 +439,8 @@ def head_report(
         "projector": lambda: projector_cosines_in(space, places),
         "logit_agreement": lambda: _agreement(model, panel, pairs),
     }
-    # All that draws nothing more runs at once, the equivalent heads first, which take longest.
+    # All that draws nothing more runs at once, the equivalent heads first, which take
+    # longest.
     heads = [partial(probe.measure, head) for head in made]
     measured = results_of([*heads, *measurements.values()], "measuring heads")
     (centred, *equal), rest = measured[: len(heads)], measured[len(heads) :]

@@ -38,26 +38,39 @@ if TYPE_CHECKING:
 CURVE = (1.1, 1.25, 1.5, 2.0)
 """Condition numbers at which ranges and certificates are stated."""
 ROWS = 1_000
-"""Rows whose lists stand for all; fewer, from 100 on, where `SEARCHED` cosines would not suffice for them."""
+"""Rows whose lists stand for all; fewer, from 100 on, where `SEARCHED` cosines would
+not suffice for them.
+"""
 SEARCHED = 50_000_000
 ATTACKED_RANK = 16_384
-"""Rank above which no attack is made: also the span of a few rows then takes long to find."""
+"""Rank above which no attack is made: also the span of a few rows then takes long to
+find.
+"""
 PAIR_CELLS = 2**19
-"""Entries of the rows of pairs whose ranges are stated above that rank, from 100 pairs on."""
+"""Entries of the rows of pairs whose ranges are stated above that rank, from 100 pairs
+on.
+"""
 LENGTH = 1.0
 """Length of the shifts that ranges and attacks allow for, in median rows."""
 SHIFT = 0.1
-"""Length of the shifts that lists are certified against, in median rows; beside longer ones nothing is certain."""
+"""Length of the shifts that lists are certified against, in median rows; beside longer
+ones nothing is certain.
+"""
 SHIFTED_PAIRS = 500
 """Pairs that an attack with shifts looks at."""
 SHIFTED_ROWS = 100
-"""Rows whose lists are certified against shifts too, which takes every excluded row into account."""
+"""Rows whose lists are certified against shifts too, which takes every excluded row
+into account.
+"""
 ATTACKED_LISTS = 50
 """Rows whose lists are attacked."""
 LONG_LISTS = 8
-"""Such rows where rows are long: the attack looks at the span of all that is near them."""
+"""Such rows where rows are long: the attack looks at the span of all that is near them.
+"""
 ATTACKED_ROWS = 50_000
-"""Number of rows above which lists are not attacked: each step compares the listed rows with all of them."""
+"""Number of rows above which lists are not attacked: each step compares the listed rows
+with all of them.
+"""
 
 
 @dataclass(frozen=True)
@@ -81,7 +94,9 @@ class Certificate:
     lists: dict[float, float]
     """Share of lists that stay whole, by κ."""
     tied_share: float
-    """Share of entries that tie with the first excluded row, so that nothing is certain about them."""
+    """Share of entries that tie with the first excluded row, so that nothing is certain
+    about them.
+    """
     certified: CertifiedNeighbours = field(repr=False)
     """The lists themselves."""
 
@@ -133,9 +148,9 @@ def holds_shifts(model: FactorModel, role: Role, group: str) -> bool:
 
 def bounded_roles(model: FactorModel, roles: Sequence[Role]) -> list[Role]:
     """List the roles whose cosines some gauge with a budget moves: none of a model that predicts cosines."""
-    # Where cosines are predicted, the test of unit rows decides, and no budget has a part in it. In one dimension a
-    # cosine is a sign, which only a shift can turn.
-    # Only rotations and shifts keep distances, and a budget of κ limits neither.
+    # Where cosines are predicted, the test of unit rows decides, and no budget has a
+    # part in it. In one dimension a cosine is a sign, which only a shift can turn. Only
+    # rotations and shifts keep distances, and a budget of κ limits neither.
     if (
         model.predicts is Equivalence.COSINES
         or model.link.measures_distances
@@ -164,14 +179,16 @@ def attack_jobs(
     roles : sequence of {"left", "right", "cross"}
         Which cosines, of `bounded_roles`.
     options : AuditOptions
-        The budget, the length of the lists, how many starting points each attack has, and how many steps from each.
+        The budget, the length of the lists, how many starting points each attack has,
+        and how many steps from each.
     rng : numpy Generator
         Draws pairs and rows.
     """
     role, k = next((role for role in roles if role != "cross"), None), model.rank
     if role is None or k > ATTACKED_RANK or options.effort.n_starts == 0:
         return []
-    # Of all plans the affine one is last and longest: it moves the rows and their origin.
+    # Of all plans the affine one is last and longest: it moves the rows and their
+    # origin.
     kappa = options.max_condition
     side, linear = model.side(role), GeneralLinear(k, max_condition=kappa)
     plans: list[tuple[GaugeGroup, AttackObjective]] = [(linear, "movement")]
@@ -182,12 +199,14 @@ def attack_jobs(
     ):
         plans.append((linear, "neighbours"))
     if role in model.free_shifts:
-        # A shift as long as a typical row can point it anywhere (docs/theory.md, "Under shifts").
+        # A shift as long as a typical row can point it anywhere (docs/theory.md, "Under
+        # shifts").
         affine = Affine(
             k, side=role, max_condition=kappa, max_shift=_typical_shift(side)
         )
         plans.append((affine, "movement"))
-    # A generator for each plan: attacks may then run at once, in any order, with the same result.
+    # A generator for each plan: attacks may then run at once, in any order, with the
+    # same result.
     draws = rng.spawn(len(plans))
     return [
         partial(_attack, model, role, *plan, options, draw)
@@ -204,7 +223,8 @@ def _attack(
     rng: np.random.Generator,
 ) -> Attack:
     """Run one attack: lists hold one row of each group of copies, pairs are of all rows."""
-    # Duplicate rows tie under every linear gauge, so that an attack on lists could never drive one past the other.
+    # Duplicate rows tie under every linear gauge, so that an attack on lists could
+    # never drive one past the other.
     attacked, representatives = (
         (model, None) if objective == "movement" else _without_copies(model, role)
     )
@@ -254,13 +274,14 @@ def limits_of(
     certificates: list[Certificate] = []
     for role in track(roles, "bounding cosines", len(roles)):
         shifted = shifted_sides(model, role)
-        # Of two free shifts, as left-right cosines may have, ranges hold that of the right rows alone. `holds_shifts`
-        # keeps such a range from being called a limit.
+        # Of two free shifts, as left-right cosines may have, ranges hold that of the
+        # right rows alone. `holds_shifts` keeps such a range from being called a limit.
         side: SideName = "left" if shifted == ["left"] else "right"
         shifts = [_typical_shift(model.side(side))] if shifted else []
         few = min(_n_pairs(stored), Pairs(role).n_pairs(model))
-        # Each pair has the gauge that is worst for it, so that the ends of many pairs may lie beyond what any single
-        # gauge does to all of them (docs/theory.md, "How far a cosine can move").
+        # Each pair has the gauge that is worst for it, so that the ends of many pairs
+        # may lie beyond what any single gauge does to all of them (docs/theory.md, "How
+        # far a cosine can move").
         ranges += range_summary(
             stored,
             role=role,
@@ -293,11 +314,13 @@ def _certificates(
     side, first = model.side(role), standing_rows(model, role)
     once_each, representatives = _without_copies(model, role)
     plans = [(0.0, max(100, min(ROWS, SEARCHED // len(side.directed))))]
-    # A row of zeros takes the direction of any shift and may then enter every list: nothing would be certain.
+    # A row of zeros takes the direction of any shift and may then enter every list:
+    # nothing would be certain.
     if role in model.free_shifts and len(side.directed) == len(side):
         plans.append((SHIFT, SHIFTED_ROWS))
     for shift, size in plans:
-        # Duplicates tie at every gauge: lists are certified among one row of each group, then called by stored numbers.
+        # Duplicates tie at every gauge: lists are certified among one row of each
+        # group, then called by stored numbers.
         rows = once(sample_rows(side.directed, size, rng), first)
         group = (
             Affine(model.rank, side=role, max_shift=shift * side.median_length)
@@ -305,8 +328,9 @@ def _certificates(
             else None
         )
         places = np.searchsorted(representatives, rows)
-        # An entry stays at κ where it leads the excluded rows by more than 2 ln κ in artanh (docs/theory.md, "Certified
-        # neighbours"); shifts come first and take a part of that lead.
+        # An entry stays at κ where it leads the excluded rows by more than 2 ln κ in
+        # artanh (docs/theory.md, "Certified neighbours"); shifts come first and take a
+        # part of that lead.
         certified = certified_neighbours(
             once_each, role=role, n=n, rows=places, group=group
         )

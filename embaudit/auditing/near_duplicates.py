@@ -33,11 +33,15 @@ class NearDuplicates:
     share: float
     """Share of them that are near-duplicates."""
     ci_low: float
-    """Lower end of the 95 % interval (Wilson) of the share; the share itself if all rows were searched."""
+    """Lower end of the 95 % interval (Wilson) of the share; the share itself if all
+    rows were searched.
+    """
     typical: float
     """Median angle between a row and its nearest row, in radians."""
     names: tuple[int, ...]
-    """Numbers of some near-duplicates; empty if they were not searched for among all rows."""
+    """Numbers of some near-duplicates; empty if they were not searched for among all
+    rows.
+    """
 
     @property
     def exact(self) -> bool:

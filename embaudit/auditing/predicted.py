@@ -1,8 +1,9 @@
 """Cosines and neighbour lists of rows that are compared by their predictions.
 
-Prediction cosines need the scores only, so every equivalent model has the same ones: use these instead, or judge the
-cosines at hand by them. Measured in the same way are the rows without components that no prediction sees, and the form
-that the penalty of the declared training would have chosen.
+Prediction cosines need the scores only, so every equivalent model has the same ones:
+use these instead, or judge the cosines at hand by them. Measured in the same way are
+the rows without components that no prediction sees, and the form that the penalty of
+the declared training would have chosen.
 
 At a stationary point of `Σ_u w_u ‖p_u‖² + Σ_i w_i ‖q_i‖²`, among all models of the same scores, no gauge lowers the
 penalty, hence `Pᵀ diag(w) P = Qᵀ diag(w) Q` up to a scale. Rows that are not of this form were not chosen by it:
@@ -27,7 +28,9 @@ from embaudit.movements.movement import Movement, MovementProbe, directed_in
 from embaudit.movements.neighbourhoods import Neighbourhood, neighbourhoods
 
 PENALTIES = {"factors": False, "factors-counted": True}
-"""Objectives whose penalty has this law, and whether it counts the interactions of each row."""
+"""Objectives whose penalty has this law, and whether it counts the interactions of each
+row.
+"""
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,9 @@ def by_prediction(
     Parameters
     ----------
     probe : MovementProbe
-        Probe of the model at hand, which measured the equivalent models, so that figures can be compared. It is drawn
-        anew where rows are left out. Left-right cosines have no counterpart.
+        Probe of the model at hand, which measured the equivalent models, so that
+        figures can be compared. It is drawn anew where rows are left out. Left-right
+        cosines have no counterpart.
     side : {"left", "right"}
         Whose neighbours to list.
     rows : array of int
@@ -81,8 +85,8 @@ def by_prediction(
     (True, None)
     """
     model = probe.model
-    # The prediction cosine of right rows is that of Q in the metric PᵀP, so mapped rows stand for columns of the score
-    # matrix (docs/theory.md, "Prediction cosines").
+    # The prediction cosine of right rows is that of Q in the metric PᵀP, so mapped rows
+    # stand for columns of the score matrix (docs/theory.md, "Prediction cosines").
     after = prediction_views(model)
     if after is None:
         return None
@@ -107,7 +111,8 @@ def moved_to(
 
     Left-right cosines are not measured.
     """
-    # A probe measures rows of all of its sides: those that are not mapped pass as they are.
+    # A probe measures rows of all of its sides: those that are not mapped pass as they
+    # are.
     rest = {side: probe.model.factors(side) for side in probe.model.sides}
     return probe.measure_rows(
         {**rest, **rows}, [plan.role for plan in probe.plans if plan.role in rows]
@@ -131,7 +136,8 @@ def without_unseen(
     vectors: dict[SideName, Mapped] = {}
     for side in outside:
         basis = reached_space(model, side)
-        # B Bᵀ projects rows on the directions that predictions see, in the columns as stored.
+        # B Bᵀ projects rows on the directions that predictions see, in the columns as
+        # stored.
         onto = affine(
             np.zeros(model.rank), basis @ basis.T, model.moments(side).precision
         )
@@ -142,7 +148,8 @@ def without_unseen(
 def penalty_form(probe: MovementProbe) -> PenaltyForm | None:
     """Measure how far a model is from where its declared penalty would have come to rest.
 
-    None for other objectives, where biases take part, and where the counts of rows are not known.
+    None for other objectives, where biases take part, and where the counts of rows are
+    not known.
 
     Examples
     --------
@@ -154,7 +161,8 @@ def penalty_form(probe: MovementProbe) -> PenaltyForm | None:
     2.0
     """
     model = probe.model
-    # The law is one of scores made by the factors alone (docs/theory.md, "Weight decay on both sides chooses one").
+    # The law is one of scores made by the factors alone (docs/theory.md, "Weight decay
+    # on both sides chooses one").
     plain = (
         model.predicts is Equivalence.SCORES
         and model.left_bias is None
@@ -163,7 +171,8 @@ def penalty_form(probe: MovementProbe) -> PenaltyForm | None:
     law = known_objective(model.objective)
     if not plain or model.left is None or law is None or law.name not in PENALTIES:
         return None
-    # The gauge to `Pᵀ diag(w) P = Qᵀ diag(w) Q`: where rows rest at a minimum of the penalty, it is a rotation.
+    # The gauge to `Pᵀ diag(w) P = Qᵀ diag(w) Q`: where rows rest at a minimum of the
+    # penalty, it is a rotation.
     maps = balanced_maps(model, counted=PENALTIES[law.name])
     if maps is None:
         return None

@@ -30,7 +30,9 @@ from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 
 MAX_BYTES = 2**28
-"""Size of the largest JSON that is parsed; an audit of 10,000 draws from each group writes half as much."""
+"""Size of the largest JSON that is parsed; an audit of 10,000 draws from each group
+writes half as much.
+"""
 OWN_SCALE = ("tolerance", "chance")
 """Numbers that are small without being rounding."""
 VERSIONS = {"embaudit_version": __version__, "schema_version": SCHEMA_VERSION}
@@ -83,7 +85,9 @@ class Verification:
     difference: Difference | None
     """The first difference; None where all agrees."""
     beside_baseline: bool = False
-    """True if the file holds EMB002 and no baseline was given, so EMB002 was not compared."""
+    """True if the file holds EMB002 and no baseline was given, so EMB002 was not
+    compared.
+    """
 
     @property
     def ok(self) -> bool:
@@ -111,7 +115,8 @@ def recorded(audited: Mapping[str, Any] | AnyPath) -> Mapping[str, Any]:
     Raises
     ------
     InputError
-        If it is too large, damaged, holds a number that is not finite, or is not the JSON of an audit.
+        If it is too large, damaged, holds a number that is not finite, or is not the
+        JSON of an audit.
     """
     if isinstance(audited, Mapping):
         record, name = audited, "the mapping"
@@ -155,8 +160,9 @@ def verify(
 ) -> Verification:
     """Recompute an audit with the seed and the options in its JSON, and compare every number, text and key.
 
-    Numbers agree to 1e-9 of themselves. The drift of predictions is rounding, so it has to lie within its tolerance
-    here and there. Neighbours whose cosines tie may be listed in another order, and files may lie in another folder.
+    Numbers agree to 1e-9 of themselves. The drift of predictions is rounding, so it has
+    to lie within its tolerance here and there. Neighbours whose cosines tie may be
+    listed in another order, and files may lie in another folder.
 
     EMB002 compares the predictions with those of a baseline. Without `baseline` the
     text of EMB002 is not compared, but the answer has to be the one that follows from
@@ -199,7 +205,8 @@ def verify(
     drift[0].tolerance: the file says ...; it is ....
     """
     record = recorded(record)
-    # Cheap refusals come first: another version computes other numbers, and another model has another fingerprint.
+    # Cheap refusals come first: another version computes other numbers, and another
+    # model has another fingerprint.
     difference = _version_difference(record)
     if difference is not None:
         return Verification(0, difference)
@@ -325,7 +332,8 @@ def equivalent_of(
     Raises
     ------
     InputError
-        If the file is no audit of this model by this version, or has no equivalent model of this name.
+        If the file is no audit of this model by this version, or has no equivalent
+        model of this name.
 
     Examples
     --------
@@ -344,8 +352,8 @@ def equivalent_of(
             difference.recorded,
             REMEDY,
         )
-    # The neighbours shown are drawn after everything else, and may be of rows that have no titles here.
-    # The parts of the rows play no part in the equivalent models.
+    # The neighbours shown are drawn after everything else, and may be of rows that have
+    # no titles here. The parts of the rows play no part in the equivalent models.
     options, seed = replace(_options(record), show=(), by=None), _seed(record)
     declared_model = _declared(model, options)
     if record["input"].get("fingerprint") != fingerprint(declared_model):
@@ -371,7 +379,8 @@ def equivalent_of(
         for head in heads
         if head.gauge is not None
     }
-    # Both draw a "linear 1"; the name means the one whose drift stands first in the JSON.
+    # Both draw a "linear 1"; the name means the one whose drift stands first in the
+    # JSON.
     equivalents |= {equivalent.name: equivalent for equivalent in evidence.equivalents}
     if name not in equivalents:
         raise must_be(
@@ -452,7 +461,8 @@ def _agree_but_for_ties(old: Any, new: Any) -> bool:
     ):
         return False
     cosines = [cosine for _, cosine in new]
-    # Neighbours whose cosines tie may change places: each run of ties is compared as a set.
+    # Neighbours whose cosines tie may change places: each run of ties is compared as a
+    # set.
     runs = list(accumulate((x - y > TIE for x, y in pairwise(cosines)), initial=0))
     names = [
         sorted((run, repr(name)) for run, (name, _) in zip(runs, entries, strict=False))
@@ -466,7 +476,8 @@ def _agree_but_for_ties(old: Any, new: Any) -> bool:
 def _agree(where: str, old: Any, new: Any, tolerance: float) -> bool:
     """Check that two values agree but for rounding and folders."""
     if is_number(old) and is_number(new):
-        # Drift is rounding, which differs between machines: it has to lie within its tolerance here and there.
+        # Drift is rounding, which differs between machines: it has to lie within its
+        # tolerance here and there.
         if DRIFT.search(where) and 0 <= old <= tolerance and 0 <= new <= tolerance:
             return True
         absolute = 0.0 if where.rpartition(".")[2] in OWN_SCALE else ROUNDING

@@ -1,8 +1,9 @@
 """Two spaces in one table: parts of the rows that do not share one coordinate system.
 
-A table can hold rows of two models, for example if a re-embedding stopped half way. Cosines across the parts then mean
-nothing, and no comparison of rows with rows shows it. The second moments of the parts do (`embaudit.linalg.alignment`):
-two parts of one space align, and parts of unrelated spaces align no better than under a random rotation.
+A table can hold rows of two models, for example if a re-embedding stopped half way.
+Cosines across the parts then mean nothing, and no comparison of rows with rows shows
+it. The second moments of the parts do (`embaudit.linalg.alignment`): two parts of one
+space align, and parts of unrelated spaces align no better than under a random rotation.
 
 Either the parts are known (files read as one table, or a column of a table), or they are searched for: the rows in
 their order are cut into 20 blocks, and every contiguous segment of blocks is compared with the rest.
@@ -37,15 +38,25 @@ MIN_PART = 30
 MAX_PARTS = 50
 """Number of known parts that are compared, at most."""
 UNRELATED = 4.0
-"""|z| below which two parts align no better than unrelated ones, and z from which a block belongs to its part."""
+"""|z| below which two parts align no better than unrelated ones, and z from which a
+block belongs to its part.
+"""
 POWER = 8.0
-"""z above which the halves of a part align clearly, so that the test could have seen an alignment."""
+"""z above which the halves of a part align clearly, so that the test could have seen an
+alignment.
+"""
 MIN_EFFECTIVE_RANK = 5.0
-"""Effective rank of a part below which nothing is decided: the distribution of a is then far from normal."""
+"""Effective rank of a part below which nothing is decided: the distribution of a is
+then far from normal.
+"""
 MIN_MEAN_DIRECTION = 0.5
-"""Length of the mean of the unit rows from which topics of one space would show it in each part."""
+"""Length of the mean of the unit rows from which topics of one space would show it in
+each part.
+"""
 MIN_SHARED = 0.5
-"""Share of the variance of a part that its blocks have in common, from which it is not a set of separate topics."""
+"""Share of the variance of a part that its blocks have in common, from which it is not
+a set of separate topics.
+"""
 NAMED = 3
 """Number of parts that are named, at most."""
 MOST_ROWS = 20_000
@@ -53,16 +64,22 @@ MOST_ROWS = 20_000
 MOST_WIDE_ROWS = 2_048
 """The same for rows so wide that the moments of all blocks exceed `MOMENT_BYTES`."""
 MOST_PRODUCTS = 6_000_000_000
-"""Number of products of two entries that the moments of all rows may take; wider rows are compared in smaller numbers."""
+"""Number of products of two entries that the moments of all rows may take; wider rows
+are compared in smaller numbers.
+"""
 BOUNDARY_COLUMNS = 128
 """Principal directions in which the boundary is located, at most."""
 BOUNDARY_ROWS = 1_024
 """Number of rows from which these directions are computed, at most."""
 SHRINKAGE = 0.7
-"""Weight of the identity in the covariance of a part. In 15 tables of 500 rows, boundaries were off by up to 3 rows with
-0.7, and by up to 32 rows with 0.1, because the covariance of few rows fits these rows too well."""
+"""Weight of the identity in the covariance of a part. In 15 tables of 500 rows,
+boundaries were off by up to 3 rows with 0.7, and by up to 32 rows with 0.1, because the
+covariance of few rows fits these rows too well.
+"""
 MIN_GAIN = 10.0
-"""Log-likelihood that a boundary near an end of the table must gain. Chance alone gains t with probability e⁻ᵗ."""
+"""Log-likelihood that a boundary near an end of the table must gain. Chance alone gains
+t with probability e⁻ᵗ.
+"""
 
 
 @dataclass(frozen=True)
@@ -76,19 +93,29 @@ class TwoSpaces:
     boundaries: tuple[int, ...]
     """Rows at which another part begins; none if the parts were known beforehand."""
     ids: tuple[tuple[str, str], ...]
-    """For each boundary the ids of the rows before and after it; none if the rows have no ids."""
+    """For each boundary the ids of the rows before and after it; none if the rows have
+    no ids.
+    """
     z_centred: float
-    """Alignment of the parts by centred moments, in standard deviations from that of unrelated systems."""
+    """Alignment of the parts by centred moments, in standard deviations from that of
+    unrelated systems.
+    """
     z_uncentred: float
     """The same by uncentred moments."""
     z_own: float
-    """Smallest alignment of a block of rows with the other blocks of its own part, in the same unit."""
+    """Smallest alignment of a block of rows with the other blocks of its own part, in
+    the same unit.
+    """
     across: float
     """Share of all pairs of rows that lie in different parts."""
     mean_direction: float
-    """Length of the mean of the unit rows: of all rows, or of the part where it is shorter."""
+    """Length of the mean of the unit rows: of all rows, or of the part where it is
+    shorter.
+    """
     shared: float
-    """Share of the variance within a part that its blocks have in common; of the part with the smaller share."""
+    """Share of the variance within a part that its blocks have in common; of the part
+    with the smaller share.
+    """
     n_compared: int
     """Number of distinct rows that were compared."""
     n_distinct: int
@@ -197,8 +224,8 @@ def two_spaces(
 ) -> TwoSpaces | None:
     """Look for two parts of the rows of one side that do not share one coordinate system.
 
-    Equal rows count once. Known parts are compared first. If they all align, or none are known, contiguous segments of
-    the rows are compared with the rest.
+    Equal rows count once. Known parts are compared first. If they all align, or none
+    are known, contiguous segments of the rows are compared with the rest.
 
     Parameters
     ----------
@@ -388,7 +415,8 @@ def _in_principal_directions(rows: Floats) -> Floats:
         return rows
     some = rows[:: -(-len(rows) // BOUNDARY_ROWS)]
     if len(some) < rows.shape[1]:
-        # The principal directions of few rows are mixtures of these rows: solve for the weights, in fewer dimensions.
+        # The principal directions of few rows are mixtures of these rows: solve for the
+        # weights, in fewer dimensions.
         weights = np.linalg.eigh(some @ some.T)[1][:, -BOUNDARY_COLUMNS:]
         directions = np.linalg.qr(some.T @ weights)[0]
     else:

@@ -63,9 +63,13 @@ class Hubs:
     top_n: int
     """Length of the lists."""
     skewness: float
-    """Skewness of how often a row occurs in them; 0 where all occur alike. Chance alone leaves 1/√mean."""
+    """Skewness of how often a row occurs in them; 0 where all occur alike. Chance alone
+    leaves 1/√mean.
+    """
     few: tuple[int, ...]
-    """The rows that occur most, one in a hundred and ten at most, the most frequent first."""
+    """The rows that occur most, one in a hundred and ten at most, the most frequent
+    first.
+    """
     lists_with: tuple[float, ...]
     """Share of the lists that each of them stands in."""
     filled: float
@@ -97,7 +101,9 @@ class Traits:
     off_unit: float
     """Largest distance of the length of one of them from 1."""
     orthonormal: bool
-    """True if the columns are at right angles and equally long; never with no more rows than columns."""
+    """True if the columns are at right angles and equally long; never with no more rows
+    than columns.
+    """
     twins: Twins | None = None
     """Copies among the rows."""
     levels: Levels | None = None
@@ -109,13 +115,18 @@ class Traits:
     near_duplicates: NearDuplicates | None = None
     """Rows much closer to their nearest row than usual, but not equal to it."""
     bias_columns: BiasColumns | None = None
-    """Effect on neighbours of a bias kept as a column; of right rows only, and not of a softmax head."""
+    """Effect on neighbours of a bias kept as a column; of right rows only, and not of a
+    softmax head.
+    """
     orthogonal_rows: bool = False
-    """True if all rows are at right angles, so that every cosine is 0 but for rounding."""
+    """True if all rows are at right angles, so that every cosine is 0 but for rounding.
+    """
     dimensions: Dimensions | None = None
     """Dimensions that the rows use."""
     spaces: TwoSpaces | None = None
-    """Two parts of one table that do not seem to share one coordinate system; None if none were found."""
+    """Two parts of one table that do not seem to share one coordinate system; None if
+    none were found.
+    """
 
     @property
     def is_unit(self) -> bool:
@@ -143,9 +154,11 @@ def traits_of(
     n_neighbours : int
         Length of the lists.
     lists : NeighbourLists, optional
-        The `n_neighbours` nearest rows of those that are looked at, copies counted once; of drawn ones by default.
+        The `n_neighbours` nearest rows of those that are looked at, copies counted
+        once; of drawn ones by default.
     parts : array of str, optional
-        The name of the part of each row of one table, if parts of it are known; see `two_spaces`.
+        The name of the part of each row of one table, if parts of it are known; see
+        `two_spaces`.
     rng : numpy Generator
         Draws rows and pairs where there are too many to look at all.
 
@@ -164,7 +177,8 @@ def traits_of(
     is_one_table = model.left_side is None and model.link.name != "softmax"
     spaces = None
     if is_one_table:
-        # A generator of its own, so that other draws do not depend on the number of rows drawn here.
+        # A generator of its own, so that other draws do not depend on the number of
+        # rows drawn here.
         spaces = two_spaces(model, role, parts, rng=rng.spawn(1)[0])
     plainly = Traits(
         role,
@@ -179,11 +193,13 @@ def traits_of(
     )
     first = standing_rows(model, role)
     standing = once(side.directed, first)
-    # What follows looks at typical rows and their lists, in which one row stands for each group of duplicates.
+    # What follows looks at typical rows and their lists, in which one row stands for
+    # each group of duplicates.
     if len(standing) < MIN_ROWS:
         return plainly
     if lists is None:
-        # Beside its own row a list has to leave one row out at least, else it could not change.
+        # Beside its own row a list has to leave one row out at least, else it could not
+        # change.
         n = list_length(n_neighbours, len(standing), left_out=1)
         drawn = sample_rows(
             side.directed, max(50, min(QUERIES, SEARCHED // len(side.directed))), rng
@@ -205,7 +221,8 @@ def _orthonormal(side: Side) -> bool:
     if len(side) <= side.rows.shape[1]:
         return False
     norms = side.outline.column_norms
-    # No column is longer than the largest singular value, none shorter than the smallest.
+    # No column is longer than the largest singular value, none shorter than the
+    # smallest.
     if norms.max() - norms.min() > EXACT_SHAPE * norms.max():
         return False
     s = np.linalg.svd(side.moments.root, compute_uv=False)
@@ -228,8 +245,8 @@ def _orthogonal_rows(side: Side, usual: Levels) -> bool:
 def mean_cosine(x: Matrix, norms: Vector | None = None) -> float:
     """Compute the mean cosine of all pairs of rows, from the sum of their directions; no pair is formed.
 
-    With m unit rows, `Σ cos = (‖Σ u‖² − m) / 2` over the m(m−1)/2 pairs. Rows without direction are left out; NaN where
-    there are fewer than two others.
+    With m unit rows, `Σ cos = (‖Σ u‖² − m) / 2` over the m(m−1)/2 pairs. Rows without
+    direction are left out; NaN where there are fewer than two others.
 
     Parameters
     ----------
@@ -304,9 +321,11 @@ def hubs(lists: NeighbourLists, standing: Indices) -> Hubs:
     >>> found.skewness, found.lists_with, found.filled
     (0.0, (0.01, 0.01), 0.01)
     """
-    # The lists may be those of some rows only, while every standing row may occur in them.
+    # The lists may be those of some rows only, while every standing row may occur in
+    # them.
     occurs = np.bincount(lists.indices.ravel(), minlength=len(lists.searched))[standing]
-    # Stable, so that of rows that occur alike the first ones are named on every machine.
+    # Stable, so that of rows that occur alike the first ones are named on every
+    # machine.
     few = np.argsort(-occurs, kind="stable")[
         : min(MAX_HUBS, max(1, len(occurs) // ONE_IN))
     ]
@@ -369,7 +388,8 @@ def bias_columns(
     first : array of int, optional
         The row that stands for each in the lists, where rows are copies.
     both : bool
-        Whether the other side has a bias too, so that a constant stands beside this one's.
+        Whether the other side has a bias too, so that a constant stands beside this
+        one's.
 
     Examples
     --------

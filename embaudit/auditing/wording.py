@@ -81,7 +81,8 @@ def seen_of(model: FactorModel) -> str:
     """
     if leaves_out_biases(model):
         return "their scores without biases"
-    # Prediction cosines are taken of scores, which a ranking or a sigmoid turns into something else.
+    # Prediction cosines are taken of scores, which a ranking or a sigmoid turns into
+    # something else.
     if model.predicts is Equivalence.RANKINGS or model.link.name == "sigmoid":
         return "their scores"
     return "what is predicted"

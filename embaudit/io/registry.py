@@ -72,22 +72,22 @@ def load(
         What the content leaves open: `left`, `weight`, `bias`, `left_bias` name arrays:
         two factors, or a head and perhaps its inputs; `transpose` says which sides are
         stored with one column an entity ("left", "right", "both", "none"); `vector_id`
-        and `vector` name columns of a table of vectors; `labels` is a file that names the right rows;
-        `ignore` names arrays to leave out, one or several, `*` standing for any
-        letters; `left_name` and `right_name` are what one row of a side is called, such
-        as "text" and "image"; `ids` is an array of the file, a FILE or FILE:COLUMN with
-        the ids of the right rows (see `read_ids`), `left_ids` those of the left rows;
-        `left_counts` and `right_counts` are the interactions behind each row, or files
-        of them (see `read_counts`); `link` and `objective` are what the file cannot
-        say; how it was trained is a word such as "implicit-als", "clip" or "word2vec",
-        which sets the link, too (`embaudit explain objectives` lists them); `compared`
-        ("cosine" or "dot") says that the model compares the rows of this one table with
-        each other, as sentence encoders do; `inputs` are vectors that the head, or the
-        vectors, are multiplied with, or a file of them; `states` are states of a
-        network before the final norm of its head, which is applied to them, or a file
-        of them; `norm` names the gains of that norm, "none" where there is none, and
-        `norm_kind` its kind ("rms", "layer"): by default what the architecture of the
-        checkpoint says.
+        and `vector` name columns of a table of vectors; `labels` is a file that names
+        the right rows; `ignore` names arrays to leave out, one or several, `*` standing
+        for any letters; `left_name` and `right_name` are what one row of a side is
+        called, such as "text" and "image"; `ids` is an array of the file, a FILE or
+        FILE:COLUMN with the ids of the right rows (see `read_ids`), `left_ids` those of
+        the left rows; `left_counts` and `right_counts` are the interactions behind each
+        row, or files of them (see `read_counts`); `link` and `objective` are what the
+        file cannot say; how it was trained is a word such as "implicit-als", "clip" or
+        "word2vec", which sets the link, too (`embaudit explain objectives` lists them);
+        `compared` ("cosine" or "dot") says that the model compares the rows of this one
+        table with each other, as sentence encoders do; `inputs` are vectors that the
+        head, or the vectors, are multiplied with, or a file of them; `states` are
+        states of a network before the final norm of its head, which is applied to them,
+        or a file of them; `norm` names the gains of that norm, "none" where there is
+        none, and `norm_kind` its kind ("rms", "layer"): by default what the
+        architecture of the checkpoint says.
 
     Raises
     ------

@@ -111,7 +111,8 @@ class BlockMoments:
     n_columns: int
     """Number of columns d of the rows."""
     products: Floats
-    """(m, m), tr(S_b S_c) for blocks b and c. S_b is the sum of xxᵀ over the rows of b."""
+    """(m, m), tr(S_b S_c) for blocks b and c. S_b is the sum of xxᵀ over the rows of b.
+    """
     traces: Vector
     """(m,), tr S_b: the sum of the squared lengths of the rows of b."""
 

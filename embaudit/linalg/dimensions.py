@@ -28,8 +28,10 @@ class Dimensions:
     """Dimensions k of the rows."""
     used: int
     """Fewest dimensions that hold 99.9 % of the squared length of the unit rows.
-    Without the others, a cosine moves by at most 0.001 on average, because two rows with
-    shares a and b of their squared lengths there have a product of at most `√(ab)`."""
+    Without the others, a cosine moves by at most 0.001 on average, because two rows
+    with shares a and b of their squared lengths there have a product of at most
+    `√(ab)`.
+    """
     effective_rank: float
     """`(tr S)² / tr(S²)` for the second moments S of the unit rows. It equals 1 divided
     by the mean squared cosine of all pairs of rows, where each row is also paired with

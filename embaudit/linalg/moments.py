@@ -22,13 +22,17 @@ Route: TypeAlias = Literal["qr", "gram"]
 AFFORDABLE = 2**24
 """Entries up to which float32 factors take the slower QR route too."""
 WIDE_BYTES = 2**26
-"""A float64 block of rows of very many columns: as few passes over a k×k matrix as memory allows for."""
+"""A float64 block of rows of very many columns: as few passes over a k×k matrix as
+memory allows for.
+"""
 STRIP = 512
 """Columns of a Gram matrix computed at a time."""
 EXACT_PRODUCTS = 2**38
 """Number of products up to which a Gram matrix is always computed in float64."""
 ENTERING, FEWER = 1.5, 8
-"""Rows a dimension, at least, that prove a rank above that, spread evenly over all, and how many times as many are."""
+"""Rows a dimension, at least, that prove a rank above that, spread evenly over all, and
+how many times as many are.
+"""
 EVEN = 16.0
 """Scales of columns within this of each other need not be evened out."""
 
@@ -44,15 +48,23 @@ class Moments:
     centred_root: Matrix
     """(k, k) R with `RᵀR = Σ (x − x̄)(x − x̄)ᵀ`."""
     precision: float
-    """Relative to the largest one, the singular values that the numbers and the route can tell from zero."""
+    """Relative to the largest one, the singular values that the numbers and the route
+    can tell from zero.
+    """
     route: Route
-    """QR (errors relative to X) or the Gram matrix (relative to its square, in float64)."""
+    """QR (errors relative to X) or the Gram matrix (relative to its square, in
+    float64).
+    """
     found_axes: tuple[Vector, Matrix] | None = None
     """`axes`, where the route gave them."""
     inverse_root: Matrix | None = None
-    """(k, k) inverse of the centred root, a triangle, where it proves that all dimensions are spanned."""
+    """(k, k) inverse of the centred root, a triangle, where it proves that all
+    dimensions are spanned.
+    """
     lengths: Vector | None = None
-    """(k,) lengths of the columns of X, where the root is one in float32; see `outlined`."""
+    """(k,) lengths of the columns of X, where the root is one in float32; see
+    `outlined`.
+    """
 
     @cached_property
     def root(self) -> Matrix:
@@ -142,9 +154,10 @@ def _rank_by_inverse(
 ) -> int | None:
     """Count the dimensions of the rows of a root and of one more by an inverse; None where its norm leaves it open.
 
-    With T of r columns in the span of the rows of R, `R T = I`, and the part w'' of the row w at right angles to these,
-    the inverse of `[w; R]` in the dimensions that both span has the Frobenius norm `√(‖T‖² + (1 + ‖wT‖²)/‖w''‖²)`; and
-    the largest singular value of R is at least `‖R‖/√r`.
+    With T of r columns in the span of the rows of R, `R T = I`, and the part w'' of the
+    row w at right angles to these, the inverse of `[w; R]` in the dimensions that both
+    span has the Frobenius norm `√(‖T‖² + (1 + ‖wT‖²)/‖w''‖²)`; and the largest singular
+    value of R is at least `‖R‖/√r`.
 
     Parameters
     ----------
@@ -173,10 +186,12 @@ def _rank_by_inverse(
     )
     # `w T R` is the part of w within the span of R's rows.
     beyond = float(np.linalg.norm(row - along @ root[:r]))
-    # The largest singular value is at least ‖R‖/√r and ‖w‖: a rest below the precision of that adds no dimension.
+    # The largest singular value is at least ‖R‖/√r and ‖w‖: a rest below the precision
+    # of that adds no dimension.
     if beyond <= precision * max(spread / np.sqrt(r), length):
         return r
-    # 1/‖inverse‖ bounds the smallest singular value from below, ‖[w; R]‖ the largest from above.
+    # 1/‖inverse‖ bounds the smallest singular value from below, ‖[w; R]‖ the largest
+    # from above.
     least = 1 / np.sqrt(np.square(inverse).sum() + (1 + along @ along) / beyond**2)
     return r + 1 if least > precision * np.hypot(spread, length) else None
 
@@ -184,10 +199,11 @@ def _rank_by_inverse(
 def moments(x: Matrix, *, normalise: bool = False) -> Moments:
     """Sum up a factor matrix in one streamed pass.
 
-    QR of `[1 X]`, a block of rows at a time, holds the mean in its first row and the centred root below
-    it, and does not square the condition number. Large float32 matrices take the Gram matrix in float64
-    instead, ten times faster: what its square loses (singular values below √(k·eps) = 1e-7 of the
-    largest) is below what float32 holds.
+    QR of `[1 X]`, a block of rows at a time, holds the mean in its first row and the
+    centred root below it, and does not square the condition number. Large float32
+    matrices take the Gram matrix in float64 instead, ten times faster: what its square
+    loses (singular values below √(k·eps) = 1e-7 of the largest) is below what float32
+    holds.
 
     Parameters
     ----------
@@ -268,7 +284,8 @@ def _triangles(gram: Floats) -> tuple[Floats, Floats] | None:
 def _right_inverse(root: Matrix) -> Floats | None:
     """Compute the shortest T with `R T = I`, of a triangle R; None if there is none.
 
-    Where it has more columns than rows, T is `Q L⁻ᵀ`, with the QR `Q L` of its transpose.
+    Where it has more columns than rows, T is `Q L⁻ᵀ`, with the QR `Q L` of its
+    transpose.
 
     Examples
     --------
@@ -277,7 +294,8 @@ def _right_inverse(root: Matrix) -> Floats | None:
     """
     if len(root) == root.shape[1]:
         return _inverse(root)
-    # Threads of the BLAS would wait for each other longer than they compute where others use the cores, too.
+    # Threads of the BLAS would wait for each other longer than they compute where
+    # others use the cores, too.
     with one_blas_thread():
         q, triangle = np.linalg.qr(root.T)
     inverse = _inverse(triangle)
@@ -311,7 +329,8 @@ def outlined(x: Matrix, *, exact_products: int = EXACT_PRODUCTS) -> Moments | No
     every = int(n // (ENTERING * k))
     if n * k * k <= exact_products or every < FEWER or x.dtype != np.float32:
         return None
-    # Rows at equal distances, in float64: their rank is a lower bound of that of all rows.
+    # Rows at equal distances, in float64: their rank is a lower bound of that of all
+    # rows.
     sampled, (total, squares) = moments(x[::every]), _column_sums(x)
     mean, most = total / n, float(np.sqrt(squares.sum()))
     inverse = sampled.right_inverse
@@ -340,7 +359,8 @@ def _single_gram(x: Matrix, mean: Floats) -> Floats:
     gram, middle = np.zeros((x.shape[1],) * 2), mean.astype(np.float32)
     for rows in row_blocks(*x.shape, budget=WIDE_BYTES):
         add_gram(gram, x[rows] - middle)
-    # Far from the origin float32 holds no number as near to the mean as the rows' spread asks for.
+    # Far from the origin float32 holds no number as near to the mean as the rows'
+    # spread asks for.
     _move_to_mean(gram, mean - middle, len(x))
     mirror(gram)
     return gram
@@ -385,8 +405,8 @@ def _by_qr(x: Matrix, *, normalise: bool) -> tuple[Vector, Matrix]:
     for other in factors:
         factor = _qr([factor, other])
     missing = np.zeros((k + 1 - len(factor), k + 1))
-    # The first column of [1 X] is constant, so the first row of its triangle is √n (1, mean) and the rows below are
-    # centred.
+    # The first column of [1 X] is constant, so the first row of its triangle is √n (1,
+    # mean) and the rows below are centred.
     return factor[0, 1:] / factor[0, 0], np.vstack([factor, missing])[1:, 1:]
 
 

@@ -133,8 +133,8 @@ def _ends(triangles: _Triangles, radius: float, *, is_line: bool) -> RangeEnds:
         linear = a_tangent * (a_tangent / base) - triangles.inward
         root = a_tangent * (b_tangent / base)
         larger = height + radius
-        # If the disc meets the line (r > h), the negative h - r becomes 0: the roots that
-        # are kept then do not contain it.
+        # If the disc meets the line (r > h), the negative h - r becomes 0: the roots
+        # that are kept then do not contain it.
         smaller = np.maximum(height - radius, 0)
         lower = positive_root(smaller, linear, larger, root)
         upper = positive_root(larger, linear, smaller, root)

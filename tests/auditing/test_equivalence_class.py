@@ -108,10 +108,12 @@ def test_the_set_is_called_whole_only_where_it_is(link, sides, scope):
 @pytest.mark.parametrize(
     ("n_items", "sample"),
     [
-        # 200 · 199 / 2 = 19,900 pairs are fewer than 20,000; of 201 items there are 20,100.
+        # 200 · 199 / 2 = 19,900 pairs are fewer than 20,000; of 201 items there are
+        # 20,100.
         (200, "all 19,900 item-item pairs"),
         (201, "20,000 of 20,100 item-item pairs"),
-        # 2,000 · 1,999 / 2 pairs. With one item more, pairs are drawn among 2,000 items.
+        # 2,000 · 1,999 / 2 pairs. With one item more, pairs are drawn among 2,000
+        # items.
         (2_000, "20,000 of 2 million item-item pairs"),
         (2_001, "20,000 of 2 million item-item pairs among 2,000 drawn rows"),
     ],

@@ -43,7 +43,8 @@ def test_a_table_of_two_spaces_has_no_yes_and_the_answer_names_the_parts():
     )
     (finding,) = findings_of(found)
     assert finding.severity.title == "issue"
-    # Half of the first part's partners lie in the second part: 2 · ½ · ½ of all pairs lie across.
+    # Half of the first part's partners lie in the second part: 2 · ½ · ½ of all pairs
+    # lie across.
     assert finding.value == pytest.approx(0.5, abs=0.01)
 
 

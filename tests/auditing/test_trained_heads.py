@@ -14,7 +14,8 @@ from embaudit.auditing.heads import head_report
 from embaudit.model import FactorModel
 
 START = 0.3
-"""What every coefficient starts from, as a network's last layer starts away from zero."""
+"""What every coefficient starts from, as a network's last layer starts away from zero.
+"""
 
 
 def trained(

@@ -14,7 +14,8 @@ from schemas import misfits
 import embaudit as ea
 
 HEIGHT, WIDTH = 31, 80
-"""Lines and columns that a first screen may take, with the sentences below the answer."""
+"""Lines and columns that a first screen may take, with the sentences below the answer.
+"""
 FEW = ("--n-gauges", 1, "--n-starts", 1, "--n-steps", 1)
 
 

@@ -28,7 +28,8 @@ def test_distances_of_scores_rankings_and_correlations_of_a_model_of_five_rows_b
     centred = [s - s.mean(axis=1, keepdims=True) for s in scores]
     expected = np.sqrt(((centred[1] - centred[0]) ** 2).sum() / (centred[0] ** 2).sum())
     assert found.difference_distance == pytest.approx(expected)
-    # The first item asked for ties with the best of the first model, and is not the best of the second.
+    # The first item asked for ties with the best of the first model, and is not the
+    # best of the second.
     assert found.ranking_overlap == 0.5
     assert found.score_correlation == pytest.approx(
         (1 + np.corrcoef([0, 1, 1], [0, 1, 2])[0, 1]) / 2
@@ -100,7 +101,8 @@ def test_a_row_is_not_its_own_neighbour_when_vectors_are_compared(by):
     assert found.score_distance == pytest.approx(
         np.linalg.norm(new - old) / np.linalg.norm(old)
     )
-    # As many rows are unlike as correlate little, but for those that the columns' means decide; there is one side.
+    # As many rows are unlike as correlate little, but for those that the columns' means
+    # decide; there is one side.
     assert found.unlike == (
         pytest.approx(np.mean(np.array(correlations) < 0.3), abs=0.1),
     )

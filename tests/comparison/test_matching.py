@@ -99,7 +99,8 @@ def test_row_numbers_do_not_match_ids_of_another_range():
     assert first in refused(
         vectors(20, ids=list(map(str, rows))), vectors(20, ids=movies)
     )
-    # Some of the rows that the other counts, or more than it counts, are of its own world.
+    # Some of the rows that the other counts, or more than it counts, are of its own
+    # world.
     assert (
         len(match(vectors(20, ids=rows), vectors(15, ids=movies[:15]), "right")) == 15
     )

@@ -25,7 +25,8 @@ def test_under_random_rotations_the_mean_is_1_and_the_deviation_that_of_the_form
     for _ in range(20_000):
         q = rotation(5, rng)
         values.append(alignment(first, q @ second @ q.T).value)
-    # The standard error of the mean is sd/√n, and that of the standard deviation is near sd/√(2n).
+    # The standard error of the mean is sd/√n, and that of the standard deviation is
+    # near sd/√(2n).
     assert np.mean(values) == pytest.approx(1, abs=4 * stated / np.sqrt(20_000))
     assert np.std(values) == pytest.approx(stated, rel=0.03)
 

@@ -34,7 +34,8 @@ ENTRY = Entry(
 )
 
 FILLED = 0.1
-"""Smallest share of all places in lists that is reported, if 1 % of the rows fill it."""
+"""Smallest share of all places in lists that is reported, if 1 % of the rows fill it.
+"""
 SHOWN = 3
 """Hubs that are named."""
 

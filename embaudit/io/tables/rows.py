@@ -304,10 +304,10 @@ def read_counts(source: Any, side: Side) -> Any:
     Parameters
     ----------
     source : path or array
-        The counts, one per row, which the side checks; or a `.npy` file or a table of one
-        column, in the order of the rows; or a table of ids and counts, in any order,
-        matched to the ids of the side (to row numbers where it has none). More ids than
-        the side has do no harm.
+        The counts, one per row, which the side checks; or a `.npy` file or a table of
+        one column, in the order of the rows; or a table of ids and counts, in any
+        order, matched to the ids of the side (to row numbers where it has none). More
+        ids than the side has do no harm.
     side : Side
         Whose rows.
 
