@@ -1,7 +1,7 @@
 """The answer: whether predictions fix the cosines, in a word, and why in a sentence.
 
-One function decides from the diagnosis. The reason quotes findings of the same audit, so
-an answer says no more than they do.
+The function `decide` finds the answer from the diagnosis. The reason quotes findings of
+the same audit, so an answer says no more than they do.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ class Answer:
     because: str
     """The reason, in a sentence without its capital."""
     findings: tuple[str, ...]
-    """Codes of the findings it is drawn from."""
+    """Codes of the findings that the answer is drawn from."""
     cosines: str
-    """The kind of cosines it speaks of."""
+    """The kind of cosines that the answer is about."""
     advice: str
     """The advice that follows; empty where nothing can be trusted."""
 
@@ -81,7 +81,7 @@ class Answer:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Sentences that stand below the answer and say what it does not say."""
+        """Sentences below the answer about the limits of its meaning."""
         if self.word in (AnswerWord.YES, AnswerWord.BY_CONVENTION):
             return (WITHIN, NOT_QUALITY)
         return (NOT_QUALITY,)
@@ -92,14 +92,14 @@ class Answer:
 
 @dataclass(frozen=True)
 class Basis:
-    """What an answer is decided and written from."""
+    """Everything from which an answer is decided and written."""
 
     model: FactorModel
     """The audited model."""
     diagnosis: Diagnosis
-    """What decides the cosines."""
+    """The cause of the cosines, and measurements of them."""
     nouns: Nouns
-    """What the model calls its rows and predictions."""
+    """Nouns for the rows and predictions of the model."""
     findings: Mapping[str, Finding]
     """The findings and notes about these cosines, by code."""
 
@@ -156,8 +156,8 @@ def decide(basis: Basis) -> Answer:
 def _free(basis: Basis) -> Answer:
     """Decide where equivalent models have other cosines.
 
-    What is known about this version of the model comes first: if its cosines are those
-    of its predictions, what decides them, and if training chose it.
+    Knowledge about this version of the model comes first: whether its cosines are those
+    of its predictions, which of its parts decides them, and whether training chose it.
     """
     found = basis.diagnosis
     if found.case is Case.DISTANCES:
@@ -324,7 +324,7 @@ def _near_predictions(basis: Basis) -> Answer:
 
 
 def _unlike_predictions(basis: Basis) -> Answer:
-    """Answer where cosines or lists differ from those of what is predicted."""
+    """Answer where cosines or lists differ from those of the predictions."""
     code = "lists_differ" if basis.diagnosis.lists_differ else "cosines_differ"
     because = (
         "models that predict exactly the same have other cosines. "

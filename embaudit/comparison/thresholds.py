@@ -55,11 +55,28 @@ class CarriedThreshold:
     """Number of pairs that were counted."""
 
     def __str__(self) -> str:
-        after = f"{self.after:.2f}"
-        low, high = f"{self.low:.2f}", f"{self.high:.2f}"
+        decimals = _decimals_below_one((self.low, self.after, self.high))
+        after = f"{self.after:.{decimals}f}"
+        low, high = f"{self.low:.{decimals}f}", f"{self.high:.{decimals}f}"
         if low == after == high:
             return after
         return f"{after} (95 %: {low} to {high})"
+
+
+def _decimals_below_one(cosines: tuple[float, ...]) -> int:
+    """Return the fewest decimals, from 2 to 6, that write no cosine below 1 as 1.
+
+    A threshold of 1.00 would let no pair pass.
+
+    Examples
+    --------
+    >>> _decimals_below_one((0.8, 1.0)), _decimals_below_one((0.8, 0.9981))
+    (2, 3)
+    """
+    for decimals in range(2, 6):
+        if all(cosine >= 1 or round(cosine, decimals) < 1 for cosine in cosines):
+            return decimals
+    return 6
 
 
 def thresholds(

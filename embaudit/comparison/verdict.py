@@ -114,8 +114,8 @@ def _why_unrelated(comparison: Comparison) -> str:
     keys = {change.match.key for change in comparison.changes.values()}
     return (
         f"{text}). A cosine between a row of one and a row of the other means nothing. "
-        f"If both should hold the same data, check that their {' and '.join(sorted(keys))} "
-        "fit their rows."
+        "If both should hold the same data, check that their "
+        f"{' and '.join(sorted(keys))} fit their rows."
     )
 
 
@@ -125,9 +125,9 @@ def _why_same(comparison: Comparison) -> str:
     assert group is not None
     one_side = comparison.agreement is None
     if group == IDENTITY and one_side:
-        return "all cosines are equal, up to rounding, and the axes are the same."
+        return "the rows differ at most by the rounding of the files."
     if group == IDENTITY:
-        text = "all predictions are equal, up to rounding, and the axes are the same."
+        text = "the models differ at most by the rounding of the files."
         return f"{text} {_unseen_change(comparison)}".strip()
     if one_side:
         text = (

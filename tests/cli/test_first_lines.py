@@ -25,7 +25,7 @@ PRINTED = [
     ("compare items.npy unit.npy --by-row", "30 items, matched by the order of their"),
     (
         "compare head.npz head.npz --kind head --labels labels.txt",
-        "SAME: all cosines are equal, up to rounding",
+        "SAME: the rows differ at most by the rounding of the files",
     ),
     (
         "evaluate model.npz --items films.csv --truth kind",
