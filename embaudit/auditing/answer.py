@@ -290,8 +290,8 @@ def _fixed_distances(basis: Basis) -> Answer:
     because = f"{basis.clause('together')}, and {basis.title('EMB101')}"
     codes = ("EMB101", "distances", "together", "free")
     advice = (
-        f"Do not read meaning into these cosines; rank {basis.nouns.items} by distance, "
-        "which is what was trained."
+        f"Do not read meaning into these cosines; rank {basis.nouns.items} by "
+        "distance, which is what was trained."
     )
     return basis.answer(AnswerWord.NO, because, codes, advice)
 
@@ -305,8 +305,8 @@ def _equal_to_predictions(basis: Basis) -> Answer:
     """Answer where the cosines of this version are prediction cosines."""
     here = basis.findings["cosines_agree"].scope
     advice = (
-        f"Read these cosines as those of {basis.nouns.seen}, as long as the vectors stay "
-        "as they are."
+        f"Read these cosines as those of {basis.nouns.seen}, as long as the vectors "
+        "stay as they are."
     )
     return basis.answer(
         AnswerWord.BY_CONVENTION,
@@ -358,14 +358,15 @@ def _chosen_by_training(basis: Basis) -> Answer:
     gap = found.penalty_gap
     if gap is not None and gap.is_far:
         because = (
-            f"{basis.title('EMB104')}. So it did not choose these, and the predictions do "
-            "not fix them"
+            f"{basis.title('EMB104')}. So it did not choose these, and the predictions "
+            "do not fix them"
         )
         return _no(basis, because, "EMB104")
     if gap is not None:
         because = (
-            f"{basis.title('EMB104')}. The penalty was too weak to undo the random start, "
-            "training stopped early or had another objective, or the rows were rescaled"
+            f"{basis.title('EMB104')}. The penalty was too weak to undo the random "
+            "start, training stopped early or had another objective, or the rows were "
+            "rescaled"
         )
         return _convention(basis, because, "EMB104", "EMB103")
     if found.contradicts_decay:
@@ -388,8 +389,8 @@ def _of_one_side(basis: Basis) -> Answer:
     if found.origin is Origin.CHANGES_LITTLE:
         because = (
             "subtracting the mean row changes little here, but an equivalent "
-            f"{basis.nouns.head} could hold others. Inputs (`--inputs FILE`) would show "
-            "how far they agree with cosines of the predictions"
+            f"{basis.nouns.head} could hold others. Inputs (`--inputs FILE`) would "
+            "show how far they agree with cosines of the predictions"
         )
         return _convention(basis, because, "origin", "one_side")
     codes: tuple[str, ...]

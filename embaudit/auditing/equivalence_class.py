@@ -267,8 +267,8 @@ def _of_distances(model: FactorModel) -> Freedom:
     else:
         nouns = Nouns.of(model)
         text = (
-            f"An isometry of hyperbolic space changes no {nouns.prediction}, but it moves "
-            f"the origin and can make two {nouns.items} opposite."
+            f"An isometry of hyperbolic space changes no {nouns.prediction}, but it "
+            f"moves the origin and can make two {nouns.items} opposite."
         )
     return Freedom(True, Kind.PROVEN, text)
 
@@ -301,8 +301,8 @@ def _up_to_a_temperature(
             looked_at += f" among {len(sample[role]):,} drawn rows"
         text = (
             "An equivalent model has half of each row's squared length in 8 more "
-            "dimensions, which one side has alone, and another temperature. With random "
-            f"rows there it moves {Nouns.of(model, role).cosines} by "
+            "dimensions, which one side has alone, and another temperature. With "
+            f"random rows there it moves {Nouns.of(model, role).cosines} by "
             f"{moved.mean_abs:.2f} on average, over {looked_at}."
         )
         freedom[role] = Freedom(True, Kind.SHOWN, text, moved.mean_abs)
@@ -338,8 +338,8 @@ def _either(model: FactorModel, roles: Sequence[Role], rng: int) -> EquivalenceC
             # In one dimension only a shift turns a sign, so dot products without one
             # fix the cosines, too.
             text += (
-                f"In one dimension {noun} are signs, which dot products and cosines fix "
-                "among models of one dimension. Cosines that are divided by a "
+                f"In one dimension {noun} are signs, which dot products and cosines "
+                "fix among models of one dimension. Cosines that are divided by a "
                 "temperature leave them open, because rows of an equivalent model may "
                 "use more dimensions."
             )
@@ -356,8 +356,8 @@ def _either(model: FactorModel, roles: Sequence[Role], rng: int) -> EquivalenceC
 def _rows_may_be_any(model: FactorModel) -> str:
     """Write why the rows of a model whose biases can hold every score may be any."""
     return (
-        "Without its factors the model has every "
-        f"{Nouns.of(model).prediction} the same, so equivalent models may hold any rows."
+        f"Without its factors the model has every {Nouns.of(model).prediction} the "
+        "same, so equivalent models may hold any rows."
     )
 
 
@@ -365,8 +365,8 @@ def _rows_may_be_shifted(model: FactorModel, side: SideName) -> str:
     """Write what a free shift of a side changes and what it does not change."""
     nouns = Nouns.of(model, side)
     return (
-        f"One vector added to every {nouns.item} row changes no {nouns.prediction}, and "
-        f"can make two {nouns.items} opposite."
+        f"One vector added to every {nouns.item} row changes no {nouns.prediction}, "
+        f"and can make two {nouns.items} opposite."
     )
 
 
@@ -465,8 +465,8 @@ def _freedom(
         elif role == "cross":
             text = (
                 f"A linear change of the axes changes no {nouns.prediction} and, "
-                "unbounded, can give two rows, one of each side, any cosine of the same "
-                "sign. None changes its sign, and 0 stays 0."
+                "unbounded, can give two rows, one of each side, any cosine of the "
+                "same sign. None changes its sign, and 0 stays 0."
             )
             # Equal scores have equal signs, and a cosine has the sign of its score.
             keeps_signs = model.predicts is Equivalence.SCORES
@@ -474,21 +474,21 @@ def _freedom(
         else:
             text = (
                 f"A linear change of the axes changes no {nouns.prediction} and, "
-                "unbounded, can give two rows that are not parallel any cosine short of "
-                "±1."
+                "unbounded, can give two rows that are not parallel any cosine short "
+                "of ±1."
             )
         return Freedom(True, Kind.PROVEN, text)
     # In one dimension a linear gauge keeps all signs or changes all signs. Rankings and
     # capped logits have further equivalent models, whose cosines are not known.
     if model.predicts is Equivalence.RANKINGS or model.link.soft_cap is not None:
         text = (
-            f"What else keeps every {nouns.prediction} may turn {nouns.cosines}; that is "
-            "not known here."
+            f"What else keeps every {nouns.prediction} may turn {nouns.cosines}; that "
+            "is not known here."
         )
         return Freedom(None, Kind.UNDECIDED, text)
     text = (
-        f"In one dimension {nouns.cosines} are signs, and no model of one dimension with "
-        f"the same {nouns.predictions} turns one"
+        f"In one dimension {nouns.cosines} are signs, and no model of one dimension "
+        f"with the same {nouns.predictions} turns one"
     )
     if model.left is None:
         text += ", if no bias takes part"

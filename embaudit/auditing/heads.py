@@ -257,8 +257,9 @@ class HeadReport(Result):
         among = "labels" if n_rows < words.FEW else counted(n_rows, "label")
         can_lead = "" if self.argmax is None else f"{self.argmax.explain()} "
         return (
-            f"The mean row is {self.offset:.2g} of a typical row (median) long. Without it {changed} {among} have "
-            f"another nearest label, and cosines differ by {self.centred.movement.mean_abs:.2f} on average. "
+            f"The mean row is {self.offset:.2g} of a typical row (median) long. "
+            f"Without it {changed} {among} have another nearest label, and cosines "
+            f"differ by {self.centred.movement.mean_abs:.2f} on average. "
             f"{can_lead}What follows from it, `embaudit.audit` concludes."
         )
 

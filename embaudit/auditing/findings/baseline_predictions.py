@@ -23,18 +23,19 @@ ENTRY = Entry(
     ),
     why=(
         "Rows were shuffled, one side is of another run, or training went another way. "
-        "An audit of one model cannot see that: each of these models is sound by itself."
+        "An audit of one model cannot see that: each of these models is sound by "
+        "itself."
     ),
     remedy=(
         "Check that ids fit their rows and that both sides are of one run. Write a new "
         "baseline if the change is meant."
     ),
     computed=(
-        "An audit's JSON keeps the scores of 100 rows of each side, chosen by their ids. "
-        "`--baseline` correlates them, each row for itself, with those of this model. "
-        "Reported where the mean over the rows is below 0.5. Also reported where more "
-        "than 3 % of the rows of a side, and at least 4, correlate by less than 0.3. One "
-        "side alone has no scores to keep."
+        "An audit's JSON keeps the scores of 100 rows of each side, chosen by their "
+        "ids. `--baseline` correlates them, each row for itself, with those of this "
+        "model. Reported where the mean over the rows is below 0.5. Also reported "
+        "where more than 3 % of the rows of a side, and at least 4, correlate by less "
+        "than 0.3. One side alone has no scores to keep."
     ),
     reference="The numbers are `score_sample` of `embaudit schema`.",
 )
@@ -50,8 +51,8 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         yield _reported(
             f"scores of {n_rows}",
             change.correlation,
-            f"Scores of {n_rows} correlate by {change.correlation:.2f} with those of the "
-            "baseline.",
+            f"Scores of {n_rows} correlate by {change.correlation:.2f} with those of "
+            "the baseline.",
         )
         return
     moved = moved_rows(evidence.model, change)
@@ -68,8 +69,8 @@ def check(evidence: Evidence) -> Iterator[Finding]:
 def _text_on_rows(moved: MovedRows) -> str:
     """Write how many rows of a side have other scores, and why that may be."""
     text = (
-        f"Of {moved.n_rows} sampled {moved.title}s {moved.n} have scores that correlate "
-        "by less than 0.3 with those of the baseline"
+        f"Of {moved.n_rows} sampled {moved.title}s {moved.n} have scores that "
+        "correlate by less than 0.3 with those of the baseline"
     )
     if not moved.n_zero:
         return f"{text}, so rows may be mixed up."

@@ -25,8 +25,8 @@ ENTRY = Entry(
         "other figure of it holds."
     ),
     remedy=(
-        "Look for huge or tiny columns in the factors. If they are ordinary, report this "
-        "as a bug."
+        "Look for huge or tiny columns in the factors. If they are ordinary, report "
+        "this as a bug."
     ),
     computed=(
         "{Predictions} before and after each gauge are compared on sampled rows. The "
@@ -76,8 +76,8 @@ def _failed(name: str, changed: str, value: float, tolerance: float) -> Finding:
         value=value,
         title="the predictions did not stay the same",
         text=(
-            f"Under {name} {changed}, where rounding explains {tolerance:.2g}. No other "
-            "figure of this audit can be trusted."
+            f"Under {name} {changed}, where rounding explains {tolerance:.2g}. No "
+            "other figure of this audit can be trusted."
         ),
         remedy=(
             "Check the factors for huge or tiny columns; if they are ordinary, report "

@@ -32,11 +32,11 @@ ENTRY = Entry(
         "dimensions, store only these: a cosine changes by 0.001 on average at most."
     ),
     computed=(
-        "S is the matrix of second moments of the unit rows, of at most 100,000 of them. "
-        "Dimensions are used if they belong to the fewest eigenvalues of S that add up "
-        "to 99.9 % of tr S. Without the other dimensions, a cosine changes by 0.001 on "
-        "average at most. The effective rank is (tr S)² / tr(S²). As n rows use n "
-        "dimensions at most, fewer than 8 rows or 8 columns are not judged."
+        "S is the matrix of second moments of the unit rows, of at most 100,000 of "
+        "them. Dimensions are used if they belong to the fewest eigenvalues of S that "
+        "add up to 99.9 % of tr S. Without the other dimensions, a cosine changes by "
+        "0.001 on average at most. The effective rank is (tr S)² / tr(S²). As n rows "
+        "use n dimensions at most, fewer than 8 rows or 8 columns are not judged."
     ),
     reference=(
         "Jing, Vincent, LeCun, Tian: Understanding Dimensional Collapse in Contrastive "
@@ -69,9 +69,9 @@ def check(evidence: Evidence) -> Iterator[Finding]:
                 f"(effective rank {dimensions.effective_rank:.3g})"
             ),
             text=(
-                f"{dimensions.used} of {dimensions.width} dimensions hold 99.9 % of the "
-                f"squared length of {rows}, scaled to unit length. Without the other "
-                "dimensions, a cosine changes by 0.001 on average at most."
+                f"{dimensions.used} of {dimensions.width} dimensions hold 99.9 % of "
+                f"the squared length of {rows}, scaled to unit length. Without the "
+                "other dimensions, a cosine changes by 0.001 on average at most."
             ),
             remedy=(
                 "If training was meant to use more dimensions, it collapsed. Otherwise "

@@ -25,18 +25,18 @@ ENTRY = Entry(
         "large part."
     ),
     why=(
-        "A cosine of 0.8 says little where any two rows have 0.7. The common part is no "
-        "similarity of two rows."
+        "A cosine of 0.8 says little where any two rows have 0.7. The common part is "
+        "no similarity of two rows."
     ),
     remedy=(
-        "Read a cosine against those of random pairs. Where centring is a gauge, centred "
-        "rows are as good."
+        "Read a cosine against those of random pairs. Where centring is a gauge, "
+        "centred rows are as good."
     ),
     computed=(
         "The mean cosine of all pairs is exact: it is read from the sum of the unit "
         "rows. Reported from 0.5 on. The nearest rows of 400 rows at most are sought "
-        "before and after centring. Checked where 30 rows or more have a direction. Left "
-        "out where EMB301 says it."
+        "before and after centring. Checked where 30 rows or more have a direction. "
+        "Left out where EMB301 says it."
     ),
     reference="Mu, Viswanath: All-but-the-Top (ICLR 2018).",
 )
@@ -64,13 +64,14 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             role=traits.role,
             value=shared.mean_cosine,
             title=(
-                f"any two {item}s have cosine {shared.mean_cosine:.2f} on average, so a "
-                "high one says less"
+                f"any two {item}s have cosine {shared.mean_cosine:.2f} on average, so "
+                "a high one says less"
             ),
             text=(
                 f"The mean row is {shared.offset:.2g} of a typical row (median) long. "
-                f"Without it, {percent(shared.centring.share)} of {n_rows} have another "
-                f"nearest one. {_effect_of_centring(evidence.model, traits.role)}"
+                f"Without it, {percent(shared.centring.share)} of {n_rows} have "
+                "another nearest one. "
+                f"{_effect_of_centring(evidence.model, traits.role)}"
             ),
             remedy=(f"Read a cosine against those of random {item}s, not against 0."),
         )

@@ -28,8 +28,8 @@ ENTRY = Entry(
         "sides are loaded, EMB204 says it."
     ),
     reference=(
-        "Koren, Bell, Volinsky: Matrix Factorization Techniques for Recommender Systems "
-        "(Computer 42, 2009)."
+        "Koren, Bell, Volinsky: Matrix Factorization Techniques for Recommender "
+        "Systems (Computer 42, 2009)."
     ),
     grows=False,
 )
@@ -55,9 +55,9 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         value=biases[0].value,
         title=f"something is the same in every {item} row",
         text=(
-            f"{columns} is {biases[0].value:.3g} in every row. In a dot product it makes "
-            f"a number that is the same for all {item}s, as a bias does. Cosines count "
-            "it as a similarity of any two."
+            f"{columns} is {biases[0].value:.3g} in every row. In a dot product it "
+            f"makes a number that is the same for all {item}s, as a bias does. Cosines "
+            "count it as a similarity of any two."
         ),
         remedy="Leave it out before taking cosines, if it was a bias.",
     )

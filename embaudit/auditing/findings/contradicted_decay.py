@@ -32,8 +32,8 @@ ENTRY = Entry(
         "Length of the mean row over the median length of a row; reported above 0.01."
     ),
     reference=(
-        "Nielsen: Why not to use Cosine Similarity between Label Representations (arXiv "
-        "2603.29488)."
+        "Nielsen: Why not to use Cosine Similarity between Label Representations "
+        "(arXiv 2603.29488)."
     ),
 )
 
@@ -54,8 +54,9 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         value=head.offset,
         title=f"the mean row contradicts the training ({evidence.declared_training})",
         text=(
-            f"Where weight decay on all {label}s has come to rest, the {label} rows add "
-            f"up to zero. Here their mean is {head.offset:.2g} of a typical row long."
+            f"Where weight decay on all {label}s has come to rest, the {label} rows "
+            f"add up to zero. Here their mean is {head.offset:.2g} of a typical row "
+            "long."
         ),
         remedy=(
             "Check the declaration: was training stopped early, were some "

@@ -97,9 +97,9 @@ def _reported(evidence: Evidence, gap: PenaltyGap, stretch: float) -> Finding:
         value=changed if reaches(changed, CHANGED) else movement.mean_abs,
         title=title,
         text=(
-            f"At a minimum with such decay, {nouns.users} and {nouns.items} have {law}. "
-            f"A gauge of condition number {stretch:.3g} lies between that and these "
-            f"factors. {there}"
+            f"At a minimum with such decay, {nouns.users} and {nouns.items} have "
+            f"{law}. A gauge of condition number {stretch:.3g} lies between that and "
+            f"these factors. {there}"
         ),
         remedy=remedy,
     )

@@ -102,23 +102,23 @@ def _left_open_by_a_temperature(evidence: Evidence) -> Finding:
         )
     else:
         text = (
-            f"Training compared {nouns.users} with {nouns.items} by cosines divided by a "
-            f"temperature. For each {nouns.user} the predictions fix the order of the "
-            f"{nouns.items}. They do not fix a level such as 0.80, and not "
+            f"Training compared {nouns.users} with {nouns.items} by cosines divided by "
+            f"a temperature. For each {nouns.user} the predictions fix the order of "
+            f"the {nouns.items}. They do not fix a level such as 0.80, and not "
             f"{nouns.cosines}, {depend}"
         )
     return _finding(
         evidence,
         value=diagnosis.freedom.mean_abs,
         title=(
-            f"a temperature, and dimensions of one side alone, decide the {nouns.cosines} "
-            f"({evidence.declared_training})"
+            "a temperature, and dimensions of one side alone, decide the "
+            f"{nouns.cosines} ({evidence.declared_training})"
         ),
         text=text,
         remedy=(
-            "Read them as one convention, never across models. If training did not learn "
-            "the temperature, declare `--objective fixed-temperature`: then the rows may "
-            "fix these cosines."
+            "Read them as one convention, never across models. If training did not "
+            "learn the temperature, declare `--objective fixed-temperature`: then the "
+            "rows may fix these cosines."
         ),
     )
 

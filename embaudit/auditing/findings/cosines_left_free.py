@@ -65,8 +65,8 @@ def _left_free_by_training(evidence: Evidence) -> Finding:
         value=diagnosis.mean_move,
         title=f"neither {nouns.predictions} nor training fix the cosines",
         text=(
-            f"Training minimised {objective.loss} ({evidence.declared_training}). Under "
-            f"it the cosines are {objective.cosines_given(nouns.predictions)}."
+            f"Training minimised {objective.loss} ({evidence.declared_training}). "
+            f"Under it the cosines are {objective.cosines_given(nouns.predictions)}."
         ),
         remedy=_remedy(evidence),
     )
@@ -82,16 +82,16 @@ def _at_no_minimum(evidence: Evidence) -> Finding:
         kind=Kind.ASSUMED,
         value=evidence.diagnosis.mean_move,
         title=(
-            "without a penalty this head is at no minimum of its loss, so training fixes "
-            f"no cosine ({declared})"
+            "without a penalty this head is at no minimum of its loss, so training "
+            f"fixes no cosine ({declared})"
         ),
         text=(
             f"Training minimised {objective.loss} ({declared}). Its cosines depend on "
             "where it stopped."
         ),
         remedy=(
-            "Train with a penalty, or give all inputs that training saw (`--inputs`) if "
-            "these are some of them. Cosines of the predictions are fixed."
+            "Train with a penalty, or give all inputs that training saw (`--inputs`) "
+            "if these are some of them. Cosines of the predictions are fixed."
         ),
     )
 
@@ -122,14 +122,14 @@ def _of_distances(evidence: Evidence) -> Finding:
     ]
     if evidence.model.compared == "hyperbolic":
         remedy = (
-            "Rank by hyperbolic distance. An index by cosine or L2 distance returns other "
-            "lists."
+            "Rank by hyperbolic distance. An index by cosine or L2 distance returns "
+            "other lists."
         )
     elif evidence.traits and all(traits.is_unit for traits in evidence.traits):
         remedy = (
-            "Rank by Euclidean distance. All rows have length 1: if training divided rows "
-            "by their lengths before it compared them, these distances sort rows as their "
-            "cosines do, so declare `--compared cosine`."
+            "Rank by Euclidean distance. All rows have length 1: if training divided "
+            "rows by their lengths before it compared them, these distances sort rows "
+            "as their cosines do, so declare `--compared cosine`."
         )
     else:
         remedy = (
@@ -158,9 +158,9 @@ def _remedy(evidence: Evidence) -> str:
         )
     items = Nouns.of(evidence.model, evidence.diagnosis.role).items
     return (
-        f"Rank by what is predicted of both sides together. Products of two {items} are "
-        "no more fixed than their cosines. Cosines of the predictions are fixed; only a "
-        "test on your task says whether they suit it."
+        f"Rank by what is predicted of both sides together. Products of two {items} "
+        "are no more fixed than their cosines. Cosines of the predictions are fixed; "
+        "only a test on your task says whether they suit it."
     )
 
 

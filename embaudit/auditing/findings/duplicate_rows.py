@@ -33,10 +33,10 @@ ENTRY = Entry(
         "hardly touched. Show one of each group."
     ),
     computed=(
-        "Rows of k columns are duplicates where their cosine exceeds "
-        "1 − (8 + √k) ε − s²/2. The spacing s of numbers near 1 is that of the shortest "
-        "format that holds them: 2⁻⁷ for bfloat16, 2⁻¹⁰ for float16, 2⁻²³ for float32. "
-        "The precision ε is that of float64 (2⁻⁵²), in which cosines are computed. Above "
+        "Rows of k columns are duplicates where their cosine exceeds 1 − (8 + √k) ε − "
+        "s²/2. The spacing s of numbers near 1 is that of the shortest format that "
+        "holds them: 2⁻⁷ for bfloat16, 2⁻¹⁰ for float16, 2⁻²³ for float32. The "
+        "precision ε is that of float64 (2⁻⁵²), in which cosines are computed. Above "
         "200,000 directions by a sample. A tip from 1 % of the rows on, an issue from "
         "25 %. A group is a first row with its later duplicates."
     ),
@@ -94,10 +94,10 @@ def _origin(model: FactorModel, role: SideName) -> str:
         )
     if model.left is None:
         return (
-            f"{items} that training hardly touched stay duplicates, and so does what is "
-            "listed twice"
+            f"{items} that training hardly touched stay duplicates, and so does what "
+            "is listed twice"
         )
     return (
-        f"{items} with the same few interactions end as duplicates, and so does what is "
-        "listed twice"
+        f"{items} with the same few interactions end as duplicates, and so does what "
+        "is listed twice"
     )

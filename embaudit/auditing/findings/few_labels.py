@@ -19,22 +19,22 @@ ENTRY = Entry(
     title="too few labels for the dimensions: rows do not say which go together",
     severities=(Severity.TIP,),
     meaning=(
-        "There are at most as many labels as dimensions plus one, and none is a mixture "
-        "of the others."
+        "There are at most as many labels as dimensions plus one, and none is a "
+        "mixture of the others."
     ),
     why=(
-        "If inputs may be any vectors, some input produces any differences of logits. A "
-        "soft cap or a final norm bounds them. Without inputs no label is nearer to "
+        "If inputs may be any vectors, some input produces any differences of logits. "
+        "A soft cap or a final norm bounds them. Without inputs no label is nearer to "
         "another."
     ),
     remedy="Bring inputs, and use logit cosines over them.",
     computed=(
-        "The dimensions that differences of labels span are counted. Reported where they "
-        "are one fewer than the labels."
+        "The dimensions that differences of labels span are counted. Reported where "
+        "they are one fewer than the labels."
     ),
     reference=(
-        "Nielsen: Why not to use Cosine Similarity between Label Representations (arXiv "
-        "2603.29488)."
+        "Nielsen: Why not to use Cosine Similarity between Label Representations "
+        "(arXiv 2603.29488)."
     ),
     grows=False,
 )
@@ -66,8 +66,8 @@ def _text(evidence: Evidence, head: HeadReport, dimensions: str) -> str:
     labels = counted(head.n_labels, head.model.title("right"))
     spanned = counted(head.affine_rank, "dimension")
     text = (
-        f"{labels} span {spanned}, and none is a mixture of the others. If inputs may be "
-        "any vectors, some input produces any differences of logits"
+        f"{labels} span {spanned}, and none is a mixture of the others. If inputs may "
+        "be any vectors, some input produces any differences of logits"
     )
     if head.link.soft_cap is not None:
         text += " before the soft cap, which keeps their order and bounds them"

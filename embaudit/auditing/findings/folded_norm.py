@@ -37,9 +37,10 @@ ENTRY = Entry(
     ),
     computed=(
         "Nearest labels are compared as stored and folded, of labels without a "
-        "duplicate. Reported where 5 % of them, and more than five, get another nearest "
-        "one. Logits of 1,000 random normalised states verify that both are one model. "
-        "Behind a LayerNorm, what rows have along the ones vector is seen by no state."
+        "duplicate. Reported where 5 % of them, and more than five, get another "
+        "nearest one. Logits of 1,000 random normalised states verify that both are "
+        "one model. Behind a LayerNorm, what rows have along the ones vector is seen "
+        "by no state."
     ),
     reference="Nanda, Bloom: TransformerLens (2022), on folding a LayerNorm.",
 )
@@ -73,9 +74,9 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         title=f"folding in the norm changes the nearest {label} for {changed}",
         text=_text(norm, label, noun),
         remedy=(
-            f"Name the convention where you report {label} cosines, and compare {noun}s "
-            "in one. `embaudit fix --as folded-centred` writes one in which neither the "
-            "gains nor the origin is left to choose; axes still are."
+            f"Name the convention where you report {label} cosines, and compare "
+            f"{noun}s in one. `embaudit fix --as folded-centred` writes one in which "
+            "neither the gains nor the origin is left to choose; axes still are."
         ),
     )
 

@@ -52,14 +52,14 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
     )
     if exceeds(head.offset, EXACT_SHAPE):
         text += (
-            f"Their origin lies near their mean row, which is only {head.offset:.2g} of "
-            "a typical row (median) long; other origins would predict the same."
+            f"Their origin lies near their mean row, which is only {head.offset:.2g} "
+            "of a typical row (median) long; other origins would predict the same."
         )
     else:
         text += (
-            f"Their origin lies at their mean row. Weight decay on all {label}s puts it "
-            "there, and so does gradient descent from zero; the probabilities alone do "
-            "not."
+            f"Their origin lies at their mean row. Weight decay on all {label}s puts "
+            "it there, and so does gradient descent from zero; the probabilities alone "
+            "do not."
         )
     yield Finding(
         code="origin",
@@ -100,9 +100,9 @@ def _shortest(evidence: Evidence, head: HeadReport, summary: ShiftSummary) -> Fi
         role="right",
         value=made.shift,
         text=(
-            f"A shift of {made.shift:.2g} times a typical row (median) makes {first} and "
-            f"{second} (cosine {made.before:.2f}) exactly opposite. Half of {pairs} need "
-            f"no more than {up(summary.quantiles[0.5]):.2f}."
+            f"A shift of {made.shift:.2g} times a typical row (median) makes {first} "
+            f"and {second} (cosine {made.before:.2f}) exactly opposite. Half of "
+            f"{pairs} need no more than {up(summary.quantiles[0.5]):.2f}."
         ),
     )
 
@@ -160,9 +160,9 @@ def final_norm(evidence: Evidence) -> Iterator[Finding]:
     gauge = folding(norm.norm)
     if gauge is None:
         text = (
-            f"Gains of the final {norm.norm.title} are 0, so that some dimensions reach "
-            f"no logit. Multiplied into the rows, they give {changed} another nearest "
-            "one."
+            f"Gains of the final {norm.norm.title} are 0, so that some dimensions "
+            f"reach no logit. Multiplied into the rows, they give {changed} another "
+            "nearest one."
         )
     else:
         text = (
@@ -201,9 +201,9 @@ def ones(evidence: Evidence) -> Iterator[Finding]:
         value=norm.ones,
         text=(
             "States behind a LayerNorm sum to 0. So any number may be added along the "
-            "ones vector to each folded row, another one to each: no logit shows it. The "
-            f"cosine of any two {label}s can be brought near 1 and near −1. Here the "
-            f"median row has {norm.ones:.2g} times the length of its rest there."
+            "ones vector to each folded row, another one to each: no logit shows it. "
+            f"The cosine of any two {label}s can be brought near 1 and near −1. Here "
+            f"the median row has {norm.ones:.2g} times the length of its rest there."
         ),
     )
 

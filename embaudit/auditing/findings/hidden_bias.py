@@ -21,8 +21,8 @@ ENTRY = Entry(
     title="cosines count a direction that acts as a bias",
     severities=(Severity.TIP,),
     meaning=(
-        "One side is the same in every row of some direction. What the other side holds "
-        "there adds a constant."
+        "One side is the same in every row of some direction. What the other side "
+        "holds there adds a constant."
     ),
     why=(
         "A constant is a bias, such as popularity. Cosines count it as a similarity of "
@@ -34,8 +34,8 @@ ENTRY = Entry(
         "constant are named."
     ),
     reference=(
-        "Koren, Bell, Volinsky: Matrix Factorization Techniques for Recommender Systems "
-        "(Computer 42, 2009)."
+        "Koren, Bell, Volinsky: Matrix Factorization Techniques for Recommender "
+        "Systems (Computer 42, 2009)."
     ),
     grows=False,
 )
@@ -86,9 +86,9 @@ def _reported(
         # Together the constants are one direction, as long as the vector of constants.
         value = float(np.linalg.norm([bias.value for bias in biases]))
         text = (
-            f"{columns} of the {constant}s are constant. What {item}s hold in them adds "
-            f"a number to every score of one {item}, as a bias does. Their cosines count "
-            "it as a similarity."
+            f"{columns} of the {constant}s are constant. What {item}s hold in them "
+            f"adds a number to every score of one {item}, as a bias does. Their "
+            "cosines count it as a similarity."
         )
         remedy = _remedy_for_several(item, has_bias=has_bias)
     return Finding(
@@ -109,12 +109,12 @@ def _remedy_for_one(item: str, value: float, *, has_bias: bool) -> str:
     """Write how one direction becomes a bias, or part of the bias that there is."""
     if has_bias:
         return (
-            f"The {item} bias could take it up: add {value:.3g} times that component of "
-            f"the {item}s, then drop it from both sides."
+            f"The {item} bias could take it up: add {value:.3g} times that component "
+            f"of the {item}s, then drop it from both sides."
         )
     return (
-        f"Make it the {item} bias: take {value:.3g} times that component of the {item}s, "
-        "then drop it from both sides."
+        f"Make it the {item} bias: take {value:.3g} times that component of the "
+        f"{item}s, then drop it from both sides."
     )
 
 
@@ -122,11 +122,12 @@ def _remedy_for_several(item: str, *, has_bias: bool) -> str:
     """Write how several columns become a bias, or part of the bias that there is."""
     if has_bias:
         return (
-            f"The {item} bias could take them up: multiply each of these columns of the "
-            f"{item}s by its constant, add their sum to the bias, then drop the columns "
-            "from both sides."
+            f"The {item} bias could take them up: multiply each of these columns of "
+            f"the {item}s by its constant, add their sum to the bias, then drop the "
+            "columns from both sides."
         )
     return (
         f"Make them the {item} bias: multiply each of these columns of the {item}s by "
-        "its constant, take their sum as the bias, then drop the columns from both sides."
+        "its constant, take their sum as the bias, then drop the columns from both "
+        "sides."
     )

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 ENTRY = Entry(
     "EMB304",
     title=(
-        "some labels can hardly be the most probable one: no input puts them ahead by a "
-        "stated margin"
+        "some labels can hardly be the most probable one: no input puts them ahead by "
+        "a stated margin"
     ),
     severities=(Severity.TIP,),
     meaning=(
@@ -27,10 +27,11 @@ ENTRY = Entry(
     why="Greedy decoding hardly ever emits them, whatever the input is.",
     remedy="Lengthen those rows, or give the head more dimensions or a bias.",
     computed=(
-        "With `--hull`, the audit seeks for each label an input that puts it ahead, or a "
-        "proof that none does. It computes the point nearest to the origin in the convex "
-        "hull of the differences of rows: a distant point is such an input, and a point "
-        "at the origin is such a proof. Without that option the finding is not checked."
+        "With `--hull`, the audit seeks for each label an input that puts it ahead, or "
+        "a proof that none does. It computes the point nearest to the origin in the "
+        "convex hull of the differences of rows: a distant point is such an input, and "
+        "a point at the origin is such a proof. Without that option the finding is not "
+        "checked."
     ),
     reference="Demeter, Kimmel, Downey: Stolen Probability (ACL 2020).",
 )
@@ -75,8 +76,8 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         title=f"{argmax.n_cannot:,} of {labels} can hardly be the most probable",
         text=(
             f"No input puts them ({names}) ahead of every other {label} by more than "
-            f"{ARGMAX_MARGIN:g} of the spread of its logits. Their rows lie inside the hull of "
-            "the others, or at its edge within that margin."
+            f"{ARGMAX_MARGIN:g} of the spread of its logits. Their rows lie inside the "
+            "hull of the others, or at its edge within that margin."
         ),
         remedy=remedy,
     )

@@ -26,9 +26,9 @@ ENTRY = Entry(
     remedy="Discount hubs, or centre the rows first.",
     computed=(
         "In the lists of 400 rows at most, occurrences are counted. Reported where one "
-        "row in a hundred, ten at most, fills 10 % of all places. Chance alone leaves a "
-        "skewness of one over the root of the mean count. Checked where 100 rows or more "
-        "have a direction."
+        "row in a hundred, ten at most, fills 10 % of all places. Chance alone leaves "
+        "a skewness of one over the root of the mean count. Checked where 100 rows or "
+        "more have a direction."
     ),
     reference="Radovanović, Nanopoulos, Ivanović: Hubs in Space (JMLR 11, 2010).",
 )

@@ -22,10 +22,10 @@ ENTRY = Entry(
     severities=(Severity.TIP,),
     meaning="{Predictions} rank {items} with their bias; cosines do not see it.",
     why=(
-        "What the bias holds is missing from a list of neighbours: often how popular or "
-        "how frequent each one is. Libraries of recommenders that keep the bias among "
-        "the factors, as implicit does, list others: `--full` and the page show both "
-        "lists."
+        "What the bias holds is missing from a list of neighbours: often how popular "
+        "or how frequent each one is. Libraries of recommenders that keep the bias "
+        "among the factors, as implicit does, list others: `--full` and the page show "
+        "both lists."
     ),
     remedy="Rank by the score, or the logit of a head, where it should count.",
     computed=(
@@ -33,8 +33,8 @@ ENTRY = Entry(
         "{predictions} see it."
     ),
     reference=(
-        "Koren, Bell, Volinsky: Matrix Factorization Techniques for Recommender Systems "
-        "(Computer 42, 2009)."
+        "Koren, Bell, Volinsky: Matrix Factorization Techniques for Recommender "
+        "Systems (Computer 42, 2009)."
     ),
 )
 

@@ -22,8 +22,8 @@ ENTRY = Entry(
     ),
     severities=(Severity.ISSUE,),
     meaning=(
-        "Adding one vector to every label row changes no probability. Removing the mean "
-        "row changes these cosines."
+        "Adding one vector to every label row changes no probability. Removing the "
+        "mean row changes these cosines."
     ),
     why=(
         "The origin that label cosines are measured from is a convention, and here it "
@@ -38,8 +38,8 @@ ENTRY = Entry(
         "without the mean row. The same where cosines move by 0.05 on average."
     ),
     reference=(
-        "Nielsen: Why not to use Cosine Similarity between Label Representations (arXiv "
-        "2603.29488)."
+        "Nielsen: Why not to use Cosine Similarity between Label Representations "
+        "(arXiv 2603.29488)."
     ),
 )
 
@@ -105,8 +105,8 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             f"Adding one vector to every {label} row changes no probability, so the "
             "origin that cosines are measured from is a convention. The mean row is "
             f"{head.offset:.2g} of a typical row (median) long. Without it {changed} "
-            f"{labels} have another nearest {label}, and cosines differ by {mean:.2f} on "
-            "average."
+            f"{labels} have another nearest {label}, and cosines differ by {mean:.2f} "
+            "on average."
         ),
         remedy=_remedy(evidence, label),
     )

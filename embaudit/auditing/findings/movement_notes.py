@@ -205,8 +205,8 @@ def _certified(
         role=role,
         value=share,
         text=(
-            f"Proven to stay whole: {at_least(share)} of the lists ({rows}). That holds "
-            f"under {scope}.{unseen_too(evidence)}"
+            f"Proven to stay whole: {at_least(share)} of the lists ({rows}). That "
+            f"holds under {scope}.{unseen_too(evidence)}"
         ),
     )
 
@@ -234,8 +234,8 @@ def _not_searched() -> Finding:
         scope=Scope("no gauge"),
         rows="cosines",
         text=(
-            f"No attack was made: above {ATTACKED_RANK:,} dimensions it costs too much. "
-            "How far a gauge can move cosines is open."
+            f"No attack was made: above {ATTACKED_RANK:,} dimensions it costs too "
+            "much. How far a gauge can move cosines is open."
         ),
     )
 

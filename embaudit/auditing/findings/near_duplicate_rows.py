@@ -21,9 +21,9 @@ ENTRY = Entry(
     title="near-duplicates: rows far closer to their nearest row than usual",
     severities=(Severity.TIP,),
     meaning=(
-        "The angle between each of these rows and its nearest row is at most 1 % of the "
-        "typical (median) angle between nearest rows. Unlike duplicates (EMB401), the "
-        "rows are not equal."
+        "The angle between each of these rows and its nearest row is at most 1 % of "
+        "the typical (median) angle between nearest rows. Unlike duplicates (EMB401), "
+        "the rows are not equal."
     ),
     why=(
         "Such rows are often tokens that training never updated, or copies with noise. "
@@ -35,17 +35,17 @@ ENTRY = Entry(
         "each group."
     ),
     computed=(
-        "The median of the angles between rows and their nearest rows is taken over 400 "
-        "rows at most, duplicates counted once. Tables of up to 200,000 rows are "
+        "The median of the angles between rows and their nearest rows is taken over "
+        "400 rows at most, duplicates counted once. Tables of up to 200,000 rows are "
         "searched for all near-duplicates; in a larger table they are counted in a "
         "sample. They are reported if they are at least 2 % of the rows and more than "
-        "five. In m dimensions, chance alone makes a share of about 0.7 · 0.01^m of the "
-        "rows near-duplicates if their density is smooth. Checked if at least 30 rows "
-        "have different directions."
+        "five. In m dimensions, chance alone makes a share of about 0.7 · 0.01^m of "
+        "the rows near-duplicates if their density is smooth. Checked if at least 30 "
+        "rows have different directions."
     ),
     reference=(
-        "Land, Bartolo: Fishing for Magikarp (EMNLP 2024), on tokens that training never "
-        "updated."
+        "Land, Bartolo: Fishing for Magikarp (EMNLP 2024), on tokens that training "
+        "never updated."
     ),
 )
 
@@ -82,8 +82,8 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             )
         else:
             remedy = (
-                "Look at some of them: copies with noise list each other. Leave them out "
-                "of lists, or show one of each group."
+                "Look at some of them: copies with noise list each other. Leave them "
+                "out of lists, or show one of each group."
             )
         yield Finding(
             code=ENTRY.name,
@@ -94,8 +94,8 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             role=traits.role,
             value=near.share,
             title=(
-                f"{count} of {counted(near.n_rows, item)} are near-duplicates of another "
-                f"{item}"
+                f"{count} of {counted(near.n_rows, item)} are near-duplicates of "
+                f"another {item}"
             ),
             text=text,
             remedy=remedy,

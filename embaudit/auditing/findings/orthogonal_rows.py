@@ -45,10 +45,10 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         item = model.title(traits.role)
         if is_alone(model):
             remedy = (
-                "Is the file transposed? A factor of a singular value decomposition can "
-                "be stored with one row per singular direction: if the columns stand for "
-                f"{item}s, add `--transpose right`. One-hot rows look the same, and "
-                "contain no similarity."
+                "Is the file transposed? A factor of a singular value decomposition "
+                "can be stored with one row per singular direction: if the columns "
+                f"stand for {item}s, add `--transpose right`. One-hot rows look the "
+                "same, and contain no similarity."
             )
         else:
             remedy = (
@@ -64,8 +64,9 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             role=traits.role,
             title=f"all {item} cosines are 0 (rows at right angles)",
             text=(
-                f"Any two of {counted(traits.n_rows, item)} have a cosine between -0.001 "
-                f"and 0.001. Rounding alone decides which {item}s are listed as nearest."
+                f"Any two of {counted(traits.n_rows, item)} have a cosine between "
+                f"-0.001 and 0.001. Rounding alone decides which {item}s are listed as "
+                "nearest."
             ),
             remedy=remedy,
         )

@@ -22,12 +22,12 @@ ENTRY = Entry(
     ),
     severities=(Severity.TIP,),
     meaning=(
-        "The columns are at right angles and of one length, as those of V in a singular "
-        "value decomposition are."
+        "The columns are at right angles and of one length, as those of V in a "
+        "singular value decomposition are."
     ),
     why=(
-        "Every direction counts the same in the cosines, however little it matters to a "
-        "score. With as many directions as rows, all these cosines would be 0."
+        "Every direction counts the same in the cosines, however little it matters to "
+        "a score. With as many directions as rows, all these cosines would be 0."
     ),
     remedy=(
         "Multiply the columns by the singular values. With the other side loaded, "

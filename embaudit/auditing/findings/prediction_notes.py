@@ -115,15 +115,15 @@ def compared(evidence: Evidence) -> Iterator[Finding]:
         code = "compared"
         text = (
             "Predictions are cosines of these rows with each other: who is nearest is "
-            "fixed. If training compared them through a temperature, levels such as 0.80 "
-            "are a convention of this model."
+            "fixed. If training compared them through a temperature, levels such as "
+            "0.80 are a convention of this model."
         )
     else:
         code = "products"
         text = (
             "Predictions are products of these rows with each other, which fix every "
-            "cosine between them. A softmax of such products would not: one number more "
-            "in every row keeps it and moves cosines."
+            "cosine between them. A softmax of such products would not: one number "
+            "more in every row keeps it and moves cosines."
         )
     yield _about_one_table(evidence, code, text + _scale(evidence))
 

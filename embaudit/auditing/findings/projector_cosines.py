@@ -26,8 +26,8 @@ ENTRY = Entry(
     remedy="Bring inputs, and use logit cosines over them.",
     computed="Labels per dimension, V/k; reported below 2.",
     reference=(
-        "Nielsen: Why not to use Cosine Similarity between Label Representations (arXiv "
-        "2603.29488)."
+        "Nielsen: Why not to use Cosine Similarity between Label Representations "
+        "(arXiv 2603.29488)."
     ),
     grows=False,
 )

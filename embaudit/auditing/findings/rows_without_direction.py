@@ -25,9 +25,9 @@ ENTRY = Entry(
     why="Libraries that return neighbours of such a row return arbitrary ones.",
     remedy="Give such rows no neighbours.",
     computed=(
-        "Rows of length 0 are counted. They are left out of pairs and of lists. A shift "
-        "gives them a direction, so that lists of models with a shift hold them. An "
-        "issue from 5 % of a side on, where they are more than five."
+        "Rows of length 0 are counted. They are left out of pairs and of lists. A "
+        "shift gives them a direction, so that lists of models with a shift hold them. "
+        "An issue from 5 % of a side on, where they are more than five."
     ),
     reference="The definition of the cosine: it divides by both lengths.",
 )
@@ -99,12 +99,12 @@ def _rows_at_the_mean(
         title=f"{share} no direction once the mean row is removed",
         text=(
             "Such a row equals the mean row. It has cosines and neighbours as stored, "
-            "but none in the equivalent head whose rows are centred, so figures of that "
-            "head skip it."
+            "but none in the equivalent head whose rows are centred, so figures of "
+            "that head skip it."
         ),
         remedy=(
-            "Expect other neighbours of such rows in every equivalent head, because the "
-            "origin alone decides them."
+            "Expect other neighbours of such rows in every equivalent head, because "
+            "the origin alone decides them."
         ),
     )
 

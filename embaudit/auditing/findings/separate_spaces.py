@@ -22,9 +22,9 @@ ENTRY = Entry(
         "unrelated models would. Each part on its own agrees with itself."
     ),
     why=(
-        "A table can hold rows of two models, for example if a re-embedding stopped half "
-        "way, or if a revision, a prompt or a prefix changed. Cosines between the two "
-        "parts then mean nothing, and lists of neighbours mix the parts by chance."
+        "A table can hold rows of two models, for example if a re-embedding stopped "
+        "half way, or if a revision, a prompt or a prefix changed. Cosines between the "
+        "two parts then mean nothing, and lists of neighbours mix the parts by chance."
     ),
     remedy=(
         "Embed all rows with one model, revision and prefix. If a column says where "
@@ -32,21 +32,21 @@ ENTRY = Entry(
         "FILE --by COLUMN`)."
     ),
     computed=(
-        "Equal rows count once, and all rows have length 1. The alignment of the second "
-        "moments of two parts is 1 on average if their coordinate systems are unrelated, "
-        "with a known standard deviation, and larger within one system. The table is cut "
-        "into 20 blocks in the order of its rows, and every contiguous segment of blocks "
-        "is compared with the rest. Files that were read as one table, and parts named "
-        "by `--by`, are compared as they are. Reported if centred and uncentred moments "
-        "both lie within 4 standard deviations of 1, although the halves of each part "
-        "align by more than 8, and each block of a segment or of the rest aligns with "
-        "its own part by 4 or more. An issue if the mean of the unit rows, of all and of "
-        "each part, is 0.5 or longer, or if the blocks of each part have at least half "
-        "of their variance in common. Otherwise the parts can also be topics with "
-        "directions of their own in one space. Checked for 200 or more rows of one "
-        "table, and for named parts of 30 or more rows. At most 20,000 rows are "
-        "compared, and fewer of more than 500 columns, down to 2,048. This is evidence, "
-        "not proof."
+        "Equal rows count once, and all rows have length 1. The alignment of the "
+        "second moments of two parts is 1 on average if their coordinate systems are "
+        "unrelated, with a known standard deviation, and larger within one system. The "
+        "table is cut into 20 blocks in the order of its rows, and every contiguous "
+        "segment of blocks is compared with the rest. Files that were read as one "
+        "table, and parts named by `--by`, are compared as they are. Reported if "
+        "centred and uncentred moments both lie within 4 standard deviations of 1, "
+        "although the halves of each part align by more than 8, and each block of a "
+        "segment or of the rest aligns with its own part by 4 or more. An issue if the "
+        "mean of the unit rows, of all and of each part, is 0.5 or longer, or if the "
+        "blocks of each part have at least half of their variance in common. Otherwise "
+        "the parts can also be topics with directions of their own in one space. "
+        "Checked for 200 or more rows of one table, and for named parts of 30 or more "
+        "rows. At most 20,000 rows are compared, and fewer of more than 500 columns, "
+        "down to 2,048. This is evidence, not proof."
     ),
     reference=(
         "The formula and its proof are in docs/theory.md, Two spaces in one table."
@@ -72,8 +72,9 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             severity = Severity.TIP
             title = f"{parts} may not share one coordinate system"
             remedy = (
-                "Check if all rows come from one model, revision and prefix. Topics that "
-                "have no direction in common look the same, so this says nothing certain."
+                "Check if all rows come from one model, revision and prefix. Topics "
+                "that have no direction in common look the same, so this says nothing "
+                "certain."
             )
         yield Finding(
             code=ENTRY.name,

@@ -23,9 +23,9 @@ ENTRY = Entry(
         "their side."
     ),
     why=(
-        "A row this short is often a row of zeros after rounding, or a row that training "
-        "never updated. Then its direction is rounding noise or its random start, but "
-        "cosines count that direction in full."
+        "A row this short is often a row of zeros after rounding, or a row that "
+        "training never updated. Then its direction is rounding noise or its random "
+        "start, but cosines count that direction in full."
     ),
     remedy=(
         "Show no neighbours of such rows, unless you know that their direction was "
@@ -33,7 +33,8 @@ ENTRY = Entry(
     ),
     computed=(
         "The length of each row is compared with the median length of its side. The "
-        "limit of 1e-7 is the relative precision of float32. Rows of length 0 are EMB201."
+        "limit of 1e-7 is the relative precision of float32. Rows of length 0 are "
+        "EMB201."
     ),
     reference="The definition of the cosine: it divides by both lengths.",
 )
@@ -73,9 +74,9 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             value=float(len(short)),
             title=f"{share} {verb} much shorter than the others: {', '.join(named)}",
             text=(
-                f"The shortest is {shortest:.1g} times as long as the median row. Cosines "
-                "divide by the length, so they count its direction in full, even if that "
-                "is only rounding noise."
+                f"The shortest is {shortest:.1g} times as long as the median row. "
+                "Cosines divide by the length, so they count its direction in full, "
+                "even if that is only rounding noise."
             ),
             remedy=ENTRY.remedy,
         )

@@ -17,8 +17,8 @@ ENTRY = Entry(
     title="a declared soft-cap or normalisation ties the origin of the labels",
     severities=(Severity.TIP,),
     meaning=(
-        "With it, shifting all labels changes probabilities, so fewer heads are equal to "
-        "this one."
+        "With it, shifting all labels changes probabilities, so fewer heads are equal "
+        "to this one."
     ),
     why=(
         "If the declaration is wrong, the audit has looked at too few equivalent heads."
@@ -28,8 +28,8 @@ ENTRY = Entry(
         "The mean row is removed, and the change of the probabilities is measured."
     ),
     reference=(
-        "Nielsen: Why not to use Cosine Similarity between Label Representations (arXiv "
-        "2603.29488)."
+        "Nielsen: Why not to use Cosine Similarity between Label Representations "
+        "(arXiv 2603.29488)."
     ),
 )
 
@@ -47,8 +47,8 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         rest = pinning.explain()
     if head.centred.ok:
         text = (
-            f"The {label}s lie at their mean row, whose removal changes no probability; "
-            f"other shifts would. {rest}"
+            f"The {label}s lie at their mean row, whose removal changes no "
+            f"probability; other shifts would. {rest}"
         )
     else:
         size = f"a relative {change:.2g}" if change < 1 else f"a factor e^{change:.1f}"

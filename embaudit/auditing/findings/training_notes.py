@@ -42,16 +42,17 @@ def order(evidence: Evidence) -> Iterator[Finding]:
     declared = evidence.declared_training
     if is_alone(evidence.model):
         text = (
-            "Training compared these rows with those of another side by cosines divided "
-            f"by a temperature ({declared}): that fixes the order of cosines between the "
-            f"sides, but not {nouns.cosines}, whatever the other side holds."
+            "Training compared these rows with those of another side by cosines "
+            f"divided by a temperature ({declared}): that fixes the order of cosines "
+            f"between the sides, but not {nouns.cosines}, whatever the other side "
+            "holds."
         )
     else:
         text = (
             f"Predictions are functions of cosines of {nouns.users} with {nouns.items} "
             f"divided by a temperature ({declared}): they fix the order of the "
-            f"{nouns.items} for each {nouns.user}, but neither the level of those cosines "
-            f"nor {nouns.cosines}."
+            f"{nouns.items} for each {nouns.user}, but neither the level of those "
+            f"cosines nor {nouns.cosines}."
         )
     yield Finding(
         code="order",
@@ -78,9 +79,9 @@ def no_minimum(evidence: Evidence) -> Iterator[Finding]:
         rows=f"{model.title('right')} cosines",
         role="right",
         text=(
-            f"Whatever the labels of these {inputs} are, this head is at no minimum over "
-            "them. Either planes separate the labels, so that the loss falls as long as "
-            "the rows grow, or training stopped early."
+            f"Whatever the labels of these {inputs} are, this head is at no minimum "
+            "over them. Either planes separate the labels, so that the loss falls as "
+            "long as the rows grow, or training stopped early."
         ),
     )
 

@@ -26,17 +26,17 @@ ENTRY = Entry(
     why=(
         "Training on cosines leaves such rows, and so does dividing by the lengths "
         "afterwards. Only rows trained at length 1 are fixed, and only if they span "
-        "enough directions: then each change of axes except rotations changes the length "
-        "of a row."
+        "enough directions: then each change of axes except rotations changes the "
+        "length of a row."
     ),
     remedy=(
-        "Declare what was compared. `--compared cosine`: one encoder, rows compared with "
-        "each other. `--objective cosine`: rows compared with those of another table. "
-        "With the other side, its lengths count too."
+        "Declare what was compared. `--compared cosine`: one encoder, rows compared "
+        "with each other. `--objective cosine`: rows compared with those of another "
+        "table. With the other side, its lengths count too."
     ),
     computed=(
-        "No row with a direction is longer or shorter than 1 by more than 0.001. Checked "
-        "for vectors of one side whose training is not known."
+        "No row with a direction is longer or shorter than 1 by more than 0.001. "
+        "Checked for vectors of one side whose training is not known."
     ),
     reference=(
         "Steck, Ekanadham, Kallus: Is Cosine-Similarity of Embeddings Really About "
@@ -69,8 +69,8 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             text=(
                 "Either training compared cosines, or the rows were divided by their "
                 "lengths afterwards. The file cannot say which. Only rows trained at "
-                "length 1 are fixed, and only if they span enough directions: then each "
-                "change of axes except rotations changes the length of a row."
+                "length 1 are fixed, and only if they span enough directions: then "
+                "each change of axes except rotations changes the length of a row."
             ),
             remedy=(
                 "Declare what was compared. `--compared cosine`: one encoder, rows "

@@ -96,8 +96,8 @@ def _reported(evidence: Evidence, movement: Movement, side: SideName) -> Finding
             f"Predictions see {item} rows in only {seen} of "
             f"{counted(width, 'dimension')}: {_reason(evidence, side, width)}. What "
             f"{item}s hold in the others is arbitrary, and their cosines count it in "
-            f"full: up to {outside} of a row's squared length. Without it {item} cosines "
-            f"differ by {movement.mean_abs:.2g} on average and by "
+            f"full: up to {outside} of a row's squared length. Without it {item} "
+            f"cosines differ by {movement.mean_abs:.2g} on average and by "
             f"{movement.max_abs:.2g} at most{among}{near}."
         ),
         remedy=(
