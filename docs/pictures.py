@@ -26,7 +26,7 @@ from embaudit.report.figures import IntervalDisplay, PredictionDisplay
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from embaudit.auditing import Audit
+    from embaudit.auditing.audit import Audit
     from embaudit.model import FactorModel
     from embaudit.report.display import Display
 

@@ -7,11 +7,11 @@ from . import reproduce as reproduce
 from ._version import __version__ as __version__
 from .attacks import Attack as Attack
 from .attacks import worst_gauge as worst_gauge
-from .auditing import Audit as Audit
-from .auditing import AuditOptions as AuditOptions
-from .auditing import HeadReport as HeadReport
-from .auditing import audit as audit
-from .auditing import head_report as head_report
+from .auditing.audit import Audit as Audit
+from .auditing.audit import audit as audit
+from .auditing.heads import HeadReport as HeadReport
+from .auditing.heads import head_report as head_report
+from .auditing.options import AuditOptions as AuditOptions
 from .auditing.position import position as position
 from .auditing.recompute import Verification as Verification
 from .auditing.recompute import verify as verify

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import (
-    MOST_COUNT,
     RNG,
     Floats,
     as_count,
@@ -27,6 +26,7 @@ from embaudit.core.checked import (
 )
 from embaudit.core.parallel import row_blocks
 from embaudit.core.progress import track
+from embaudit.core.sizes import MOST_COUNT
 from embaudit.errors import must_be
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.findings import conclusions
 from embaudit.auditing.heads import HeadReport, declare
 from embaudit.auditing.identity import fingerprint, score_sample
-from embaudit.auditing.options import OPTION_NAMES, AuditKeywords, AuditOptions
+from embaudit.auditing.keywords import AuditKeywords
+from embaudit.auditing.options import OPTION_NAMES, AuditOptions
 from embaudit.auditing.wide import drawn_rows, sample_sentence
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.core.checked import RNG, as_list, as_seed, keywords_besides

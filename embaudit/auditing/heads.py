@@ -24,6 +24,7 @@ from embaudit.core.checked import (
 from embaudit.core.parallel import results_of
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
+from embaudit.core.sizes import N_QUERIES
 from embaudit.core.ties import reaches
 from embaudit.core.words import counted
 from embaudit.errors import InputError, must_be
@@ -58,7 +59,7 @@ from embaudit.linalg.nearest import require_length
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import FactorModel, Link, softmax_link
 from embaudit.model.sizes import require_model
-from embaudit.movements.movement import QUERIES, share_of
+from embaudit.movements.movement import share_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -271,7 +272,7 @@ class HeadReport(Result):
         return pd.DataFrame(records).drop(columns="quantiles")
 
 
-def panel_size(rank: int, n_lists: int = QUERIES) -> int:
+def panel_size(rank: int, n_lists: int = N_QUERIES) -> int:
     """Return how many labels are examined one by one in a head of so many dimensions.
 
     Examples
@@ -326,7 +327,7 @@ def head_report(
     n_pairs: int = N_PAIRS,
     n_neighbours: int | None = None,
     n_gauges: int = N_GAUGES,
-    n_lists: int = QUERIES,
+    n_lists: int = N_QUERIES,
     max_condition: float = 2.0,
     soft_cap: float | None = None,
     normalised: bool = False,
@@ -415,7 +416,7 @@ def head_report(
         rng=rng,
         n_pairs=n_pairs,
         n_neighbours=n_neighbours,
-        n_lists=min(QUERIES, n_lists),
+        n_lists=min(N_QUERIES, n_lists),
     )
     most_pairs = min(n_pairs, max(2_000, PAIR_CELLS // model.rank))
     pairs, exact = panel_pairs(panel, most_pairs, rng)
@@ -466,7 +467,7 @@ def head_report(
 
 
 def n_neighbour_queries(
-    n_labels: int, rank: int, n_lists: int = QUERIES, n_panel: int = PANEL
+    n_labels: int, rank: int, n_lists: int = N_QUERIES, n_panel: int = PANEL
 ) -> int:
     """Return how many labels of a panel, at most, are compared with all for their nearest ones.
 

@@ -1,33 +1,30 @@
 """Options of an audit: one dataclass for Python, the command line, settings and JSON.
 
 An option is a field of `AuditOptions`. The field has a type and a default for Python,
-and `Typed` says how the command line and the settings file take it. `AuditKeywords`
-repeats the types of the fields for type checkers, which cannot read them off the
-dataclass. Nothing else lists the options.
+and its metadata say how the command line and the settings file take it.
+`AuditKeywords` repeats the types of the fields for type checkers, which cannot read
+them off the dataclass. Nothing else lists the options.
+
+The help of the command line reads the fields, so this module must load fast: NumPy is
+imported when values are checked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Annotated, Any
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
 
-from embaudit.core.checked import (
-    MOST_COUNT,
-    as_count,
-    as_list,
-    is_integer,
-    is_number,
-)
 from embaudit.core.plain import plain_dict
-from embaudit.core.typed import Typed
+from embaudit.core.sizes import MOST_COUNT, N_QUERIES
+from embaudit.core.typed import typed
 from embaudit.core.words import counted
 from embaudit.errors import must_be
-from embaudit.gauges import GaugeGroup
-from embaudit.io.request import LoadKeywords
-from embaudit.io.tables.parts import Parts
-from embaudit.model import Comparison, FactorModel, Role
-from embaudit.movements.movement import QUERIES
+
+if TYPE_CHECKING:
+    from embaudit.gauges import GaugeGroup
+    from embaudit.io.tables.parts import Parts
+    from embaudit.model import Comparison, FactorModel, Role
 
 MAX_SIZES = {
     "n_gauges": 10_000,
@@ -57,11 +54,13 @@ class Effort:
 
     n_gauges: int = 8
     n_pairs: int = 100_000
-    n_lists: int = QUERIES
+    n_lists: int = N_QUERIES
     n_starts: int = 3
     n_steps: int = 20
 
     def __post_init__(self) -> None:
+        from embaudit.core.checked import as_count
+
         for name, value in asdict(self).items():
             least = 0 if name in ("n_starts", "n_steps") else 1
             as_count(value, name, least=least, most=MAX_SIZES[name])
@@ -79,9 +78,13 @@ class Effort:
         return "{} a group, {}, {}, {}".format(*samples, attacks)
 
 
-EFFORT = Effort()
-"""Sample sizes of an audit."""
-QUICK = Effort(2, 20_000, 100, 1, 5)
+QUICK_SIZES = {
+    "n_gauges": 2,
+    "n_pairs": 20_000,
+    "n_lists": 100,
+    "n_starts": 1,
+    "n_steps": 5,
+}
 """Sample sizes of a quick audit.
 
 A share near 0.43 has a 95 % interval of ± 0.7 points from 20,000 pairs, and a mean
@@ -112,102 +115,114 @@ class AuditOptions:
     ['linear']
     """
 
-    quick: Annotated[
-        bool, Typed(bool, "Use fewer samples: less exact, but faster.", "Effort")
-    ] = False
+    quick: bool = field(
+        default=False,
+        metadata=typed(bool, "Use fewer samples: less exact, but faster.", "Effort"),
+    )
     """Use smaller samples for a first look: 2 random draws from each group, 20,000
     pairs, 100 lists, and attacks of 5 steps from 1 start. Sizes that are given take
     precedence. Intervals are wider and an attack may find less, but proven statements
     stay the same.
     """
-    n_gauges: Annotated[
-        int | None,
-        Typed(int, "Random draws from each group (default: 8).", "Effort", True),
-    ] = None
+    n_gauges: int | None = field(
+        default=None,
+        metadata=typed(
+            int, "Random draws from each group (default: 8).", "Effort", is_rare=True
+        ),
+    )
     """Number of random draws from each group (default: 8)."""
-    n_pairs: Annotated[
-        int | None,
-        Typed(int, "Pairs to draw (default: 100,000, or all).", "Effort", True),
-    ] = None
+    n_pairs: int | None = field(
+        default=None,
+        metadata=typed(
+            int, "Pairs to draw (default: 100,000, or all).", "Effort", is_rare=True
+        ),
+    )
     """Number of pairs drawn without replacement (default: 100,000). All pairs are used
     if there are no more.
     """
-    n_lists: Annotated[
-        int | None,
-        Typed(int, "Lists to compare per side (default: 400).", "Effort", True),
-    ] = None
+    n_lists: int | None = field(
+        default=None,
+        metadata=typed(
+            int, "Lists to compare per side (default: 400).", "Effort", is_rare=True
+        ),
+    )
     """Largest number of rows of a side whose neighbour lists are compared
     (default: 400).
     """
-    n_starts: Annotated[
-        int | None,
-        Typed(
+    n_starts: int | None = field(
+        default=None,
+        metadata=typed(
             int,
             "Starting points of each attack (default: 3); 0 for no attacks.",
             "Effort",
-            True,
+            is_rare=True,
         ),
-    ] = None
+    )
     """Starting points of each attack (default: 3). With 0 there are no attacks, which
     take most of the time of an audit of a small model. Exact ranges and certified lists
     are computed all the same.
     """
-    n_steps: Annotated[
-        int | None,
-        Typed(int, "Steps from each starting point (default: 20).", "Effort", True),
-    ] = None
+    n_steps: int | None = field(
+        default=None,
+        metadata=typed(
+            int, "Steps from each starting point (default: 20).", "Effort", is_rare=True
+        ),
+    )
     """Gradient steps from each starting point (default: 20)."""
     roles: Sequence[Role | str] | None = None
     """Roles whose cosines are audited: "left", "right" or "cross". By default all roles
     that the model has.
     """
-    n_neighbours: Annotated[
-        int | None,
-        Typed(
+    n_neighbours: int | None = field(
+        default=None,
+        metadata=typed(
             int,
             "Number of neighbours (default: 10, or a third of the rows of a small "
             "model).",
             "Effort",
         ),
-    ] = None
+    )
     """Length of the neighbour lists (default: 10, but at most a third of the other rows
     of the side). The value 0, which the JSON holds, stands for the default.
     """
-    max_condition: Annotated[
-        float,
-        Typed(
-            float, "Largest over smallest stretch of the random maps.", "Effort", True
+    max_condition: float = field(
+        default=2.0,
+        metadata=typed(
+            float,
+            "Largest over smallest stretch of the random maps.",
+            "Effort",
+            is_rare=True,
         ),
-    ] = 2.0
+    )
     """Budget κ of the random linear gauges: largest stretch over smallest stretch."""
-    show: Annotated[
-        Sequence[str],
-        Typed(list[str], "Show the neighbours of this id or title.", "Output"),
-    ] = ()
+    show: Sequence[str] = field(
+        default=(),
+        metadata=typed(list[str], "Show the neighbours of this id or title.", "Output"),
+    )
     """Ids or titles of rows whose neighbours are shown. By default a few drawn rows."""
-    groups: Annotated[
-        Sequence[str | GaugeGroup],
-        Typed(
+    groups: Sequence[str | GaugeGroup] = field(
+        default=(),
+        metadata=typed(
             list[str],
             "Only these models: canonical, diagonal, linear, orthogonal, translation, "
             "affine.",
             "Effort",
-            True,
+            is_rare=True,
         ),
-    ] = ()
+    )
     """Families of equivalent models ("canonical", "diagonal", "linear", "orthogonal",
     "translation", "affine") or gauge groups of your own. By default all families that
     keep the predictions.
     """
-    role: Annotated[
-        Role | str | None,
-        Typed(
+    role: Role | str | None = field(
+        default=None,
+        metadata=typed(
             str,
             "Cosines of the answer: right (item, the default), left (user), "
             "cross (user-item).",
             "Output",
         ),
-    ] = None
+    )
     """Role that the answer and the verdict are about, and whose neighbours are shown:
     "left", "right" (the default) or "cross".
     """
@@ -221,38 +236,48 @@ class AuditOptions:
     "dot", "distance" or "hyperbolic". For example, sentence encoders compare rows by
     their cosines.
     """
-    soft_cap: Annotated[
-        float | None,
-        Typed(float, "The head caps its logits at this value.", "Training", True),
-    ] = None
+    soft_cap: float | None = field(
+        default=None,
+        metadata=typed(
+            float, "The head caps its logits at this value.", "Training", is_rare=True
+        ),
+    )
     """Constant c of a softmax head that caps its logits, `c · tanh(s/c)`. If it is
     given, translations change probabilities.
     """
-    normalised: Annotated[
-        bool, Typed(bool, "The head brings label rows to length 1.", "Training", True)
-    ] = False
+    normalised: bool = field(
+        default=False,
+        metadata=typed(
+            bool, "The head brings label rows to length 1.", "Training", is_rare=True
+        ),
+    )
     """Whether a softmax head divides its label rows by their lengths. If so, only
     rotations keep the predictions.
     """
-    hull: Annotated[
-        bool,
-        Typed(bool, "Find which labels can be the most probable one.", "Output", True),
-    ] = False
+    hull: bool = field(
+        default=False,
+        metadata=typed(
+            bool,
+            "Find which labels can be the most probable one.",
+            "Output",
+            is_rare=True,
+        ),
+    )
     """Whether to find which labels of a softmax head can be the most probable one. A
     label can if its row is a corner of the convex hull of all rows. With a bias, labels
     inside the hull sometimes can, too. In a large head only a sample of labels is
     checked: 128 with the usual `n_lists`, in proportion with fewer.
     """
-    by: Annotated[
-        str | Sequence[str | None] | Parts | None,
-        Typed(
+    by: str | Sequence[str | None] | Parts | None = field(
+        default=None,
+        metadata=typed(
             str,
             "Column of the items' table that names parts of one table: do they share "
             "one coordinate system?",
             "Your file",
-            True,
+            is_rare=True,
         ),
-    ] = None
+    )
     """The parts of one table: a column of `items`, or one name per row. The audit tests
     whether the parts share one coordinate system. If several files are read as one
     table, each file is a part without this option. The JSON holds the name of the
@@ -260,6 +285,8 @@ class AuditOptions:
     """
 
     def __post_init__(self) -> None:
+        from embaudit.core.checked import as_count, as_list, is_integer, is_number
+
         for name in ("quick", "normalised", "hull"):
             if not isinstance(getattr(self, name), bool):
                 raise must_be(name, "True or False", repr(getattr(self, name)))
@@ -279,8 +306,8 @@ class AuditOptions:
     @property
     def effort(self) -> Effort:
         """Sample sizes: those given, or else the usual ones or those of `quick`."""
-        sizes = asdict(QUICK if self.quick else EFFORT)
-        for name in sizes:
+        sizes = dict(QUICK_SIZES) if self.quick else {}
+        for name in MAX_SIZES:
             if getattr(self, name) is not None:
                 sizes[name] = getattr(self, name)
         return Effort(**sizes)
@@ -315,7 +342,7 @@ class AuditOptions:
         A gauge group of one's own is written as its `repr`, from which it cannot be
         made again.
         """
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {option.name: getattr(self, option.name) for option in fields(self)}
         values |= asdict(self.effort)
         values["n_neighbours"] = self.n_neighbours or 0
         values["groups"] = [
@@ -324,26 +351,5 @@ class AuditOptions:
         return plain_dict(values)
 
 
-OPTION_NAMES = tuple(field.name for field in fields(AuditOptions))
+OPTION_NAMES = tuple(option.name for option in fields(AuditOptions))
 """Names of the options of an audit."""
-
-
-class AuditKeywords(LoadKeywords, total=False):
-    """Keywords of `embaudit.audit` for type checkers: options, and those of `load`."""
-
-    quick: bool
-    n_gauges: int | None
-    n_pairs: int | None
-    n_lists: int | None
-    n_starts: int | None
-    n_steps: int | None
-    roles: Sequence[Role | str] | None
-    n_neighbours: int | None
-    max_condition: float
-    show: Sequence[str]
-    groups: Sequence[str | GaugeGroup]
-    role: Role | str | None
-    soft_cap: float | None
-    normalised: bool
-    hull: bool
-    by: str | Sequence[str | None] | Parts | None

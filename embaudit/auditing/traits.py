@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from embaudit.auditing.near_duplicates import NearDuplicates, near_duplicates
 from embaudit.auditing.spaces import TwoSpaces, two_spaces
 from embaudit.core.checked import Indices, Matrix, Vector
+from embaudit.core.sizes import N_QUERIES
 from embaudit.core.tolerances import EXACT_SHAPE
 from embaudit.linalg.dimensions import Dimensions, dimensions_of
 from embaudit.linalg.mapped import shifted_rows
@@ -21,7 +22,7 @@ from embaudit.linalg.rows import each_chunk, in_order, row_norms, sample_rows, u
 from embaudit.model import FactorModel, SideName
 from embaudit.model.side import Side
 from embaudit.movements import Levels, Twins, levels, twins
-from embaudit.movements.movement import QUERIES, SEARCHED
+from embaudit.movements.movement import SEARCHED
 from embaudit.movements.neighbourhoods import (
     LISTED,
     NearestChanged,
@@ -202,7 +203,7 @@ def traits_of(
         # change.
         n = list_length(n_neighbours, len(standing), left_out=1)
         drawn = sample_rows(
-            side.directed, max(50, min(QUERIES, SEARCHED // len(side.directed))), rng
+            side.directed, max(50, min(N_QUERIES, SEARCHED // len(side.directed))), rng
         )
         lists = neighbours(side.rows, n, rows=once(drawn, first), first=first)
     counted_in = role == "right" and counts_bias(model)

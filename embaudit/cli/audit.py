@@ -21,7 +21,7 @@ from embaudit.cli.terminal import Output, Workers
 from embaudit.errors import InputError, without_secrets
 
 if TYPE_CHECKING:
-    from embaudit.auditing import Audit
+    from embaudit.auditing.audit import Audit
     from embaudit.report.gate.gate import Gate, Outcome
     from embaudit.report.next_steps import Invocation
 
@@ -248,7 +248,7 @@ def audit(
     gating: Gating,
 ) -> None:
     """Audit a model: are its cosines fixed by what it predicts, why, what is next."""
-    from embaudit import auditing
+    from embaudit.auditing.audit import audit as run
     from embaudit.io import source_of
     from embaudit.report.document import Origin
     from embaudit.report.terminal import print_audit, print_screen
@@ -287,7 +287,7 @@ def audit(
             if column is not None:
                 parts = titles.parts(model.model, column)
                 options = replace(options, by=parts)
-            result = auditing.audit(
+            result = run(
                 model,
                 options=options,
                 source=source_of([path, *more] if more else path),

@@ -39,7 +39,7 @@ def demo(
     """Simulate interactions, fit both objectives of the Netflix paper and audit both models."""
     from rich.text import Text
 
-    from embaudit.auditing import audit
+    from embaudit.auditing.audit import audit
     from embaudit.core.progress import track
     from embaudit.report.audit_document import movement_grids
     from embaudit.report.terminal import print_grids, print_verdict

@@ -114,23 +114,32 @@ def _is_hidden(parameter: Parameter) -> bool:
 def parameters_of(group: type) -> dict[str, Parameter]:
     """Return the fields of a group as parameters of a command.
 
-    Options of an audit are described by `Typed`. Their defaults stand in the dataclass
-    alone: None means that an option was not typed. Fields without a description are no
+    A field is an option if Typer's `Option` annotates it, or if its metadata describe
+    it (`embaudit.core.typed`), as those of `AuditOptions` do. Other fields are no
     options of a command.
     """
-    hints = get_type_hints(group, include_extras=True)
     parameters = {}
+    if any("typed" in field.metadata for field in fields(group)):
+        # Annotations are not evaluated: their types take a second to import. Defaults
+        # stand in the dataclass alone: None means that an option was not typed.
+        for field in fields(group):
+            if "typed" in field.metadata:
+                hint, default = _option_of(field.name, field.metadata["typed"])
+                parameters[field.name] = _keyword(field.name, hint, default)
+        return parameters
+    hints = get_type_hints(group, include_extras=True)
     for field in fields(group):
-        hint, default = hints[field.name], field.default
-        descriptions = get_args(hint)[1:]
-        if descriptions and isinstance(descriptions[0], Typed):
-            hint, default = _option_of(field.name, descriptions[0])
-        elif not any(isinstance(one, type(Option())) for one in descriptions):
-            continue
-        parameters[field.name] = Parameter(
-            field.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint
-        )
+        hint = hints[field.name]
+        if any(isinstance(one, type(Option())) for one in get_args(hint)[1:]):
+            parameters[field.name] = _keyword(field.name, hint, field.default)
     return parameters
+
+
+def _keyword(name: str, annotation: Any, default: Any) -> Parameter:
+    """Return a parameter that is passed by its name."""
+    return Parameter(
+        name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
 
 
 def _option_of(name: str, typed: Typed) -> tuple[Any, Any]:

@@ -35,8 +35,6 @@ MOST_CHARACTERS = 2**26
 """Size of an array of texts, at 4 bytes per character, that is always accepted."""
 MOST_PADDING = 32
 """Largest ratio of the size of a larger array to the length of its texts."""
-MOST_COUNT = 100_000_000
-"""Largest number of draws, pairs or entities; a larger number is a typing error."""
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -17,6 +17,7 @@ import numpy as np
 from embaudit.canonical import identified_factors
 from embaudit.core.checked import Floats, Indices, Matrix, Vector
 from embaudit.core.plain import plain_dict
+from embaudit.core.sizes import N_QUERIES
 from embaudit.core.ties import first_best
 from embaudit.errors import InputError, must_be
 from embaudit.gauges import Gauge
@@ -29,7 +30,7 @@ from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import FactorModel
 from embaudit.model.drift import Drift, drift
 from embaudit.model.final_norm import FinalNorm
-from embaudit.movements.movement import QUERIES, share_of
+from embaudit.movements.movement import share_of
 from embaudit.movements.neighbourhoods import (
     LISTED,
     NearestChanged,
@@ -328,7 +329,7 @@ def norm_evidence(
     *,
     labels: Indices,
     n_neighbours: int | None = None,
-    n_lists: int = QUERIES,
+    n_lists: int = N_QUERIES,
     rng: np.random.Generator,
 ) -> NormEvidence:
     """Compare the cosines and the nearest labels of a head in its forms behind a norm.

@@ -10,12 +10,13 @@ import numpy as np
 
 from embaudit.canonical.equivalents import EquivalentModel, GaugedModel
 from embaudit.core.plain import plain, plain_dict
+from embaudit.core.sizes import N_QUERIES
 from embaudit.gauges import Gauge, GeneralLinear, Translation
 from embaudit.heads.label_sample import LabelSample
 from embaudit.model import FactorModel
 from embaudit.model.drift import DriftSample
 from embaudit.model.equivalence import Equivalence
-from embaudit.movements.movement import QUERIES, Movement, MovementProbe
+from embaudit.movements.movement import Movement, MovementProbe
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ class HeadProbe:
         *,
         n_pairs: int,
         n_neighbours: int | None = None,
-        n_lists: int = QUERIES,
+        n_lists: int = N_QUERIES,
         rng: np.random.Generator,
     ) -> None:
         self.panel, self.sample = panel, DriftSample(panel.model, {})

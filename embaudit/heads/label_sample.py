@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from embaudit.core.checked import (
-    MOST_COUNT,
     RNG,
     Flags,
     Floats,
@@ -20,6 +19,7 @@ from embaudit.core.checked import (
     is_integer,
 )
 from embaudit.core.parallel import row_blocks
+from embaudit.core.sizes import MOST_COUNT
 from embaudit.core.ties import first_largest
 from embaudit.core.tolerances import FLOAT32_TIE, ROUNDING, TIE
 from embaudit.errors import must_be

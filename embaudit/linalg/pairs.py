@@ -7,8 +7,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.core.checked import MOST_COUNT, RNG, Floats, as_count, as_generator
+from embaudit.core.checked import RNG, Floats, as_count, as_generator
 from embaudit.core.parallel import fill_in_threads, row_blocks
+from embaudit.core.sizes import MOST_COUNT
 from embaudit.errors import must_be
 from embaudit.linalg.rows import CACHE_BYTES, unit_rows
 from embaudit.linalg.transformed_rows import Rows

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import (
-    MOST_COUNT,
     RNG,
     Floats,
     Indices,
@@ -27,6 +26,7 @@ from embaudit.core.checked import (
 from embaudit.core.parallel import row_blocks
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Drawn
+from embaudit.core.sizes import MOST_COUNT, N_QUERIES
 from embaudit.core.words import counted, drawn_of, percent
 from embaudit.errors import must_be
 from embaudit.linalg.mapped import Mapped
@@ -151,8 +151,6 @@ MAX_PRODUCTS = 10_000_000
 """Largest number of products of all rows that are formed to look up those of pairs."""
 PRODUCTS_PER_PAIR = 12
 """Products of all rows that take less time than fetching the two rows of one pair."""
-QUERIES = 400
-"""Default largest number of rows whose neighbours are compared."""
 SEARCHED = 20_000_000
 """Largest number of cosines computed for this, unless 50 rows need more."""
 
@@ -167,7 +165,7 @@ def share_of(most: int, n_lists: int) -> int:
     >>> share_of(2_048, 100), share_of(128, 1)
     (512, 1)
     """
-    return math.ceil(most * min(1.0, n_lists / QUERIES))
+    return math.ceil(most * min(1.0, n_lists / N_QUERIES))
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +215,7 @@ class MovementProbe:
         *,
         n_pairs: int = 100_000,
         n_neighbours: int | None = None,
-        n_lists: int = QUERIES,
+        n_lists: int = N_QUERIES,
         rng: RNG = 0,
     ) -> None:
         """Draw the sample, and compute the cosines and lists before."""

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from embaudit.auditing import Audit
 from embaudit.auditing.answer import AnswerWord
+from embaudit.auditing.audit import Audit
 from embaudit.auditing.equivalents import WORST
 from embaudit.auditing.evidence import Evidence
 from embaudit.auditing.finding import Severity
@@ -381,7 +381,7 @@ def glance_of(audit: Audit) -> Glance:
 
     Examples
     --------
-    >>> from embaudit.auditing import audit
+    >>> from embaudit.auditing.audit import audit
     >>> from embaudit.model import FactorModel
     >>> glance = glance_of(audit(FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0], [2.0]])))
     >>> glance.grid.rows
@@ -585,7 +585,7 @@ def audit_document(
 
     Examples
     --------
-    >>> from embaudit.auditing import audit
+    >>> from embaudit.auditing.audit import audit
     >>> from embaudit.model import FactorModel
     >>> made = audit_document(audit(FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0], [2.0]])))
     >>> made.subject, [section.id for section in made.shown_sections]

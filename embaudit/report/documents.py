@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from embaudit.auditing import Audit
+from embaudit.auditing.audit import Audit
 from embaudit.blocks import BlockCosines
 from embaudit.comparison import Comparison
 from embaudit.comparison.change import EACH, OUTCOMES, PARTS, RoleChange

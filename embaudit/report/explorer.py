@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from embaudit.attacks import Attack
-from embaudit.auditing import Audit
+from embaudit.auditing.audit import Audit
 from embaudit.auditing.evidence import Evidence, with_probes
 from embaudit.auditing.wording import Nouns, is_alone
 from embaudit.auditing.words import words_for
@@ -443,7 +443,7 @@ def explorer(audit: Audit) -> Explorer | None:
 
     Examples
     --------
-    >>> from embaudit.auditing import audit
+    >>> from embaudit.auditing.audit import audit
     >>> from embaudit.model import FactorModel
     >>> draw = np.random.default_rng(0)
     >>> model = FactorModel.from_user_item(draw.normal(size=(9, 3)), draw.normal(size=(20, 3)))
@@ -660,7 +660,7 @@ def held(explored: Explorer) -> str:
 
     Examples
     --------
-    >>> from embaudit.auditing import audit
+    >>> from embaudit.auditing.audit import audit
     >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], ids=["</script>", "b", "c"])
     >>> "\\u003c/script\\u003e" in held(explorer(audit(model)))

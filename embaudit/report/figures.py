@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.attacks import Attack
-from embaudit.auditing import Audit
+from embaudit.auditing.audit import Audit
 from embaudit.canonical import identified_cosines, in_span
 from embaudit.core.checked import (
-    MOST_COUNT,
     RNG,
     Floats,
     as_count,
     as_generator,
     require_one_of,
 )
+from embaudit.core.sizes import MOST_COUNT
 from embaudit.core.ties import largest_first
 from embaudit.core.tolerances import FLOAT32_TIE, TIE
 from embaudit.core.words import counted, cut, visible

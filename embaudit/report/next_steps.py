@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from shlex import join
 
-from embaudit.auditing import Audit
 from embaudit.auditing.answer import AnswerWord
+from embaudit.auditing.audit import Audit
 from embaudit.auditing.wording import is_alone, is_head, seen_of
 from embaudit.core.words import listed
 from embaudit.model import Equivalence
@@ -119,7 +119,7 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
 
     Examples
     --------
-    >>> from embaudit.auditing import audit
+    >>> from embaudit.auditing.audit import audit
     >>> from embaudit.model import FactorModel
     >>> found = audit(FactorModel.from_vectors([[1.0, 2.0], [2.0, 1.0]]))
     >>> for what, command in next_steps(found, Invocation("v.npy")):

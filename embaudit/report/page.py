@@ -12,7 +12,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from embaudit._version import __version__
-from embaudit.auditing import Audit
+from embaudit.auditing.audit import Audit
 from embaudit.auditing.catalogue import codes_for
 from embaudit.auditing.wording import USERS_AND_ITEMS, Nouns
 from embaudit.core.results import Drawn, Result

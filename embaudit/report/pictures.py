@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from embaudit.auditing import Audit
+from embaudit.auditing.audit import Audit
 from embaudit.auditing.equivalents import equivalent_models
 from embaudit.auditing.evidence import with_probes
 from embaudit.auditing.wording import Nouns

@@ -17,8 +17,8 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from embaudit.auditing import Audit
 from embaudit.auditing.answer import AnswerWord
+from embaudit.auditing.audit import Audit
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.core.results import Result
 from embaudit.report.audit_document import CONVENTIONS, UNMOVED, audit_document
@@ -77,7 +77,7 @@ def first_screen(
 
     Examples
     --------
-    >>> from embaudit.auditing import audit
+    >>> from embaudit.auditing.audit import audit
     >>> from embaudit.model import FactorModel
     >>> from embaudit.report.next_steps import Invocation
     >>> model = FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0], [2.0]])

@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.optimize import minimize
 
-from embaudit.core.checked import MOST_COUNT, Floats, Indices, as_count
+from embaudit.core.checked import Floats, Indices, as_count
+from embaudit.core.sizes import MOST_COUNT
 from embaudit.core.tolerances import ROUNDING
 from embaudit.core.words import change_size, two_decimals
 from embaudit.gauges import Gauge

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import (
-    MOST_COUNT,
     RNG,
     Floats,
     as_count,
     as_seed,
     is_number,
 )
+from embaudit.core.sizes import MOST_COUNT
 from embaudit.core.tolerances import LARGEST_MAGNITUDE, SMALLEST_MAGNITUDE
 from embaudit.core.words import counted, listed
 from embaudit.errors import InputError, must_be

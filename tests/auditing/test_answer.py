@@ -11,9 +11,8 @@ from models import random_model
 from raised import ALONE, COSINE, LISTS, WITH_INPUTS, cases, decayed, gauged
 
 from embaudit import audit
-from embaudit.auditing import Audit
 from embaudit.auditing.answer import AnswerWord
-from embaudit.auditing.audit import VERDICT
+from embaudit.auditing.audit import VERDICT, Audit
 from embaudit.auditing.identity import ScoreChange
 from embaudit.auditing.predicted import Predicted
 from embaudit.core.plain import plain

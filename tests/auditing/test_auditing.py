@@ -14,8 +14,8 @@ from models import random_model
 from schemas import misfits
 
 import embaudit as ea
-from embaudit.auditing import audit
-from embaudit.auditing.options import QUICK, AuditOptions, Effort
+from embaudit.auditing.audit import audit
+from embaudit.auditing.options import QUICK_SIZES, AuditOptions, Effort
 from embaudit.errors import InputError
 from embaudit.io import OPTIONS
 from embaudit.model.final_norm import FinalNorm
@@ -228,10 +228,10 @@ def test_a_full_report_of_a_quick_audit_names_its_sizes_too(embaudit, model_file
 def test_options_of_the_same_sizes_repeat_a_quick_audit(embaudit, model_file, tmp_path):
     embaudit("audit", model_file, "--quick", "--json", "a.json")
     quick = json.loads((tmp_path / "a.json").read_text())
-    assert quick["options"].items() >= {"quick": True, **vars(QUICK)}.items()
+    assert quick["options"].items() >= {"quick": True, **QUICK_SIZES}.items()
 
     sizes = []
-    for name, number in vars(QUICK).items():
+    for name, number in QUICK_SIZES.items():
         sizes += [f"--{name.replace('_', '-')}", number]
     again = embaudit("audit", model_file, *sizes, "--full", "--json", "b.json")
     assert "Quick audit" not in again.out

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from embaudit.auditing import audit
+from embaudit.auditing.audit import audit
 from embaudit.auditing.heads import head_report
 from embaudit.errors import InputError
 from embaudit.heads.label_sample import probe_inputs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from embaudit.auditing import head_report
+from embaudit.auditing.heads import head_report
 from embaudit.model import FactorModel
 
 ROWS = np.random.default_rng(3).standard_normal((30, 3)) + np.eye(3)[0]

@@ -7,7 +7,7 @@ import pytest
 from made import MODEL, drift, equal, evidence, moved
 from models import random_model
 
-from embaudit.auditing import Audit
+from embaudit.auditing.audit import Audit
 from embaudit.auditing.identity import fingerprint, score_change, score_sample
 from embaudit.auditing.options import AuditOptions
 from embaudit.model import FactorModel

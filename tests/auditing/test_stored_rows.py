@@ -9,7 +9,7 @@ import pytest
 from limited import limits
 from models import random_model
 
-from embaudit.auditing import audit
+from embaudit.auditing.audit import audit
 from embaudit.auditing.equivalents import one_equivalent
 from embaudit.auditing.limits import holds_shifts
 from embaudit.gauges import Affine, Diagonal, Gauge, GeneralLinear

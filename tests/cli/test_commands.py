@@ -105,21 +105,37 @@ def test_help_lists_the_command_of_each_module(embaudit):
     assert "Did you mean 'audit'?" in embaudit("audti").err
 
 
-def test_help_imports_nothing_heavy():
+HEAVY = {"numpy", "scipy", "sklearn", "pandas", "matplotlib", "pyarrow"}
+
+
+def modules_of_help(*command):
     script = (
-        "import sys; sys.argv=['embaudit','--help']\n"
+        "import contextlib, io, sys\n"
         "from embaudit.cli import main\n"
-        "try: main()\n"
-        "except SystemExit: pass\n"
-        "sys.stderr.write(' '.join(sys.modules))"
+        "with contextlib.redirect_stdout(io.StringIO()):\n"
+        "    try: main()\n"
+        "    except SystemExit: pass\n"
+        "print(*sys.modules)"
     )
-    loaded = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    ).stderr.split()
-    assert not {"numpy", "scipy", "sklearn", "pandas", "matplotlib", "pyarrow"} & set(
-        loaded
-    )
-    assert not {f"embaudit.cli.{name}" for name in COMMANDS} & set(loaded)
+    return subprocess.run(
+        [sys.executable, "-c", script, *command, "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+
+
+def test_help_imports_no_command():
+    loaded = {*modules_of_help()}
+    assert not HEAVY & loaded
+    assert not {f"embaudit.cli.{name}" for name in COMMANDS} & loaded
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command_imports_nothing_heavy(command):
+    loaded = {*modules_of_help(command)}
+    assert f"embaudit.cli.{command}" in loaded
+    assert not HEAVY & loaded
 
 
 def test_versions_name_the_blas_of_a_process_that_loaded_none():

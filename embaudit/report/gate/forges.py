@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from embaudit._version import __version__
-from embaudit.auditing import Audit
+from embaudit.auditing.audit import Audit
 from embaudit.auditing.catalogue import CODES
 from embaudit.auditing.entry import Entry
 from embaudit.core.results import Result

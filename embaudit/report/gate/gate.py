@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from embaudit.auditing import Audit
+from embaudit.auditing.audit import Audit
 from embaudit.auditing.catalogue import CODES
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.identity import (
