@@ -72,7 +72,7 @@ def _as_side(side: Any, title: str) -> Side:
     if not isinstance(side, Side):
         return Side(side, title)
     if side.title != title:
-        return dataclasses.replace(side, title=title)
+        return side.replace(title=title)
     return side
 
 
@@ -759,7 +759,7 @@ class FactorModel:
         fields["left_side"] = self._changed_left_side(left)
         fields["right_side"] = self.right_side
         if right:
-            fields["right_side"] = dataclasses.replace(self.right_side, **right)
+            fields["right_side"] = self.right_side.replace(**right)
         link = fields.get("link", self.link)
         is_assumed = "link" not in fields and self.link.is_assumed
         if link is None or (is_assumed and fields.get("objective") is not None):
@@ -787,4 +787,4 @@ class FactorModel:
             return None
         if self.left_side is None:
             return Side(title=self.title("left"), **arrays)
-        return dataclasses.replace(self.left_side, **arrays)
+        return self.left_side.replace(**arrays)

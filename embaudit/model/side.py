@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from copy import copy
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import cached_property, partial
 from typing import Any, Literal, Protocol, Self, TypeAlias
 
@@ -210,7 +211,7 @@ class Side:
     >>> side = Side([[3.0, 4.0], [0.0, 0.0]], "item", ids=["a", "b"])
     >>> side.norms, side.zero_rows, side.labels
     (array([5., 0.]), array([1]), array(['a', 'b'], dtype='<U1'))
-    >>> replace(side, title="label").title
+    >>> side.replace(title="label").title
     'label'
     """
 
@@ -237,6 +238,48 @@ class Side:
                 checked[field] = checked_field(field, values, name, len(rows))
         for field, value in checked.items():
             object.__setattr__(self, field, value)
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some fields changed.
+
+        Only changed fields are checked: ids of many rows take long to check. If the
+        number of rows changes, all fields are checked against it.
+
+        Raises
+        ------
+        InputError
+            If a changed field is not valid, or another one no longer fits.
+
+        Examples
+        --------
+        >>> side = Side([[1.0], [2.0]], "item", ids=["a", "b"])
+        >>> side.replace(names=["x", "y"]).labels.tolist()
+        ['x', 'y']
+        """
+        unknown = {*changes} - {field.name for field in fields(self)}
+        if unknown:
+            raise TypeError(f"a side has no field {', '.join(sorted(unknown))}")
+        title = escaped(changes.get("title", self.title))
+        changed: dict[str, Any] = {"title": title}
+        values = dict(changes)
+        if "rows" in changes:
+            changed["rows"] = as_factors(changes["rows"], f"{title} factors")
+            if len(changed["rows"]) != len(self):
+                return replace(self, **changes)
+            if values.get("ids", self.ids) is None:
+                values["ids"] = _index_of(changes["rows"])
+        for field in OPTIONAL:
+            if values.get(field) is not None:
+                name = f"{title} {field}"
+                changed[field] = checked_field(field, values[field], name, len(self))
+            elif field in values:
+                changed[field] = None
+        # Sums over the rows, which the side keeps next to its fields, are not copied.
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        copied = copy(self)
+        vars(copied).clear()
+        copied.__setstate__(state | changed)
+        return copied
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Hold the arrays of a deep copy, or of an unpickled side, read-only, too.
@@ -334,12 +377,12 @@ class Side:
     def take(self, rows: Indices) -> Self:
         """Return the side of some rows only."""
         rows = as_rows(rows, len(self))
-        fields: dict[str, Any] = {"rows": self.rows[rows]}
+        taken: dict[str, Any] = {"rows": self.rows[rows]}
         for field in OPTIONAL:
             values = getattr(self, field)
             if values is not None:
-                fields[field] = values[rows]
-        return replace(self, **fields)
+                taken[field] = values[rows]
+        return replace(self, **taken)
 
 
 class Sided(Protocol):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from embaudit.errors import InputError
@@ -68,3 +69,81 @@ def test_a_copy_of_a_side_checks_its_fields_and_shares_its_rows():
     assert np.shares_memory(renamed.rows, RIGHT)
     with pytest.raises(InputError, match="item ids must be a list of 1, one per row"):
         replace(side, rows=RIGHT[:1])
+
+
+WHOLE = {
+    "rows": np.eye(3, 2),
+    "title": "item",
+    "bias": [1.0, 2.0, 3.0],
+    "ids": ["a", "b", "c"],
+    "names": ["x", "y", "z"],
+    "counts": [3.0, 2.0, 1.0],
+    "aside": [True, False, False],
+}
+OTHERS = {
+    "rows": np.ones((3, 4)),
+    "title": "user",
+    "bias": [4.0, 5.0, 6.0],
+    "ids": [7, 8, 9],
+    "names": ["p", "q", "r"],
+    "counts": [0.0, 1.0, 0.5],
+    "aside": [False, False, True],
+}
+
+
+def fields_of(side):
+    values = {field.name: getattr(side, field.name) for field in fields(side)}
+    return {name: np.asarray(value).tolist() for name, value in values.items()}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_changed_side_is_the_side_of_the_changed_fields(name):
+    side = Side(**WHOLE)
+    _ = side.norms, side.moments, side.eligible_rows
+    changed = side.replace(**{name: OTHERS[name]})
+    whole = Side(**{**WHOLE, name: OTHERS[name]})
+    assert fields_of(changed) == fields_of(whole)
+    assert fields_of(side) == fields_of(Side(**WHOLE))
+    assert changed.norms.tolist() == whole.norms.tolist()
+    assert changed.eligible_rows.tolist() == whole.eligible_rows.tolist()
+    if name not in ("rows", "title"):
+        assert getattr(side.replace(**{name: None}), name) is None
+        assert not getattr(changed, name).flags.writeable
+
+
+def test_only_changed_fields_of_a_side_are_checked(monkeypatch):
+    side = Side(**WHOLE)
+
+    def fail(*_):
+        raise AssertionError("ids that stay are checked again")
+
+    monkeypatch.setattr("embaudit.model.side._require_unique", fail)
+    side.replace(title="label", rows=np.ones((3, 2)), bias=[0.0, 0.0, 1.0])
+    with pytest.raises(AssertionError):
+        side.replace(ids=["a", "b", "d"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"ids": ["a", "a", "b"]}, "item ids must be unique"),
+        ({"ids": ["a", "a", "b"], "title": "label"}, "label ids must be unique"),
+        ({"rows": np.eye(4, 2)}, "item bias must be a vector of 4 numbers"),
+        ({"rows": [[np.nan], [0], [0]]}, "item factors must be finite"),
+    ],
+)
+def test_changes_that_do_not_fit_a_side_are_refused(changes, sentence):
+    with pytest.raises(InputError, match=sentence):
+        Side(**WHOLE).replace(**changes)
+
+
+def test_a_side_takes_the_index_of_new_rows_unless_it_has_ids():
+    frame = pd.DataFrame(np.eye(3, 2), index=["p", "q", "r"])
+    without = Side(np.ones((3, 2)), "item")
+    assert without.replace(rows=frame).ids.tolist() == ["p", "q", "r"]
+    assert Side(**WHOLE).replace(rows=frame).ids.tolist() == ["a", "b", "c"]
+
+
+def test_a_field_that_a_side_does_not_have_is_named():
+    with pytest.raises(TypeError, match="a side has no field label"):
+        Side(**WHOLE).replace(label="x")
