@@ -305,8 +305,8 @@ def _equal_to_predictions(basis: Basis) -> Answer:
     """Answer where the cosines of this version are prediction cosines."""
     here = basis.findings["cosines_agree"].scope
     advice = (
-        f"Read these cosines as those of {basis.nouns.seen}, as long as the vectors "
-        "stay as they are."
+        f"Read these cosines as those of {basis.nouns.prediction_phrase}, as long as "
+        "the vectors stay as they are."
     )
     return basis.answer(
         AnswerWord.BY_CONVENTION,
@@ -430,7 +430,7 @@ def _convention(basis: Basis, because: str, *codes: str) -> Answer:
     model = basis.model
     advice = "Read these cosines as a convention of this training run"
     if model.left is not None:
-        advice += f"; check them against cosines of {basis.nouns.seen}"
+        advice += f"; check them against cosines of {basis.nouns.prediction_phrase}"
     elif is_head(model):
         advice += f"; {_with_inputs(basis)}"
     return basis.answer(

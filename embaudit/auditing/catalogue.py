@@ -26,12 +26,15 @@ NAMES = (*CODES, *NOTES)
 
 
 def entry(name: str) -> Entry:
-    """Find what a code or a word means; capitals do not count, nor does the plural.
+    """Look up what a code or a word means.
+
+    Upper case, the plural and numbers are ignored: "Gauges" finds "gauge", and
+    "10 nearest lost" finds "nearest lost".
 
     Raises
     ------
     InputError
-        If there is no such code or word; the sentence names the nearest one.
+        If there is no such code or word. The sentence names a similar one.
 
     Examples
     --------
@@ -40,27 +43,30 @@ def entry(name: str) -> Entry:
     >>> entry("guage")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: what to explain must be a code or a word that reports use; got 'guage'; did you mean
-    gauge? `embaudit explain` lists them all.
+    embaudit.errors.InputError: what to explain must be a code or a word that reports
+    use; got 'guage'; did you mean gauge? `embaudit explain` lists them all.
     >>> entry("CHECK")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: what to explain must be a code or a word that reports use; got 'CHECK'; did you mean
-    CHECK FIRST? `embaudit explain` lists them all.
+    embaudit.errors.InputError: what to explain must be a code or a word that reports
+    use; got 'CHECK'; did you mean CHECK FIRST? `embaudit explain` lists them all.
     """
-    every = (*CODES.values(), *WORDS.values())
     entries = dict.fromkeys(TRAINING_WORDS, WORDS["objective"])
-    entries |= {
-        called.lower(): item for item in every for called in (item.name, *item.also)
-    }
-    wanted = " ".join(re.sub(r"-?\b\d[\d.]*(?!\w)", " ", name.lower()).split()) or name
+    for explained in (*CODES.values(), *WORDS.values()):
+        for spelling in (explained.name, *explained.also):
+            entries[spelling.lower()] = explained
+    # Reports put numbers into some words, such as "10 nearest lost" or "top-20 kept".
+    without_numbers = re.sub(r"-?\b\d[\d.]*(?!\w)", " ", name.lower())
+    wanted = " ".join(without_numbers.split()) or name
     match = entries.get(wanted, entries.get(wanted.removesuffix("s")))
     if match is not None:
         return match
-    near = [each for each in entries if each.startswith(wanted)] or get_close_matches(
-        wanted, entries, cutoff=0.75
-    )
-    hint = f"did you mean {entries[near[0]].name}? " if near else ""
+    similar = [spelling for spelling in entries if spelling.startswith(wanted)]
+    if not similar:
+        similar = get_close_matches(wanted, entries, cutoff=0.75)
+    hint = ""
+    if similar:
+        hint = f"did you mean {entries[similar[0]].name}? "
     raise must_be(
         "what to explain",
         "a code or a word that reports use",

@@ -187,7 +187,7 @@ class Diagnosis:
 
     @property
     def penalty_gap(self) -> PenaltyGap | None:
-        """Distance of these rows from a minimum of the declared penalty, if noticeable."""
+        """Distance from a minimum of the declared penalty; None if not noticeable."""
         for gap in self.penalty_gaps:
             if gap.movement.role == self.role:
                 return gap
@@ -267,7 +267,7 @@ def agreement_of(movement: Movement) -> Agreement:
 
 
 def gains_decide(norm: NormEvidence) -> bool:
-    """Return True if folding in the gains of a norm changes nearest labels noticeably."""
+    """Return True if folding in the gains of a norm changes many nearest labels."""
     nearest = norm.folded.nearest
     is_other_head = norm.norm.condition_number != 1
     return is_other_head and is_effect(nearest.share, nearest.n_rows)

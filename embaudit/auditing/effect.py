@@ -18,8 +18,10 @@ def is_effect(share: float, n_lists: int) -> bool:
 
     Examples
     --------
-    >>> is_effect(0.1, 10), is_effect(0.1, 100), is_effect(0.01, 1000), is_effect(float("nan"), 0)
-    (False, True, False, False)
+    >>> is_effect(0.1, 10), is_effect(0.1, 100), is_effect(0.01, 1000)
+    (False, True, False)
+    >>> is_effect(float("nan"), 0)
+    False
     """
     return reaches(share, CHANGED) and exceeds(share * n_lists, HANDFUL)
 

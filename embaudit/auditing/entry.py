@@ -16,11 +16,7 @@ own.
 
 @dataclass(frozen=True)
 class Entry:
-    """A code of a finding, or a word that reports use, and all that its reader may ask about it.
-
-    Its texts name rows and predictions in braces, such as `{items}`. `told_in` fills in
-    the nouns of a model.
-    """
+    """The explanation of a code of a finding, or of a word that reports use."""
 
     name: str
     """Stable code, EMB and three digits, or the spelling in reports."""
@@ -35,21 +31,17 @@ class Entry:
     remedy: str = ""
     """Advice to the reader of a finding."""
     computed: str = ""
-    """Method by which a finding is made, and the threshold from which on it is
-    reported.
-    """
+    """How a finding is computed, and the threshold from which on it is reported."""
     reference: str = ""
     """Reference to a text with more."""
     example: str = ""
-    """An example of a word, on a model that one can picture."""
+    """An example of a word."""
     also: tuple[str, ...] = ()
-    """Other names that it is looked up by, without their numbers."""
+    """Other names by which it can be looked up, without their numbers."""
     pages: tuple[str, ...] = ("audit",)
     """Commands whose pages define the word."""
     grows: bool = True
-    """True if a finding is graver where the number behind it, without its sign, is
-    larger.
-    """
+    """True if a larger absolute value of the number behind a finding is worse."""
 
     def told_in(self, nouns: Nouns) -> Entry:
         """Return the entry with the nouns of a model in place of those in braces.
@@ -85,7 +77,7 @@ class Entry:
 
     @property
     def address(self) -> str:
-        """Place in the documentation, with the anchor that forges and Sphinx give its heading."""
+        """Place in the documentation, with the anchor that its heading gets there."""
         heading = re.sub(r"[^\w -]", "", self.name.lower())
         return f"{PAGE}#{heading.replace(' ', '-')}"
 
@@ -99,7 +91,9 @@ class Entry:
         """The line above the sections."""
         if self.severities:
             return f"{self.name} ({self.severity}): {self.title}"
-        return f"{self.name} (also {'; '.join(self.also)})" if self.also else self.name
+        if self.also:
+            return f"{self.name} (also {'; '.join(self.also)})"
+        return self.name
 
     @property
     def sections(self) -> tuple[tuple[str, str], ...]:

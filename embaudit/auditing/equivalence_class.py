@@ -106,7 +106,7 @@ class EquivalenceClass:
         return self.freedom[role].moves
 
     def rearrangement(self, role: Role) -> Moved | None:
-        """Return how far rearranged rows move cosines, if they show that cosines move."""
+        """Return how far rearranged rows move cosines; None if they move none."""
         if self.pinning is None or self.freedom[role].kind is not Kind.SHOWN:
             return None
         return self.pinning.moved_of(role)
@@ -183,8 +183,8 @@ def _of_unit_rows(
 ) -> EquivalenceClass:
     """Decide for cosines that are predictions, or that lengths of 1 may fix.
 
-    Rotations move no cosine. A linear test decides whether another metric gives all rows
-    length 1, too.
+    Rotations move no cosine. A linear test decides whether another metric gives all
+    rows length 1, too.
     """
     pinning = replace(pinned_test(model, whole=uncut, rng=rng), width=width)
     if pinning.status == "pinned":

@@ -1,4 +1,4 @@
-"""Findings: the one type of conclusion, how firmly it stands, and for which set of models and rows."""
+"""The type of every conclusion: its text, its certainty, its models and its rows."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from embaudit.model import Role
 
 
 class Severity(IntEnum):
-    """Weight of a finding; `--fail-on` compares with it."""
+    """Severity of a finding, with which `--fail-on` compares."""
 
     NOTE = 0
-    """A conclusion that asks for nothing; its code is a word."""
+    """A conclusion that asks for no action; its code is a word."""
     TIP = 1
-    """Know this before you read the cosines."""
+    """A fact to know before reading the cosines."""
     ISSUE = 2
-    """Do not read the cosines before this is mended."""
+    """A reason not to read the cosines before it is mended."""
 
     @property
     def title(self) -> str:
-        """The word people read."""
+        """The severity as reports write it."""
         return self.name.lower()
 
 
@@ -32,38 +32,40 @@ class Kind(StrEnum):
     """Firmness of a finding."""
 
     SHOWN = "shown"
-    """A witness is at hand: another model, whose predictions were checked."""
+    """Shown by a witness: another model, whose predictions were checked."""
     PROVEN = "proven"
-    """A theorem, for a named set of gauges and a budget."""
+    """Proven for a named set of gauges and a budget."""
     MEASURED = "measured"
-    """Seen on all rows or pairs, or on a sample with an interval."""
+    """Measured on all rows or pairs, or on a sample."""
     ASSUMED = "assumed"
-    """Declared about training."""
+    """A consequence of what was declared about training."""
     UNDECIDED = "undecided"
-    """Conclusion that is neither shown nor ruled out."""
+    """Neither shown nor ruled out."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The set of models that a finding speaks of.
+    """The set of models that a finding is about.
 
     Examples
     --------
-    >>> str(Scope("linear gauges", max_condition=2.0)), str(Scope("every equivalent model", whole=True))
-    ('linear gauges within κ = 2', 'every equivalent model')
+    >>> str(Scope("linear gauges", max_condition=2.0))
+    'linear gauges within κ = 2'
+    >>> str(Scope("every equivalent model", whole=True))
+    'every equivalent model'
     """
 
     models: str
     """Set of gauges or of models, in words."""
     max_condition: float | None = None
-    """Budget of the linear part; None where there is none, or it is unbounded."""
+    """Largest κ of the linear part; None if there is none or it is unbounded."""
     max_shift: float | None = None
-    """Budget of the translation, in median row lengths."""
+    """Longest shift, in median row lengths; None if there is none."""
     whole: bool = False
     """True if these are all models that predict the same."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return plain values for JSON; None stands for an undefined number."""
         return plain_dict(
             {
                 "models": self.models,
@@ -76,20 +78,21 @@ class Scope:
 
     def __str__(self) -> str:
         """Return the set in words, with its budget."""
-        budget = (
-            [f"κ = {self.max_condition:.3g}"] if self.max_condition is not None else []
-        )
-        budget += (
-            [f"a shift of {in_typical_rows(self.max_shift)}"]
-            if self.max_shift is not None
-            else []
-        )
-        return f"{self.models} within {' and '.join(budget)}" if budget else self.models
+        limits = []
+        if self.max_condition is not None:
+            limits.append(f"κ = {self.max_condition:.3g}")
+        if self.max_shift is not None:
+            limits.append(f"a shift of {in_typical_rows(self.max_shift)}")
+        if not limits:
+            return self.models
+        return f"{self.models} within {' and '.join(limits)}"
 
     @property
     def all_models(self) -> str:
-        """All of them, in words."""
-        return self.models if self.models.startswith("every ") else f"all {self.models}"
+        """All models of the set, in words."""
+        if self.models.startswith("every "):
+            return self.models
+        return f"all {self.models}"
 
 
 AT_HAND = Scope("this model")
@@ -98,12 +101,18 @@ AT_HAND = Scope("this model")
 
 @dataclass(frozen=True)
 class Finding:
-    """One conclusion of an audit: its scope names the models, and its rows the cosines, that it speaks of.
+    """One conclusion of an audit, about the models of a scope and about some rows.
 
     Examples
     --------
-    >>> scope = Scope("every equivalent model", whole=True)
-    >>> note = Finding("pinned", Severity.NOTE, Kind.PROVEN, scope, "cosines", "No equivalent model moves them.")
+    >>> note = Finding(
+    ...     code="pinned",
+    ...     severity=Severity.NOTE,
+    ...     kind=Kind.PROVEN,
+    ...     scope=Scope("every equivalent model", whole=True),
+    ...     rows="item-item cosines",
+    ...     text="No equivalent model moves them.",
+    ... )
     >>> note.clause
     'no equivalent model moves them'
     """
@@ -117,24 +126,24 @@ class Finding:
     declared it) or undecided.
     """
     scope: Scope
-    """The set of models it speaks of."""
+    """The set of models that the finding is about."""
     rows: str
-    """The cosines, rows or lists it speaks of, and of how many."""
+    """The cosines, rows or lists that the finding is about, and how many they are."""
     text: str
-    """The explanation, in the sentences in which people read it."""
+    """The explanation, in whole sentences."""
     value: float | None = None
-    """The number behind it."""
+    """The number behind the finding; None if there is none."""
     title: str = ""
     """The case in a few words; empty for notes."""
     remedy: str = ""
     """Advice; empty for notes."""
     role: Role | None = None
-    """The kind of pairs it speaks of; None where it speaks of the whole model."""
+    """The kind of pairs that the finding is about; None for the whole model."""
     witness: Gauge | None = field(default=None, compare=False)
-    """The gauge that shows it, where one does."""
+    """The gauge that shows the finding; None if no gauge does."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return plain values for JSON; None stands for an undefined number."""
         return plain_dict(
             {
                 "code": self.code,
@@ -153,7 +162,7 @@ class Finding:
 
     @property
     def has_witness(self) -> bool:
-        """True if a concrete gauge shows it."""
+        """True if a concrete gauge shows the finding."""
         return self.witness is not None
 
     @property
@@ -163,5 +172,5 @@ class Finding:
 
     @property
     def clause(self) -> str:
-        """The sentence as it follows a colon."""
+        """The sentence as it follows a comma or a colon."""
         return f"{self.text[0].lower()}{self.text[1:].removesuffix('.')}"

@@ -1,4 +1,4 @@
-"""Measure a softmax head: equivalent heads, nearest labels, shortest shifts, and what its inputs can tell."""
+"""Measure a softmax head: equivalent heads, nearest labels, shifts, logit cosines."""
 
 from __future__ import annotations
 
@@ -65,82 +65,86 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PANEL = 2_048
-"""Labels that are looked at one by one; drawn where a head has more."""
+"""Largest number of labels that are examined one by one."""
 MIN_PANEL = 512
-"""Labels that are always looked at, where a head has as many."""
+"""Number of labels that are examined one by one even if rows are long."""
 PANEL_CELLS = 2**22
-"""Entries of their rows, from so many labels on."""
+"""Largest number of entries in the rows of more than `MIN_PANEL` examined labels."""
 NEIGHBOUR_CELLS = 2**36
-"""Products that a search for the nearest labels may take, labels asked × all labels ×
-dimensions.
+"""Largest number of products in the search for nearest labels (queries × labels ×
+dimensions) of more than `MIN_QUERIES` labels.
 """
-ASKED = 400
-"""Labels of the panel from which on fewer are asked for their nearest ones."""
+MIN_QUERIES = 400
+"""Number of labels whose nearest labels are searched even if the head is large."""
 N_PAIRS = 20_000
-"""Pairs of labels whose shortest shifts are computed, where there are more."""
+"""Largest number of pairs of labels whose shortest shifts are computed."""
 PAIR_CELLS = 2**23
-"""Entries of the rows of such pairs, from 2,000 pairs on."""
+"""Largest number of entries in the rows of more than 2,000 such pairs."""
 N_GAUGES = 2
-"""Random heads of each kind."""
+"""Number of random heads of each kind."""
 ARGMAX_LABELS = 128
-"""Labels asked whether they can be the argmax; all of them in a head with no more."""
+"""Number of labels that are tested for whether they can be the most probable one."""
 MIN_SIZES = {"n_labels": 2, "n_gauges": 0}
-"""Smallest values of the counts one may ask for, where that is not 1."""
+"""Smallest allowed value of a count, if that is not 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeadReport(Result):
-    """Movement of label cosines while every probability stays, and the properties that the head fixes."""
+    """Movement of label cosines in equivalent heads, and what a head fixes.
+
+    A guard is a declared soft cap or normalisation of the labels. Under a guard, a
+    shift of all labels changes probabilities.
+    """
 
     model: FactorModel
-    """The head, with what is declared of it."""
+    """The head, with the guard that is declared."""
     affine_rank: int
-    """Dimensions that differences of labels span."""
+    """Number of dimensions that differences of labels span."""
     n_panel: int
-    """Labels looked at one by one; the others still count as neighbours and as
-    competitors.
+    """Number of labels examined one by one; the others still count as neighbours and
+    as competitors.
     """
     n_inputs: int
-    """Inputs that probabilities were verified on: the model's own, else probe inputs at
-    the head's scale.
+    """Number of inputs on which probabilities were verified: those of the model, or
+    probe inputs at the scale of the head.
     """
     n_zero: int
-    """Labels without a direction, before or after the mean row is removed."""
+    """Number of labels without a direction, before or after the mean row is removed."""
     n_aside: int
-    """Labels with a direction that are set aside, such as special tokens; they still
-    count as neighbours.
+    """Number of labels with a direction that are set aside, such as special tokens;
+    they still count as neighbours.
     """
     mean_norm: float
     """Length of the mean row."""
     median_norm: float
     """Median length of a row."""
     centred: EquivalentHead
-    """The head less its mean row; under a guard it is another head, and
-    `centred.change` says by how much.
+    """The head less its mean row. Under a guard it is another head, and
+    `centred.change` is the change of its probabilities.
     """
     neighbours: NeighbourChange
     """Change of the nearest labels without the mean row, exact over all labels."""
     constructions: tuple[Construction, ...]
-    """Two labels made opposite, and made parallel; none under a guard."""
+    """Heads with two labels made opposite, and made parallel; none under a guard."""
     equivalents: tuple[EquivalentHead, ...]
     """Random equivalent heads."""
     shifts: tuple[ShiftSummary, ...]
     """Shortest shifts to cosine 0, −1 and 1; none under a guard."""
     projector: ProjectorCosines
-    """Projector cosines of the pairs, with V/k; of no pair where rows are very many and
-    long.
+    """Projector cosines of the pairs, with the number of labels per dimension; of no
+    pairs if there are very many long rows.
     """
     logit_agreement: float | None
-    """Correlation of label cosines with logit cosines over the model's inputs; None
-    without inputs.
+    """Correlation of label cosines with logit cosines over the inputs of the model;
+    None without inputs.
     """
     panel: LabelSample
-    """The labels looked at one by one, and the inputs."""
+    """The labels examined one by one, and the inputs."""
     pair: tuple[int, int]
-    """The pair of them that `constructions` are made for."""
+    """The pair of labels of `constructions`, as places in the panel."""
     n_at_mean: int = 0
-    """Labels of `n_zero` that have a direction as stored, because they equal the mean
-    row.
+    """Number of labels of `n_zero` that have a direction as stored, because they equal
+    the mean row.
     """
     argmax: Argmaxable | None = None
     """Labels that can be the most probable one, a sample in a large head.
@@ -149,7 +153,7 @@ class HeadReport(Result):
     """
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return plain values for JSON; None stands for an undefined number."""
         return plain_dict(
             {
                 "n_labels": self.n_labels,
@@ -181,7 +185,7 @@ class HeadReport(Result):
 
     @property
     def n_labels(self) -> int:
-        """Labels V."""
+        """Number of labels."""
         return self.model.n_right
 
     @property
@@ -191,7 +195,7 @@ class HeadReport(Result):
 
     @property
     def rank(self) -> int:
-        """Columns of a label row, k."""
+        """Number of columns of a label row."""
         return self.model.rank
 
     @property
@@ -206,12 +210,12 @@ class HeadReport(Result):
 
     @property
     def link(self) -> Link:
-        """The softmax, with its cap and whether its label rows have length 1."""
+        """The softmax link, with its soft cap and its normalisation."""
         return self.model.link
 
     @property
     def origin_is_free(self) -> bool:
-        """True if a translation of the labels leaves the probabilities alone."""
+        """True if a shift of all labels changes no probability."""
         return "right" in self.model.free_shifts
 
     @property
@@ -227,21 +231,19 @@ class HeadReport(Result):
 
     @property
     def offset(self) -> float:
-        """Length of the mean row over the median length of a row: how far from centred the labels are."""
+        """Length of the mean row over the median length of a row."""
         return self.mean_norm / self.median_norm
 
     @property
     def verifiable(self) -> tuple[EquivalentHead, ...]:
-        """The heads that should give every probability the same."""
-        return (
-            (self.centred, *self.equivalents)
-            if self.origin_is_free
-            else self.equivalents
-        )
+        """The heads that should predict the same probabilities."""
+        if self.origin_is_free:
+            return (self.centred, *self.equivalents)
+        return self.equivalents
 
     @property
     def verified(self) -> bool:
-        """True if rounding explains every change of a probability in a head that should be equivalent."""
+        """True if rounding explains every change of a probability in these heads."""
         return all(head.ok for head in self.verifiable)
 
     def __repr__(self) -> str:
@@ -255,17 +257,22 @@ class HeadReport(Result):
         """
         n_rows = self.neighbours.n_rows
         changed = words.share_of(self.neighbours.top1_changed, n_rows)
-        among = "labels" if n_rows < words.FEW else counted(n_rows, "label")
-        can_lead = "" if self.argmax is None else f"{self.argmax.explain()} "
-        return (
-            f"The mean row is {self.offset:.2g} of a typical row (median) long. "
-            f"Without it {changed} {among} have another nearest label, and cosines "
-            f"differ by {self.centred.movement.mean_abs:.2f} on average. "
-            f"{can_lead}What follows from it, `embaudit.audit` concludes."
-        )
+        labels = "labels"
+        if n_rows >= words.FEW:
+            labels = counted(n_rows, "label")
+        mean = self.centred.movement.mean_abs
+        sentences = [
+            f"The mean row is {self.offset:.2g} of a typical row (median) long.",
+            f"Without it {changed} {labels} have another nearest label, and cosines "
+            f"differ by {mean:.2f} on average.",
+        ]
+        if self.argmax is not None:
+            sentences.append(self.argmax.explain())
+        sentences.append("`embaudit.audit` says what follows from it.")
+        return " ".join(sentences)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row for each equivalent head: its gauge, how probabilities and label cosines moved."""
+        """Return one row per equivalent head: its gauge, and how far cosines moved."""
         import pandas as pd
 
         records = [head.to_dict() for head in (self.centred, *self.equivalents)]
@@ -273,7 +280,9 @@ class HeadReport(Result):
 
 
 def panel_size(rank: int, n_lists: int = N_QUERIES) -> int:
-    """Return how many labels are examined one by one in a head of so many dimensions.
+    """Return the number of labels to examine one by one, from the length of the rows.
+
+    If fewer lists than usual are requested, fewer labels are examined in proportion.
 
     Examples
     --------
@@ -282,21 +291,19 @@ def panel_size(rank: int, n_lists: int = N_QUERIES) -> int:
     >>> panel_size(768, n_lists=200), panel_size(4_096, n_lists=50)
     (1024, 512)
     """
-    # Longer rows leave room for fewer labels, and fewer lists cut them in proportion.
-    return min(
-        PANEL, max(MIN_PANEL, share_of(min(PANEL, PANEL_CELLS // rank), n_lists))
-    )
+    most = min(PANEL, PANEL_CELLS // rank)
+    return min(PANEL, max(MIN_PANEL, share_of(most, n_lists)))
 
 
 def declare(
     model: FactorModel, soft_cap: float | None, *, normalised: bool
 ) -> FactorModel:
-    """Return the model with the link of a capped or normalised head, where that is declared.
+    """Return the model with the declared soft cap and normalisation in its link.
 
     Raises
     ------
     InputError
-        If the model is no softmax head, or the cap no positive number.
+        If the model is not a softmax head, or the cap is not a positive number.
 
     Examples
     --------
@@ -312,11 +319,10 @@ def declare(
             "declared of a softmax head",
             f"a model with {model.link.name} link",
         )
-    link = softmax_link(
-        soft_cap=model.link.soft_cap if soft_cap is None else soft_cap,
-        unit_rows=bool(normalised or model.link.unit_sides),
-    )
-    return model.replace(link=link)
+    if soft_cap is None:
+        soft_cap = model.link.soft_cap
+    unit_rows = bool(normalised or model.link.unit_sides)
+    return model.replace(link=softmax_link(soft_cap=soft_cap, unit_rows=unit_rows))
 
 
 def head_report(
@@ -334,40 +340,41 @@ def head_report(
     hull: bool = False,
     rng: RNG = 0,
 ) -> HeadReport:
-    """Measure a softmax head: how far do label cosines move while every probability stays the same?
+    """Measure how far the label cosines of a softmax head move in equivalent heads.
 
-    Sums over labels (the mean row, the median length, whitening) and the search for
-    neighbours and for competitors take all rows, a block at a time in float64. What is
-    asked label by label is asked of a *panel*: all labels, or `n_labels` drawn ones in
-    a larger head.
+    Sums over labels (the mean row, the median length, whitening) and the searches for
+    neighbours and for competitors take all rows, a block at a time in float64. Labels
+    are examined one by one in a *panel*: all labels, or `n_labels` drawn ones of a
+    larger head.
 
     Parameters
     ----------
     model : FactorModel
-        A softmax head; of very many columns, the dimensions that its rows span.
-        Probabilities are verified on its inputs, or on probe inputs where it has none.
+        A softmax head. If it has very many columns, the dimensions that its rows span.
+        Probabilities are verified on its inputs, or on probe inputs if it has none.
     pair : pair of int, optional
-        Two rows to make opposite and parallel; the most alike pair of the panel by
-        default.
+        Two rows to make opposite and parallel. By default the pair of the panel with
+        the largest cosine.
     n_labels : int
         Size of the panel.
     n_pairs : int
-        Pairs whose shortest shifts are computed, where there are more.
+        Largest number of pairs whose shortest shifts are computed.
     n_neighbours : int, optional
-        N of the neighbour lists; a third of the other labels by default, 10 at most.
+        Length of the neighbour lists. By default 10, or a third of the other labels of
+        a small head.
     n_gauges : int
-        Random gauges of each kind.
+        Number of random gauges of each kind.
     n_lists : int
-        Fewer than usual cut in proportion the labels asked for their nearest ones, or
-        whether they can be the argmax.
+        Number of neighbour lists. If it is smaller than usual, fewer labels are tested
+        for whether they can be the most probable one, in proportion.
     max_condition : float
-        Condition number of the linear ones; translations are one median row long.
+        Condition number of the linear gauges. Shifts are as long as the median row.
     soft_cap : float, optional
-        Declares that logits are capped, `c · tanh(s/c)`: then translations change
+        Declares that logits are capped, `c · tanh(s/c)`. Then shifts change
         probabilities.
     normalised : bool
-        Declares that label rows are divided by their lengths before use: then only
-        rotations keep every head's probabilities.
+        Declares that label rows are divided by their lengths before use. Then only
+        rotations keep the probabilities of every head.
     hull : bool
         Whether to find which labels can be the most probable one.
     rng : numpy Generator or int, optional
@@ -376,14 +383,14 @@ def head_report(
     Returns
     -------
     HeadReport
-        The measurements; `embaudit.audit` concludes from them.
+        The measurements, from which `embaudit.audit` concludes.
 
     Raises
     ------
     InputError
-        If the model is no softmax head, has fewer than two labels with a direction, all
-        its rows are equal, or its numbers are too large or too small to be multiplied;
-        or for parameters outside their sets.
+        If the model is not a softmax head, if it has fewer than two labels with a
+        direction, if all its rows are equal, if its numbers are too large or too small
+        to be multiplied, or if a parameter is out of range.
 
     Examples
     --------
@@ -391,23 +398,24 @@ def head_report(
     >>> from embaudit.model import FactorModel
     >>> rows = np.random.default_rng(0).standard_normal((40, 8))
     >>> rows -= rows.mean(axis=0)
-    >>> [round(head_report(FactorModel.from_softmax(rows + shift), n_gauges=1).offset, 2) for shift in (0.0, 2.0)]
-    [0.0, 0.9]
+    >>> round(head_report(FactorModel.from_softmax(rows), n_gauges=1).offset, 2)
+    0.0
+    >>> round(head_report(FactorModel.from_softmax(rows + 2), n_gauges=1).offset, 2)
+    0.9
     """
     require_model(model)
     if not is_number(max_condition):
         raise must_be("max_condition", "a finite number >= 1", repr(max_condition))
-    pair = None if pair is None else tuple(as_list(pair, "pair", "(0, 1)"))
+    if pair is not None:
+        pair = tuple(as_list(pair, "pair", "(0, 1)"))
     require_length(n_neighbours, model.n_right)
     counts = {"n_labels": n_labels, "n_pairs": n_pairs, "n_gauges": n_gauges}
     for name, value in (counts | {"n_lists": n_lists}).items():
         as_count(value, name, least=MIN_SIZES.get(name, 1), most=MAX_SIZES.get(name))
-    model, rng = (
-        in_span(declare(model, soft_cap, normalised=normalised)),
-        as_generator(rng),
-    )
+    model = in_span(declare(model, soft_cap, normalised=normalised))
+    rng = as_generator(rng)
     # The order of the draws is part of the result: panel, probe, pairs, random heads,
-    # lists, arg-max candidates.
+    # lists, candidates for the most probable label.
     panel = make_panel(model, n_labels, rng, include=pair or ())
     space = label_coordinates(model, summary=panel.summary)
     places_of_pair = most_alike(panel) if pair is None else panel.place(pair)
@@ -425,27 +433,38 @@ def head_report(
     shifted_pairs = pairs
     if stored_panel is not panel:
         shifted_pairs, exact = panel_pairs(stored_panel, most_pairs, rng.spawn(1)[0])
-    made = [centring(panel), *random_heads(panel, n_gauges, max_condition, rng)]
+    gauges = [centring(panel), *random_heads(panel, n_gauges, max_condition, rng)]
     nearest = _neighbours(model, panel, n_neighbours, n_lists, rng)
     argmax = _argmax(space, model, n_lists, rng) if hull else None
-    # Under a guard, such as a soft cap, a translation changes probabilities: shifts and
-    # constructions would then be of other models (docs/theory.md, "A shift is free
-    # where something absorbs it").
-    free = "right" in panel.model.free_shifts
-    places = panel.labels[pairs if panel.summary.lengths is None else pairs[:0]]
+    # Under a guard, such as a soft cap, a shift changes probabilities, so shifts and
+    # constructions would be of other models (docs/theory.md, "A shift is free where
+    # something absorbs it").
+    is_free = "right" in panel.model.free_shifts
+    # Projector cosines are not computed for very many long rows.
+    projected_pairs = pairs
+    if panel.summary.lengths is not None:
+        projected_pairs = pairs[:0]
+    labels = panel.labels[projected_pairs]
+
+    def constructions() -> tuple[Construction, ...]:
+        return tuple(probe.construct(places_of_pair)) if is_free else ()
+
+    def shifts() -> tuple[ShiftSummary, ...]:
+        if not is_free:
+            return ()
+        return shift_summaries(stored_panel, shifted_pairs, exact=exact)
+
     measurements: dict[str, Callable[[], Any]] = {
-        "constructions": lambda: tuple(probe.construct(places_of_pair)) if free else (),
-        "shifts": lambda: (
-            shift_summaries(stored_panel, shifted_pairs, exact=exact) if free else ()
-        ),
-        "projector": lambda: projector_cosines_in(space, places),
-        "logit_agreement": lambda: _agreement(model, panel, pairs),
+        "constructions": constructions,
+        "shifts": shifts,
+        "projector": partial(projector_cosines_in, space, labels),
+        "logit_agreement": partial(_agreement, model, panel, pairs),
     }
-    # All that draws nothing more runs at once, the equivalent heads first, which take
-    # longest.
-    heads = [partial(probe.measure, head) for head in made]
-    measured = results_of([*heads, *measurements.values()], "measuring heads")
-    (centred, *equal), rest = measured[: len(heads)], measured[len(heads) :]
+    # These jobs draw nothing, so they run at the same time. The equivalent heads take
+    # longest, so they start first.
+    jobs = [partial(probe.measure, gauge) for gauge in gauges]
+    results = results_of([*jobs, *measurements.values()], "measuring heads")
+    heads, fields = results[: len(jobs)], results[len(jobs) :]
     return HeadReport(
         model=model,
         affine_rank=space.rank,
@@ -460,23 +479,25 @@ def head_report(
         argmax=argmax,
         panel=panel,
         pair=places_of_pair,
-        centred=centred,
-        equivalents=tuple(equal),
-        **dict(zip(measurements, rest, strict=True)),
+        centred=heads[0],
+        equivalents=tuple(heads[1:]),
+        **dict(zip(measurements, fields, strict=True)),
     )
 
 
 def n_neighbour_queries(
     n_labels: int, rank: int, n_lists: int = N_QUERIES, n_panel: int = PANEL
 ) -> int:
-    """Return how many labels of a panel, at most, are compared with all for their nearest ones.
+    """Return the largest number of labels whose nearest labels are searched.
 
     Examples
     --------
-    >>> n_neighbour_queries(1_000, 64), n_neighbour_queries(128_000, 4_096), n_neighbour_queries(128_000, 4_096, 50)
-    (2048, 400, 50)
+    >>> n_neighbour_queries(1_000, 64), n_neighbour_queries(128_000, 4_096)
+    (2048, 400)
+    >>> n_neighbour_queries(128_000, 4_096, n_lists=50)
+    50
     """
-    most = max(ASKED, NEIGHBOUR_CELLS // (n_labels * rank))
+    most = max(MIN_QUERIES, NEIGHBOUR_CELLS // (n_labels * rank))
     return share_of(min(max(PANEL, n_panel), most), n_lists)
 
 
@@ -494,16 +515,18 @@ def _neighbours(
         rng,
     )
     exact = not panel.is_sample and len(queries) == n_panel
-    # The mean row is taken off while rows are read, so that no second table is held.
+    # The mean row is subtracted while rows are read, so that no second table is needed.
     return neighbour_change(model, queries, -panel.mean, n=n, exact=exact)
 
 
 def _argmax(
     space: LabelCoordinates, model: FactorModel, n_lists: int, rng: np.random.Generator
 ) -> Argmaxable:
-    some = share_of(ARGMAX_LABELS, n_lists)
-    pool = sample_rows(model.n_right, model.n_right if space.is_simplex else some, rng)
-    return argmaxable_in(space, model, pool)
+    # The labels of a simplex are tested at no cost.
+    size = share_of(ARGMAX_LABELS, n_lists)
+    if space.is_simplex:
+        size = model.n_right
+    return argmaxable_in(space, model, sample_rows(model.n_right, size, rng))
 
 
 def _agreement(model: FactorModel, panel: LabelSample, pairs: Indices) -> float | None:
@@ -511,12 +534,13 @@ def _agreement(model: FactorModel, panel: LabelSample, pairs: Indices) -> float 
     if model.left is None:
         return None
     try:
-        pinned = logit_cosines(model, pairs=panel.labels[pairs])
+        of_logits = logit_cosines(model, pairs=panel.labels[pairs])
     except InputError:
         return None
-    plain = panel.model.cosines("right", pairs)
-    both = np.isfinite(pinned) & np.isfinite(plain)
-    # Without two pairs, or without spread in one of the two, no correlation is defined.
-    if both.sum() < 2 or np.ptp(plain[both]) == 0 or np.ptp(pinned[both]) == 0:
+    of_rows = panel.model.cosines("right", pairs)
+    is_finite = np.isfinite(of_logits) & np.isfinite(of_rows)
+    of_logits, of_rows = of_logits[is_finite], of_rows[is_finite]
+    # A correlation needs two pairs, and cosines that differ.
+    if len(of_rows) < 2 or np.ptp(of_rows) == 0 or np.ptp(of_logits) == 0:
         return None
-    return float(np.corrcoef(plain[both], pinned[both])[0, 1])
+    return float(np.corrcoef(of_rows, of_logits)[0, 1])

@@ -56,7 +56,7 @@ class ScoreChange:
 
     @property
     def is_same_on_average(self) -> bool:
-        """True if the scores of rows correlate with those of the baseline on average."""
+        """True if the scores of rows correlate by 0.5 or more on average."""
         return reaches(self.correlation, SAME)
 
 

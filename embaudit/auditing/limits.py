@@ -1,7 +1,8 @@
-"""Bounds of the movement of cosines: ranges of pairs, certified neighbours, and the worst gauge found.
+"""Bounds of the movement of cosines: ranges, certified neighbours, and attacks.
 
-The movement of an audit is what *some* equivalent models do; this is what *any* of them within a budget can do. An
-attack shows what is reached, a range or a certificate what cannot be passed; the truth lies between the two.
+The movement of an audit is what *some* equivalent models do. A bound holds for *every*
+gauge of a set within a budget. An attack shows what a gauge reaches, and a range or a
+certificate shows what no gauge exceeds. The true limit lies between the two.
 """
 
 from __future__ import annotations
@@ -37,65 +38,75 @@ if TYPE_CHECKING:
 
 CURVE = (1.1, 1.25, 1.5, 2.0)
 """Condition numbers at which ranges and certificates are stated."""
-ROWS = 1_000
-"""Rows whose lists stand for all; fewer, from 100 on, where `SEARCHED` cosines would
-not suffice for them.
-"""
-SEARCHED = 50_000_000
+CERTIFIED_ROWS = 1_000
+"""Largest number of rows whose lists are certified."""
+MIN_CERTIFIED_ROWS = 100
+"""Number of rows whose lists are certified even in a large table."""
+CERTIFIED_COSINES = 50_000_000
+"""Largest number of cosines of more than `MIN_CERTIFIED_ROWS` certified lists."""
 ATTACKED_RANK = 16_384
-"""Rank above which no attack is made: also the span of a few rows then takes long to
-find.
+"""Rank above which there is no attack, because finding the span of a few rows would
+take too long.
 """
+PAIRS = 2_000
+"""Largest number of pairs whose ranges are computed and that are attacked."""
+MOST_WIDE_PAIRS = 500
+"""The same for rows with more than `WIDE` columns."""
+MIN_PAIRS = 100
+"""Number of such pairs even if rows are very long."""
 PAIR_CELLS = 2**19
-"""Entries of the rows of pairs whose ranges are stated above that rank, from 100 pairs
-on.
+"""Largest number of entries in the rows of more than `MIN_PAIRS` pairs of rows with
+more than `WIDE` columns.
 """
 LENGTH = 1.0
 """Length of the shifts that ranges and attacks allow for, in median rows."""
 SHIFT = 0.1
-"""Length of the shifts that lists are certified against, in median rows; beside longer
-ones nothing is certain.
+"""Length of the shifts that lists are certified against, in median rows. Against longer
+shifts hardly any list can be certified.
 """
 SHIFTED_PAIRS = 500
-"""Pairs that an attack with shifts looks at."""
+"""Largest number of pairs of an attack with shifts."""
 SHIFTED_ROWS = 100
-"""Rows whose lists are certified against shifts too, which takes every excluded row
-into account.
+"""Largest number of rows whose lists are certified against shifts, because every
+excluded row has to be taken into account.
 """
 ATTACKED_LISTS = 50
-"""Rows whose lists are attacked."""
+"""Number of rows whose lists are attacked."""
 LONG_LISTS = 8
-"""Such rows where rows are long: the attack looks at the span of all that is near them.
+"""The same for rows with more than `WIDE` columns, because the attack searches the span
+of all rows near the listed ones.
 """
 ATTACKED_ROWS = 50_000
-"""Number of rows above which lists are not attacked: each step compares the listed rows
-with all of them.
+"""Number of rows above which lists are not attacked, because each step compares the
+listed rows with all rows.
 """
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """Share of the neighbour lists that no gauge of a set can change; lists hold one row of each group of copies."""
+    """Share of the neighbour lists that no gauge of a set can change.
+
+    Lists hold one row of each group of duplicates.
+    """
 
     role: SideName
     """Side of the lists."""
     group: str
-    """"linear" or "affine"."""
+    """Set of gauges, "linear" or "affine"."""
     max_shift: float
     """Longest shift, in median rows; 0 for linear gauges."""
     top_n: int
     """Length of the lists."""
     n_rows: int
-    """Rows whose lists were certified: one of each group of copies."""
+    """Number of rows whose lists were certified, one of each group of duplicates."""
     exact: bool
-    """True if these were all rows."""
+    """True if the lists of all rows were certified."""
     entries: dict[float, float]
     """Share of list entries that stay, by κ."""
     lists: dict[float, float]
     """Share of lists that stay whole, by κ."""
     tied_share: float
-    """Share of entries that tie with the first excluded row, so that nothing is certain
-    about them.
+    """Share of entries that tie with the first excluded row, and so are not certified.
     """
     certified: CertifiedNeighbours = field(repr=False)
     """The lists themselves."""
@@ -119,7 +130,7 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds that no gauge of a set within a budget exceeds, and the worst gauges found."""
+    """Bounds that no gauge of a set within a budget exceeds, and the worst gauges."""
 
     ranges: tuple[RangeSummary, ...] = ()
     """Ranges of cosines within budgets."""
@@ -128,29 +139,36 @@ class Limits:
     attacks: tuple[Attack, ...] = ()
     """The worst gauges that a search found within a budget."""
     rank: int = 0
-    """Dimensions that attacks search: those that rows of very many columns span."""
+    """Number of dimensions that attacks search; fewer than `columns` if rows of very
+    many columns span fewer.
+    """
     columns: int = 0
-    """Columns of the rows as stored, which they are about."""
+    """Number of columns of the rows as stored."""
 
 
 def shifted_sides(model: FactorModel, role: Role) -> list[SideName]:
-    """Sides of a kind of pairs whose rows may be shifted without a change of predictions."""
+    """List the sides of a kind of pairs that can be shifted at equal predictions."""
     return [side for side in Pairs(role).sides if side in model.free_shifts]
 
 
 def holds_shifts(model: FactorModel, role: Role, group: str) -> bool:
-    """Check that a set of gauges has every free shift of these cosines: one has only affine gauges, two no set has.
+    """Return True if a set of gauges contains every free shift of these cosines.
 
-    Bounds within a set that lacks one are of that set alone, and no limit of what equivalent models do.
+    Affine gauges shift one side, and linear gauges none. No set shifts both sides. If a
+    shift is missing, bounds hold for the set alone and do not limit what equivalent
+    models can do.
     """
-    return len(shifted_sides(model, role)) <= (group == "affine")
+    n_shifted = 0
+    if group == "affine":
+        n_shifted = 1
+    return len(shifted_sides(model, role)) <= n_shifted
 
 
 def bounded_roles(model: FactorModel, roles: Sequence[Role]) -> list[Role]:
-    """List the roles whose cosines some gauge with a budget moves: none of a model that predicts cosines."""
-    # Where cosines are predicted, the test of unit rows decides, and no budget has a
-    # part in it. In one dimension a cosine is a sign, which only a shift can turn. Only
-    # rotations and shifts keep distances, and a budget of κ limits neither.
+    """List the roles whose cosines some gauge with a budget moves."""
+    # If cosines are predicted, the test of unit rows decides, and it has no budget. In
+    # one dimension a cosine is a sign, which only a shift can turn. Only rotations and
+    # shifts keep distances, and a budget of κ limits neither.
     if (
         model.predicts is Equivalence.COSINES
         or model.link.measures_distances
@@ -170,25 +188,27 @@ def attack_jobs(
     options: AuditOptions,
     rng: np.random.Generator,
 ) -> list[Callable[[], Attack]]:
-    """Plan attacks on the mean movement and the lists of the first side; the last takes longest.
+    """Plan attacks on the mean movement and on the lists of the first side.
+
+    The last attack takes longest.
 
     Parameters
     ----------
     model : FactorModel
         The model as it is stored.
     roles : sequence of {"left", "right", "cross"}
-        Which cosines, of `bounded_roles`.
+        Roles of `bounded_roles`.
     options : AuditOptions
-        The budget, the length of the lists, how many starting points each attack has,
-        and how many steps from each.
+        The budget, the length of the lists, the number of starting points of each
+        attack, and the number of steps from each point.
     rng : numpy Generator
         Draws pairs and rows.
     """
-    role, k = next((role for role in roles if role != "cross"), None), model.rank
-    if role is None or k > ATTACKED_RANK or options.effort.n_starts == 0:
+    sides = _sides_in(roles)
+    k = model.rank
+    if not sides or k > ATTACKED_RANK or options.effort.n_starts == 0:
         return []
-    # Of all plans the affine one is last and longest: it moves the rows and their
-    # origin.
+    role = sides[0]
     kappa = options.max_condition
     side, linear = model.side(role), GeneralLinear(k, max_condition=kappa)
     plans: list[tuple[GaugeGroup, AttackObjective]] = [(linear, "movement")]
@@ -200,18 +220,23 @@ def attack_jobs(
         plans.append((linear, "neighbours"))
     if role in model.free_shifts:
         # A shift as long as a typical row can point it anywhere (docs/theory.md, "Under
-        # shifts").
+        # shifts"). This attack moves the rows and their origin, so it takes longest.
         affine = Affine(
             k, side=role, max_condition=kappa, max_shift=_typical_shift(side)
         )
         plans.append((affine, "movement"))
-    # A generator for each plan: attacks may then run at once, in any order, with the
-    # same result.
+    # Each plan has a generator of its own, so that attacks can run at the same time and
+    # in any order with the same result.
     draws = rng.spawn(len(plans))
     return [
         partial(_attack, model, role, *plan, options, draw)
         for plan, draw in zip(plans, draws, strict=True)
     ]
+
+
+def _sides_in(roles: Sequence[Role]) -> list[SideName]:
+    """List the roles that are cosines within a side."""
+    return [role for role in roles if role != "cross"]
 
 
 def _attack(
@@ -222,37 +247,47 @@ def _attack(
     options: AuditOptions,
     rng: np.random.Generator,
 ) -> Attack:
-    """Run one attack: lists hold one row of each group of copies, pairs are of all rows."""
-    # Duplicate rows tie under every linear gauge, so that an attack on lists could
-    # never drive one past the other.
-    attacked, representatives = (
-        (model, None) if objective == "movement" else _without_copies(model, role)
-    )
+    """Run one attack.
+
+    Attacked lists hold one row of each group of duplicates. Attacked pairs are drawn
+    from all rows.
+    """
+    attacked, representatives = model, None
+    if objective == "neighbours":
+        # Duplicate rows tie under every linear gauge, so that no attack could drive one
+        # past the other.
+        attacked, representatives = _without_duplicates(model, role)
     n_pairs = _n_pairs(model)
-    with reporting(None):  # how many attacks are done tells more than their steps
+    if isinstance(group, Affine):
+        n_pairs = min(n_pairs, SHIFTED_PAIRS)
+    n_rows = ATTACKED_LISTS
+    if model.rank > WIDE:
+        n_rows = LONG_LISTS
+    # The progress bar counts attacks, not their steps.
+    with reporting(None):
         attack = worst_gauge(
             attacked,
             group,
             role=role,
             objective=objective,
             n=max(_list_length(model, role, options.n_neighbours), 1),
-            n_pairs=min(n_pairs, SHIFTED_PAIRS)
-            if isinstance(group, Affine)
-            else n_pairs,
-            n_rows=LONG_LISTS if model.rank > WIDE else ATTACKED_LISTS,
+            n_pairs=n_pairs,
+            n_rows=n_rows,
             n_starts=options.effort.n_starts,
             n_steps=options.effort.n_steps,
             rng=rng,
         )
-    # Back from places among the representatives to row numbers of the model.
-    table = attack.table if representatives is None else representatives[attack.table]
+    table = attack.table
+    if representatives is not None:
+        # Places among the representatives become row numbers of the model.
+        table = representatives[table]
     return replace(attack, table=table, typical_row=model.side(role).median_length)
 
 
 def _typical_shift(side: Side) -> float:
     """Return the length of the shifts that ranges and attacks allow for."""
-    # Of an odd number of rows, one is as long as the median. Rounding must not decide
-    # whether a shift can take that row through the origin, which widens its ranges.
+    # If the number of rows is odd, one row is as long as the median. Rounding must not
+    # decide whether a shift can take that row to the origin, which widens its ranges.
     return (1 + TIE) * LENGTH * side.median_length
 
 
@@ -264,34 +299,55 @@ def limits_of(
     rng: np.random.Generator,
     stored: FactorModel,
 ) -> Limits:
-    """Bound the cosines of all roles, certify the lists of sides, and put attacks beside the bounds.
+    """Bound the cosines of all roles, and certify the lists of their sides.
 
-    Ranges are those of linear and diagonal gauges, and of affine ones where rows may be shifted. Ranges and
-    certificates are stated at `CURVE` and at the budget. Ranges are of rows as stored: in the dimensions that rows of
-    very many columns span, other gauges are diagonal.
+    Ranges are computed for linear and diagonal gauges, and for affine ones if rows can
+    be shifted. Ranges and certificates are stated at the condition numbers of `CURVE`
+    and at the budget.
+
+    Parameters
+    ----------
+    model : FactorModel
+        The model, in the dimensions that its rows span if they have very many columns.
+    roles : sequence of {"left", "right", "cross"}
+        Roles of `bounded_roles`.
+    options : AuditOptions
+        The budget and the length of the lists.
+    attacks : sequence of Attack
+        The attacks, which the result contains.
+    rng : numpy Generator
+        Draws pairs and rows.
+    stored : FactorModel
+        The model in its stored columns, for which ranges are computed: a diagonal gauge
+        of the stored columns is not diagonal in the dimensions that the rows span.
     """
-    kappas, ranges = sorted({*CURVE, options.max_condition}), list[RangeSummary]()
+    kappas = sorted({*CURVE, options.max_condition})
+    ranges: list[RangeSummary] = []
     certificates: list[Certificate] = []
     for role in track(roles, "bounding cosines", len(roles)):
         shifted = shifted_sides(model, role)
-        # Of two free shifts, as left-right cosines may have, ranges hold that of the
-        # right rows alone. `holds_shifts` keeps such a range from being called a limit.
-        side: SideName = "left" if shifted == ["left"] else "right"
-        shifts = [_typical_shift(model.side(side))] if shifted else []
-        few = min(_n_pairs(stored), Pairs(role).n_pairs(model))
-        # Each pair has the gauge that is worst for it, so that the ends of many pairs
-        # may lie beyond what any single gauge does to all of them (docs/theory.md, "How
-        # far a cosine can move").
+        # Left-right cosines can have two free shifts. Ranges then allow for a shift of
+        # the right rows alone, and `holds_shifts` keeps sentences from calling such a
+        # range a limit.
+        side: SideName = "right"
+        if shifted == ["left"]:
+            side = "left"
+        shifts = []
+        if shifted:
+            shifts = [_typical_shift(model.side(side))]
+        n_pairs = min(_n_pairs(stored), Pairs(role).n_pairs(model))
+        # The worst gauge differs between pairs, so no single gauge reaches the ends of
+        # all ranges (docs/theory.md, "How far a cosine can move").
         ranges += range_summary(
             stored,
             role=role,
             budgets=kappas,
             shifts=shifts,
             side=side,
-            n_pairs=few,
+            n_pairs=n_pairs,
             rng=rng,
         )
-    sides: list[SideName] = [role for role in roles if role != "cross"]
+    sides = _sides_in(roles)
     for side in track(sides, "certifying lists", len(sides)):
         certificates += _certificates(
             model, side, kappas, _list_length(model, side, options.n_neighbours), rng
@@ -308,33 +364,36 @@ def _certificates(
     n: int,
     rng: np.random.Generator,
 ) -> Iterator[Certificate]:
-    """Certify lists against linear gauges, and against affine ones where rows may be shifted; copies count once."""
+    """Certify lists against linear gauges, and against affine ones if rows can shift.
+
+    Lists hold one row of each group of duplicates.
+    """
     if n < 1:
         return
     side, first = model.side(role), standing_rows(model, role)
-    once_each, representatives = _without_copies(model, role)
-    plans = [(0.0, max(100, min(ROWS, SEARCHED // len(side.directed))))]
-    # A row of zeros takes the direction of any shift and may then enter every list:
-    # nothing would be certain.
+    distinct, representatives = _without_duplicates(model, role)
+    most_rows = min(CERTIFIED_ROWS, CERTIFIED_COSINES // len(side.directed))
+    plans = [(0.0, max(MIN_CERTIFIED_ROWS, most_rows))]
+    # A row of zeros takes the direction of any shift and can then enter every list, so
+    # no list could be certified.
     if role in model.free_shifts and len(side.directed) == len(side):
         plans.append((SHIFT, SHIFTED_ROWS))
     for shift, size in plans:
-        # Duplicates tie at every gauge: lists are certified among one row of each
-        # group, then called by stored numbers.
+        # Duplicates tie at every gauge, so lists are certified among one row of each
+        # group.
         rows = once(sample_rows(side.directed, size, rng), first)
-        group = (
-            Affine(model.rank, side=role, max_shift=shift * side.median_length)
-            if shift
-            else None
-        )
+        group = None
+        if shift:
+            group = Affine(model.rank, side=role, max_shift=shift * side.median_length)
         places = np.searchsorted(representatives, rows)
-        # An entry stays at κ where it leads the excluded rows by more than 2 ln κ in
-        # artanh (docs/theory.md, "Certified neighbours"); shifts come first and take a
-        # part of that lead.
+        # An entry stays at κ if it leads the excluded rows by more than 2 ln κ in
+        # artanh (docs/theory.md, "Certified neighbours"). A shift takes a part of that
+        # lead.
         certified = certified_neighbours(
-            once_each, role=role, n=n, rows=places, group=group
+            distinct, role=role, n=n, rows=places, group=group
         )
         if first is not None:
+            # Places among the representatives become row numbers of the model.
             indices = np.where(
                 certified.indices < 0, -1, representatives[certified.indices]
             )
@@ -354,21 +413,27 @@ def _certificates(
 
 
 def _n_pairs(model: FactorModel) -> int:
-    """Return how many pairs are bounded and attacked: fewer where their rows are long."""
-    return 2_000 if model.rank <= WIDE else max(100, min(500, PAIR_CELLS // model.rank))
+    """Return the number of pairs that are bounded and attacked."""
+    if model.rank <= WIDE:
+        return PAIRS
+    return max(MIN_PAIRS, min(MOST_WIDE_PAIRS, PAIR_CELLS // model.rank))
 
 
 def _list_length(model: FactorModel, role: SideName, n: int | None) -> int:
-    """Return the length of lists that leave a row out, copies counted once; below 1 where there are too few rows."""
-    return list_length(
-        n, len(once(model.side(role).directed, standing_rows(model, role))), left_out=1
-    )
+    """Return the length of lists that leave at least one row out.
+
+    Duplicates count once. The length is below 1 if there are too few rows.
+    """
+    distinct = once(model.side(role).directed, standing_rows(model, role))
+    return list_length(n, len(distinct), left_out=1)
 
 
-def _without_copies(model: FactorModel, role: SideName) -> tuple[FactorModel, Indices]:
-    """Return the model with one row of each group of copies, and which rows of a side these are."""
-    first, every = standing_rows(model, role), np.arange(len(model.side(role)))
-    representatives = once(every, first)
-    return (
-        model if first is None else model.take(**{role: representatives})
-    ), representatives
+def _without_duplicates(
+    model: FactorModel, role: SideName
+) -> tuple[FactorModel, Indices]:
+    """Return the model with one row per group of duplicates, and these row numbers."""
+    first = standing_rows(model, role)
+    representatives = once(np.arange(len(model.side(role))), first)
+    if first is None:
+        return model, representatives
+    return model.take(**{role: representatives}), representatives

@@ -1,4 +1,4 @@
-"""Near-duplicates: rows much closer to their nearest row than rows of the table usually are, but not equal to it."""
+"""Near-duplicates: rows far closer to their nearest row than usual, but not equal."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ NEAR = 0.01
 SEARCHED = 200_000
 """Largest number of rows among which all near-duplicates are searched for."""
 SHOWN = 4
-"""Near-duplicates that are named."""
+"""Number of near-duplicates that are named, at most."""
 
 
 @dataclass(frozen=True)
 class NearDuplicates:
-    """Rows whose angle to their nearest row is at most 1 % of the median of such angles.
+    """Rows whose angle to the nearest row is at most 1 % of the median of such angles.
 
-    The rule has no absolute scale. For rows with a smooth density of dimension m the share
-    of such rows is about `ln 2 · 0.01^m` by chance. Rows of equal direction count once.
+    The rule has no absolute scale. For rows with a smooth density of dimension m the
+    share of such rows is about `ln 2 · 0.01^m` by chance. Rows of equal direction count
+    once.
     """
 
     n_rows: int
     """Number of different directions of rows."""
     share: float
-    """Share of them that are near-duplicates."""
+    """Share of these directions that are near-duplicates."""
     ci_low: float
     """Lower end of the 95 % interval (Wilson) of the share; the share itself if all
     rows were searched.
@@ -50,7 +51,7 @@ class NearDuplicates:
 
     @property
     def count(self) -> int:
-        """Number of near-duplicates, at least that many if not all rows were searched."""
+        """Number of near-duplicates; a lower bound if not all rows were searched."""
         return round(self.ci_low * self.n_rows)
 
 

@@ -1,13 +1,14 @@
 """Cosines and neighbour lists of rows that are compared by their predictions.
 
-Prediction cosines need the scores only, so every equivalent model has the same ones:
-use these instead, or judge the cosines at hand by them. Measured in the same way are
-the rows without components that no prediction sees, and the form that the penalty of
-the declared training would have chosen.
+Prediction cosines depend on the scores only, so every equivalent model has the same
+ones. The cosines of the audited model are compared with them. Two other comparisons are
+measured in the same way: with the rows without components that no prediction sees, and
+with the form that the penalty of the declared training would have chosen.
 
-At a stationary point of `Σ_u w_u ‖p_u‖² + Σ_i w_i ‖q_i‖²`, among all models of the same scores, no gauge lowers the
-penalty, hence `Pᵀ diag(w) P = Qᵀ diag(w) Q` up to a scale. Rows that are not of this form were not chosen by it:
-training stopped before its minimum, had another objective, or the rows were rescaled afterwards.
+Let `Σ_u w_u ‖p_u‖² + Σ_i w_i ‖q_i‖²` be stationary among all models of the same scores.
+Then no gauge lowers the penalty, so `Pᵀ diag(w) P = Qᵀ diag(w) Q` up to a scale. If
+rows are not of this form, the penalty did not choose them: training stopped before its
+minimum, had another objective, or the rows were rescaled afterwards.
 """
 
 from __future__ import annotations
@@ -28,23 +29,24 @@ from embaudit.movements.movement import Movement, MovementProbe, directed_in
 from embaudit.movements.neighbourhoods import Neighbourhood, neighbourhoods
 
 PENALTIES = {"factors": False, "factors-counted": True}
-"""Objectives whose penalty has this law, and whether it counts the interactions of each
-row.
-"""
+"""Objectives whose penalty has this law; True if it counts the interactions of rows."""
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """Distance of the cosines at hand from prediction cosines."""
+    """Distance of the cosines of the audited model from prediction cosines."""
 
     movement: tuple[Movement, ...]
-    """Movement from the cosines within a side to its prediction cosines, one a side."""
+    """Movement from cosines to prediction cosines, one record per measured side."""
     examples: tuple[Neighbourhood, ...]
-    """Neighbours of a few rows by either."""
+    """Neighbours of a few rows by cosine and by prediction cosine."""
 
     def of(self, role: Role) -> Movement | None:
-        """Return what was measured of a role; None for left-right pairs, or a side that was not looked at."""
-        return next((record for record in self.movement if record.role == role), None)
+        """Return the movement of a role; None for left-right pairs or another side."""
+        for record in self.movement:
+            if record.role == role:
+                return record
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,35 +54,39 @@ class PenaltyForm:
     """Distance of the rows from the form that their penalty would have chosen."""
 
     stretch: float
-    """Condition number of the gauge that leads there."""
+    """Condition number of the gauge that leads to that form."""
     movement: tuple[Movement, ...]
-    """Movement of cosines and lists to that form, one a side."""
+    """Movement of cosines and lists to that form, one record per side."""
 
 
 def by_prediction(
     probe: MovementProbe, *, side: SideName, rows: Indices, n: int
 ) -> Predicted | None:
-    """Compare both sides by what is predicted for their rows; None for one side alone, or where nothing is predicted.
+    """Compare the cosines within each side with prediction cosines.
+
+    Return None for one side alone, and if no prediction cosine is defined.
 
     Parameters
     ----------
     probe : MovementProbe
-        Probe of the model at hand, which measured the equivalent models, so that
-        figures can be compared. It is drawn anew where rows are left out. Left-right
-        cosines have no counterpart.
+        The probe that measured the equivalent models, so that figures can be compared.
+        Its samples are drawn anew if rows have no prediction cosine. Left-right cosines
+        have no counterpart.
     side : {"left", "right"}
-        Whose neighbours to list.
+        Side whose neighbours are listed.
     rows : array of int
-        Rows of that side.
+        Rows of that side whose neighbours are listed.
     n : int
-        How many neighbours.
+        Number of neighbours.
 
     Examples
     --------
     >>> from embaudit.model import FactorModel
     >>> draw = np.random.default_rng(0)
-    >>> model = FactorModel.from_user_item(draw.normal(size=(9, 2)) * [1, 5], draw.normal(size=(8, 2)))
-    >>> found = by_prediction(MovementProbe(model, ["right"]), side="right", rows=np.array([0]), n=2)
+    >>> users, items = draw.normal(size=(9, 2)), draw.normal(size=(8, 2))
+    >>> model = FactorModel.from_user_item(users * [1, 5], items)
+    >>> probe = MovementProbe(model, ["right"])
+    >>> found = by_prediction(probe, side="right", rows=np.array([0]), n=2)
     >>> found.of("right").mean_abs > 0.1, found.of("left")
     (True, None)
     """
@@ -96,39 +102,44 @@ def by_prediction(
     before = directed_in(model, {side: after[side]})
     n = min(n, len(before.side(side).directed) - 1)
     rows = rows[before.side(side).norms[rows] > 0]
-    examples = (
-        neighbourhoods(before, after[side], role=side, rows=rows, n=n)
-        if n > 0 and len(rows)
-        else ()
-    )
+    examples: tuple[Neighbourhood, ...] = ()
+    if n > 0 and len(rows):
+        examples = neighbourhoods(before, after[side], role=side, rows=rows, n=n)
     return Predicted(movements, examples)
 
 
 def moved_to(
     probe: MovementProbe, rows: Mapping[SideName, Mapped]
 ) -> tuple[Movement, ...]:
-    """Measure how the cosines within some sides move to other rows, which may leave rows without a direction.
+    """Measure how the cosines within some sides move to those of other rows.
 
-    Left-right cosines are not measured.
+    The other rows may have no direction. Left-right cosines are not measured.
     """
-    # A probe measures rows of all of its sides: those that are not mapped pass as they
-    # are.
-    rest = {side: probe.model.factors(side) for side in probe.model.sides}
-    return probe.measure_rows(
-        {**rest, **rows}, [plan.role for plan in probe.plans if plan.role in rows]
-    )
+    # A probe measures rows of all of its sides, so sides without other rows are passed
+    # as they are.
+    stored = {side: probe.model.factors(side) for side in probe.model.sides}
+    roles = [plan.role for plan in probe.plans if plan.role in rows]
+    return probe.measure_rows({**stored, **rows}, roles)
 
 
 def without_unseen(
     probe: MovementProbe, outside: Collection[SideName]
 ) -> tuple[Movement, ...]:
-    """Measure how cosines move when the components that no prediction sees are removed from some sides.
+    """Measure how cosines move if components that no prediction sees are removed.
+
+    Parameters
+    ----------
+    probe : MovementProbe
+        The probe of the audited model.
+    outside : collection of {"left", "right"}
+        Sides that have such components.
 
     Examples
     --------
     >>> from embaudit.model import FactorModel
     >>> draw = np.random.default_rng(0)
-    >>> model = FactorModel.from_user_item(draw.normal(size=(9, 3)) * [1, 1, 0], draw.normal(size=(8, 3)))
+    >>> users, items = draw.normal(size=(9, 3)), draw.normal(size=(8, 3))
+    >>> model = FactorModel.from_user_item(users * [1, 1, 0], items)
     >>> without_unseen(MovementProbe(model, ["right"]), ["right"])[0].mean_abs > 0.1
     True
     """
@@ -136,20 +147,21 @@ def without_unseen(
     vectors: dict[SideName, Mapped] = {}
     for side in outside:
         basis = reached_space(model, side)
-        # B Bᵀ projects rows on the directions that predictions see, in the columns as
-        # stored.
+        # B Bᵀ projects rows on the directions that predictions see.
         onto = affine(
             np.zeros(model.rank), basis @ basis.T, model.moments(side).precision
         )
         vectors[side] = Mapped(model.factors(side), onto, model.rank)
-    return moved_to(probe, vectors) if vectors else ()
+    if not vectors:
+        return ()
+    return moved_to(probe, vectors)
 
 
 def penalty_form(probe: MovementProbe) -> PenaltyForm | None:
-    """Measure how far a model is from where its declared penalty would have come to rest.
+    """Measure how far a model is from a minimum of its declared penalty.
 
-    None for other objectives, where biases take part, and where the counts of rows are
-    not known.
+    Return None for other objectives, for models with biases, and if the counts of the
+    interactions are needed but not known.
 
     Examples
     --------
@@ -161,18 +173,18 @@ def penalty_form(probe: MovementProbe) -> PenaltyForm | None:
     2.0
     """
     model = probe.model
-    # The law is one of scores made by the factors alone (docs/theory.md, "Weight decay
-    # on both sides chooses one").
-    plain = (
+    # The law holds for scores without biases (docs/theory.md, "Weight decay on both
+    # sides chooses one").
+    has_law = (
         model.predicts is Equivalence.SCORES
         and model.left_bias is None
         and model.right_bias is None
     )
     law = known_objective(model.objective)
-    if not plain or model.left is None or law is None or law.name not in PENALTIES:
+    if not has_law or model.left is None or law is None or law.name not in PENALTIES:
         return None
-    # The gauge to `Pᵀ diag(w) P = Qᵀ diag(w) Q`: where rows rest at a minimum of the
-    # penalty, it is a rotation.
+    # This gauge leads to `Pᵀ diag(w) P = Qᵀ diag(w) Q`. If the rows are at a minimum of
+    # the penalty, it is a rotation.
     maps = balanced_maps(model, counted=PENALTIES[law.name])
     if maps is None:
         return None

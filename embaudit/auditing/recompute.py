@@ -1,4 +1,4 @@
-"""Recompute an audit from its JSON: to compare every number with the file, or to make one of its equivalent models."""
+"""Recompute an audit from its JSON, to verify it or to repeat an equivalent model."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 
 MAX_BYTES = 2**28
-"""Size of the largest JSON that is parsed; an audit of 10,000 draws from each group
+"""Largest size of a JSON that is parsed. An audit of 10,000 draws from each group
 writes half as much.
 """
 OWN_SCALE = ("tolerance", "chance")
-"""Numbers that are small without being rounding."""
+"""Keys of small numbers that are not rounding errors."""
 VERSIONS = {"embaudit_version": __version__, "schema_version": SCHEMA_VERSION}
 REMEDY = (
     "write it with `embaudit audit MODEL --json FILE`, and name it before the model"
@@ -45,13 +45,13 @@ ANOTHER = (
 DRIFT = re.compile(
     r"(^|\.)drift\[\d+\]\.max_(abs|rel)$|^head\..*\.change$|^notes\[0\]\.value$"
 )
-"""Places of the drift of predictions; the first note says how large it is."""
+"""Places of the drift of predictions, which the first note reports."""
 FILE = re.compile(r"(^|\.)(source|files(\[\d+\])?)$")
-"""Places of names of files, which may lie in another folder."""
+"""Places of names of files, which can be in another folder."""
 ABSENT = object()
-"""Mark in place of the value of a key that one of two documents does not have."""
+"""Stands for the value of a key that one of two documents does not have."""
 AGAINST_BASELINE = "EMB002"
-"""Code of the finding that only an audit beside a baseline has."""
+"""Code of the finding that only an audit with a baseline has."""
 
 
 @dataclass(frozen=True)
@@ -59,64 +59,63 @@ class Difference:
     """A place where the JSON of an audit is not what its recomputation gives."""
 
     where: str
-    """Keys and positions that lead to it, such as `claims[2].value`."""
+    """Keys and positions that lead to the place, such as `notes[2].value`."""
     recorded: str
     """Value in the file."""
     recomputed: str
     """Value of the recomputation."""
     meaning: str = ""
-    """Sentences that say first what it means; empty where the place says it."""
+    """Sentences on what the difference means; empty if the place makes it clear."""
 
     def __str__(self) -> str:
-        remedy = (
-            "; verify it with the version that wrote it"
-            if self.where in VERSIONS
-            else ""
-        )
-        return f"{self.meaning}{self.where}: the file says {self.recorded}; it is {self.recomputed}{remedy}."
+        """Return the meaning, and the two values."""
+        text = f"{self.where}: the file says {self.recorded}; it is {self.recomputed}"
+        if self.where in VERSIONS:
+            text += "; verify it with the version that wrote it"
+        if self.meaning:
+            text = f"{self.meaning} {text}"
+        return f"{text}."
 
 
 @dataclass(frozen=True)
 class Verification:
-    """The comparison of an audit's JSON with its recomputation."""
+    """Comparison of the JSON of an audit with its recomputation."""
 
     n_numbers: int
-    """Numbers compared."""
+    """Number of numbers compared."""
     difference: Difference | None
-    """The first difference; None where all agrees."""
-    beside_baseline: bool = False
-    """True if the file holds EMB002 and no baseline was given, so EMB002 was not
-    compared.
+    """The first difference; None if there is none."""
+    needs_baseline: bool = False
+    """True if the file has the finding EMB002 but no baseline was given, so that this
+    finding was not compared.
     """
 
     @property
     def ok(self) -> bool:
-        """True if all agrees."""
+        """True if there is no difference."""
         return self.difference is None
 
     def explain(self) -> str:
-        """Return one sentence: the first difference, or how much was compared."""
+        """Return the first difference, or how much was compared."""
         if self.difference is not None:
             return str(self.difference)
-        aside = (
-            f" {AGAINST_BASELINE} needs the baseline: not recomputed."
-            if self.beside_baseline
-            else ""
-        )
-        return (
+        text = (
             f"All agrees: {counted(self.n_numbers, 'number')} and every text are those "
-            f"of this model.{aside}"
+            "of this model."
         )
+        if self.needs_baseline:
+            text += f" {AGAINST_BASELINE} needs the baseline: not recomputed."
+        return text
 
 
 def recorded(audited: Mapping[str, Any] | AnyPath) -> Mapping[str, Any]:
-    """Return the JSON of an audit, parsed where it is a path.
+    """Return the JSON of an audit, which is read if a path is given.
 
     Raises
     ------
     InputError
-        If it is too large, damaged, holds a number that is not finite, or is not the
-        JSON of an audit.
+        If the file is too large or damaged, has a number that is not finite, or is not
+        the JSON of an audit.
     """
     if isinstance(audited, Mapping):
         record, name = audited, "the mapping"
@@ -158,22 +157,22 @@ def verify(
     by: Sequence[str | None] | Parts | None = None,
     source: str | None = None,
 ) -> Verification:
-    """Recompute an audit with the seed and the options in its JSON, and compare every number, text and key.
+    """Recompute an audit from its JSON, and compare every number, text and key.
 
-    Numbers agree to 1e-9 of themselves. The drift of predictions is rounding, so it has
-    to lie within its tolerance here and there. Neighbours whose cosines tie may be
-    listed in another order, and files may lie in another folder.
+    The seed and the options are those of the JSON. Numbers have to agree up to a
+    relative error of 1e-9. The drift of predictions is rounding, so both values have to
+    lie within the tolerance. Neighbours whose cosines tie can be in another order, and
+    files can be in another folder.
 
-    EMB002 compares the predictions with those of a baseline. Without `baseline` the
-    text of EMB002 is not compared, but the answer has to be the one that follows from
-    EMB002.
+    The finding EMB002 compares predictions with those of a baseline. Without `baseline`
+    the text of EMB002 is not compared, but the answer has to follow from EMB002.
 
     Parameters
     ----------
     record : mapping or path
-        What `Audit.to_dict` returned, or the JSON that `embaudit audit` wrote.
+        The result of `Audit.to_dict`, or the JSON that `embaudit audit` wrote.
     model : FactorModel, path or object
-        The model that was audited, read as it was read then.
+        The audited model, read in the same way as for the audit.
     baseline : mapping or path, optional
         JSON of the audit that was the baseline of this one.
     final_norm : FinalNorm, optional
@@ -190,8 +189,8 @@ def verify(
     Raises
     ------
     InputError
-        If the file is damaged or no audit, its options are none that `audit` takes, or
-        the scores of the baseline cannot be compared with those of the model.
+        If the file is damaged or is not an audit, if its options are invalid, or if the
+        scores of the baseline cannot be compared with those of the model.
 
     Examples
     --------
@@ -205,36 +204,37 @@ def verify(
     drift[0].tolerance: the file says ...; it is ....
     """
     record = recorded(record)
-    # Cheap refusals come first: another version computes other numbers, and another
-    # model has another fingerprint.
+    # Cheap checks come first: another version computes other numbers, and another model
+    # has another fingerprint.
     difference = _version_difference(record)
     if difference is not None:
         return Verification(0, difference)
     options, seed = _options(record), _seed(record)
-    hashes = (
-        record["input"].get("fingerprint", ABSENT),
-        fingerprint(_declared(model, options)),
-    )
-    if hashes[0] != hashes[1]:
-        named = f"it names {_shown(record['input'].get('source') or 'no file')}"
-        other = f"This audit is of another model, or of this one read otherwise: {named}. {ANOTHER} "
-        return Verification(
-            0,
-            Difference(
-                "input.fingerprint", _shown(hashes[0]), _shown(hashes[1]), other
-            ),
+    recorded_hash = record["input"].get("fingerprint", ABSENT)
+    current_hash = fingerprint(_declared(model, options))
+    if recorded_hash != current_hash:
+        file_name = _shown(record["input"].get("source") or "no file")
+        difference = Difference(
+            "input.fingerprint",
+            _shown(recorded_hash),
+            _shown(current_hash),
+            "This audit is of another model, or of this one read otherwise: it names "
+            f"{file_name}. {ANOTHER}",
         )
+        return Verification(0, difference)
     if options.by is not None and by is None:
         raise must_be(
             "by",
-            f"given, since the audit compared parts of the rows by {_shown(options.by)}",
+            "given, because the audit compared parts of the rows by "
+            f"{_shown(options.by)}",
             "nothing",
             Sentence(
                 "name the part of each row, or give {} with that column",
                 Option("items"),
             ),
         )
-    source = source_of(model) if source is None else source
+    if source is None:
+        source = source_of(model)
     audited = audit(
         model,
         options=replace(options, by=by),
@@ -244,10 +244,10 @@ def verify(
     )
     is_unchecked = baseline is None and _has_moved_predictions(record)
     if baseline is not None:
-        audited = _beside(audited, score_change_since(baseline, audited))
+        audited = _with_change(audited, score_change_since(baseline, audited))
     elif is_unchecked:
         # The answer under EMB002 does not depend on its numbers.
-        audited = _beside(audited, ScoreChange(0, 0, correlation=0.0))
+        audited = _with_change(audited, ScoreChange(0, 0, correlation=0.0))
     current: Mapping[str, Any] = audited.to_dict()
     if is_unchecked:
         record, current = _without_moved(record), _without_moved(current)
@@ -271,7 +271,7 @@ def score_change_since(
     Raises
     ------
     InputError
-        If the file is no audit, or too few of its rows have scores here.
+        If the file is not an audit, or if the models share too few rows.
     """
     sample = recorded(baseline).get("score_sample")
     try:
@@ -290,25 +290,27 @@ def score_change_since(
     return change
 
 
-def _beside(audited: Audit, change: ScoreChange) -> Audit:
+def _with_change(audited: Audit, change: ScoreChange) -> Audit:
+    """Add the change of the scores since a baseline to the evidence."""
     return replace(audited, evidence=replace(audited.evidence, score_change=change))
 
 
-def _is_moved(finding: Any) -> bool:
+def _needs_baseline(finding: Any) -> bool:
+    """Return True for a finding that compares with a baseline."""
     return isinstance(finding, Mapping) and finding.get("code") == AGAINST_BASELINE
 
 
 def _has_moved_predictions(record: Mapping[str, Any]) -> bool:
-    """Return True if a record holds EMB002; a damaged list of findings is compared as it is."""
+    """Return True if a record has the finding EMB002."""
     findings = record.get("findings")
-    return isinstance(findings, list) and any(map(_is_moved, findings))
+    return isinstance(findings, list) and any(map(_needs_baseline, findings))
 
 
 def _without_moved(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Drop EMB002, and its sentence where the verdict begins with it."""
+    """Drop EMB002 and its sentence at the beginning of the verdict."""
     findings, verdict = [], str(record.get("verdict"))
     for finding in record["findings"]:
-        if _is_moved(finding):
+        if _needs_baseline(finding):
             verdict = verdict.removeprefix(str(finding.get("text")))
         else:
             findings.append(finding)
@@ -320,28 +322,29 @@ def equivalent_of(
     model: FactorModel | AnyPath | object,
     name: str,
 ) -> tuple[FactorModel, EquivalentModel]:
-    """Make one of the equivalent models of an audit again, by its name in the JSON.
+    """Repeat an equivalent model of an audit by its name in the JSON.
 
     Returns
     -------
     model : FactorModel
-        The model that was audited, with what the audit declared of it.
+        The audited model, with the facts that the audit declared about it.
     equivalent : EquivalentModel
-        The way to the equivalent one.
+        The way from the audited model to the equivalent model.
 
     Raises
     ------
     InputError
-        If the file is no audit of this model by this version, or has no equivalent
-        model of this name.
+        If the file is not an audit of this model by this version, or if it has no
+        equivalent model of this name.
 
     Examples
     --------
     >>> keys = ("embaudit_version", "schema_version", "seed", "drift")
-    >>> equivalent_of({**dict.fromkeys(keys), "input": {}}, FactorModel.from_vectors([[1.0]]), "linear 1")
+    >>> record = {**dict.fromkeys(keys), "input": {}}
+    >>> equivalent_of(record, FactorModel.from_vectors([[1.0]]), "linear 1")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: embaudit_version of the audit must be "..."; got null; ...
+    embaudit.errors.InputError: embaudit_version of the audit must be "..."; got null...
     """
     record = recorded(record)
     difference = _version_difference(record)
@@ -352,8 +355,8 @@ def equivalent_of(
             difference.recorded,
             REMEDY,
         )
-    # The neighbours shown are drawn after everything else, and may be of rows that have
-    # no titles here. The parts of the rows play no part in the equivalent models.
+    # The rows to show are drawn after everything else, and rows may have no titles
+    # here. The parts of the rows do not change the equivalent models.
     options, seed = replace(_options(record), show=(), by=None), _seed(record)
     declared_model = _declared(model, options)
     if record["input"].get("fingerprint") != fingerprint(declared_model):
@@ -369,19 +372,17 @@ def equivalent_of(
             "choose a family of gauges instead",
         )
     evidence = audited.evidence
-    heads = (
-        ()
-        if evidence.head is None
-        else (evidence.head.centred, *evidence.head.equivalents)
-    )
-    equivalents: dict[str, EquivalentModel] = {
-        head.name: GaugedModel.from_gauge(head.gauge, head.name, head.kind)
-        for head in heads
-        if head.gauge is not None
-    }
-    # Both draw a "linear 1"; the name means the one whose drift stands first in the
-    # JSON.
-    equivalents |= {equivalent.name: equivalent for equivalent in evidence.equivalents}
+    equivalents: dict[str, EquivalentModel] = {}
+    if evidence.head is not None:
+        for head in (evidence.head.centred, *evidence.head.equivalents):
+            if head.gauge is not None:
+                equivalents[head.name] = GaugedModel.from_gauge(
+                    head.gauge, head.name, head.kind
+                )
+    # An equivalent head can have the name of an equivalent model, such as "linear 1".
+    # The name means the model, whose drift comes first in the JSON.
+    for equivalent in evidence.equivalents:
+        equivalents[equivalent.name] = equivalent
     if name not in equivalents:
         raise must_be(
             "the name",
@@ -393,7 +394,7 @@ def equivalent_of(
 
 
 def _options(record: Mapping[str, Any]) -> AuditOptions:
-    """Return the options of a file, which are checked like those of an audit."""
+    """Return the options of a file, which are checked like those of a caller."""
     options = record.get("options")
     if not isinstance(options, Mapping) or set(options) != set(OPTION_NAMES):
         got = "none"
@@ -408,40 +409,40 @@ def _seed(record: Mapping[str, Any]) -> int:
 
 
 def _version_difference(record: Mapping[str, Any]) -> Difference | None:
-    """Find out if another version wrote the file."""
-    differ = (name for name, version in VERSIONS.items() if record[name] != version)
-    return next(
-        (
-            Difference(name, _shown(record[name]), _shown(VERSIONS[name]))
-            for name in differ
-        ),
-        None,
-    )
+    """Return the difference between the versions; None if the same version wrote it."""
+    for name, version in VERSIONS.items():
+        if record[name] != version:
+            return Difference(name, _shown(record[name]), _shown(version))
+    return None
 
 
 def _declared(
     model: FactorModel | AnyPath | object, options: AuditOptions
 ) -> FactorModel:
-    """Return the model as it is audited: with the facts that the options declare."""
+    """Return the model with the facts that the options declare about it."""
     return declared(as_reading(model)[0], options)
 
 
 def _leaves(
     where: str, old: Any, new: Any, tolerance: float
 ) -> Iterator[tuple[str, Any, Any, float]]:
-    """Yield every value of two documents with its place and what rounding may change of a prediction there.
+    """Yield all values of two documents as place, old value, new value and tolerance.
 
-    Keys that only one of them has stand against `ABSENT`. Neighbours whose cosines tie pass in any order.
+    The tolerance is the largest change of a prediction by rounding. The value of a key
+    that a document does not have is `ABSENT`. Neighbour lists that differ only in the
+    order of neighbours whose cosines tie are yielded as equal.
     """
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         tolerance = new.get("tolerance", tolerance)
         for key in dict.fromkeys([*old, *new]):
-            values = old.get(key, ABSENT), new.get(key, ABSENT)
-            tie = key in ("before", "after") and _agree_but_for_ties(*values)
-            place = f"{where}.{key}" if where else str(key)
-            yield from _leaves(
-                place, values[1] if tie else values[0], values[1], tolerance
-            )
+            old_value, new_value = old.get(key, ABSENT), new.get(key, ABSENT)
+            is_list_of_neighbours = key in ("before", "after")
+            if is_list_of_neighbours and _agree_but_for_ties(old_value, new_value):
+                old_value = new_value
+            place = str(key)
+            if where:
+                place = f"{where}.{key}"
+            yield from _leaves(place, old_value, new_value, tolerance)
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for position, entries in enumerate(zip(old, new, strict=True)):
             yield from _leaves(f"{where}[{position}]", *entries, tolerance)
@@ -450,37 +451,46 @@ def _leaves(
 
 
 def _agree_but_for_ties(old: Any, new: Any) -> bool:
-    """Check that two neighbour lists name the same rows, those of one cosine in any order."""
-    both = (old, new)
-    if not all(isinstance(entries, list) for entries in both) or len(old) != len(new):
+    """Return True if two neighbour lists are equal up to the order of ties."""
+    if not (_is_list_of_pairs(old) and _is_list_of_pairs(new)):
         return False
-    if not all(
-        isinstance(entry, list) and len(entry) == 2
-        for entries in both
-        for entry in entries
-    ):
+    if len(old) != len(new):
         return False
+    # Neighbours whose cosines tie form a run. Each run is compared as a set.
     cosines = [cosine for _, cosine in new]
-    # Neighbours whose cosines tie may change places: each run of ties is compared as a
-    # set.
     runs = list(accumulate((x - y > TIE for x, y in pairwise(cosines)), initial=0))
-    names = [
-        sorted((run, repr(name)) for run, (name, _) in zip(runs, entries, strict=False))
-        for entries in both
-    ]
-    return names[0] == names[1] and all(
-        _agree("", x, y, 0.0) for (_, x), (_, y) in zip(*both, strict=True)
+    if _names_by_run(runs, old) != _names_by_run(runs, new):
+        return False
+    return all(
+        _agree("", old_cosine, new_cosine, 0.0)
+        for (_, old_cosine), (_, new_cosine) in zip(old, new, strict=True)
     )
 
 
+def _is_list_of_pairs(value: Any) -> bool:
+    """Return True for a list of lists with two entries."""
+    return isinstance(value, list) and all(
+        isinstance(entry, list) and len(entry) == 2 for entry in value
+    )
+
+
+def _names_by_run(runs: Sequence[int], entries: Sequence[Any]) -> list[tuple[int, str]]:
+    """Return the names of neighbours with the run of each, sorted."""
+    # Without entries there still is one run, so the lengths can differ.
+    pairs = zip(runs, entries, strict=False)
+    return sorted((run, repr(name)) for run, (name, _) in pairs)
+
+
 def _agree(where: str, old: Any, new: Any, tolerance: float) -> bool:
-    """Check that two values agree but for rounding and folders."""
+    """Return True if two values agree up to rounding and up to folders."""
     if is_number(old) and is_number(new):
-        # Drift is rounding, which differs between machines: it has to lie within its
-        # tolerance here and there.
+        # Drift is rounding, which differs between machines, so both values have to lie
+        # within the tolerance.
         if DRIFT.search(where) and 0 <= old <= tolerance and 0 <= new <= tolerance:
             return True
-        absolute = 0.0 if where.rpartition(".")[2] in OWN_SCALE else ROUNDING
+        absolute = ROUNDING
+        if where.rpartition(".")[2] in OWN_SCALE:
+            absolute = 0.0
         return math.isclose(old, new, rel_tol=TIE, abs_tol=absolute)
     if not (isinstance(old, str) and isinstance(new, str)):
         return type(old) is type(new) and bool(old == new)
@@ -490,22 +500,25 @@ def _agree(where: str, old: Any, new: Any, tolerance: float) -> bool:
 
 
 def _largest_tolerance(record: Mapping[str, Any]) -> float:
-    """Return what rounding can explain of the prediction that moved most."""
-    head = record["head"]
-    drifts = [
-        *record["drift"],
-        *([] if head is None else [head["centred"], *head["equivalents"]]),
-    ]
+    """Return the largest tolerance for the drift of a prediction."""
+    drifts, head = list(record["drift"]), record["head"]
+    if head is not None:
+        drifts += [head["centred"], *head["equivalents"]]
     return max((float(drift["tolerance"]) for drift in drifts), default=0.0)
 
 
 def _shown(value: Any) -> str:
-    """Write a value as JSON has it; of long ones the beginning, or how many entries they have."""
+    """Write a value as JSON does.
+
+    Long texts are cut, and only the number of entries is written for a list or object.
+    """
     if value is ABSENT:
         return "nothing"
-    if isinstance(value, list | Mapping):
-        return (
-            f"{'an object' if isinstance(value, Mapping) else 'a list'} of {len(value)}"
-        )
+    if isinstance(value, Mapping):
+        return f"an object of {len(value)}"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
     text = json.dumps(value, ensure_ascii=False, default=repr)
-    return escaped(text if len(text) <= 120 else f"{text[:120]}...")
+    if len(text) > 120:
+        text = f"{text[:120]}..."
+    return escaped(text)

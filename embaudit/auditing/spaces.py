@@ -5,12 +5,14 @@ Cosines across the parts then mean nothing, and no comparison of rows with rows 
 it. The second moments of the parts do (`embaudit.linalg.alignment`): two parts of one
 space align, and parts of unrelated spaces align no better than under a random rotation.
 
-Either the parts are known (files read as one table, or a column of a table), or they are searched for: the rows in
-their order are cut into 20 blocks, and every contiguous segment of blocks is compared with the rest.
+The parts are known if several files were read as one table, or if a column names them.
+Otherwise they are searched for: the rows in their order are cut into 20 blocks, and
+every contiguous segment of blocks is compared with the other blocks.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -84,7 +86,7 @@ t with probability e⁻ᵗ.
 
 @dataclass(frozen=True)
 class TwoSpaces:
-    """Two parts of the rows of one side that do not seem to share one coordinate system."""
+    """Two parts of the rows of a side that seem to have two coordinate systems."""
 
     first: str
     """The first part, in words."""
@@ -123,7 +125,7 @@ class TwoSpaces:
 
     @property
     def is_clear(self) -> bool:
-        """True if topics in separate subspaces of one space are ruled out as the reason."""
+        """True if topics in separate subspaces of one space cannot be the reason."""
         return self.mean_direction >= MIN_MEAN_DIRECTION or self.shared >= MIN_SHARED
 
 
@@ -137,7 +139,10 @@ class BlockTable:
     """Places of the rows of each block."""
 
     def _moments(self, *, centred: bool) -> BlockMoments:
-        """Compute the moments of the even and the odd rows of every block, centred by the mean row of the block."""
+        """Compute the moments of the even and of the odd rows of every block.
+
+        If they are centred, the mean row of the block is subtracted.
+        """
         halves = []
         for block in self.blocks:
             rows = self.rows[block]
@@ -148,22 +153,27 @@ class BlockTable:
 
     @cached_property
     def kinds(self) -> tuple[BlockMoments, BlockMoments]:
-        """Centred and uncentred moments of half blocks; block b has the halves 2b and 2b + 1."""
+        """Centred and uncentred moments of half blocks.
+
+        Block b has the halves 2b and 2b + 1.
+        """
         return self._moments(centred=True), self._moments(centred=False)
 
     def z_between(self, first: Indices, second: Indices) -> tuple[float, float]:
         """Compare two sets of blocks by centred and by uncentred moments."""
-        centred, uncentred = (
-            kind.alignment(_halves(first), _halves(second)).z for kind in self.kinds
+        centred, uncentred = self.kinds
+        first_halves, second_halves = _halves(first), _halves(second)
+        return (
+            centred.alignment(first_halves, second_halves).z,
+            uncentred.alignment(first_halves, second_halves).z,
         )
-        return centred, uncentred
 
     def z_halves(self, part: Indices) -> float:
-        """Compare the even and the odd rows of a part, by the moments that align better."""
+        """Compare the even and the odd rows of a part by the better aligned moments."""
         return max(kind.alignment(2 * part, 2 * part + 1).z for kind in self.kinds)
 
     def z_own(self, part: Indices) -> float:
-        """Compare each block of a part with the other ones; return the smallest z."""
+        """Compare each block of a part with its other blocks; return the smallest z."""
         return min(
             max(self.z_between(part[[place]], np.delete(part, place)))
             for place in range(len(part))
@@ -181,10 +191,12 @@ class BlockTable:
     def shared(self, part: Indices) -> float:
         """Estimate the share of the variance of a part that its blocks have in common.
 
-        It is the mean of tr(S_b S_c) − 1/d over different blocks, divided by the mean of tr(S_b²) − 1/d, where each
-        moment has trace 1, and 1/d is what blocks of unrelated systems have in common on average. The mean of tr(S_b²)
-        is computed from the two halves of b, because the square of a moment of few rows is too large on average. The
-        share is 1 if all blocks have one covariance, and near 1/k for k topics in unrelated subspaces.
+        It is the mean of tr(S_b S_c) − 1/d over different blocks, divided by the mean
+        of tr(S_b²) − 1/d. Each moment has trace 1, and 1/d is what blocks of unrelated
+        systems have in common on average. The mean of tr(S_b²) is computed from the two
+        halves of b, because the square of a moment of few rows is too large on average.
+        The share is 1 if all blocks have one covariance, and near 1/k for k topics in
+        unrelated subspaces.
         """
         centred = self.kinds[0]
         traces = centred.traces
@@ -222,17 +234,17 @@ def two_spaces(
     *,
     rng: np.random.Generator,
 ) -> TwoSpaces | None:
-    """Look for two parts of the rows of one side that do not share one coordinate system.
+    """Look for two parts of the rows of a side with different coordinate systems.
 
-    Equal rows count once. Known parts are compared first. If they all align, or none
-    are known, contiguous segments of the rows are compared with the rest.
+    Equal rows count once. Known parts are compared first. If they all align, or no
+    parts are known, contiguous segments of the rows are compared with the other rows.
 
     Parameters
     ----------
     model : FactorModel
         Vectors of one side, or rows that are compared with each other.
     role : {"left", "right"}
-        Which side.
+        Side of the rows.
     parts : array of str, shape (n,), optional
         The name of the part of each row; empty for a row of no part.
     rng : numpy Generator
@@ -300,23 +312,27 @@ def two_spaces(
 
 
 def _are_unrelated(table: BlockTable, first: Indices, second: Indices) -> bool:
-    """Check that two parts align in neither kind of moments, although either could."""
+    """Return True if two parts align in neither kind of moments although they could."""
     align = any(abs(z) >= UNRELATED for z in table.z_between(first, second))
     return not align and _decides(table, first) and _decides(table, second)
 
 
 def _decides(table: BlockTable, part: Indices) -> bool:
-    """Check that the test can see an alignment with a part: the part aligns with itself in more than a few axes."""
+    """Return True if the test could see an alignment with a part.
+
+    It can if the part aligns with itself in more than a few axes.
+    """
     has_power = table.z_halves(part) > POWER
     return has_power and table.effective_rank(part) >= MIN_EFFECTIVE_RANK
 
 
 def _in_order(rows: Floats, kept: Indices, n_rows: int) -> _Split | None:
-    """Find the contiguous segment of blocks that does not align with the rest.
+    """Find the contiguous segment of blocks that does not align with the other blocks.
 
-    A boundary may lie inside a block, so a block next to an inner edge of the segment belongs to neither part. Of
-    several segments, which differ by a block, the one that leaves out the fewest blocks is taken, and of those the one
-    whose blocks fit their parts best.
+    A boundary can lie inside a block, so a block next to an inner edge of the segment
+    belongs to neither part. If several segments are found, which differ by a block, the
+    segment that skips the fewest blocks is taken, and among these the segment whose
+    blocks fit their parts best.
     """
     blocks = tuple(np.array_split(np.arange(len(rows)), BLOCKS))
     table = BlockTable(rows, blocks)
@@ -344,7 +360,7 @@ def _in_order(rows: Floats, kept: Indices, n_rows: int) -> _Split | None:
 
 
 def _ranges(boundaries: Sequence[int], n_rows: int) -> tuple[str, str]:
-    """Describe the rows of the two parts of a table, which alternate between the boundaries.
+    """Name the rows of two parts that alternate between the boundaries.
 
     Examples
     --------
@@ -363,18 +379,19 @@ def _ranges(boundaries: Sequence[int], n_rows: int) -> tuple[str, str]:
 
 
 def _boundaries(table: BlockTable, segment: Indices, others: Indices) -> list[int]:
-    """Locate the ends of a segment among the rows, by the likelihood of normal rows with the covariances of the parts.
+    """Locate the ends of a segment among the rows by maximum likelihood.
 
-    Each end is looked for in the block that belongs to neither part and in the blocks on either side of it. An end
-    inside the first or the last block of the table is too near to the end of the table for a segment to show it, so it
-    is looked for there in any case, and must raise the likelihood clearly.
+    The rows of each part are taken as normal with the covariance of that part. Each end
+    is searched in the block that belongs to neither part and in the two blocks next to
+    it. No segment shows an end inside the first or the last block of the table, so such
+    an end is always searched and must raise the likelihood clearly.
     """
     rows = _in_principal_directions(table.rows)
     places = [
         np.concatenate([table.blocks[block] for block in part])
         for part in (segment, others)
     ]
-    # Positive where a row is likelier in the segment.
+    # The gain is positive if a row is likelier in the segment than in the other part.
     gain = _log_likelihood(rows[places[0]], rows)
     gain -= _log_likelihood(rows[places[1]], rows)
     size = len(rows)
@@ -398,7 +415,7 @@ def _boundaries(table: BlockTable, segment: Indices, others: Indices) -> list[in
 
 
 def _around(table: BlockTable, block: int) -> tuple[int, int]:
-    """Return where the block before a block starts, and where the block after it stops."""
+    """Return where the previous block starts, and where the next block stops."""
     return int(table.blocks[block - 1][0]), int(table.blocks[block + 1][-1]) + 1
 
 
@@ -413,20 +430,24 @@ def _in_principal_directions(rows: Floats) -> Floats:
     """Keep the coordinates of rows in their first principal directions."""
     if rows.shape[1] <= BOUNDARY_COLUMNS:
         return rows
-    some = rows[:: -(-len(rows) // BOUNDARY_ROWS)]
-    if len(some) < rows.shape[1]:
-        # The principal directions of few rows are mixtures of these rows: solve for the
-        # weights, in fewer dimensions.
-        weights = np.linalg.eigh(some @ some.T)[1][:, -BOUNDARY_COLUMNS:]
-        directions = np.linalg.qr(some.T @ weights)[0]
+    step = math.ceil(len(rows) / BOUNDARY_ROWS)
+    sample = rows[::step]
+    if len(sample) < rows.shape[1]:
+        # The principal directions of few rows are mixtures of these rows, so only the
+        # weights of the mixtures have to be computed.
+        weights = np.linalg.eigh(sample @ sample.T)[1][:, -BOUNDARY_COLUMNS:]
+        directions = np.linalg.qr(sample.T @ weights)[0]
     else:
-        directions = np.linalg.eigh(some.T @ some)[1][:, -BOUNDARY_COLUMNS:]
+        directions = np.linalg.eigh(sample.T @ sample)[1][:, -BOUNDARY_COLUMNS:]
     kept: Floats = rows @ directions
     return kept
 
 
 def _log_likelihood(part: Floats, rows: Floats) -> Floats:
-    """Compute the logarithm of the normal density of rows, without mean, with the covariance of a part."""
+    """Compute the log-density of rows that are normal with mean 0.
+
+    The covariance is that of `part`, shrunk towards the identity.
+    """
     n_columns = part.shape[1]
     covariance = part.T @ part / len(part)
     identity = np.eye(n_columns) * np.trace(covariance) / n_columns
@@ -439,9 +460,10 @@ def _log_likelihood(part: Floats, rows: Floats) -> Floats:
 
 
 def _of_parts(rows: Floats, parts: NDArray[np.str_]) -> _Split | None:
-    """Compare known parts: gather parts that align with each other, and report a group that no other part aligns with.
+    """Compare known parts, and return a group of parts that no other part aligns with.
 
-    Parts that are too small, or whose halves do not align, decide nothing and are left out.
+    Parts that align with each other form a group. Parts that are too small, or whose
+    halves do not align, decide nothing and are skipped.
     """
     names, members = np.unique(parts, return_inverse=True)
     sizes = np.bincount(members)
@@ -457,33 +479,35 @@ def _of_parts(rows: Floats, parts: NDArray[np.str_]) -> _Split | None:
     if len(usable) < 2:
         return None
     table = BlockTable(rows, tuple(blocks))
-    of_part = {
+    blocks_of = {
         number: PART_BLOCKS * place + np.arange(PART_BLOCKS)
         for place, number in enumerate(usable)
     }
     deciding = {
-        number: part for number, part in of_part.items() if _decides(table, part)
+        number: part for number, part in blocks_of.items() if _decides(table, part)
     }
     groups = _aligned_groups(table, deciding)
     if len(groups) < 2:
         return None
-    group, *others = groups
-    rest = [number for other in others for number in other]
-    first, second = (
-        np.concatenate([of_part[number] for number in numbers])
-        for numbers in (group, rest)
-    )
+    group = groups[0]
+    others = [number for other_group in groups[1:] for number in other_group]
+    first = np.concatenate([blocks_of[number] for number in group])
+    second = np.concatenate([blocks_of[number] for number in others])
     if not _are_unrelated(table, first, second):
         return None
-    words = tuple(
-        listed([visible(str(names[number])) for number in numbers], NAMED)
-        for numbers in (group, rest)
+    first_names = listed([visible(str(names[number])) for number in group], NAMED)
+    second_names = listed([visible(str(names[number])) for number in others], NAMED)
+    return _Split(
+        table, (first, second), (f"rows of {first_names}", f"of {second_names}")
     )
-    return _Split(table, (first, second), (f"rows of {words[0]}", f"of {words[1]}"))
 
 
 def _aligned_groups(table: BlockTable, parts: Mapping[int, Indices]) -> list[list[int]]:
-    """Gather parts that are linked by a chain of parts that align, or repel each other; the largest group first."""
+    """Group parts that a chain of related parts links, the largest group first.
+
+    Parts are related unless both kinds of moments are compatible with unrelated
+    coordinate systems.
+    """
     groups: list[list[int]] = []
     for number, part in parts.items():
         linked = [

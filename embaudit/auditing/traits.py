@@ -1,6 +1,7 @@
 """Traits: what the rows of one side are like, whatever the model predicts.
 
-Copies, usual cosines, the direction that all rows share, hubs, and what a bias kept as a column does to neighbours.
+These are duplicates, typical cosines, the direction that all rows share, hubs, and the
+effect on neighbours of a bias that is stored as a column.
 """
 
 from __future__ import annotations
@@ -32,95 +33,102 @@ from embaudit.movements.neighbourhoods import (
 from embaudit.movements.twins import once, standing_rows
 
 MIN_ROWS = 30
-"""Rows with a direction below which what is typical of them is not asked."""
+"""Smallest number of distinct rows for which typical values are computed."""
 MIN_ORTHOGONAL = 6
-"""Fewest rows whose right angles are reported: fewer rows are often so by chance."""
+"""Smallest number of rows whose right angles are reported, because fewer rows are often
+at right angles by chance.
+"""
 MAX_HUBS = 10
-"""Rows at most whose share of all places is told."""
+"""Largest number of rows that count as hubs."""
 ONE_IN = 100
-"""Hubs are one row in so many."""
+"""One row in this many counts as a hub."""
 MAX_ROWS = 200_000
-"""Rows up to which they are held a second time, with the bias as a column."""
+"""Largest number of rows of which a second table is made, with the bias as a column."""
+MIN_LISTS = 50
+"""Smallest number of rows whose neighbour lists are computed for hubs and centring."""
 
 
 @dataclass(frozen=True)
 class CommonDirection:
-    """Direction that the rows share: how similar two rows are before anything is told of them."""
+    """Direction that all rows share, which raises the cosine of any two rows."""
 
     mean_cosine: float
     """Mean cosine of all pairs of rows with a direction, exact."""
     offset: float
     """Length of the mean row, in median rows."""
     centring: NearestChanged
-    """Change of the nearest rows when the mean row is removed."""
+    """Change of the nearest rows if the mean row is removed."""
 
 
 @dataclass(frozen=True)
 class Hubs:
-    """Hubs: how unevenly rows occur in the lists of others."""
+    """Hubs: rows that occur in the neighbour lists of very many other rows."""
 
     n_lists: int
-    """Lists looked at."""
+    """Number of lists."""
     top_n: int
     """Length of the lists."""
     skewness: float
-    """Skewness of how often a row occurs in them; 0 where all occur alike. Chance alone
-    leaves 1/√mean.
+    """Skewness of the number of times that a row occurs in the lists. It is 0 if all
+    rows occur equally often, and about 1/√mean by chance.
     """
     few: tuple[int, ...]
-    """The rows that occur most, one in a hundred and ten at most, the most frequent
-    first.
+    """The rows that occur most often: one in a hundred, at most ten, and the most
+    frequent first.
     """
     lists_with: tuple[float, ...]
-    """Share of the lists that each of them stands in."""
+    """For each of these rows, the share of the lists that contain it."""
     filled: float
-    """Share of all places that they fill together."""
+    """Share of all list entries that these rows fill together."""
 
 
 @dataclass(frozen=True)
 class BiasColumns:
-    """Lists of nearest rows with the bias counted in, against those without it."""
+    """Neighbour lists with the bias as a column, compared with those without it."""
 
     kept: float
     """Mean share of a list without the bias that is in the list with it."""
     n_neighbours: int
     """Length of a list."""
     n_rows: int
-    """Rows asked."""
+    """Number of rows whose lists were compared."""
     columns: int
     """Number of columns added: the bias alone, or the bias and a constant 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class Traits:
-    """Traits of the rows of one side; None where there is nothing to report, or there are too few rows."""
+    """Traits of the rows of one side.
+
+    A trait is None if there is nothing to report, or if there are too few rows.
+    """
 
     role: SideName
     """Side of the rows."""
     n_rows: int
-    """Rows that have a direction."""
+    """Number of rows with a direction."""
     off_unit: float
-    """Largest distance of the length of one of them from 1."""
+    """Largest difference between 1 and the length of such a row."""
     orthonormal: bool
-    """True if the columns are at right angles and equally long; never with no more rows
-    than columns.
+    """True if the columns are at right angles and equally long; False if there are not
+    more rows than columns.
     """
     twins: Twins | None = None
-    """Copies among the rows."""
+    """Duplicates among the rows."""
     levels: Levels | None = None
-    """Levels that a value of their cosine is read against."""
+    """Quantiles of the cosines of random pairs, with which a cosine can be compared."""
     direction: CommonDirection | None = None
     """The direction that all rows share."""
     hubs: Hubs | None = None
-    """Hub rows, copies counted once; None where one in a hundred is less than a row."""
+    """Hub rows, duplicates counted once; None if there are fewer than 100 rows."""
     near_duplicates: NearDuplicates | None = None
     """Rows much closer to their nearest row than usual, but not equal to it."""
     bias_columns: BiasColumns | None = None
-    """Effect on neighbours of a bias kept as a column; of right rows only, and not of a
-    softmax head.
+    """Effect on neighbours of a bias as a column, for right rows of a model that is not
+    a softmax head.
     """
     orthogonal_rows: bool = False
-    """True if all rows are at right angles, so that every cosine is 0 but for rounding.
+    """True if all rows are at right angles, so that every cosine is 0 up to rounding.
     """
     dimensions: Dimensions | None = None
     """Dimensions that the rows use."""
@@ -144,24 +152,24 @@ def traits_of(
     parts: NDArray[np.str_] | None = None,
     rng: np.random.Generator,
 ) -> Traits:
-    """Look at the rows of one side.
+    """Measure the traits of the rows of one side.
 
     Parameters
     ----------
     model : FactorModel
-        The whole model, also of a head with very many labels.
+        The model with all rows, even if it is a head with very many labels.
     role : {"left", "right"}
-        Which side; two of its rows at least have a direction.
+        Side of the rows. At least two of its rows must have a direction.
     n_neighbours : int
-        Length of the lists.
+        Length of the neighbour lists.
     lists : NeighbourLists, optional
-        The `n_neighbours` nearest rows of those that are looked at, copies counted
-        once; of drawn ones by default.
+        The `n_neighbours` nearest rows of some rows, duplicates counted once. By
+        default lists of drawn rows are computed.
     parts : array of str, optional
-        The name of the part of each row of one table, if parts of it are known; see
+        The name of the part of each row, if parts of the table are known; see
         `two_spaces`.
     rng : numpy Generator
-        Draws rows and pairs where there are too many to look at all.
+        Draws rows and pairs if there are too many to measure all.
 
     Examples
     --------
@@ -172,70 +180,71 @@ def traits_of(
     (3, True, None)
     """
     side = model.side(role)
-    alive = len(side.directed)
     off_unit = float(np.abs(side.norms[side.directed] - 1).max())
-    copies, usual = twins(model, role=role), levels(model, role=role)
+    side_levels = levels(model, role=role)
     is_one_table = model.left_side is None and model.link.name != "softmax"
     spaces = None
     if is_one_table:
-        # A generator of its own, so that other draws do not depend on the number of
-        # rows drawn here.
+        # This search has a generator of its own, so that other draws do not depend on
+        # the number of rows drawn here.
         spaces = two_spaces(model, role, parts, rng=rng.spawn(1)[0])
-    plainly = Traits(
+    traits = Traits(
         role,
-        alive,
-        off_unit,
-        _orthonormal(side),
-        copies,
-        usual,
-        orthogonal_rows=_orthogonal_rows(side, usual),
+        n_rows=len(side.directed),
+        off_unit=off_unit,
+        orthonormal=_orthonormal(side),
+        twins=twins(model, role=role),
+        levels=side_levels,
+        orthogonal_rows=_orthogonal_rows(side, side_levels),
         dimensions=dimensions_of(side.rows, side.directed, rng.spawn(1)[0]),
         spaces=spaces,
     )
     first = standing_rows(model, role)
     standing = once(side.directed, first)
-    # What follows looks at typical rows and their lists, in which one row stands for
-    # each group of duplicates.
+    # The other traits are about typical rows and their neighbour lists, in which one
+    # row stands for each group of duplicates.
     if len(standing) < MIN_ROWS:
-        return plainly
+        return traits
     if lists is None:
-        # Beside its own row a list has to leave one row out at least, else it could not
-        # change.
+        # A list that leaves no other row out could not change.
         n = list_length(n_neighbours, len(standing), left_out=1)
-        drawn = sample_rows(
-            side.directed, max(50, min(N_QUERIES, SEARCHED // len(side.directed))), rng
-        )
+        most = min(N_QUERIES, SEARCHED // len(side.directed))
+        drawn = sample_rows(side.directed, max(MIN_LISTS, most), rng)
         lists = neighbours(side.rows, n, rows=once(drawn, first), first=first)
-    counted_in = role == "right" and counts_bias(model)
-    return replace(
-        plainly,
+    traits = replace(
+        traits,
         direction=common_direction(side, lists, first),
-        hubs=hubs(lists, standing) if len(standing) >= ONE_IN else None,
         near_duplicates=near_duplicates(side.rows, standing, lists),
-        bias_columns=bias_columns(side, lists, first, both=model.left_bias is not None)
-        if counted_in
-        else None,
     )
+    if len(standing) >= ONE_IN:
+        traits = replace(traits, hubs=hubs(lists, standing))
+    if role == "right" and counts_bias(model):
+        both = model.left_bias is not None
+        traits = replace(
+            traits, bias_columns=bias_columns(side, lists, first, both=both)
+        )
+    return traits
 
 
 def _orthonormal(side: Side) -> bool:
+    """Return True if the columns are at right angles and equally long."""
     if len(side) <= side.rows.shape[1]:
         return False
     norms = side.outline.column_norms
-    # No column is longer than the largest singular value, none shorter than the
-    # smallest.
+    # All lengths of columns lie between the smallest and the largest singular value, so
+    # columns of different lengths need no decomposition.
     if norms.max() - norms.min() > EXACT_SHAPE * norms.max():
         return False
     s = np.linalg.svd(side.moments.root, compute_uv=False)
     return bool(s[0] - s[-1] <= EXACT_SHAPE * s[0])
 
 
-def _orthogonal_rows(side: Side, usual: Levels) -> bool:
+def _orthogonal_rows(side: Side, side_levels: Levels) -> bool:
     """Return True if no cosine lies outside ±0.001; test the drawn pairs first."""
     rows = side.directed
     if not MIN_ORTHOGONAL <= len(rows) <= side.rows.shape[1]:
         return False
-    if max(-usual.cosines[0], usual.cosines[-1]) > EXACT_SHAPE:
+    if max(-side_levels.cosines[0], side_levels.cosines[-1]) > EXACT_SHAPE:
         return False
     units = unit_rows(np.asarray(side.rows[rows], dtype=np.float64))
     cosines = units @ units.T
@@ -244,26 +253,31 @@ def _orthogonal_rows(side: Side, usual: Levels) -> bool:
 
 
 def mean_cosine(x: Matrix, norms: Vector | None = None) -> float:
-    """Compute the mean cosine of all pairs of rows, from the sum of their directions; no pair is formed.
+    """Compute the mean cosine of all pairs of rows from the sum of the unit rows.
 
-    With m unit rows, `Σ cos = (‖Σ u‖² − m) / 2` over the m(m−1)/2 pairs. Rows without
-    direction are left out; NaN where there are fewer than two others.
+    For m unit rows u, `Σ cos = (‖Σ u‖² − m) / 2` over the m(m−1)/2 pairs. Rows without
+    direction are skipped. Return NaN if fewer than two rows have a direction.
 
     Parameters
     ----------
     x : array of shape (p, k)
-        The rows; may lie on disk.
+        The rows, which can be on disk.
     norms : array of shape (p,), optional
-        Their lengths, where they are known.
+        Lengths of the rows, if they are known.
 
     Examples
     --------
-    >>> round(mean_cosine(np.array([[1.0, 0.0], [3.0, 4.0], [0.0, 2.0], [0.0, 0.0]])), 6)
+    >>> rows = np.array([[1.0, 0.0], [3.0, 4.0], [0.0, 2.0], [0.0, 0.0]])
+    >>> round(mean_cosine(rows), 6)
     0.466667
     """
-    m = int(np.count_nonzero(row_norms(x) if norms is None else norms))
+    if norms is None:
+        norms = row_norms(x)
+    m = int(np.count_nonzero(norms))
+    if m < 2:
+        return float("nan")
     total = in_order(each_chunk(x, lambda rows: unit_rows(x[rows], none=0).sum(axis=0)))
-    return float((total @ total - m) / (m * (m - 1))) if m > 1 else float("nan")
+    return float((total @ total - m) / (m * (m - 1)))
 
 
 def common_direction(
@@ -276,9 +290,9 @@ def common_direction(
     side : Side
         The rows.
     lists : NeighbourLists
-        The nearest rows of some of them, as they are.
+        The nearest rows of some rows, as stored.
     first : array of int, optional
-        The row that stands for each in the lists, where rows are copies.
+        The row that stands for each row in lists, if there are duplicates.
 
     Examples
     --------
@@ -287,74 +301,78 @@ def common_direction(
     >>> round(found.mean_cosine, 3), round(found.offset, 3), found.centring.share
     (0.986, 0.996, 1.0)
     """
-    # In float64, since the sum of very many float32 rows loses digits.
+    # The sum of very many float32 rows would lose digits in float32.
     mean = np.asarray(np.mean(side.rows, axis=0, dtype=np.float64))
-    centred = neighbours(
-        shifted_rows(side.rows, -mean), 1, rows=lists.rows, first=first
-    )
+    centred_rows = shifted_rows(side.rows, -mean)
+    centred = neighbours(centred_rows, 1, rows=lists.rows, first=first)
+    is_of_all = len(lists.rows) == len(once(side.directed, first))
+    offset = float("nan")
+    if side.median_length:
+        offset = float(np.linalg.norm(mean)) / side.median_length
     return CommonDirection(
-        mean_cosine(side.rows, side.norms),
-        float(np.linalg.norm(mean)) / side.median_length
-        if side.median_length
-        else float("nan"),
-        NearestChanged.of(
-            lists, centred, exact=len(lists.rows) == len(once(side.directed, first))
-        ),
+        mean_cosine=mean_cosine(side.rows, side.norms),
+        offset=offset,
+        centring=NearestChanged.of(lists, centred, exact=is_of_all),
     )
 
 
 def hubs(lists: NeighbourLists, standing: Indices) -> Hubs:
-    """Count how often rows occur in lists.
+    """Count how often rows occur in neighbour lists.
 
     Parameters
     ----------
     lists : NeighbourLists
-        Of some or all rows, each of them full.
+        Full lists of some or all rows.
     standing : array of int
-        The rows that may occur in them, one of each group of copies.
+        The rows that can occur in the lists, one per group of duplicates.
 
     Examples
     --------
     Every row of a circle has the same number of neighbours.
 
     >>> turn = np.linspace(0, 2 * np.pi, 200, endpoint=False)
-    >>> found = hubs(neighbours(np.column_stack([np.cos(turn), np.sin(turn)]), 2), np.arange(200))
+    >>> circle = np.column_stack([np.cos(turn), np.sin(turn)])
+    >>> found = hubs(neighbours(circle, 2), np.arange(200))
     >>> found.skewness, found.lists_with, found.filled
     (0.0, (0.01, 0.01), 0.01)
     """
-    # The lists may be those of some rows only, while every standing row may occur in
-    # them.
-    occurs = np.bincount(lists.indices.ravel(), minlength=len(lists.searched))[standing]
-    # Stable, so that of rows that occur alike the first ones are named on every
+    counts = np.bincount(lists.indices.ravel(), minlength=len(lists.searched))
+    occurrences = counts[standing]
+    n_hubs = min(MAX_HUBS, max(1, len(occurrences) // ONE_IN))
+    # The sort is stable, so that the first of equally frequent rows is named on every
     # machine.
-    few = np.argsort(-occurs, kind="stable")[
-        : min(MAX_HUBS, max(1, len(occurs) // ONE_IN))
-    ]
-    # The skewness of k-occurrence measures hubs since Radovanović et al. (2010).
-    off = occurs - occurs.mean()
-    spread = float(np.square(off).mean())
+    most_frequent = np.argsort(-occurrences, kind="stable")[:n_hubs]
+    # Radovanović et al. (2010) measure hubs by the skewness of these counts.
+    deviations = occurrences - occurrences.mean()
+    variance = float(np.square(deviations).mean())
+    skewness = 0.0
+    if variance > 0:
+        skewness = float((deviations**3).mean() / variance**1.5)
     return Hubs(
         n_lists=len(lists.rows),
         top_n=lists.indices.shape[1],
-        skewness=float((off**3).mean() / spread**1.5) if spread > 0 else 0.0,
-        few=tuple(standing[few].tolist()),
-        lists_with=tuple((occurs[few] / len(lists.rows)).tolist()),
-        filled=float(occurs[few].sum() / lists.indices.size),
+        skewness=skewness,
+        few=tuple(standing[most_frequent].tolist()),
+        lists_with=tuple((occurrences[most_frequent] / len(lists.rows)).tolist()),
+        filled=float(occurrences[most_frequent].sum() / lists.indices.size),
     )
 
 
 def counts_bias(model: FactorModel) -> bool:
-    """Check for a bias that a library which keeps it among the factors would count in other neighbour lists.
+    """Return True if a right bias would change neighbours as a column of the factors.
 
     Examples
     --------
-    >>> model = FactorModel.from_user_item([[1.0]], [[1.0], [2.0]], item_bias=[0.0, 1.0])
-    >>> counts_bias(model), counts_bias(model.replace(right_bias=[1.0, 1.0])), counts_bias(model.replace(link="cosine"))
-    (True, False, False)
+    >>> users, items = [[1.0]], [[1.0], [2.0]]
+    >>> model = FactorModel.from_user_item(users, items, item_bias=[0.0, 1.0])
+    >>> counts_bias(model), counts_bias(model.replace(link="cosine"))
+    (True, False)
+    >>> counts_bias(model.replace(right_bias=[1.0, 1.0]))
+    False
     """
-    told = model.right_bias is not None and np.ptp(model.right_bias) > 0
+    differs = model.right_bias is not None and np.ptp(model.right_bias) > 0
     return bool(
-        told
+        differs
         and model.link.name != "softmax"
         and model.link.sees_biases
         and model.n_right <= MAX_ROWS
@@ -362,7 +380,9 @@ def counts_bias(model: FactorModel) -> bool:
 
 
 def stored_rows(side: Side, *, both: bool) -> Matrix:
-    """Put a side as implicit stores it: the bias in a column, and a constant 1 where the other side has a bias `both`.
+    """Return the rows of a side as implicit stores them, with the bias as a column.
+
+    If both sides have a bias, a constant 1 is added as another column.
 
     Examples
     --------
@@ -371,26 +391,27 @@ def stored_rows(side: Side, *, both: bool) -> Matrix:
            [2.  , 0.25, 1.  ]])
     """
     assert side.bias is not None
-    constant = [np.ones(len(side), dtype=side.rows.dtype)] if both else []
-    return np.column_stack([side.rows, side.bias.astype(side.rows.dtype), *constant])
+    columns = [side.rows, side.bias.astype(side.rows.dtype)]
+    if both:
+        columns.append(np.ones(len(side), dtype=side.rows.dtype))
+    return np.column_stack(columns)
 
 
 def bias_columns(
     side: Side, lists: NeighbourLists, first: Indices | None = None, *, both: bool
 ) -> BiasColumns:
-    """Compare lists of nearest rows with those that count the bias in.
+    """Compare neighbour lists with those of rows that have the bias as a column.
 
     Parameters
     ----------
     side : Side
         The rows and their bias.
     lists : NeighbourLists
-        The nearest rows of some of them, without it.
+        The nearest rows of some rows, without the bias.
     first : array of int, optional
-        The row that stands for each in the lists, where rows are copies.
+        The row that stands for each row in lists, if there are duplicates.
     both : bool
-        Whether the other side has a bias too, so that a constant stands beside this
-        one's.
+        Whether the other side has a bias, too, so that a constant is added.
 
     Examples
     --------
@@ -406,7 +427,7 @@ def bias_columns(
 def beside_bias(
     side: Side, rows: Indices, n: int, *, both: bool
 ) -> tuple[Neighbourhood, ...]:
-    """List the nearest of a few rows without their bias, and with it among the factors; copies count it, too.
+    """List the nearest rows of a few rows, without the bias and with it as a column.
 
     Examples
     --------
@@ -416,7 +437,8 @@ def beside_bias(
     ('1', '2')
     """
     stored = stored_rows(side, both=both)
-    # Rows that are equal but for their bias are no copies in the longer rows.
+    # Rows that differ only in their bias are not duplicates once it is a column.
     first = twins(FactorModel.from_vectors(stored)).first
-    lists = (neighbours(x, n, rows=rows, first=first) for x in (side.rows, stored))
-    return by_name(side.labels, *lists, first=first, most=LISTED)
+    without = neighbours(side.rows, n, rows=rows, first=first)
+    with_bias = neighbours(stored, n, rows=rows, first=first)
+    return by_name(side.labels, without, with_bias, first=first, most=LISTED)

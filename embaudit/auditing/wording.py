@@ -1,6 +1,7 @@
 """Names that sentences use: of sides, pairs, predictions and kinds of models.
 
-Vectors alone have no other side and so no predictions: sentences on them speak of scores with any other side.
+Vectors alone have no other side and so no predictions, so sentences about them speak of
+scores with any other side.
 """
 
 from __future__ import annotations
@@ -13,13 +14,18 @@ NOUNS = {Equivalence.PROBABILITIES: "probability", Equivalence.RANKINGS: "rankin
 
 
 def is_alone(model: FactorModel) -> bool:
-    """Check for vectors of one side; a softmax head, or rows compared with each other, have their predictions.
+    """Return True for vectors of one side, which predict nothing without another side.
+
+    A softmax head predicts probabilities, and rows that are compared with each other
+    predict how similar they are.
 
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> is_alone(FactorModel.from_vectors([[1.0]])), is_alone(FactorModel.from_softmax([[1.0]]))
-    (True, False)
+    >>> is_alone(FactorModel.from_vectors([[1.0]]))
+    True
+    >>> is_alone(FactorModel.from_softmax([[1.0]]))
+    False
     """
     return (
         model.left is None and model.compared is None and model.link.name != "softmax"
@@ -27,9 +33,9 @@ def is_alone(model: FactorModel) -> bool:
 
 
 def is_head(model: FactorModel) -> bool:
-    """Check for a head of labels: a softmax over labels of inputs, or one of no inputs.
+    """Return True for a softmax over labels, whose inputs are loaded or not.
 
-    Two towers with a softmax, such as users and items, are no head.
+    Two towers with a softmax, such as users and items, are not a head.
 
     Examples
     --------
@@ -49,8 +55,10 @@ def prediction_noun(model: FactorModel) -> str:
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> prediction_noun(FactorModel.from_softmax([[1.0]])), prediction_noun(FactorModel.from_vectors([[1.0]]))
-    ('probability', 'score')
+    >>> prediction_noun(FactorModel.from_softmax([[1.0]]))
+    'probability'
+    >>> prediction_noun(FactorModel.from_vectors([[1.0]]))
+    'score'
     """
     if model.link.measures_distances:
         return "distance"
@@ -58,31 +66,33 @@ def prediction_noun(model: FactorModel) -> str:
 
 
 def leaves_out_biases(model: FactorModel) -> bool:
-    """Check for scores with biases, which prediction cosines leave out.
+    """Return True if scores have biases, which prediction cosines leave out.
 
-    The logits of a head are centred instead, so that no bias enters them.
+    The logits of a head are centred, so no bias enters them in any case.
     """
     has_biases = model.left_bias is not None or model.right_bias is not None
     sees_biases = model.link.sees_biases and model.link.name != "softmax"
     return model.left is not None and has_biases and sees_biases
 
 
-def seen_of(model: FactorModel) -> str:
-    """Name what prediction cosines are taken of: the scores, where predictions are rankings or sigmoids of them.
+def prediction_phrase(model: FactorModel) -> str:
+    """Name the numbers that prediction cosines are taken of.
+
+    These are the scores if the predictions are rankings or sigmoids of scores.
 
     Examples
     --------
     >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_user_item([[1.0]], [[1.0]])
-    >>> [seen_of(model.replace(link=link)) for link in ("identity", "ranking", "sigmoid")]
-    ['what is predicted', 'their scores', 'their scores']
-    >>> seen_of(model.replace(right_bias=[1.0]))
+    >>> prediction_phrase(model)
+    'what is predicted'
+    >>> prediction_phrase(model.replace(link="ranking"))
+    'their scores'
+    >>> prediction_phrase(model.replace(right_bias=[1.0]))
     'their scores without biases'
     """
     if leaves_out_biases(model):
         return "their scores without biases"
-    # Prediction cosines are taken of scores, which a ranking or a sigmoid turns into
-    # something else.
     if model.predicts is Equivalence.RANKINGS or model.link.name == "sigmoid":
         return "their scores"
     return "what is predicted"
@@ -121,17 +131,20 @@ class Nouns:
     """One prediction, such as "score" or "probability"."""
     predictions: str
     """What the model computes: "predictions", or "scores" for vectors alone."""
-    seen: str
-    """What prediction cosines are taken of."""
-    theirs: str
-    """The same of rows that were just named, such as "their predictions"."""
+    prediction_phrase: str
+    """The numbers that prediction cosines are taken of, such as "what is predicted"."""
+    their_predictions: str
+    """The same for rows that a sentence has just named, such as "their predictions"."""
 
     @classmethod
     def of(cls, model: FactorModel, role: Role = "right") -> Nouns:
         """Return the nouns of a model for one kind of pairs."""
         side: SideName = "left" if role == "left" else "right"
         item, user = model.title(side), model.title(OPPOSITE[side])
-        seen = seen_of(model)
+        phrase = prediction_phrase(model)
+        their_predictions = "their predictions"
+        if phrase.startswith("their"):
+            their_predictions = phrase
         return cls(
             item=item,
             items=f"{item}s",
@@ -142,8 +155,8 @@ class Nouns:
             cosines=f"{Pairs(role).titled(model)} cosines",
             prediction=prediction_noun(model),
             predictions="scores" if is_alone(model) else "predictions",
-            seen=seen,
-            theirs=seen if seen.startswith("their") else "their predictions",
+            prediction_phrase=phrase,
+            their_predictions=their_predictions,
         )
 
 
@@ -157,7 +170,7 @@ USERS_AND_ITEMS = Nouns(
     cosines="item-item cosines",
     prediction="score",
     predictions="predictions",
-    seen="what is predicted",
-    theirs="their predictions",
+    prediction_phrase="what is predicted",
+    their_predictions="their predictions",
 )
 """The nouns of explanations that are about no model in particular."""

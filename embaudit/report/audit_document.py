@@ -22,7 +22,7 @@ from embaudit.auditing.wording import (
     Nouns,
     is_alone,
     is_head,
-    seen_of,
+    prediction_phrase,
 )
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel
 from embaudit.core.ties import first_best
@@ -536,7 +536,7 @@ def _lost(evidence: Evidence, role: Role) -> _Most:
     return (
         most
         if most.value >= _gone(counterpart)
-        else _Most(_gone(counterpart), f"by {seen_of(evidence.model)}")
+        else _Most(_gone(counterpart), f"by {prediction_phrase(evidence.model)}")
     )
 
 
@@ -792,7 +792,7 @@ def compared_neighbours(audit: Audit) -> tuple[tuple[Neighbourhood, ...], str]:
     """
     evidence, head = audit.evidence, audit.head
     if evidence.predicted is not None and evidence.predicted.examples:
-        return evidence.predicted.examples, f"by {seen_of(evidence.model)}"
+        return evidence.predicted.examples, f"by {prediction_phrase(evidence.model)}"
     if head is not None and _has_conventions(audit):
         folded = evidence.norm is not None and bool(evidence.norm.examples)
         if audit.options.show:

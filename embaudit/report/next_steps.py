@@ -10,7 +10,7 @@ from shlex import join
 
 from embaudit.auditing.answer import AnswerWord
 from embaudit.auditing.audit import Audit
-from embaudit.auditing.wording import is_alone, is_head, seen_of
+from embaudit.auditing.wording import is_alone, is_head, prediction_phrase
 from embaudit.core.words import listed
 from embaudit.model import Equivalence
 from embaudit.model.objectives import Status, usual_objectives
@@ -223,7 +223,7 @@ def _by_predictions(audit: Audit, invocation: Invocation) -> tuple[str, str]:
         over = (
             " with your inputs" if audit.evidence.norm is None else " to normed states"
         )
-    what = f"to compare {title}s by {seen_of(model)} (`evaluate` says if it is better)"
+    what = f"to compare {title}s by {prediction_phrase(model)} (`evaluate` says if it is better)"
     if is_head(model):
         what = f"to compare {title}s by what the head does{over}, not by meaning"
     # Where both sides are called the same, or one as the other is called here, only

@@ -1,4 +1,4 @@
-"""Findings: every conclusion that is drawn from the evidence, and the one list of them."""
+"""The registration of findings and notes, and their order in an audit."""
 
 from __future__ import annotations
 

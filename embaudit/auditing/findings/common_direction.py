@@ -93,7 +93,10 @@ def _effect_of_centring(model: FactorModel, role: SideName) -> str:
             f"{model.title(role)}s."
         )
     if role in model.link.unit_sides:
-        return f"Removing it changes the {model.link.noun}, so it would make another model."
+        return (
+            f"Removing it changes the {model.link.noun}, so it would make another "
+            "model."
+        )
     other = model.title(OPPOSITE[role])
     return (
         f"Removing it adds a number to all scores of each {other}, so it would make "

@@ -25,7 +25,8 @@ def constant_columns(
 
     Examples
     --------
-    >>> constant_columns([HiddenBias("left", 1, 2.0), HiddenBias("left", 2, 1.0)], (0, 3, 4))
+    >>> biases = [HiddenBias("left", 1, 2.0), HiddenBias("left", 2, 1.0)]
+    >>> constant_columns(biases, stored=(0, 3, 4))
     '2 columns (3, 4)'
     """
     numbers = [bias.column for bias in biases if bias.column is not None]

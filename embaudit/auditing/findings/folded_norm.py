@@ -82,7 +82,10 @@ def check(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _text(norm: NormEvidence, label: str, noun: str) -> str:
-    """Write how far conventions of the norm are apart; without a gauge some gain is 0."""
+    """Write how far conventions of the norm are apart.
+
+    If folding is no gauge, some gain is 0.
+    """
     gains = f"The gains of the final {norm.norm.title}"
     zeros = ""
     if folding(norm.norm) is None:

@@ -31,7 +31,7 @@ NOTES = (
 
 
 def freedom(evidence: Evidence) -> Iterator[Finding]:
-    """State for each kind of pairs whether an equivalent model can have other cosines."""
+    """State for each kind of pairs whether equivalent models have other cosines."""
     equivalence = evidence.equivalence
     for role, argued in equivalence.freedom.items():
         moved = equivalence.rearrangement(role)

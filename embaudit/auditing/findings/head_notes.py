@@ -1,4 +1,4 @@
-"""Notes on a softmax head: its origin, shortest shifts, inputs, final norm and tying."""
+"""Notes on a softmax head: origin, shortest shifts, inputs, final norm and tying."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ NOTES = (
 
 
 def origin(evidence: Evidence) -> Iterator[Finding]:
-    """Report that removing the mean row of a head changes little; else EMB301 is drawn."""
+    """Report that removing the mean row of a head changes little.
+
+    If it changes much, the finding `mean_row` reports it instead.
+    """
     head = evidence.head
     if head is None or not head.origin_is_free or head.origin_matters:
         return
@@ -151,7 +154,10 @@ def logits(evidence: Evidence) -> Iterator[Finding]:
 
 
 def final_norm(evidence: Evidence) -> Iterator[Finding]:
-    """Report that folding in the final norm changes few labels; else EMB307 is drawn."""
+    """Report that folding in the final norm changes few labels.
+
+    If it changes many, the finding `folded_norm` reports it instead.
+    """
     norm = evidence.norm
     if norm is None or norm.norm.condition_number == 1 or gains_decide(norm):
         return

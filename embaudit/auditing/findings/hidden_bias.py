@@ -56,7 +56,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
 
 
 def biases_of_side(model: FactorModel, side: SideName) -> list[HiddenBias]:
-    """Return the directions in which a side is constant, and the other side is not 0."""
+    """Return the directions in which a side is constant and the other is not 0."""
     factors = model.factors(OPPOSITE[side])
     return [
         bias

@@ -1,4 +1,4 @@
-"""Notes on how far cosines move: in models visited, by an attack, at most in a budget."""
+"""Notes on how far cosines move: in visited models, by attacks, and at most."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def unseen_too(evidence: Evidence) -> str:
 
 
 def moved(evidence: Evidence) -> Iterator[Finding]:
-    """Report the equivalent model that moves the cosines of a role furthest on average."""
+    """Report the visited model that moves the cosines of a role furthest on average."""
     for role in evidence.roles:
         visits = [
             visit for visit in evidence.visits(role) if visit[1].max_abs > FLOAT32_TIE
@@ -136,12 +136,14 @@ def _drawn(
         rows=cosines,
         role=role,
         value=mean,
-        text=f"Random gauges of {gauges} move {cosines} by {mean:.2f} on average{lists}.",
+        text=(
+            f"Random gauges of {gauges} move {cosines} by {mean:.2f} on average{lists}."
+        ),
     )
 
 
 def ranges(evidence: Evidence) -> Iterator[Finding]:
-    """Report how wide the exact ranges of single cosines are, within a set of gauges."""
+    """Report how wide the exact ranges of cosines are within a set of gauges."""
     for summary in evidence.limits.ranges:
         # A bound within a set that lacks a free shift bounds no equivalent model: the
         # tables show it, and no sentence does.
@@ -212,7 +214,10 @@ def _certified(
 
 
 def attacks(evidence: Evidence) -> Iterator[Finding]:
-    """Report what attacks reached and what no gauge of their set exceeds, or no attack."""
+    """Report what attacks reached and what no gauge of their set exceeds.
+
+    If rows have too many dimensions for an attack, report that.
+    """
     if evidence.limits.rank > ATTACKED_RANK:
         yield _not_searched()
     for attack in evidence.limits.attacks:
@@ -253,7 +258,7 @@ def _reached(evidence: Evidence, attack: Attack) -> Finding:
         # A gauge that was found for some lists does less to all of them.
         share_of_all = percent(_effect_on_all(evidence, attack))
         if share_of_all != share:
-            text = f"{text} Over all lists that were measured it drives out {share_of_all}."
+            text += f" Over all lists that were measured it drives out {share_of_all}."
     else:
         text = (
             f"The worst gauge found moves {rows} by {attack.achieved:.2f} on average. "
@@ -291,7 +296,10 @@ def _bound(evidence: Evidence, attack: Attack) -> Finding:
             f"{scope}."
         )
     else:
-        text = f"The mean move of {rows} is at most {most:.2f}. That holds for all {scope}."
+        text = (
+            f"The mean move of {rows} is at most {most:.2f}. That holds for all "
+            f"{scope}."
+        )
     return Finding(
         code="bound",
         severity=Severity.NOTE,

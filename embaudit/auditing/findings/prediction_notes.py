@@ -1,4 +1,4 @@
-"""Notes on predictions: that they stay, what they compare, and how cosines differ from theirs."""
+"""Notes on predictions: that they stay, what they compare, and their cosines."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NOTES = (
 
 
 def predictions_stay(evidence: Evidence) -> Iterator[Finding]:
-    """Report the largest change of a prediction in models that should predict the same."""
+    """Report the largest change of a prediction in the visited equivalent models."""
     changes = [drift.max_abs for drift in evidence.drift]
     if evidence.head is not None:
         changes += [other.change for other in evidence.head.verifiable]
@@ -167,24 +167,27 @@ def _cosines(evidence: Evidence, movement: Movement) -> Finding:
     agreement = agreement_of(movement)
     if agreement is Agreement.EQUAL:
         code, value = "cosines_agree", movement.max_abs
-        text = f"The {nouns.cosines} are those of {nouns.seen}, but for rounding."
+        text = (
+            f"The {nouns.cosines} are those of {nouns.prediction_phrase}, up to "
+            "rounding."
+        )
     elif agreement is Agreement.DIFFERENT:
         code = "cosines_differ"
         text = (
             f"The {nouns.cosines} differ by {value:.2f} on average from those of "
-            f"{nouns.seen}."
+            f"{nouns.prediction_phrase}."
         )
     else:
         code = "cosines_near"
         text = (
-            f"The {nouns.cosines} nearly are those of {nouns.seen}: they differ by "
-            f"{value:.2g} on average."
+            f"The {nouns.cosines} nearly are those of {nouns.prediction_phrase}: they "
+            f"differ by {value:.2g} on average."
         )
     return Finding(
         code=code,
         severity=Severity.NOTE,
         kind=Kind.MEASURED,
-        scope=Scope(f"the cosines of {nouns.seen}"),
+        scope=Scope(f"the cosines of {nouns.prediction_phrase}"),
         rows=nouns.cosines,
         role=movement.role,
         value=value,
@@ -202,12 +205,12 @@ def _lists(evidence: Evidence, movement: Movement) -> Finding:
         code="lists_differ" if is_large else "lists_near",
         severity=Severity.NOTE,
         kind=Kind.MEASURED,
-        scope=Scope(f"the cosines of {nouns.seen}"),
+        scope=Scope(f"the cosines of {nouns.prediction_phrase}"),
         rows=f"the {movement.top_n} nearest of {n_rows}",
         role=movement.role,
         value=changed,
         text=(
             f"{percent(changed)} of the {movement.top_n} nearest {nouns.items} differ "
-            f"when {nouns.items} are compared by {nouns.theirs}."
+            f"when {nouns.items} are compared by {nouns.their_predictions}."
         ),
     )

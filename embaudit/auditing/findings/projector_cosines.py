@@ -34,7 +34,10 @@ ENTRY = Entry(
 
 
 def check(evidence: Evidence) -> Iterator[Finding]:
-    """Report a head with fewer than two labels per dimension, unless EMB302 says more."""
+    """Report a head with fewer than two labels per dimension.
+
+    If there are so few that the labels are affinely independent, `few_labels` says so.
+    """
     head = evidence.head
     if head is None or head.projector.degenerate or not head.projector.thin:
         return
