@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
+from base64 import b64decode
 from html import unescape
 from html.parser import HTMLParser
+from typing import NamedTuple
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
@@ -19,7 +21,7 @@ HOSTILE = [
     'O\'Neill & "Co"',
 ]
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
-LOADED = r"""(src|href|action|data)=["'](?!#|data:image/png;base64,)|url\(|@import|https?:|//[a-z]+\."""
+LOADED = r"""(src|href|action|data)=["'](?!#|data:image/svg\+xml;base64,)|url\(|@import|https?:|//[a-z]+\."""
 """Matches anything that makes a page load a file; embedded images load nothing."""
 
 
@@ -33,10 +35,34 @@ def read_text(html: str) -> str:
     return unescape(re.sub(r"<[^>]+>", "", html))
 
 
+class Image(NamedTuple):
+    """An image of a page."""
+
+    theme: str
+    """Class of the image: "light" or "dark"."""
+    svg: str
+    words: str
+    """Text alternative."""
+
+
+def images_of(html: str) -> list[Image]:
+    """Return the images of a page, each an SVG file within the page."""
+    found = re.findall(
+        r'<img class="(light|dark)" src="data:image/svg\+xml;base64,([^"]+)" '
+        r'width="\d+" height="\d+" alt="([^"]*)"(?: hidden)?>',
+        html,
+    )
+    assert len(found) == html.count("<img")
+    return [
+        Image(theme, b64decode(data).decode(), unescape(words))
+        for theme, data, words in found
+    ]
+
+
 class Tags(HTMLParser):
     """Collect open tags, ids and targets of links."""
 
-    VOID = ("meta", "input", "br")
+    VOID = ("meta", "input", "br", "img")
 
     def __init__(self):
         super().__init__()

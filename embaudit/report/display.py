@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
-from html import escape
 from io import BytesIO
 from textwrap import wrap
 from threading import RLock
@@ -25,15 +23,30 @@ from embaudit.io.files import AnyPath, as_path
 if TYPE_CHECKING:
     import pandas as pd
 
-BLUE, TEAL, AMBER, RED = "#1f4fa3", "#0b6b60", "#8a4b00", "#a8201a"
-INK, SOFT, LINE = "#1c1b19", "#5c5851", "#dedad1"
-"""Colours of pictures: on a page each becomes the one that the page calls so, light or
-dark.
-"""
+Palette = Mapping[str, str]
+"""Colours by name, as matplotlib and CSS write them."""
+LIGHT: Palette = {
+    "ink": "#1c1b19",
+    "soft": "#5c5851",
+    "line": "#dedad1",
+    "blue": "#1f4fa3",
+    "teal": "#0b6b60",
+    "amber": "#8a4b00",
+    "red": "#a8201a",
+}
+"""Colours on a light page, and in files."""
+DARK: Palette = {
+    "ink": "#ecebe6",
+    "soft": "#aba89f",
+    "line": "#363944",
+    "blue": "#93b6ff",
+    "teal": "#6fd3c4",
+    "amber": "#f3b761",
+    "red": "#ff978d",
+}
+"""Colours on a dark page."""
 POINTS = "#4a7cd0"
-"""The colour of points, which are pixels where they are many: the same on light and
-dark pages.
-"""
+"""Colour of the points of a scatter plot, on light and on dark pages."""
 TITLE = "title"
 """Marks text that stands below a picture on a page, where it breaks into lines, instead
 of above it.
@@ -57,51 +70,16 @@ UNDATED: dict[str, dict[str, Any]] = {
 }
 """Formats, and what each would say of when and with what it was written."""
 DOTS = 150
-"""Dots an inch, of cells too."""
+"""Dots per inch of a picture in a file."""
+PAGE_DOTS = 100
+"""Dots per inch of the points of a figure on a page, which shows a figure of 5.2 inches
+in at most 528 pixels.
+"""
 FIXED: dict[Any, Any] = {
     "svg.hashsalt": "embaudit",
     "pdf.fonttype": 42,
     "font.sans-serif": ["DejaVu Sans"],
 }
-PAGE: dict[Any, Any] = {
-    **FIXED,
-    "svg.fonttype": "none",
-    "font.size": 10,
-    "text.color": INK,
-    "axes.edgecolor": SOFT,
-    "axes.labelcolor": SOFT,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "grid.color": LINE,
-    "legend.frameon": False,
-    **{f"{axis}tick.{what}": value for axis in "xy" for what, value in (
-        ("color", SOFT), ("labelcolor", INK), ("labelsize", 9), ("major.size", 0), ("minor.size", 0))},
-}  # fmt: skip
-"""How matplotlib draws for a page: text as text, and no marks that would need names of
-their own.
-"""
-NAMES = {
-    BLUE: "blue",
-    TEAL: "teal",
-    AMBER: "warn",
-    RED: "bad",
-    INK: "ink",
-    SOFT: "soft",
-    LINE: "line",
-}
-"""Names of the colours of pictures on a page."""
-BARE = (
-    (r' (?:id|clip-path)="[^"]*"| transform="rotate\(-0 [^"]*"', ""),
-    ("xlink:href", "href"),
-    (r"font: ([\d.]+px) [^;\"]*", r"font-size: \1"),
-    (r"font-family: [^;\"]*;? ?", ""),
-    (r"\s*\n\s*", "\n"),
-    (r"<g/>\n|<g>\n</g>\n", ""),
-)
-"""Patterns within SVG that a page does without, and their replacements."""
-
 
 _one_thread = RLock()
 
@@ -221,14 +199,14 @@ class Display(ABC):
             for axis in (ax.xaxis, ax.yaxis) if scale < 1 else ():
                 axis.label.set_fontsize(mpl.rcParams["axes.labelsize"])
                 axis.set_tick_params("both", labelsize=mpl.rcParams["xtick.labelsize"])
-            self._draw(ax)
+            self._draw(ax, LIGHT)
 
     @abstractmethod
     def frame(self) -> pd.DataFrame:
         """Return the numbers of the picture as a table."""
 
     @abstractmethod
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Any, palette: Palette) -> None:
         """Draw the numbers on axes."""
 
 
@@ -392,61 +370,54 @@ def drawn_file(shown: Display, kind: str) -> bytes:
     return contents.getvalue()
 
 
-def drawn_inline(shown: Display) -> str:
-    """Draw numbers as SVG within HTML, in the colours and letters of the page around it, described by its caption.
+def page_style(palette: Palette) -> dict[Any, Any]:
+    """Return the settings of matplotlib for a figure on a page.
 
-    Nothing in it has an id, so that any number of pictures may stand on one page.
+    Text stays text, so that the reader's fonts draw letters that DejaVu Sans lacks.
     """
+    style: dict[Any, Any] = {
+        **FIXED,
+        "svg.fonttype": "none",
+        "font.size": 10,
+        "text.color": palette["ink"],
+        "axes.edgecolor": palette["soft"],
+        "axes.labelcolor": palette["soft"],
+        "axes.grid": True,
+        "axes.axisbelow": True,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "grid.color": palette["line"],
+        "legend.frameon": False,
+    }
+    for axis in ("xtick", "ytick"):
+        style |= {
+            f"{axis}.color": palette["soft"],
+            f"{axis}.labelcolor": palette["ink"],
+            f"{axis}.labelsize": 9,
+            f"{axis}.major.size": 0,
+            f"{axis}.minor.size": 0,
+        }
+    return style
+
+
+def drawn_on_page(shown: Display, palette: Palette) -> bytes:
+    """Draw numbers on a transparent figure of their own, and render it as SVG."""
     from matplotlib.figure import Figure
 
     contents = BytesIO()
-    with settings_of("default", PAGE), warnings.catch_warnings():
+    with settings_of("default", page_style(palette)), warnings.catch_warnings():
         # The reader's own fonts draw the text.
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure = Figure(figsize=shown.size, layout="constrained")
-        shown.plot(figure.add_subplot())
-        # A page writes the title below the picture, in text that breaks into lines.
-        for text in figure.findobj(lambda each: each.get_gid() == TITLE):
+        shown._draw(figure.add_subplot(), palette)
+        # A page writes the title below the figure, in text that breaks into lines.
+        for text in figure.findobj(lambda artist: artist.get_gid() == TITLE):
             text.set_visible(False)
         figure.savefig(
-            contents, format="svg", dpi=DOTS, transparent=True, metadata=UNDATED["svg"]
+            contents,
+            format="svg",
+            dpi=PAGE_DOTS,
+            transparent=True,
+            metadata=UNDATED["svg"],
         )
-    width, height = (72 * length for length in shown.size)
-    words = f'viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(shown.caption)}"'
-    return f"<svg {words}>{_bare(contents.getvalue())}</svg>"
-
-
-def _bare(file: bytes) -> str:
-    """Take what a file draws, without ids, outside references and the font that it was measured with."""
-    # Head, style and outer element are made for a file; within a page the caller writes
-    # its own.
-    body = file.decode().partition("</style>\n </defs>\n")[2].removesuffix("</svg>\n")
-    # Marks are defined once and placed by id. Written out at each place they need no
-    # id, which must be unique on a page.
-    shapes = dict(re.findall(r'<path id="(\w+)" d="([^"]*)"', body))
-    body = re.sub(r"<defs>.*?</defs>", "", body, flags=re.DOTALL)
-
-    def placed(use: re.Match[str]) -> str:
-        attributes = dict(re.findall(r'([\w:]+)="([^"]*)"', use[0]))
-        shape, x, y = (
-            shapes[attributes["xlink:href"][1:]],
-            attributes.get("x", 0),
-            attributes.get("y", 0),
-        )
-        return f'<path d="{shape}" transform="translate({x} {y})" style="{attributes.get("style", "")}"/>'
-
-    body = re.sub(r"<use [^>]*/>", placed, body)
-    for pattern, instead in BARE:
-        body = re.sub(pattern, instead, body)
-    # The page decides what a colour looks like, in light and in dark.
-    for colour, name in NAMES.items():
-        body = body.replace(colour, f"var(--{name})")
-    # Bare groups say nothing; they can be removed by pattern only where no other group
-    # needs its closing tag.
-    body = body if "<g " in body else re.sub("</?g>\n?", "", body)
-    return re.sub("<[^>]*>", _rounded, body)
-
-
-def _rounded(tag: re.Match[str]) -> str:
-    """Place what a tag draws to a hundredth of a point; text between tags stays."""
-    return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", tag[0])
+    return contents.getvalue()

@@ -32,7 +32,6 @@ from embaudit.evaluation.measures import MEASURES
 from embaudit.linalg.pairs import n_pairs
 from embaudit.model import SideName
 from embaudit.report.audit_document import audit_document
-from embaudit.report.display import AMBER, BLUE, SOFT, TEAL
 from embaudit.report.document import (
     Charted,
     Document,
@@ -55,18 +54,18 @@ MEASURE_TITLES = ("precision", "AUC", "NDCG")
 SIMPSON_COLUMNS = ("n", "r", "slope", "mean_x", "mean_y", "votes", "opposes")
 """Columns of the table of groups, the most important first."""
 CHANGED = {
-    "by a change of axes": BLUE,
-    "by dimensions no prediction sees": TEAL,
-    "by a real change": AMBER,
+    "by a change of axes": "blue",
+    "by dimensions no prediction sees": "teal",
+    "by a real change": "amber",
 }
-"""Parts of a change, and how they are drawn."""
+"""Parts of a change, and the names of their colours."""
 BECAME = {
-    "kept": SOFT,
-    "lost to a change of axes": BLUE,
-    "lost to dimensions no prediction sees": TEAL,
-    "lost to a real change": AMBER,
+    "kept": "soft",
+    "lost to a change of axes": "blue",
+    "lost to dimensions no prediction sees": "teal",
+    "lost to a real change": "amber",
 }
-"""The same of former neighbours."""
+"""Outcomes of former neighbours, and the names of their colours."""
 HEADINGS = "in the first model", "in the second model"
 
 

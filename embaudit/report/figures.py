@@ -31,16 +31,11 @@ from embaudit.model.sizes import require_ordinary_size
 from embaudit.movements import Movement
 from embaudit.ranges import CertifiedNeighbours
 from embaudit.report.display import (
-    BLUE,
-    INK,
-    LINE,
     LONGEST,
     POINTS,
-    RED,
-    SOFT,
-    TEAL,
     TITLE,
     Display,
+    Palette,
     RowDisplay,
     TableDisplay,
     drawn,
@@ -61,8 +56,8 @@ LEAST_AXIS = 0.1
 LEVELS = (0.05, 0.25, 0.75, 0.95)
 """Quantiles of a movement that are drawn."""
 MOST_POINTS, MENU = 1_000, 22
-"""Rows up to which each is a mark of its own in a file, and characters of the name of a
-group.
+"""Points or bars up to which each is a shape of its own in a file, and characters of the
+name of a group.
 """
 INKED = 2_000
 """Sum of the opacity of all points of pairs."""
@@ -89,22 +84,31 @@ class IntervalDisplay(RowDisplay):
     label: str = ""
     level: tuple[str, float] | None = None
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Any, palette: Palette) -> None:
         """Draw values, intervals and the level on the axes."""
         values, low, high, marked = (
             self.columns[name] for name in ("value", "low", "high", "marked")
         )
         places = np.arange(len(values))
         if self.level is not None:
-            ax.axvline(self.level[1], color=TEAL, linestyle="--", label=self.level[0])
+            ax.axvline(
+                self.level[1],
+                color=palette["teal"],
+                linestyle="--",
+                label=self.level[0],
+            )
         # Only where values have both signs is 0 a place that they can be compared with.
         if min(low) < 0 < max(high):
-            ax.axvline(0, color=SOFT, lw=0.8)
-        ax.hlines(places, low, high, color=BLUE, lw=2)
+            ax.axvline(0, color=palette["soft"], lw=0.8)
+        ax.hlines(places, low, high, color=palette["blue"], lw=2)
         # Marked rows differ by shape as well as by colour, for those who do not tell
         # the colours apart.
         for rows, sign, colour, name in zip(
-            (~marked, marked), "oD", (BLUE, RED), self.key, strict=True
+            (~marked, marked),
+            "oD",
+            (palette["blue"], palette["red"]),
+            self.key,
+            strict=True,
         ):
             if rows.any():
                 ax.plot(
@@ -126,14 +130,14 @@ class StackDisplay(RowDisplay):
     columns : mapping of str to array of shape (m,)
         `name`, and the size of each part in each whole, by the name of the part.
     colours : sequence of str
-        Colour of each part.
+        Name of the colour of each part in a palette.
     label : str
         Name of the axis.
 
     Examples
     --------
     >>> for size in (0.00004, 0.4):
-    ...     drawn = StackDisplay({"name": ["items"], "remains": np.array([size])}, "change", (BLUE,)).plot()
+    ...     drawn = StackDisplay({"name": ["items"], "remains": np.array([size])}, "change", ("blue",)).plot()
     ...     print(drawn.ax_.get_xlim()[1].round(2))
     0.1
     0.42
@@ -142,7 +146,7 @@ class StackDisplay(RowDisplay):
     colours: Sequence[str] = ()
     label: str = ""
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Any, palette: Palette) -> None:
         """Draw the parts of each bar from 0 on, on an axis that makes nothing of small bars."""
         parts = {name: sizes for name, sizes in self.columns.items() if name != "name"}
         start, least = (
@@ -156,7 +160,7 @@ class StackDisplay(RowDisplay):
                     sizes,
                     0.6,
                     left=start,
-                    color=colour,
+                    color=palette[colour],
                     label=name,
                 )
             start = start + sizes
@@ -247,18 +251,30 @@ class MovementDisplay(RowDisplay):
         about = f"how far cosines of {title} pairs move, a row for each kind of equivalent model"
         return cls(columns, about, f"|Δcos| of {title} pairs")
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Any, palette: Palette) -> None:
         """Draw the middle 90 % and 50 % of each model as bars, and its mean as a dot."""
         rows = list(dict.fromkeys(self.names))
         places = np.array([rows.index(name) for name in self.names])
         low, lower, upper, high = (self.columns[f"q{level:g}"] for level in LEVELS)
         # Models that lie over each other add up to about the colour of one.
-        shades = [(BLUE, 0.6 / self.names.count(name) ** 0.7) for name in self.names]
+        shades = [
+            (palette["blue"], 0.6 / self.names.count(name) ** 0.7)
+            for name in self.names
+        ]
         ax.hlines(
             places, low, high, colors=shades, lw=1.2, label="middle 90 % of pairs"
         )
         ax.hlines(places, lower, upper, colors=shades, lw=6, label="middle 50 %")
-        ax.plot(self.columns["mean"], places, "o", ms=4, color=INK, label="mean")
+        # A mean of 0 is a whole dot, half of it outside the axes.
+        ax.plot(
+            self.columns["mean"],
+            places,
+            "o",
+            ms=4,
+            color=palette["ink"],
+            label="mean",
+            clip_on=False,
+        )
         name_rows(ax, rows)
         # On an axis of its own, rounding alone would look like a movement.
         ax.set(
@@ -375,16 +391,21 @@ class CertifiedCurveDisplay(TableDisplay):
             rows=f"{model.title(certificate.role)}s",
         )
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Any, palette: Palette) -> None:
         proven = self.columns["kind"] == "certified"
         kappas, shares = self.columns["kappa"], self.columns["share"]
-        ax.plot(kappas[proven], shares[proven], color=BLUE, label="proven to stay")
+        ax.plot(
+            kappas[proven],
+            shares[proven],
+            color=palette["blue"],
+            label="proven to stay",
+        )
         if not proven.all():
             ax.plot(
                 kappas[~proven],
                 shares[~proven],
                 "v",
-                color=RED,
+                color=palette["red"],
                 label="left by the worst gauge found",
             )
         ax.set_title(self.title, fontsize="medium", gid=TITLE)
@@ -432,23 +453,35 @@ class BlockDisplay(TableDisplay):
             means=(blocks.global_cosine, blocks.mean_cosine, blocks.norm_cosine),
         )
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Any, palette: Palette) -> None:
         """Draw blocks as bars as wide as their weights, lines for the means, and the names that have room."""
         cosines, (overall, mean, norm_cosine) = self.columns["cosine"], self.means
         # Each bar begins where the one before it ends, so the areas add up to Σ weight
         # · cosine.
         edges = np.concatenate([[0.0], np.cumsum(self.columns["weight"])])
         ax.stairs(
-            cosines, edges, fill=True, color=BLUE, alpha=0.4, label="local cosines"
+            cosines,
+            edges,
+            fill=True,
+            color=palette["blue"],
+            alpha=0.4,
+            label="local cosines",
+            # A vector picture of thousands of bars would be slow to open.
+            rasterized=len(cosines) > MOST_POINTS,
         )
         ax.axvspan(
             norm_cosine,
             1,
-            color=LINE,
+            color=palette["line"],
             label=f"norms differ: 1 − ρ = {1 - norm_cosine:.3g}",
         )
-        ax.axhline(mean, color=INK, linestyle="--", label=f"weighted mean {mean:.4f}")
-        ax.axhline(overall, color=RED, label=f"global {overall:.4f}")
+        ax.axhline(
+            mean,
+            color=palette["ink"],
+            linestyle="--",
+            label=f"weighted mean {mean:.4f}",
+        )
+        ax.axhline(overall, color=palette["red"], label=f"global {overall:.4f}")
         if "name" in self.columns:
             for name, cosine, left, right in zip(
                 self.columns["name"], cosines, edges[:-1], edges[1:], strict=True
@@ -521,7 +554,7 @@ class SimpsonDisplay(Display):
         reach: Floats = group["mean_x"] + np.array([-1.5, 1.5]) * group["std_x"]
         return reach
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Any, palette: Palette) -> None:
         """Draw rows, the line of each group as far as its rows reach, and that of all rows."""
         import matplotlib as mpl
 
@@ -566,7 +599,7 @@ class SimpsonDisplay(Display):
         ax.plot(
             ends,
             mean_y + self.report.slope_pooled * (ends - mean_x),
-            color=INK,
+            color=palette["ink"],
             linestyle="--",
             linewidth=2,
             label=f"all {self.report.row_noun}s",
@@ -714,10 +747,17 @@ class PredictionDisplay(TableDisplay):
         )
         return f"Your cosine against {self.word}: {self.title}.{r}"
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Any, palette: Palette) -> None:
         """Draw points, the fainter the more, and the diagonal where both cosines agree."""
         cosines, predicted = self._cosines
-        ax.plot([-1, 1], [-1, 1], color=SOFT, linestyle="--", linewidth=0.8, zorder=0)
+        ax.plot(
+            [-1, 1],
+            [-1, 1],
+            color=palette["soft"],
+            linestyle="--",
+            linewidth=0.8,
+            zorder=0,
+        )
         # A vector picture of thousands of points would be slow to open.
         dense, alpha = (
             len(cosines) > MOST_POINTS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -18,7 +19,7 @@ from embaudit.auditing.wording import USERS_AND_ITEMS, Nouns
 from embaudit.core.results import Drawn, Result
 from embaudit.errors import InputError, escaped
 from embaudit.report.audit_document import audit_document
-from embaudit.report.display import Display, drawn_inline
+from embaudit.report.display import DARK, LIGHT, Display, Palette, drawn_on_page
 from embaudit.report.document import LONGEST, ROWS, Grid, Origin, read_parts
 from embaudit.report.documents import document
 from embaudit.report.explorer import explorer_parts
@@ -42,9 +43,26 @@ def environment(*, escapes: bool) -> jinja2.Environment:
 def _template(name: str) -> jinja2.Template:
     made = environment(escapes=True)
     made.filters |= {"coded": coded, "typed": typed, "worded": worded, "fitted": fitted}
-    # Names are escaped by what draws.
-    made.filters["drawn"] = lambda shown: Markup(drawn_inline(shown))  # noqa: S704
+    made.filters["image"] = image
+    made.globals |= {"LIGHT": LIGHT, "DARK": DARK}
     return made.get_template(name)
+
+
+def image(shown: Display, palette: Palette) -> str:
+    """Draw a figure in the colours of a palette, and return it as the URL of an SVG.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from base64 import b64decode
+    >>> from embaudit.report.figures import StackDisplay
+    >>> bars = StackDisplay({"name": ["items"], "all": np.ones(1)}, "bars", ("blue",))
+    >>> url = image(bars, DARK)
+    >>> url[:26], DARK["blue"] in b64decode(url[26:]).decode()
+    ('data:image/svg+xml;base64,', True)
+    """
+    svg = drawn_on_page(shown, palette)
+    return f"data:image/svg+xml;base64,{b64encode(svg).decode()}"
 
 
 def coded(text: str) -> Markup:

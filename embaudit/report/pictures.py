@@ -47,6 +47,7 @@ from embaudit.report.display import (
     BESIDE,
     TITLE,
     Display,
+    Palette,
     draw_matrix,
     drawn,
     name_groups,
@@ -355,7 +356,7 @@ class HeatmapDisplay(Display):
             if not np.isnan(cosines).all()
         }
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Any, palette: Palette) -> None:  # noqa: ARG002 (one colour map)
         """Draw the panels side by side, under the title and beside one bar of colours."""
         place = ax.get_subplotspec()
         if place is None:
