@@ -115,11 +115,8 @@ def moved_to(
 
     The other rows may have no direction. Left-right cosines are not measured.
     """
-    # A probe measures rows of all of its sides, so sides without other rows are passed
-    # as they are.
-    stored = {side: probe.model.factors(side) for side in probe.model.sides}
     roles = [plan.role for plan in probe.plans if plan.role in rows]
-    return probe.measure_rows({**stored, **rows}, roles)
+    return probe.measure_rows(rows, roles)
 
 
 def without_unseen(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.core.checked import RNG, Floats, as_count, as_generator
+from embaudit.core.checked import RNG, Floats, Indices, as_count, as_generator
 from embaudit.core.parallel import fill_in_threads, row_blocks
 from embaudit.core.sizes import MOST_COUNT
 from embaudit.errors import must_be
@@ -16,8 +14,6 @@ from embaudit.linalg.transformed_rows import Rows
 
 ALL_PAIRS = 5_000_000
 """Largest number of pairs that are all taken if the user names none."""
-WHOLE_SIDE = 2**22
-"""Largest number of entries of a side whose rows are all divided by their norms."""
 
 
 def pairs_or_all(
@@ -128,24 +124,60 @@ def pair_cosines(x: Rows, y: Rows, pairs: ArrayLike) -> Floats:
     array([0.7071])
     """
     index = as_pairs(pairs, len(x), len(y))
-    i, j = index.T
-    # Rows that many pairs share are divided by their norms once.
-    is_shared = len(index) > len(x) + len(y)
-    is_shared &= max(math.prod(x.shape), math.prod(y.shape)) <= WHOLE_SIDE
-    first, second = x, y
-    if is_shared:
-        first = unit_rows(x)
-        second = first if y is x else unit_rows(y)
     cosines = np.empty(len(index))
+    for block in row_blocks(len(index), x.shape[1]):
+        _fill_cosines(x, y, index[block], cosines[block])
+    return np.clip(cosines, -1, 1)
+
+
+def _fill_cosines(x: Rows, y: Rows, pairs: NDArray[np.intp], cosines: Floats) -> None:
+    """Write the cosines of a block of pairs.
+
+    Each row is computed and divided by its norm once, even if several pairs share it.
+    """
+    if y is x:
+        rows, places = _distinct(pairs, len(x))
+        first = second = _unit_rows_at(x, rows)
+        i, j = places.T
+    else:
+        rows, i = _distinct(pairs[:, 0], len(x))
+        columns, j = _distinct(pairs[:, 1], len(y))
+        first, second = _unit_rows_at(x, rows), _unit_rows_at(y, columns)
 
     def fill(block: slice) -> None:
-        left, right = first[i[block]], second[j[block]]
-        if not is_shared:
-            left, right = unit_rows(left), unit_rows(right)
-        np.einsum("ij,ij->i", left, right, out=cosines[block])
+        np.einsum("ij,ij->i", first[i[block]], second[j[block]], out=cosines[block])
 
-    fill_in_threads(fill, row_blocks(len(index), 4 * x.shape[1], budget=CACHE_BYTES))
-    return np.clip(cosines, -1, 1)
+    fill_in_threads(fill, row_blocks(len(pairs), 2 * x.shape[1], budget=CACHE_BYTES))
+
+
+def _distinct(numbers: Indices, n_rows: int) -> tuple[Indices, Indices]:
+    """Return the different row numbers in order, and the place of each number there.
+
+    This is `np.unique(numbers, return_inverse=True)` without a sort.
+
+    Examples
+    --------
+    >>> rows, places = _distinct(np.array([[3, 1], [3, 3]]), 5)
+    >>> rows.tolist(), places.tolist()
+    ([1, 3], [[1, 0], [1, 1]])
+    """
+    is_used = np.zeros(n_rows, dtype=bool)
+    is_used[numbers] = True
+    rows = np.flatnonzero(is_used)
+    place = np.empty(n_rows, dtype=np.intp)
+    place[rows] = np.arange(len(rows))
+    return rows, place[numbers]
+
+
+def _unit_rows_at(x: Rows, rows: Indices) -> Floats:
+    """Divide the rows with these numbers by their norms, a block at a time."""
+    unit = np.empty((len(rows), x.shape[1]))
+
+    def fill(block: slice) -> None:
+        unit[block] = unit_rows(x[rows[block]])
+
+    fill_in_threads(fill, row_blocks(*unit.shape, budget=CACHE_BYTES))
+    return unit
 
 
 def cosine_matrix(x: Rows) -> Floats:

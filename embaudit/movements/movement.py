@@ -229,7 +229,6 @@ class MovementProbe:
         pairs_rng, lists_rng, new_sample_rng = as_generator(rng).spawn(3)
         self.new_sample_seed = int(new_sample_rng.integers(2**63))
         self.plans = [self._plan(role, pairs_rng, lists_rng) for role in roles]
-        self.sampled_rows = {side: self._sampled_rows(side) for side in self.sides}
         before = {side: model.factors(side) for side in self.sides}
         self.cosines = {
             plan.role: self._cosines(plan, before, self._table(plan, before))
@@ -260,18 +259,6 @@ class MovementProbe:
         queries = once(sample_rows(rows, n_lists, lists_rng), first)
         lists = neighbours(model.factors(role), n, rows=queries, first=first)
         return _RolePlan(role, sides, pairs, total, lists, first)
-
-    def _sampled_rows(self, side: SideName) -> Indices:
-        """Return the rows of a side that are in a pair or have a list."""
-        sampled: list[Indices] = []
-        for plan in self.plans:
-            if plan.sides == (side,):
-                sampled.append(plan.pairs.ravel())
-            elif side in plan.sides:
-                sampled.append(plan.pairs[:, plan.sides.index(side)])
-            if plan.lists is not None and side in plan.sides:
-                sampled.append(plan.lists.rows)
-        return np.unique(np.concatenate(sampled))
 
     def _table(self, plan: _RolePlan, rows: Mapping[SideName, Rows]) -> Floats | None:
         """Compute all cosines if that takes less time than fetching the rows of pairs.
@@ -347,35 +334,37 @@ class MovementProbe:
         skipped.
         """
         plans = [plan for plan in self.plans if roles is None or plan.role in roles]
-        rows = {side: _computed(after[side]) for side in self.sides}
-        if not self._loses_rows(rows):
-            return tuple(
-                self._measure(plan, rows, tie_of(after[plan.sides[0]]))
-                for plan in plans
-            )
-        common = directed_in(self.model, rows)
+        rows = {side: _computed(moved) for side, moved in after.items()}
+        movements: list[Movement] = []
+        for plan in plans:
+            measured = self._measure(plan, rows, tie_of(after[plan.sides[0]]))
+            if measured is None:
+                return self._measure_common_rows(plans, after)
+            movements.append(measured)
+        return tuple(movements)
+
+    def _measure_common_rows(
+        self, plans: Sequence[_RolePlan], after: Mapping[SideName, Rows]
+    ) -> tuple[Movement, ...]:
+        """Draw pairs and lists among rows with a direction in both, and measure them."""
+        common = directed_in(self.model, after)
         left = [plan.role for plan in plans if Pairs(plan.role).n_pairs(common)]
         if not left:
             return ()
         return self.with_model(common, left).measure_rows(after)
 
-    def _loses_rows(self, rows: Mapping[SideName, Rows]) -> bool:
-        """Check whether a sampled row has no direction in another model."""
-        for side, sampled in self.sampled_rows.items():
-            for block in row_blocks(len(sampled), rows[side].shape[1]):
-                if not rows[side][sampled[block]].any(axis=1).all():
-                    return True
-        return False
-
     def _measure(
         self, plan: _RolePlan, rows: Mapping[SideName, Rows], tie: float
-    ) -> Movement:
+    ) -> Movement | None:
         """Compare the cosines of the pairs and the neighbour lists before and after.
 
-        Cosines of neighbours that differ by at most `tie` count as equal.
+        Cosines of neighbours that differ by at most `tie` count as equal. Return None
+        if a sampled row has no direction after.
         """
         table = self._table(plan, rows)
         after = self._cosines(plan, rows, table)
+        if np.isnan(after).any():
+            return None
         before, ranks = self.cosines[plan.role], self.ranks[plan.role]
         changes = PairChanges(before, after, plan.total, ranks)
         low, high = changes.mean_abs_interval
@@ -383,6 +372,8 @@ class MovementProbe:
         overlap = tied_lists = float("nan")
         lists = plan.lists
         if lists is not None:
+            if not rows[plan.sides[0]][lists.rows].any(axis=1).all():
+                return None
             n_lists, top_n = lists.indices.shape
             overlap = self._overlap(plan, lists, rows[plan.sides[0]], table, tie)
             tied_lists = float(lists.tied.mean())
