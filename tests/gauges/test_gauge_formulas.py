@@ -7,6 +7,7 @@ import pytest
 
 import embaudit as ea
 from embaudit.gauges import Affine, Diagonal, Gauge, GeneralLinear, Translation
+from embaudit.model import SideName
 
 SHEAR = [[1.0, 2.0], [0.0, 1.0]]
 """Its inverse transpose is [[1, 0], [-2, 1]]."""
@@ -56,69 +57,113 @@ def test_the_product_of_both_shifts_is_absorbed_once_by_the_left_bias() -> None:
     assert moved.scores().tolist() == [[13.0]]
 
 
-@pytest.mark.parametrize(
-    ("gauge", "expected"),
-    [
-        (Gauge.identity(3), 1.0),
-        (Gauge.diagonal([4.0, 0.5, -1.0]), 8.0),
-        (Gauge.linear([[1.0, 1.0], [0.0, 1.0]]), (3 + 5**0.5) / 2),
-        (Gauge.linear([[0.0, 3.0], [-3.0, 0.0]]), 1.0),
-        (Gauge.translation(2, right=[7.0, 9.0]), 1.0),
-    ],
-    ids=["identity", "diagonal", "shear", "scaled rotation", "translation"],
-)
-def test_the_condition_number_is_the_largest_over_the_smallest_stretch(
-    gauge: Gauge, expected: float
-) -> None:
-    assert gauge.condition_number == pytest.approx(expected, rel=1e-12)
+def test_the_condition_number_of_the_identity_is_1() -> None:
+    assert Gauge.identity(3).condition_number == 1
 
 
-def test_the_inverse_takes_shifts_back_through_the_inverse_matrices() -> None:
-    shifts = Gauge.translation(2, left=[1.0, 1.0], right=[1.0, 1.0])
-    undo = (shifts @ Gauge.diagonal([2.0, 0.5])).inverse()
+def test_the_condition_number_of_scales_is_the_largest_over_the_smallest() -> None:
+    """The sign of a scale does not count: it is 4 over 0.5."""
+    gauge = Gauge.diagonal([-4.0, 0.5, 1.0])
+    assert gauge.condition_number == pytest.approx(8, rel=1e-12)
+
+
+def test_the_condition_number_of_a_shear_is_the_square_of_the_golden_ratio() -> None:
+    """The singular values of [[1, 1], [0, 1]] are φ and 1/φ with φ = (1 + √5)/2."""
+    golden_ratio = (1 + 5**0.5) / 2
+    gauge = Gauge.linear([[1.0, 1.0], [0.0, 1.0]])
+    assert gauge.condition_number == pytest.approx(golden_ratio**2, rel=1e-12)
+
+
+def test_the_condition_number_of_a_rotation_that_scales_all_rows_is_1() -> None:
+    gauge = Gauge.linear([[0.0, 3.0], [-3.0, 0.0]])
+    assert gauge.condition_number == pytest.approx(1, rel=1e-12)
+
+
+def test_shifts_do_not_count_in_the_condition_number() -> None:
+    assert Gauge.translation(2, right=[7.0, 9.0]).condition_number == 1
+
+
+def stretch_then_shift() -> Gauge:
+    """P' = P diag(2, 0.5) + (1, 1) and Q' = Q diag(0.5, 2) + (1, 1)."""
+    return Gauge([2.0, 0.5], [0.5, 2.0], left_shift=[1.0, 1.0], right_shift=[1.0, 1.0])
+
+
+def test_the_inverse_of_a_gauge_has_the_inverse_matrices() -> None:
+    undo = stretch_then_shift().inverse()
     np.testing.assert_allclose(undo.matrix("left"), np.diag([0.5, 2.0]), atol=1e-15)
     np.testing.assert_allclose(undo.matrix("right"), np.diag([2.0, 0.5]), atol=1e-15)
+
+
+def test_the_inverse_of_a_gauge_takes_shifts_back_through_the_inverse_matrices() -> (
+    None
+):
+    """P = (P' − (1, 1)) diag(0.5, 2), and Q = (Q' − (1, 1)) diag(2, 0.5)."""
+    undo = stretch_then_shift().inverse()
     np.testing.assert_allclose(undo.left_shift, [-0.5, -2.0], atol=1e-15)
     np.testing.assert_allclose(undo.right_shift, [-2.0, -0.5], atol=1e-15)
 
 
-def test_a_composition_applies_its_second_factor_first() -> None:
+def test_a_stretch_after_a_shift_stretches_the_shift() -> None:
+    """`g @ h` applies h first. Right rows are multiplied by the inverse scales."""
     stretch = Gauge.diagonal([2.0, 1.0])
     shift = Gauge.translation(2, left=[1.0, 0.0], right=[1.0, 0.0])
-    shift_first, stretch_first = stretch @ shift, shift @ stretch
+    shift_first = stretch @ shift
     np.testing.assert_allclose(shift_first.left_shift, [2.0, 0.0])
     np.testing.assert_allclose(shift_first.right_shift, [0.5, 0.0])
+
+
+def test_a_shift_after_a_stretch_stays_as_it_is() -> None:
+    stretch = Gauge.diagonal([2.0, 1.0])
+    shift = Gauge.translation(2, left=[1.0, 0.0], right=[1.0, 0.0])
+    stretch_first = shift @ stretch
     np.testing.assert_allclose(stretch_first.left_shift, [1.0, 0.0])
     np.testing.assert_allclose(stretch_first.right_shift, [1.0, 0.0])
 
 
-def test_a_composition_multiplies_matrices_from_the_second_factor_on() -> None:
-    stretch = Gauge.diagonal([2.0, 1.0])
-    both = Gauge.linear(SHEAR) @ stretch
-    np.testing.assert_allclose(
-        both.matrix("left"), [[2.0, 4.0], [0.0, 1.0]], atol=1e-12
-    )
-    np.testing.assert_allclose(
-        both.matrix("right"), [[0.5, 0.0], [-2.0, 1.0]], atol=1e-12
-    )
+def test_a_composition_multiplies_rows_by_the_matrix_of_its_second_factor_first() -> (
+    None
+):
+    """Rows stand on the left of a matrix, so `M = diag(2, 1) · [[1, 2], [0, 1]]`.
+
+    On the right side it is `diag(1/2, 1) · [[1, 0], [-2, 1]]`.
+    """
+    stretch_first = Gauge.linear(SHEAR) @ Gauge.diagonal([2.0, 1.0])
+    left, right = stretch_first.matrix("left"), stretch_first.matrix("right")
+    np.testing.assert_allclose(left, [[2.0, 4.0], [0.0, 1.0]], atol=1e-12)
+    np.testing.assert_allclose(right, [[0.5, 0.0], [-2.0, 1.0]], atol=1e-12)
 
 
-@pytest.mark.parametrize(("side", "after"), [("left", [2.0, 0.5]), ("right", [0.5, 2])])
-def test_an_affine_gauge_shifts_before_it_stretches(
-    side: str, after: list[float]
-) -> None:
-    group, stretch = Affine(2, side=side), Gauge.diagonal([2.0, 0.5])
-    gauge = group.after(np.ones(2), stretch)
-    assert getattr(gauge, f"{side}_shift").tolist() == after
-    np.testing.assert_allclose(group.shift_of(gauge), [1.0, 1.0])
+def test_an_affine_gauge_shifts_left_rows_before_it_stretches_them() -> None:
+    """(P + 1uᵀ) diag(2, 0.5) is P diag(2, 0.5) + 1u'ᵀ with u' = u diag(2, 0.5)."""
+    stretch = Gauge.diagonal([2.0, 0.5])
+    gauge = Affine(2, side="left").after(np.ones(2), stretch)
+    assert gauge.left_shift.tolist() == [2.0, 0.5]
 
 
-def test_an_affine_budget_measures_the_shift_before_the_linear_part() -> None:
-    """Stretched by 2 a left shift of 2 was 1 before; stretched by 1/2, it was 4."""
-    for scale, inside in ((2.0, True), (0.5, False)):
-        gauge = Gauge.translation(2, left=[2.0, 0.0]) @ Gauge.diagonal([scale, 1.0])
-        group = Affine(2, side="left", max_condition=2.0, max_shift=1.0)
-        assert group.contains(gauge) == inside
+def test_an_affine_gauge_shifts_right_rows_before_it_stretches_them() -> None:
+    """Right rows are multiplied by the inverse scales, and so is their shift."""
+    stretch = Gauge.diagonal([2.0, 0.5])
+    gauge = Affine(2, side="right").after(np.ones(2), stretch)
+    assert gauge.right_shift.tolist() == [0.5, 2.0]
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_an_affine_group_finds_the_shift_before_the_stretch(side: SideName) -> None:
+    group = Affine(2, side=side)
+    gauge = group.after(np.array([1.0, -3.0]), Gauge.diagonal([2.0, 0.5]))
+    np.testing.assert_allclose(group.shift_of(gauge), [1.0, -3.0])
+
+
+def test_an_affine_budget_admits_a_shift_that_only_the_stretch_makes_long() -> None:
+    """A shift of 2 that was stretched by 2 had the length 1 before."""
+    gauge = Gauge.translation(2, left=[2.0, 0.0]) @ Gauge.diagonal([2.0, 1.0])
+    assert Affine(2, side="left", max_condition=2.0, max_shift=1.0).contains(gauge)
+
+
+def test_an_affine_budget_rejects_a_shift_that_the_stretch_makes_short() -> None:
+    """A shift of 0.75 that was stretched by 1/2 had the length 1.5 before."""
+    gauge = Gauge.translation(2, left=[0.75, 0.0]) @ Gauge.diagonal([0.5, 1.0])
+    assert not Affine(2, side="left", max_condition=2.0, max_shift=1.0).contains(gauge)
 
 
 @pytest.mark.parametrize("kind", [Diagonal, GeneralLinear])
