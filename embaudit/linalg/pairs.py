@@ -252,20 +252,27 @@ def draw_pairs(
         numbers = np.sort(draw.choice(total, size, replace=False, shuffle=False))
     if n_columns is not None:
         return np.asarray(np.column_stack(np.divmod(numbers, n_columns)), np.intp)
-    return _numbered_pairs(numbers, n_rows)
+    return pairs_at(numbers, n_rows)
 
 
-def _numbered_pairs(numbers: NDArray[np.int64], n_rows: int) -> NDArray[np.intp]:
-    """Return the pairs at these places of `all_pairs(n_rows)`.
+def pairs_at(places: NDArray[np.int64], n_rows: int) -> NDArray[np.intp]:
+    """Return the pairs at some places of `all_pairs(n_rows)`, without listing all.
 
-    Counted from the last pair on, the row n − 1 − r is the first row of r pairs, which
-    have the numbers from r (r − 1)/2 to before r (r + 1)/2.
+    Counted from the last pair back, the first r (r − 1)/2 pairs lie among the last r
+    rows, and the next r pairs have row n − 1 − r as their first row. So the number m of
+    pairs behind a pair gives r as the integer part of (1 + √(1 + 8 m))/2.
+
+    Examples
+    --------
+    >>> pairs_at(np.array([0, 2]), 3).tolist()
+    [[0, 1], [1, 2]]
     """
-    from_last = n_pairs(n_rows) - 1 - numbers
-    r = ((1 + np.sqrt(1.0 + 8.0 * from_last)) / 2).astype(np.int64)
-    # A root of a number above 2^53 is rounded, so r can be off by one.
-    r -= r * (r - 1) // 2 > from_last
-    r += r * (r + 1) // 2 <= from_last
+    n_behind = n_pairs(n_rows) - 1 - places
+    r = ((1 + np.sqrt(1.0 + 8.0 * n_behind)) / 2).astype(np.int64)
+    # The root of a number above 2^53 is rounded. At m = r (r − 1)/2 it still rounds to
+    # 2r − 1, because its error is less than half the spacing of float64 there. But just
+    # below the next such number it can round up, which makes r too large by one.
+    r -= r * (r - 1) // 2 > n_behind
     first = n_rows - 1 - r
-    second = n_rows - 1 - (from_last - r * (r - 1) // 2)
+    second = n_rows - 1 - (n_behind - r * (r - 1) // 2)
     return np.asarray(np.column_stack([first, second]), np.intp)

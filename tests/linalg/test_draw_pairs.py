@@ -14,145 +14,221 @@ from scipy.stats import binom, t
 from embaudit.errors import InputError
 from embaudit.linalg.intervals import jackknife_margin, wilson_interval
 from embaudit.linalg.pair_changes import RowSums, pair_sums
-from embaudit.linalg.pairs import all_pairs, draw_pairs, n_pairs
+from embaudit.linalg.pairs import draw_pairs, pairs_at
 from embaudit.linalg.rows import unit_rows
 
 
-def numbers(pairs, n_rows, n_columns):
-    """The place of each pair among all."""
+def every_pair(n_rows, n_columns):
+    """List the pairs i < j of one side, or all pairs of two sides, in order."""
     if n_columns is None:
-        every = all_pairs(n_rows)
-    else:
-        every = np.indices((n_rows, n_columns)).reshape(2, -1).T
-    places = {tuple(pair): place for place, pair in enumerate(every.tolist())}
-    return [places[tuple(pair)] for pair in pairs.tolist()]
+        return [(i, j) for i in range(n_rows) for j in range(i + 1, n_rows)]
+    return [(i, j) for i in range(n_rows) for j in range(n_columns)]
 
 
-@given(
-    st.integers(2, 40),
-    st.none() | st.integers(1, 40),
-    st.integers(0, 900),
-    st.integers(0, 2**32),
-)
-def test_different_pairs_are_drawn_in_order_and_all_where_there_are_no_more(
-    n_rows, n_columns, size, seed
-):
+def places_of(pairs, n_rows, n_columns):
+    """Return the place of each drawn pair in the list of all pairs."""
+    place_of = {pair: place for place, pair in enumerate(every_pair(n_rows, n_columns))}
+    return [place_of[i, j] for i, j in pairs.tolist()]
+
+
+SIZES = st.integers(2, 40)
+"""Number of rows; of right rows as well, if there are two sides."""
+
+
+@given(SIZES, st.none() | SIZES, st.integers(0, 900), st.integers(0, 2**32))
+def test_no_pair_is_drawn_twice_and_pairs_are_in_order(n_rows, n_columns, size, seed):
     pairs = draw_pairs(n_rows, size, n_columns=n_columns, rng=seed)
-    found, total = numbers(pairs, n_rows, n_columns), n_pairs(n_rows, n_columns)
-    assert found == sorted(set(found))
-    assert len(found) == min(size, total)
-    np.testing.assert_array_equal(
-        pairs,
-        draw_pairs(n_rows, size, n_columns=n_columns, rng=np.random.default_rng(seed)),
-    )
+    places = places_of(pairs, n_rows, n_columns)
+    assert places == sorted(set(places))
 
 
-@pytest.mark.parametrize(("n_rows", "n_columns"), [(7, None), (4, 5)])
-def test_each_set_of_pairs_is_as_probable(n_rows, n_columns):
-    draw, total = np.random.default_rng(0), n_pairs(n_rows, n_columns)
-    drawn = [
-        numbers(draw_pairs(n_rows, 8, n_columns=n_columns, rng=draw), n_rows, n_columns)
-        for _ in range(4_000)
-    ]
-    counts = np.bincount(np.ravel(drawn), minlength=total)
-    # Counts of draws without replacement vary less than independent ones, by the share
-    # of pairs that are not drawn.
-    expected = 8 * 4_000 / total
-    chi_squared = ((counts - expected) ** 2).sum() / expected / (1 - 8 / total)
-    assert stats.chi2(total - 1).sf(chi_squared) > 0.01
-    together = np.mean([0 in one and 1 in one for one in drawn])
-    assert together == pytest.approx(8 * 7 / total / (total - 1), abs=0.02)
+@given(SIZES, st.none() | SIZES, st.integers(0, 900), st.integers(0, 2**32))
+def test_as_many_pairs_are_drawn_as_wanted_or_all(n_rows, n_columns, size, seed):
+    pairs = draw_pairs(n_rows, size, n_columns=n_columns, rng=seed)
+    n_all = len(every_pair(n_rows, n_columns))
+    assert len(pairs) == min(size, n_all)
 
 
-def test_a_draw_from_very_many_takes_memory_for_itself_alone():
+@pytest.mark.parametrize("n_columns", [None, 30])
+def test_a_seed_and_its_generator_draw_the_same_pairs(n_columns):
+    by_seed = draw_pairs(30, 100, n_columns=n_columns, rng=7)
+    generator = np.random.default_rng(7)
+    by_generator = draw_pairs(30, 100, n_columns=n_columns, rng=generator)
+    np.testing.assert_array_equal(by_seed, by_generator)
+
+
+N_DRAWN, N_REPEATS = 8, 4_000
+
+
+def repeated_draws(n_rows, n_columns):
+    """Draw eight pairs many times, and return the places of the pairs (4,000, 8)."""
+    draw = np.random.default_rng(0)
+    draws = []
+    for _ in range(N_REPEATS):
+        pairs = draw_pairs(n_rows, N_DRAWN, n_columns=n_columns, rng=draw)
+        draws.append(places_of(pairs, n_rows, n_columns))
+    return np.array(draws)
+
+
+@pytest.mark.parametrize(("n_rows", "n_columns", "n_all"), [(7, None, 21), (4, 5, 20)])
+def test_every_pair_is_drawn_equally_often(n_rows, n_columns, n_all):
+    """The counts pass a χ² test.
+
+    Counts of draws without replacement vary less than independent ones, by the factor
+    1 − n/N for n drawn pairs of N.
+    """
+    counts = np.bincount(repeated_draws(n_rows, n_columns).ravel(), minlength=n_all)
+    expected = N_DRAWN * N_REPEATS / n_all
+    chi_squared = np.sum((counts - expected) ** 2 / expected) / (1 - N_DRAWN / n_all)
+    assert stats.chi2(n_all - 1).sf(chi_squared) > 0.01
+
+
+@pytest.mark.parametrize(("n_rows", "n_columns", "n_all"), [(7, None, 21), (4, 5, 20)])
+def test_two_pairs_are_drawn_together_as_often_as_without_replacement(
+    n_rows, n_columns, n_all
+):
+    """The probability is n/N · (n − 1)/(N − 1)."""
+    draws = repeated_draws(n_rows, n_columns)
+    has_both = (draws == 0).any(axis=1) & (draws == 1).any(axis=1)
+    expected = N_DRAWN / n_all * (N_DRAWN - 1) / (n_all - 1)
+    assert has_both.mean() == pytest.approx(expected, abs=0.02)
+
+
+def test_a_draw_from_very_many_pairs_takes_memory_for_the_drawn_ones_only():
+    """There are 2e12 pairs. The drawn ones take 1.6 MB."""
     tracemalloc.start()
-    pairs = draw_pairs(2_000_000, 100_000, rng=1)
+    draw_pairs(2_000_000, 100_000, rng=1)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert len(np.unique(pairs, axis=0)) == 100_000
-    assert pairs[:, 0].mean() == pytest.approx(2_000_000 / 3, rel=0.01)
     assert peak < 20e6
 
 
-def test_bad_draws_are_one_sentence():
-    with pytest.raises(
-        InputError,
-        match=r"^the number of rows must be at least 2 to form a pair; got 1\.$",
-    ):
+def test_a_draw_from_very_many_pairs_has_different_pairs_from_everywhere():
+    """The smaller number of a random pair of n is n/3 on average."""
+    pairs = draw_pairs(2_000_000, 100_000, rng=1)
+    assert len(np.unique(pairs, axis=0)) == 100_000
+    assert pairs[:, 0].mean() == pytest.approx(2_000_000 / 3, rel=0.01)
+
+
+def test_pairs_of_billions_of_rows_are_found_by_their_places():
+    """Square roots of such large places are rounded, so a row could be off by one.
+
+    The pairs (i, j) stand in the order of i. Before the first pair of row i there are
+    i (2n − i − 1)/2 pairs, and n − i − 1 pairs have it as first row.
+    """
+    n = 3_000_000_000
+    row = np.unique(np.geomspace(1, n - 2, 20_000).astype(np.int64))
+    place_of_first = row * (2 * n - row - 1) // 2
+    first_pairs = pairs_at(place_of_first, n)
+    last_pairs = pairs_at(place_of_first + n - row - 2, n)
+    np.testing.assert_array_equal(first_pairs, np.column_stack([row, row + 1]))
+    np.testing.assert_array_equal(last_pairs[:, 0], row)
+    assert (last_pairs[:, 1] == n - 1).all()
+
+
+def test_one_row_forms_no_pair():
+    sentence = r"^the number of rows must be at least 2 to form a pair; got 1\.$"
+    with pytest.raises(InputError, match=sentence):
         draw_pairs(1, 5)
 
 
-def two_models(n, seed):
+# Sums over all pairs, against the list of all pairs
+
+
+def unit_rows_of_two_models(n, seed):
+    """Unit rows before (n, 4) and after (n, 5); row 2 has no direction in both."""
     draw = np.random.default_rng(seed)
-    x = draw.standard_normal((n, 4)) + 0.5
-    y = x + draw.standard_normal((n, 4))
-    x[2] = y[2] = 0
-    further_column = draw.standard_normal(n)
-    further_column[2] = 0
-    return unit_rows(x), unit_rows(np.column_stack([y, further_column]))
-
-
-def compared(b, c):
-    """What the sums must say, of the lists of cosines themselves."""
-    return {
-        "total": len(b),
-        "before": b.sum(),
-        "after": c.sum(),
-        "before_squared": b @ b,
-        "after_squared": c @ c,
-        "product": b @ c,
-    }
+    before = draw.standard_normal((n, 4)) + 0.5
+    after = np.column_stack([before, np.zeros(n)]) + draw.standard_normal((n, 5))
+    before[2] = 0
+    after[2] = 0
+    return unit_rows(before), unit_rows(after)
 
 
 def cross_gram(before, after):
-    """Rows without direction, which are NaN, count as zero."""
+    """Compute `BᵀC`; rows without direction, which are NaN, count as zero."""
     return np.nan_to_num(before).T @ np.nan_to_num(after)
 
 
+def assert_sums(sums, cosines_before, cosines_after):
+    """Compare sums with lists of the cosines of all pairs that have one."""
+    s, t = np.array(cosines_before), np.array(cosines_after)
+    assert sums.total == len(s)
+    assert sums.before == pytest.approx(s.sum(), rel=1e-10)
+    assert sums.after == pytest.approx(t.sum(), rel=1e-10)
+    assert sums.before_squared == pytest.approx((s**2).sum(), rel=1e-10)
+    assert sums.after_squared == pytest.approx((t**2).sum(), rel=1e-10)
+    assert sums.product == pytest.approx((s * t).sum(), rel=1e-10)
+
+
 def test_sums_of_one_side_are_those_of_its_pairs():
-    before, after = two_models(9, 0)
-    found = pair_sums(
+    before, after = unit_rows_of_two_models(9, seed=0)
+    sums = pair_sums(
         [RowSums.of(before)], [RowSums.of(after)], [cross_gram(before, after)]
     )
-    upper = np.triu_indices(8, 1)
-    b, c = (np.delete(unit, 2, axis=0) for unit in (before, after))
-    wanted = compared((b @ b.T)[upper], (c @ c.T)[upper])
-    assert {name: getattr(found, name) for name in wanted} == pytest.approx(
-        wanted, rel=1e-10
-    )
+    cosines_before, cosines_after = [], []
+    for i, j in every_pair(9, None):
+        if 2 not in (i, j):
+            cosines_before.append(before[i] @ before[j])
+            cosines_after.append(after[i] @ after[j])
+    assert_sums(sums, cosines_before, cosines_after)
 
 
 def test_sums_of_two_sides_are_those_of_all_their_pairs():
-    (x, u), (y, v) = two_models(9, 0), two_models(6, 1)
-    rows = [[RowSums.of(side) for side in sides] for sides in ((x, y), (u, v))]
-    found = pair_sums(*rows, [cross_gram(x, u), cross_gram(y, v)])
-    x, u, y, v = (np.delete(side, 2, axis=0) for side in (x, u, y, v))
-    wanted = compared((x @ y.T).ravel(), (u @ v.T).ravel())
-    assert {name: getattr(found, name) for name in wanted} == pytest.approx(
-        wanted, rel=1e-10
+    left_before, left_after = unit_rows_of_two_models(9, seed=0)
+    right_before, right_after = unit_rows_of_two_models(6, seed=1)
+    sums = pair_sums(
+        [RowSums.of(left_before), RowSums.of(right_before)],
+        [RowSums.of(left_after), RowSums.of(right_after)],
+        [cross_gram(left_before, left_after), cross_gram(right_before, right_after)],
     )
+    cosines_before, cosines_after = [], []
+    for i, j in every_pair(9, 6):
+        if 2 not in (i, j):
+            cosines_before.append(left_before[i] @ right_before[j])
+            cosines_after.append(left_after[i] @ right_after[j])
+    assert_sums(sums, cosines_before, cosines_after)
+
+
+# Intervals
 
 
 @pytest.mark.parametrize("n", [20, 100, 1_000])
-def test_wilson_holds_a_share_about_as_often_as_it_says(n):
-    shares = np.linspace(0.02, 0.98, 197)
-    ends = np.array([wilson_interval(k / n, n) for k in range(n + 1)])
-    held = (ends[:, 0] <= shares[:, None]) & (shares[:, None] <= ends[:, 1])
-    coverage = (binom.pmf(np.arange(n + 1), n, shares[:, None]) * held).sum(axis=1)
-    assert 0.945 <= coverage.mean() <= 0.965
-    assert coverage.min() >= 0.85
+def test_a_wilson_interval_holds_the_share_about_as_often_as_it_says(n):
+    """The coverage is the probability of all counts whose interval holds the share."""
+    intervals = np.array([wilson_interval(count / n, n) for count in range(n + 1)])
+    coverages = []
+    for share in np.linspace(0.02, 0.98, 197):
+        holds_share = (intervals[:, 0] <= share) & (share <= intervals[:, 1])
+        probabilities = binom.pmf(np.arange(n + 1), n, share)
+        coverages.append(probabilities[holds_share].sum())
+    assert 0.945 <= np.mean(coverages) <= 0.965
+    assert min(coverages) >= 0.85
 
 
-def test_leaving_out_one_of_a_sample_gives_the_standard_error_of_its_mean():
-    values = np.random.default_rng(0).standard_normal((12, 2))
-    replicates = (values.sum(axis=0) - values) / 11
-    error = values.std(axis=0, ddof=1) / np.sqrt(12)
-    np.testing.assert_allclose(jackknife_margin(replicates), t.ppf(0.975, 11) * error)
-    np.testing.assert_allclose(
-        jackknife_margin(replicates, 5), t.ppf(0.995, 11) * error
-    )
-    np.testing.assert_allclose(
-        jackknife_margin(replicates, beside=3.0), t.ppf(0.975, 11) * np.hypot(error, 3)
-    )
+VALUES = np.random.default_rng(0).standard_normal((12, 2))
+LEAVE_ONE_OUT = (VALUES.sum(axis=0) - VALUES) / 11
+"""The mean of each column without one value in turn."""
+STANDARD_ERROR = VALUES.std(axis=0, ddof=1) / np.sqrt(12)
+
+
+def test_leaving_out_one_value_in_turn_gives_the_interval_of_the_mean():
+    """It is Student's interval: the t quantile of 11 degrees times the error."""
+    expected = t.ppf(0.975, 11) * STANDARD_ERROR
+    np.testing.assert_allclose(jackknife_margin(LEAVE_ONE_OUT), expected)
+
+
+def test_five_intervals_that_hold_together_have_a_fifth_of_the_error_probability():
+    expected = t.ppf(0.995, 11) * STANDARD_ERROR
+    np.testing.assert_allclose(jackknife_margin(LEAVE_ONE_OUT, 5), expected)
+
+
+def test_an_independent_standard_error_adds_by_squares():
+    expected = t.ppf(0.975, 11) * np.sqrt(STANDARD_ERROR**2 + 3**2)
+    np.testing.assert_allclose(jackknife_margin(LEAVE_ONE_OUT, beside=3.0), expected)
+
+
+def test_the_interval_is_infinite_if_nothing_remains_without_a_value():
+    replicates = LEAVE_ONE_OUT.copy()
     replicates[3, 0] = np.nan
     assert np.isinf(jackknife_margin(replicates)).tolist() == [True, False]
