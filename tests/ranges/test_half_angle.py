@@ -28,16 +28,19 @@ def exact(row: np.ndarray) -> list:
     return [mpf(float(value)) for value in row]
 
 
-def mp_dot(x: list, y: list, w: list | None = None) -> mpf:
-    return mpmath.fsum(
-        a * b * c for a, b, c in zip(x, y, w or [mpf(1)] * len(x), strict=True)
-    )
+def mp_dot(x: list, y: list) -> mpf:
+    return mpmath.fsum(a * b for a, b in zip(x, y, strict=True))
 
 
-def mp_tangent(x: list, y: list, w: list | None = None) -> mpf:
+def mp_tangent(x: list, y: list) -> mpf:
     """tan(θ/2) by the definition of the cosine, in 120 digits."""
-    cosine = mp_dot(x, y, w) / mpmath.sqrt(mp_dot(x, x, w) * mp_dot(y, y, w))
+    cosine = mp_dot(x, y) / mpmath.sqrt(mp_dot(x, x) * mp_dot(y, y))
     return mpmath.sqrt((1 - cosine) / (1 + cosine))
+
+
+def mp_scaled(x: list, weights: list) -> list:
+    """Multiply the coordinates of x by the square roots of their weights."""
+    return [mpmath.sqrt(w) * a for w, a in zip(weights, x, strict=True)]
 
 
 def mp_cosine(tangent: mpf) -> mpf:
@@ -149,10 +152,8 @@ def test_cross_ends_of_very_long_sums_of_equal_terms(k: int, value: float) -> No
 
 def mp_vertices(x: list, y: list, square: mpf) -> mpf:
     """Smallest tangent over all 2^k vertices."""
-    return min(
-        mp_tangent(x, y, list(w))
-        for w in itertools.product((mpf(1), square), repeat=len(x))
-    )
+    vertices = itertools.product((mpf(1), square), repeat=len(x))
+    return min(mp_tangent(mp_scaled(x, w), mp_scaled(y, w)) for w in vertices)
 
 
 def mp_definite(x: list, y: list, square: mpf) -> mpf:
@@ -167,14 +168,15 @@ def mp_definite(x: list, y: list, square: mpf) -> mpf:
     given s, and the minimum over ln s is found by golden section.
     """
     vertices = list(itertools.product((mpf(1), square), repeat=len(x)))
+    products = [a * b for a, b in zip(x, y, strict=True)]
 
     def largest_excess(log_s: mpf) -> mpf:
         s = mpmath.exp(log_s)
         costs = [(s * a - b) ** 2 / (2 * s) for a, b in zip(x, y, strict=True)]
         excesses = []
         for weights in vertices:
-            terms = [w * cost for w, cost in zip(weights, costs, strict=True)]
-            excesses.append(mpmath.fsum(terms) / mp_dot(x, y, list(weights)))
+            weighted_dot = mp_dot(weights, products)
+            excesses.append(mp_dot(weights, costs) / weighted_dot)
         return max(excesses)
 
     # √(Q / P) is within a factor κ² of its value for equal weights.
@@ -236,13 +238,11 @@ def assert_bounded_diagonal_ends(x: np.ndarray, y: np.ndarray, budget: float) ->
     The lower end of x and y is minus the upper end of x and -y.
     """
     group = Diagonal(len(x), max_condition=budget)
-    square = mpf(budget) ** 2
     ends = range_solver_for(group, "left", 2).ends(x[None], y[None])
-
-    assert_end(
-        ends.upper.tangent[0], mp_cosine(mp_upper_tangent(exact(x), exact(y), square))
-    )
+    square = mpf(budget) ** 2
+    upper = mp_cosine(mp_upper_tangent(exact(x), exact(y), square))
     upper_of_opposite = mp_cosine(mp_upper_tangent(exact(x), exact(-y), square))
+    assert_end(ends.upper.tangent[0], upper)
     assert_end(ends.lower.tangent[0], -upper_of_opposite)
 
 
@@ -257,66 +257,105 @@ def test_bounded_diagonal_ends(budget: float, sign: int, angle: float) -> None:
         assert_bounded_diagonal_ends(size * x, y / size, budget)
 
 
-@pytest.mark.parametrize("near", [None, 1e-6, 1e-3])
+def entries_over_five_decades(draw: np.random.Generator) -> np.ndarray:
+    """Four entries of both signs, from 0.003 to 300 in size."""
+    sizes = 10 ** draw.uniform(-2.5, 2.5, size=4)
+    return sizes * draw.choice([-1, 1], size=4)
+
+
+# At κ = 1e6 sums of squares of these entries extend over 22 decades, so 60 digits are
+# enough for the exact ends.
+DIGITS_OF_DECADES = 60
+
+
 @pytest.mark.parametrize("seed", range(4))
-def test_bounded_diagonal_ends_of_entries_over_five_decades(
-    near: float | None, seed: int
-) -> None:
+def test_bounded_diagonal_ends_of_entries_over_five_decades(seed: int) -> None:
     draw = np.random.default_rng(seed)
-    x, y = 10 ** draw.uniform(-2.5, 2.5, size=(2, 4)) * draw.choice([-1, 1], (2, 4))
-    if near is not None:
-        y = x * (1 + near * draw.normal(size=4))
-    with mpmath.workdps(60):
+    x, y = entries_over_five_decades(draw), entries_over_five_decades(draw)
+    with mpmath.workdps(DIGITS_OF_DECADES):
         assert_bounded_diagonal_ends(x, y, 1e6)
 
 
-@pytest.mark.parametrize("angle", ANGLES)
-@pytest.mark.parametrize("x", [[1.0, 2.0, 3.0], [1.1, 2.3, 0.7]])
-def test_unbounded_diagonal_ends(x: list[float], angle: float) -> None:
-    """For ratios r = y/x > 0 the limits are t = tanh(ln(max r / min r) / 4) and t = 0.
+@pytest.mark.parametrize("distance", [1e-6, 1e-3])
+@pytest.mark.parametrize("seed", range(4))
+def test_bounded_diagonal_ends_of_near_rows_over_five_decades(
+    distance: float, seed: int
+) -> None:
+    """Every coordinate of the second row differs by about a share `distance`."""
+    draw = np.random.default_rng(seed)
+    x = entries_over_five_decades(draw)
+    y = x * (1 + distance * draw.normal(size=4))
+    with mpmath.workdps(DIGITS_OF_DECADES):
+        assert_bounded_diagonal_ends(x, y, 1e6)
 
-    The ratios of the second x are not exact in float64.
-    """
-    first = np.array(x)
-    second = first * np.array([1.0, 1.0 + angle, 1.0 + angle / 3])
-    ends = range_solver_for(Diagonal(3), "left", 2).ends(first[None], second[None])
-    ratios = [b / a for a, b in zip(exact(first), exact(second), strict=True)]
-    spread = mpmath.log(max(ratios) / min(ratios))
-    assert_end(ends.lower.tangent[0], mp_cosine(mpmath.tanh(spread / 4)))
+
+ROW_OF_WHOLE_NUMBERS = np.array([1.0, 2.0, 3.0])
+ROW_OF_DECIMALS = np.array([1.1, 2.3, 0.7])
+"""Ratios of its coordinates are not exact in float64."""
+
+
+def row_at(x: np.ndarray, angle: float) -> np.ndarray:
+    """Multiply the coordinates of x by 1, 1 + angle and 1 + angle/3."""
+    return x * np.array([1.0, 1.0 + angle, 1.0 + angle / 3])
+
+
+@pytest.mark.parametrize("angle", ANGLES)
+@pytest.mark.parametrize("x", [ROW_OF_WHOLE_NUMBERS, ROW_OF_DECIMALS])
+def test_unbounded_diagonal_lower_ends(x: np.ndarray, angle: float) -> None:
+    """For ratios r = y/x > 0 the lower limit is t = tanh(ln(max r / min r) / 4)."""
+    y = row_at(x, angle)
+    ends = range_solver_for(Diagonal(3), "left", 2).ends(x[None], y[None])
+    ratios = [b / a for a, b in zip(exact(x), exact(y), strict=True)]
+    tangent = mpmath.tanh(mpmath.log(max(ratios) / min(ratios)) / 4)
+    assert_end(ends.lower.tangent[0], mp_cosine(tangent))
+
+
+@pytest.mark.parametrize("angle", ANGLES)
+def test_unbounded_diagonal_upper_ends_are_cosine_1(angle: float) -> None:
+    """Rows with a positive product approach one axis, so t approaches 0."""
+    x, y = ROW_OF_WHOLE_NUMBERS, row_at(ROW_OF_WHOLE_NUMBERS, angle)
+    ends = range_solver_for(Diagonal(3), "left", 2).ends(x[None], y[None])
     assert ends.upper.tangent[0] == 0
 
 
-@pytest.mark.parametrize("radius", [1e-9, 0.1, 0.6])
-def test_translation_ends(radius: float) -> None:
-    """Over shifts of length at most r the ends of a and b have the half-angle tangents
+def mp_translation_tangents(p: list, q: list, r: mpf) -> tuple[mpf, mpf]:
+    """tan(θ/2) at the lower and the upper end for rows p and q and shifts up to r.
 
-        t = (A ± r |a - b|) / (a·b - r² + √((|a|² - r²) (|b|² - r²))),
+    The half-angle tangents are
 
-    where A = √(|a|² |b|² - (a·b)²) is twice the area of the triangle 0, a, b.
-    Assumption: a·b > r² and a·b > |a|². The upper end of the cosine is 1, so t = 0, if
-    the numerator with the minus sign is not positive.
+        t = (A ± r |p - q|) / (p·q - r² + √((|p|² - r²) (|q|² - r²))),
+
+    where A = √(|p|² |q|² - (p·q)²) is twice the area of the triangle 0, p, q. The upper
+    end of the cosine is 1, so t = 0, if the numerator with the minus sign is negative.
+    Assumption: p·q > r² and p·q > |p|².
     """
+    dot, p_square, q_square = mp_dot(p, q), mp_dot(p, p), mp_dot(q, q)
+    assert dot > r**2
+    assert dot > p_square
+    area = mpmath.sqrt(p_square * q_square - dot**2)
+    difference = [a - b for a, b in zip(p, q, strict=True)]
+    distance = mpmath.sqrt(mp_dot(difference, difference))
+    tangent_lengths = mpmath.sqrt((p_square - r**2) * (q_square - r**2))
+    denominator = dot - r**2 + tangent_lengths
+    lower = (area + r * distance) / denominator
+    upper = (area - r * distance) / denominator
+    return lower, max(upper, mpf(0))
+
+
+@pytest.mark.parametrize("radius", [1e-9, 0.1, 0.6])
+@pytest.mark.parametrize("size", [1.0, 1e100, 1e-100])
+@pytest.mark.parametrize("angle", ANGLES)
+def test_translation_ends(radius: float, size: float, angle: float) -> None:
+    """The rows have about the lengths 1 and 1.5, times `size`."""
     draw = np.random.default_rng(2)
-    for angle, size in itertools.product(ANGLES, (1.0, 1e100, 1e-100)):
-        x, across = draw.normal(size=(2, 3))
-        x /= np.linalg.norm(x)
-        a = size * x
-        b = size * (1.5 * x + angle * across)
-        group = Translation(3, max_shift=radius * size)
-        ends = range_solver_for(group, "right", 2).ends(a[None], b[None])
-
-        p, q, r = exact(a), exact(b), mpf(radius * size)
-        dot, p_square, q_square = mp_dot(p, q), mp_dot(p, p), mp_dot(q, q)
-        is_covered = dot > max(r * r, p_square)
-        if not is_covered:
-            continue
-
-        area = mpmath.sqrt(p_square * q_square - dot**2)
-        difference = [s - t for s, t in zip(p, q, strict=True)]
-        distance = mpmath.sqrt(mp_dot(difference, difference))
-        tangent_lengths = mpmath.sqrt((p_square - r * r) * (q_square - r * r))
-        denominator = dot - r * r + tangent_lengths
-        lower = (area + r * distance) / denominator
-        upper = (area - r * distance) / denominator
-        assert_end(ends.lower.tangent[0], mp_cosine(lower))
-        assert_end(ends.upper.tangent[0], mp_cosine(max(upper, mpf(0))))
+    x, across = draw.normal(size=(2, 3))
+    x /= np.linalg.norm(x)
+    # Without its part along x, `across` does not change the product of both rows.
+    across -= (across @ x) * x
+    a = size * x
+    b = size * (1.5 * x + angle * across)
+    group = Translation(3, max_shift=radius * size)
+    ends = range_solver_for(group, "right", 2).ends(a[None], b[None])
+    lower, upper = mp_translation_tangents(exact(a), exact(b), mpf(radius * size))
+    assert_end(ends.lower.tangent[0], mp_cosine(lower))
+    assert_end(ends.upper.tangent[0], mp_cosine(upper))
