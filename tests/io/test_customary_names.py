@@ -267,71 +267,185 @@ def test_architectures_of_llama_cpp(tmp_path: Path) -> None:
             norm_of(name)
 
 
-# Tables
+# Columns of tables, in any order
 
-USER = """user user_id uid u customer customer_id visitor visitorId reviewer reviewerID member member_id"""
-ITEM = """item item_id iid i movie movieId product productId article article_id artist artistID track trackId song
- songId book bookId ISBN asin news newsId"""
-RATING = """rating ratings Book-Rating score stars count counts weight value plays playcount listens quantity overall"""
-TITLE = """title name label movieTitle Book-Title productName item_name artistName trackName headline"""
-COUNT = """count counts interactions ratings n_ratings n_interactions n size frequency plays playcount listens"""
+USER_COLUMNS = [
+    "user",
+    "user_id",
+    "uid",
+    "u",
+    "customer",
+    "customer_id",
+    "visitor",
+    "visitorId",
+    "reviewer",
+    "reviewerID",
+    "member",
+    "member_id",
+]
+ITEM_COLUMNS = [
+    "item",
+    "item_id",
+    "iid",
+    "i",
+    "movie",
+    "movieId",
+    "product",
+    "productId",
+    "article",
+    "article_id",
+    "artist",
+    "artistID",
+    "track",
+    "trackId",
+    "song",
+    "songId",
+    "book",
+    "bookId",
+    "ISBN",
+    "asin",
+    "news",
+    "newsId",
+]
+RATING_COLUMNS = [
+    "rating",
+    "ratings",
+    "Book-Rating",
+    "score",
+    "stars",
+    "count",
+    "counts",
+    "weight",
+    "value",
+    "plays",
+    "playcount",
+    "listens",
+    "quantity",
+    "overall",
+]
+TITLE_COLUMNS = [
+    "title",
+    "name",
+    "label",
+    "movieTitle",
+    "Book-Title",
+    "productName",
+    "item_name",
+    "artistName",
+    "trackName",
+    "headline",
+]
+COUNT_COLUMNS = [
+    "count",
+    "counts",
+    "interactions",
+    "ratings",
+    "n_ratings",
+    "n_interactions",
+    "n",
+    "size",
+    "frequency",
+    "plays",
+    "playcount",
+    "listens",
+]
+ID_COLUMNS = ["id", "user", "user_id", "token", "word", "name", "label", "key"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [
-        (kind, name)
-        for kind, names in enumerate((USER, ITEM, RATING))
-        for name in names.split()
-    ],
-)
-def test_columns_of_interactions(tmp_path: Path, kind: int, name: str) -> None:
-    names = ["user_id", "item_id", "rating"]
-    names[kind] = name
-    table = pd.DataFrame(
-        {"other": [9, 9], names[2]: [4.0, 2.5], names[1]: [30, 10], names[0]: [7, 8]}
+def write_csv(folder: Path, columns: dict[str, Any]) -> Path:
+    path = folder / "a.csv"
+    pd.DataFrame(columns).to_csv(path, index=False)
+    return path
+
+
+def assert_interactions(
+    folder: Path,
+    *,
+    user: str = "user_id",
+    item: str = "item_id",
+    rating: str = "rating",
+) -> None:
+    """Read two ratings, of user 7 for item 30 and of user 8 for item 10."""
+    path = write_csv(
+        folder, {"other": [9, 9], rating: [4.0, 2.5], item: [30, 10], user: [7, 8]}
     )
-    table.to_csv(tmp_path / "a.csv", index=False)
-    found = read_interactions(tmp_path / "a.csv")
-    assert (found.user_ids.tolist(), found.item_ids.tolist()) == ([7, 8], [10, 30])
+    found = read_interactions(path)
+    assert found.user_ids.tolist() == [7, 8]
+    assert found.item_ids.tolist() == [10, 30]
     assert found.matrix.toarray().tolist() == [[0, 4], [2.5, 0]]
 
 
-@pytest.mark.parametrize("name", listed(TITLE))
-def test_columns_of_titles(tmp_path: Path, name: str) -> None:
-    for ids in ("id", "movieId"):
-        for keys in ([7, 3], ["y", "x"]):
-            table = pd.DataFrame({"z": ["r", "q"], name: ["b", "a"], ids: keys})
-            table.to_csv(tmp_path / "a.csv", index=False)
-            assert [x.tolist() for x in read_titles(tmp_path / "a.csv")] == [
-                keys[::-1],
-                ["a", "b"],
-            ]
+@pytest.mark.parametrize("name", USER_COLUMNS)
+def test_columns_of_users_of_interactions(tmp_path: Path, name: str) -> None:
+    assert_interactions(tmp_path, user=name)
 
 
-@pytest.mark.parametrize(
-    ("ids", "name"),
-    [("id", name) for name in listed(COUNT)] + [(x, "n") for x in listed(USER)],
-)
-def test_columns_of_counts(tmp_path: Path, ids: str, name: str) -> None:
-    table = {"E": ITEMS[:2], "ids": np.array([3, 7])}
-    # Of two columns one name settles both.
-    others = {name: [4, 2], "x": [7, 3]}, {"x": [4, 2], ids: [7, 3]}
-    for columns in ({"year": [1, 2], name: [4, 2], ids: [7, 3]}, *others):
-        pd.DataFrame(columns).to_csv(tmp_path / "a.csv", index=False)
-        assert from_object(
-            table, right_counts=tmp_path / "a.csv"
-        ).right_counts.tolist() == [2, 4]
+@pytest.mark.parametrize("name", ITEM_COLUMNS)
+def test_columns_of_items_of_interactions(tmp_path: Path, name: str) -> None:
+    assert_interactions(tmp_path, item=name)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [*listed(ITEM), "id", "user", "user_id", "token", "word", "name", "label", "key"],
-)
+@pytest.mark.parametrize("name", RATING_COLUMNS)
+def test_columns_of_ratings_of_interactions(tmp_path: Path, name: str) -> None:
+    assert_interactions(tmp_path, rating=name)
+
+
+@pytest.mark.parametrize("name", TITLE_COLUMNS)
+@pytest.mark.parametrize("id_column", ["id", "movieId"])
+@pytest.mark.parametrize("ids", [[7, 3], ["y", "x"]])
+def test_columns_of_titles(
+    tmp_path: Path, name: str, id_column: str, ids: list[Any]
+) -> None:
+    """Ids and titles come in the order of the ids."""
+    path = write_csv(
+        tmp_path, {"other": ["r", "q"], name: ["second", "first"], id_column: ids}
+    )
+    found_ids, titles = read_titles(path)
+    assert found_ids.tolist() == [ids[1], ids[0]]
+    assert titles.tolist() == ["first", "second"]
+
+
+def counts_of_items(path: Path) -> list[int]:
+    """Read the counts of a model whose items have the ids 3 and 7."""
+    arrays = {"E": ITEMS[:2], "ids": np.array([3, 7])}
+    counts = from_object(arrays, right_counts=path).right_counts
+    return [int(count) for count in counts]
+
+
+@pytest.mark.parametrize("name", COUNT_COLUMNS)
+def test_columns_of_counts(tmp_path: Path, name: str) -> None:
+    path = write_csv(tmp_path, {"year": [1, 2], name: [4, 2], "id": [7, 3]})
+    assert counts_of_items(path) == [2, 4]
+
+
+@pytest.mark.parametrize("id_column", USER_COLUMNS)
+def test_columns_of_ids_of_counts(tmp_path: Path, id_column: str) -> None:
+    path = write_csv(tmp_path, {"year": [1, 2], "n": [4, 2], id_column: [7, 3]})
+    assert counts_of_items(path) == [2, 4]
+
+
+@pytest.mark.parametrize("name", COUNT_COLUMNS)
+def test_beside_a_column_of_counts_a_single_column_has_the_ids(
+    tmp_path: Path, name: str
+) -> None:
+    path = write_csv(tmp_path, {name: [4, 2], "x": [7, 3]})
+    assert counts_of_items(path) == [2, 4]
+
+
+@pytest.mark.parametrize("id_column", USER_COLUMNS)
+def test_beside_a_column_of_ids_a_single_column_has_the_counts(
+    tmp_path: Path, id_column: str
+) -> None:
+    path = write_csv(tmp_path, {"x": [4, 2], id_column: [7, 3]})
+    assert counts_of_items(path) == [2, 4]
+
+
+@pytest.mark.parametrize("name", [*ITEM_COLUMNS, *ID_COLUMNS])
 def test_columns_of_ids_beside_vectors(tmp_path: Path, name: str) -> None:
-    pd.DataFrame(ITEMS).add_prefix("e").assign(
-        year=3, **{name: list("abcdefgh")}
-    ).to_csv(tmp_path / "a.csv", index=False)
+    table = pd.DataFrame(ITEMS).add_prefix("e")
+    table["year"] = 3
+    table[name] = list("abcdefgh")
+    table.to_csv(tmp_path / "a.csv", index=False)
     model = load(tmp_path / "a.csv")
     np.testing.assert_allclose(model.right, ITEMS, rtol=1e-6)
     assert model.names("right").tolist() == list("abcdefgh")
