@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 ROWS = np.arange(12.0).reshape(4, 3)
 PICKLE = pickle.dumps({"weight": [1.0]}, protocol=4)
 PLAIN = "must be a file of plain numbers; it is a pickle, which could run code"
-PACKED = (".npz", ".npy", ".h5", ".parquet", ".feather", ".safetensors", ".gguf")
 
 
 @pytest.mark.parametrize(
@@ -33,15 +32,21 @@ PACKED = (".npz", ".npy", ".h5", ".parquet", ".feather", ".safetensors", ".gguf"
         ("u.data", "factorize it first: `embaudit fit"),
         ("a.npz.zip", "an archive; unpack it"),
         ("a.tar", "an archive; unpack it"),
-        *((f"a{suffix}.gz",
-         "a packed file; unpack it with: gunzip") for suffix in PACKED),
         ("a.xyz", "write the vectors as .npy or .parquet, or say format=NAME if it is"),
     ],
-)  # fmt: skip
+)
 def test_the_name_of_a_file_tells_what_would_help(
     tmp_path: Path, name: str, part: str
 ) -> None:
     assert part in refusal(load, write_all(tmp_path, {name: "1\t2\t3\n"}))
+
+
+@pytest.mark.parametrize(
+    "suffix", [".npz", ".npy", ".h5", ".parquet", ".feather", ".safetensors", ".gguf"]
+)
+def test_a_packed_file_is_to_be_unpacked(tmp_path: Path, suffix: str) -> None:
+    path = write_all(tmp_path, {f"a{suffix}.gz": "1\t2\t3\n"})
+    assert "a packed file; unpack it with: gunzip" in refusal(load, path)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +81,7 @@ def test_the_first_bytes_tell_what_a_file_of_another_name_is(
         ("a.bin", "embaudit.io.from_object(model) with the live model"),
     ],
 )
-def test_no_pickle_is_opened_whatever_it_is_called(
+def test_no_pickle_is_opened_whatever_its_name_is(
     tmp_path: Path, name: str, advice: str
 ) -> None:
     sentence = refusal(load, write_all(tmp_path, {name: PICKLE}))
@@ -90,11 +95,20 @@ def test_a_checkpoint_that_is_a_pickle_is_named_in_its_folder(tmp_path: Path) ->
     assert "pytorch_model.bin must be a file of plain numbers" in sentence
 
 
-def test_places_that_hold_no_file(tmp_path: Path) -> None:
+def test_a_path_without_a_file_is_refused(tmp_path: Path) -> None:
     assert "check the path" in refusal(load, tmp_path / "no.npz")
+
+
+def test_a_name_that_is_too_long_is_refused(tmp_path: Path) -> None:
     assert "File name too long" in refusal(load, tmp_path / ("x" * 300))
+
+
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.npy")
     assert "a pipe or device; save it to a file" in refusal(load, tmp_path / "pipe.npy")
+
+
+def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert "a folder without a model that is known" in refusal(load, tmp_path / "empty")
 
@@ -103,7 +117,9 @@ def test_places_that_hold_no_file(tmp_path: Path) -> None:
     ("source", "part"),
     [([], "a list of one file at least"), (3, "must be a path, as text or a Path")],
 )
-def test_a_model_is_read_from_a_path_or_some(source: Any, part: str) -> None:
+def test_a_source_that_is_neither_a_path_nor_a_list_of_paths_is_refused(
+    source: Any, part: str
+) -> None:
     assert part in refusal(load, source)
 
 
@@ -138,40 +154,87 @@ def test_a_format_that_is_named_goes_before_the_name_of_the_file(
 # One array in a file of its own
 
 
-def test_one_array_with_arrays_of_other_files_beside_it(tmp_path: Path) -> None:
-    """Vectors with a bias are a head, unless the other side is given as well."""
-    bias, users = np.array([1.0, 2.0, 3.0, 4.0]), np.eye(2, 3)
-    files = {"v.npy": npy(ROWS), "b.npy": npy(bias), "u.npy": npy(users)}
-    path = write_all(tmp_path, {**files, "c.npy": npy(np.array([10.0, 20.0]))})
+BIAS = np.array([1.0, 2.0, 3.0, 4.0])
+"""One number per row of `ROWS`."""
+
+
+def test_one_array_alone_has_the_scores_of_its_rows(tmp_path: Path) -> None:
+    path = write_all(tmp_path, {"vectors.npy": npy(ROWS)})
     assert load(path).link.name == "identity"
-    head = load(path, bias=tmp_path / "b.npy")
-    assert (head.link.name, head.right_bias.tolist()) == ("softmax", bias.tolist())
-    others = {"bias": "b.npy", "left": "u.npy", "left_bias": "c.npy"}
-    pair = load(path, **{name: tmp_path / file for name, file in others.items()})
-    # The rows of the left side pick columns 0 and 1 of each item.
-    expected = np.array([[10.0], [20.0]]) + ROWS[:, :2].T + bias
-    assert pair.link.name == "identity"
-    assert pair.predictions().tolist() == expected.tolist()
 
 
-def test_sides_with_one_column_an_entity_and_their_ids(tmp_path: Path) -> None:
-    files = {"v.npy": npy(ROWS.T), "u.npy": npy(ROWS[:2].T)}
-    ids = {"i.txt": "a\nb\nc\nd\n", "j.csv": "id\n7\n8\n"}
-    path = write_all(tmp_path, {**files, **ids})
-    names = {"left": "u.npy", "ids": "i.txt", "left_ids": "j.csv"}
-    options = {name: tmp_path / file for name, file in names.items()}
-    pair = load(path, transpose="both", **options)
-    assert pair.right.tolist() == ROWS.tolist()
-    assert pair.left.tolist() == ROWS[:2].tolist()
-    assert (pair.right_ids.tolist(), pair.left_ids.tolist()) == (list("abcd"), [7, 8])
+def test_one_array_and_a_bias_are_a_head(tmp_path: Path) -> None:
+    files = {"weight.npy": npy(ROWS), "bias.npy": npy(BIAS)}
+    path = write_all(tmp_path, files)
+    head = load(path, bias=tmp_path / "bias.npy")
+    assert head.link.name == "softmax"
+    assert head.right_bias.tolist() == BIAS.tolist()
 
 
-def test_labels_and_inputs_of_a_head_from_files(tmp_path: Path) -> None:
-    files = {"v.npy": npy(ROWS), "i.npy": npy(np.eye(2, 3))}
-    path = write_all(tmp_path, {**files, "l.json": '["a", "b", "c", "d"]'})
-    options = {"inputs": tmp_path / "i.npy", "labels": tmp_path / "l.json"}
-    head = load(path, kind="head", **options)
-    assert (head.n_left, head.names("right").tolist()) == (2, list("abcd"))
+def test_two_arrays_and_their_biases_are_users_and_items(tmp_path: Path) -> None:
+    """The users are the unit vectors (1, 0, 0) and (0, 1, 0).
+
+    So the scores of user i are column i of the items, plus both biases.
+    """
+    user_bias = np.array([10.0, 20.0])
+    files = {
+        "items.npy": npy(ROWS),
+        "item_bias.npy": npy(BIAS),
+        "users.npy": npy(np.eye(2, 3)),
+        "user_bias.npy": npy(user_bias),
+    }
+    path = write_all(tmp_path, files)
+    model = load(
+        path,
+        bias=tmp_path / "item_bias.npy",
+        left=tmp_path / "users.npy",
+        left_bias=tmp_path / "user_bias.npy",
+    )
+    assert model.link.name == "identity"
+    first_user, second_user = model.predictions()
+    assert first_user.tolist() == (ROWS[:, 0] + BIAS + 10).tolist()
+    assert second_user.tolist() == (ROWS[:, 1] + BIAS + 20).tolist()
+
+
+def test_sides_whose_entities_are_columns_are_transposed(tmp_path: Path) -> None:
+    files = {"items.npy": npy(ROWS.T), "users.npy": npy(ROWS[:2].T)}
+    path = write_all(tmp_path, files)
+    model = load(path, left=tmp_path / "users.npy", transpose="both")
+    assert model.right.tolist() == ROWS.tolist()
+    assert model.left.tolist() == ROWS[:2].tolist()
+
+
+def test_ids_of_both_sides_from_files(tmp_path: Path) -> None:
+    files = {
+        "items.npy": npy(ROWS),
+        "users.npy": npy(ROWS[:2]),
+        "items.txt": "a\nb\nc\nd\n",
+        "users.csv": "id\n7\n8\n",
+    }
+    path = write_all(tmp_path, files)
+    model = load(
+        path,
+        left=tmp_path / "users.npy",
+        ids=tmp_path / "items.txt",
+        left_ids=tmp_path / "users.csv",
+    )
+    assert model.right_ids.tolist() == ["a", "b", "c", "d"]
+    assert model.left_ids.tolist() == [7, 8]
+
+
+def test_labels_of_a_head_from_a_file(tmp_path: Path) -> None:
+    files = {"weight.npy": npy(ROWS), "labels.json": '["a", "b", "c", "d"]'}
+    path = write_all(tmp_path, files)
+    head = load(path, kind="head", labels=tmp_path / "labels.json")
+    assert head.names("right").tolist() == ["a", "b", "c", "d"]
+
+
+def test_inputs_of_a_head_from_a_file(tmp_path: Path) -> None:
+    inputs = np.eye(2, 3)
+    files = {"weight.npy": npy(ROWS), "inputs.npy": npy(inputs)}
+    path = write_all(tmp_path, files)
+    head = load(path, kind="head", inputs=tmp_path / "inputs.npy")
+    assert head.left.tolist() == inputs.tolist()
 
 
 @pytest.mark.parametrize(
@@ -196,13 +259,15 @@ def test_one_array_that_is_no_model_is_refused(
     assert part in refusal(load, path, **options)
 
 
-@pytest.mark.parametrize("extra", [b"xxxx", None])
-def test_a_file_of_another_length_than_its_header_says_is_refused(
-    tmp_path: Path, extra: bytes | None
-) -> None:
+def test_a_file_longer_than_its_header_says_is_refused(tmp_path: Path) -> None:
     path = write_all(tmp_path, {"v.npy": npy(ROWS)})
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-1] if extra is None else whole + extra)
+    path.write_bytes(path.read_bytes() + b"xxxx")
+    assert "must be a whole .npy file" in refusal(load, path)
+
+
+def test_a_file_shorter_than_its_header_says_is_refused(tmp_path: Path) -> None:
+    path = write_all(tmp_path, {"v.npy": npy(ROWS)})
+    path.write_bytes(path.read_bytes()[:-1])
     assert "must be a whole .npy file" in refusal(load, path)
 
 
