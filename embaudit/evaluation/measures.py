@@ -1,6 +1,7 @@
-"""Measures of how well a similarity ranks related entities first: precision, AUC and NDCG of single queries.
+"""Precision, AUC and NDCG of queries: how well a similarity ranks related rows first.
 
-Each is measured also without some of the candidates in turn, for the replicates of an interval.
+A candidate is related to a query if they share a label. Each measure is also taken
+without each group of candidates in turn, which gives the replicates of an interval.
 """
 
 from __future__ import annotations
@@ -19,16 +20,14 @@ from embaudit.evaluation.truth import Truth
 from embaudit.linalg.nearest import TopK
 
 Version: TypeAlias = tuple[Floats, Floats]
-"""Vectors of rows as queries, and as candidates."""
+"""Vectors of rows as queries, and as candidates; their product is the similarity."""
 MEASURES = ("precision", "auc", "ndcg")
 """Measures of a query, in the order of their arrays."""
 Groups: TypeAlias = NDArray[np.uint8]
-SPARE = 24
-"""Candidates beyond the list that are looked at first."""
-TILE = 262_144
-"""Bytes of scores of several queries that are put in order together: they stay in the
-cache.
-"""
+SPARE_CANDIDATES = 24
+"""Number of candidates beyond the list that are sorted in the first attempt."""
+SORTED_BYTES = 262_144
+"""Bytes of scores that are sorted together, so few that they stay in the cache."""
 
 
 def query_measures(
@@ -44,78 +43,91 @@ def query_measures(
 
     Parameters
     ----------
-    versions : mapping of str to pair of array of shape (m, k)
-        For each similarity, vectors of the rows as queries and as candidates; it is the
-        dot product of the two.
+    versions : mapping of str to pair of arrays of shape (m, k)
+        For each similarity, vectors of the rows as queries and as candidates; the
+        similarity is their dot product.
     truth : Truth
         Labels of all rows of the side.
     rows : array of shape (m,)
-        Which rows of the side the candidates are.
+        Numbers of the rows of the side that are candidates.
     queries : array of shape (q,)
-        Positions among the candidates.
+        Positions of the queries among the candidates.
     groups : array of shape (m,)
-        Groups of candidates that are left out in turn, as queries too.
+        Group of each candidate. Each group in turn is left out, among the queries, too.
     n : int
-        Length of the lists that precision and NDCG look at.
+        Length of the lists of which precision and NDCG are taken.
 
     Returns
     -------
     by_query : dict of str to array of shape (q, 3)
-        Precision (share of the n nearest that share a label), AUC (probability that a
-        related candidate comes before an unrelated one, ties counting half) and NDCG
-        (gain: shared labels over all labels of the two). NaN where no candidate, or
-        every one, is related.
+        Precision (share of the n nearest that are related), AUC (probability that a
+        related candidate comes before an unrelated one; ties count half) and NDCG
+        (gain: number of shared labels over the number of labels that either has). NaN
+        if all candidates are related, or none is.
     replicates : dict of str to array of shape (groups, 3)
-        Their means without each group; NaN where nothing can be measured without it.
+        Means over the queries without each group; NaN if no query has a measure then.
     """
 
-    def block(block: slice) -> NDArray[np.float64]:
-        """Measure some of the queries under every similarity."""
+    def measure(block: slice) -> NDArray[np.float64]:
+        """Measure a block of queries: (versions, queries, groups + 1, 3)."""
         positions = queries[block]
-        # The query itself is no candidate: it stands at minus infinity in gains and
-        # scores alike.
+        # A query is not a candidate of itself, so its gain and its score are -inf.
         itself = (np.arange(len(positions)), positions)
         gains = truth.gains(rows[positions], rows).astype(np.float64)
         gains[itself] = -np.inf
-        left_out, measured = LeftOut(gains, groups, n), []
-        for asking, listed in versions.values():
-            scores = asking[positions] @ listed.T
+        judged = LeaveOutMeasures(gains, groups, n)
+        results = []
+        for query_vectors, candidate_vectors in versions.values():
+            scores = query_vectors[positions] @ candidate_vectors.T
             scores[itself] = -np.inf
-            # Duplicate candidates have equal scores but for rounding.
-            measured.append(left_out.measures(level_ties(scores)))
-        return np.stack(measured)
+            # The scores of duplicate candidates differ by rounding.
+            results.append(judged.measures(level_ties(scores)))
+        return np.stack(results)
 
     blocks = list(row_blocks(len(queries), 4 * len(rows)))
-    measured = np.concatenate(
-        list(track(parallel_map(block, blocks), "judging similarities", len(blocks))),
-        axis=1,
-    )
-    replicates = _means(measured[:, :, :-1], groups[queries])
-    return dict(zip(versions, measured[:, :, -1], strict=True)), dict(
-        zip(versions, replicates, strict=True)
-    )
+    results = track(parallel_map(measure, blocks), "judging similarities", len(blocks))
+    measured = np.concatenate(list(results), axis=1)
+    means = _means(measured[:, :, :-1], groups[queries])
+    by_query = dict(zip(versions, measured[:, :, -1], strict=True))
+    replicates = dict(zip(versions, means, strict=True))
+    return by_query, replicates
 
 
 def _means(
-    measured: NDArray[np.float64], own: NDArray[np.uint8]
+    measured: NDArray[np.float64], group_of_query: NDArray[np.uint8]
 ) -> NDArray[np.float64]:
-    """Average over the queries that are not themselves in the group left out, and have an answer without it."""
-    counts_in = (own[:, None] != np.arange(measured.shape[2]))[..., None] & np.isfinite(
-        measured
-    )
-    counts = counts_in.sum(axis=1)
-    means = np.where(counts_in, measured, 0).sum(axis=1) / np.maximum(counts, 1)
-    return np.asarray(np.where(counts > 0, means, np.nan))
+    """Average the measures over queries, without each group in turn.
+
+    Queries of the group and queries without a measure do not count.
+
+    Parameters
+    ----------
+    measured : array of shape (versions, q, groups, 3)
+        NaN where a query has no measure.
+    group_of_query : array of shape (q,)
+
+    Returns
+    -------
+    array of shape (versions, groups, 3)
+        NaN if no query counts.
+    """
+    n_groups = measured.shape[2]
+    is_outside = group_of_query[:, None] != np.arange(n_groups)
+    counts_in = is_outside[..., None] & np.isfinite(measured)
+    n_queries = counts_in.sum(axis=1)
+    sums = np.where(counts_in, measured, 0).sum(axis=1)
+    means = sums / np.maximum(n_queries, 1)
+    return np.asarray(np.where(n_queries > 0, means, np.nan))
 
 
-class LeftOut:
-    """Measures of some queries without each group of candidates in turn and, last, with all of them.
+class LeaveOutMeasures:
+    """Measures of queries without each group of candidates, and at last with all.
 
     Parameters
     ----------
     gains : array of shape (q, m)
-        Of the candidates for each query; one of positive gain is related. Minus
-        infinity for the query itself, once in each row: of it nothing is asked.
+        Gain of each candidate for each query. It is positive for related candidates,
+        and -inf for the query itself, which occurs once in each row.
     groups : array of shape (m,)
         The group of each candidate, from 0 up.
     n : int
@@ -124,7 +136,9 @@ class LeftOut:
     Examples
     --------
     >>> gains = np.array([[1, 0, 0, -np.inf]])
-    >>> LeftOut(gains, np.array([0, 1, 2, 2], dtype=np.uint8), 1).measures(np.array([[3, 2, 4, -np.inf]]))
+    >>> groups = np.array([0, 1, 2, 2], dtype=np.uint8)
+    >>> scores = np.array([[3, 2, 4, -np.inf]])
+    >>> LeaveOutMeasures(gains, groups, 1).measures(scores)
     array([[[nan, nan, nan],
             [0. , 0. , 0. ],
             [1. , 1. , 1. ],
@@ -132,19 +146,19 @@ class LeftOut:
     """
 
     def __init__(self, gains: Floats, groups: Groups, n: int) -> None:
-        self.gains, self.groups, self.n = gains, groups, n
-        self.related = gains > 0
+        self.gains = gains
+        self.groups = groups
+        self.n = n
+        self.is_related = gains > 0
         self.n_groups = int(groups.max()) + 1
+        # Place of the first candidate of each group, once candidates are sorted by it.
         self.starts = np.searchsorted(np.sort(groups), np.arange(self.n_groups + 1))
-        members = np.eye(self.n_groups, dtype=np.float32)[groups]
-        related, comparable = (
-            self._remaining(flags @ members)
-            for flags in (self.related, gains > -np.inf)
-        )
-        # AUC divides by all pairs of a related and an unrelated candidate that remain
-        # without a group.
-        self.pairs = related * (comparable - related)
-        self.ideal = self._best(gains)[1]
+        is_member = np.eye(self.n_groups, dtype=np.float32)[groups]
+        n_related = self._without_each_group(self.is_related @ is_member)
+        n_candidates = self._without_each_group((gains > -np.inf) @ is_member)
+        # AUC divides by all pairs of a related and an unrelated candidate.
+        self.n_pairs = n_related * (n_candidates - n_related)
+        _, self.ideal_gain = self._best(gains)
 
     def measures(self, scores: Floats) -> Floats:
         """Measure the queries under a similarity.
@@ -152,118 +166,149 @@ class LeftOut:
         Parameters
         ----------
         scores : array of shape (q, m)
-            Similarities to the candidates; minus infinity for the query itself.
+            Similarities to the candidates; -inf for the query itself.
 
         Returns
         -------
         array of shape (q, groups + 1, 3)
-            Precision, AUC and NDCG; NaN where what remains is all related or all
-            unrelated.
+            Precision, AUC and NDCG. NaN if all remaining candidates are related, or
+            none is.
         """
-        measures = np.empty((*self.pairs.shape, 3))
-        measures[..., 0], gained = self._best(scores)
+        measures = np.empty((*self.n_pairs.shape, 3))
+        precision, gain = self._best(scores)
+        measures[..., 0] = precision
         with np.errstate(invalid="ignore", divide="ignore"):
-            measures[..., 2] = gained / self.ideal
-            for block in row_blocks(len(scores), scores.shape[1], budget=TILE):
-                measures[block, :, 1] = (
-                    self._concordance(scores[block], self.related[block])
-                    / self.pairs[block]
-                )
-        measures[self.pairs == 0] = np.nan
+            measures[..., 2] = gain / self.ideal_gain
+            for block in row_blocks(len(scores), scores.shape[1], budget=SORTED_BYTES):
+                n_ordered = self._n_ordered(scores[block], self.is_related[block])
+                measures[block, :, 1] = n_ordered / self.n_pairs[block]
+        measures[self.n_pairs == 0] = np.nan
         return measures
 
     @staticmethod
-    def _remaining(counts: NDArray[np.floating]) -> Floats:
-        """Count what remains without each group, and without none."""
+    def _without_each_group(counts: NDArray[np.floating]) -> Floats:
+        """Turn counts by group into counts without each group, and at last of all."""
         total = counts.sum(axis=1, keepdims=True, dtype=np.float64)
         return np.hstack([total - counts, total])
 
     def _best(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Share of related candidates and discounted gain among the `n` best of each remainder, ties by position."""
-        discounts = np.concatenate(
-            [[0], np.reciprocal(np.log2(np.arange(self.n) + 2)), [0]]
-        )
-        # Leaving a group out moves others up: a few more than n are sorted, and twice
-        # as many where these are too few.
-        keep = self.n + SPARE
+        """Judge the `n` best candidates that remain without each group.
+
+        Equal scores are in the order of the candidates. The gain at place i counts
+        `1 / log2(i + 1)` times, from i = 1 up.
+
+        Returns
+        -------
+        share : array of shape (q, groups + 1)
+            Share of related candidates among the best.
+        gain : array of shape (q, groups + 1)
+            Discounted sum of their gains.
+        """
+        n_others = scores.shape[1] - 1
+        # Candidates move up if a group before them is left out. So more than n are
+        # sorted at first, and twice as many each time these are too few.
+        keep = min(self.n + SPARE_CANDIDATES, n_others)
         while True:
-            keep = min(keep, scores.shape[1] - 1)
             best = TopK(len(scores), keep).add(np.asarray(scores, np.float64)).columns
-            remains = (
-                self.groups[best][:, None] != np.arange(self.n_groups + 1)[:, None]
-            )
-            place = np.cumsum(remains, axis=2)
-            if keep == scores.shape[1] - 1 or remains.sum(axis=2).min() >= self.n:
+            # The number after the last group stands for leaving out no group.
+            left_out = np.arange(self.n_groups + 1)[:, None]
+            remains = self.groups[best][:, None] != left_out
+            if keep == n_others or remains.sum(axis=2).min() >= self.n:
                 break
-            keep *= 2
+            keep = min(2 * keep, n_others)
+        place = np.cumsum(remains, axis=2)
+        # Place 0 stands for candidates that are left out, and n + 1 for those behind
+        # the list. Both have weight 0.
+        discounts = 1 / np.log2(np.arange(1, self.n + 1) + 1)
+        weight_at = np.concatenate([[0], discounts, [0]])
+        weights = weight_at[np.minimum(place, self.n + 1) * remains]
         gains = np.take_along_axis(self.gains, best, axis=1).astype(np.float64)
-        # Place 0 for candidates left out and n + 1 for those behind the list have
-        # weight 0 at the ends of `discounts`.
-        weights = discounts[np.minimum(place, self.n + 1) * remains]
-        listed = weights > 0
-        share = np.einsum(
-            "qgl,ql->qg", listed, gains > 0, dtype=np.float64
-        ) / np.maximum(listed.sum(axis=2), 1)
+        is_listed = weights > 0
+        n_related = np.einsum("qgl,ql->qg", is_listed, gains > 0, dtype=np.float64)
+        share = n_related / np.maximum(is_listed.sum(axis=2), 1)
         return share, np.einsum("qgl,ql->qg", weights, gains)
 
-    def _concordance(self, scores: Floats, related: Flags) -> Floats:
-        """Count pairs (related, unrelated) of each query in order, ties as one half, that remain without each group.
+    def _n_ordered(self, scores: Floats, is_related: Flags) -> Floats:
+        """Count the pairs in order that remain without each group, (q, groups + 1).
 
-        All pairs, less those with one member in the group; the pairs within it were then taken away twice.
+        A pair of a related and an unrelated candidate is in order if the related one
+        has the higher score; it counts half if both scores are equal. The number
+        without a group is the number of all pairs, less the pairs that each candidate
+        of the group forms, plus the pairs within the group, which were subtracted
+        twice.
         """
         order = np.argsort(scores, axis=1)
-        # A query comes before all others.
-        own, order = self.groups[order[:, :1]], order[:, 1:]
-        scores, related, groups = (
-            _at(scores, order),
-            _at(related, order),
-            self.groups[order],
-        )
-        everywhere = _in_order(related, scores[:, 1:] != scores[:, :-1])
-        total = (everywhere * related).sum(axis=1, keepdims=True)
-        # A stable sort by group leaves scores in rising order within each: one pass
-        # counts the pairs inside all groups.
-        apart = np.argsort(groups, axis=1, kind="stable")
-        scores, related, groups = (
-            _at(scores, apart),
-            _at(related, apart),
-            _at(groups, apart),
-        )
-        rises = (scores[:, 1:] != scores[:, :-1]) | (groups[:, 1:] != groups[:, :-1])
-        within = _in_order(related, rises) * related
-        # The query left the order, so that groups behind its own begin one place
-        # earlier.
-        starts = self.starts - (own < np.arange(self.n_groups + 1))
-        before, touched, inside = (
-            _at(_running(x), starts) for x in (related, _at(everywhere, apart), within)
-        )
-        # Within a group only what stands in it counts, not the unrelated of the groups
-        # before.
-        inside = np.diff(inside) - np.diff(before) * (starts - before)[:, :-1]
-        return np.hstack([total - np.diff(touched) + inside, total])
+        # The query itself has the score -inf, so it comes first and is dropped.
+        group_of_query = self.groups[order[:, :1]]
+        order = order[:, 1:]
+        groups = self.groups[order]
+        scores = _take(scores, order)
+        is_related = _take(is_related, order)
+        pairs_of_each = _ordered_pairs(is_related, scores[:, 1:] != scores[:, :-1])
+        # Each pair has one related candidate.
+        total = (pairs_of_each * is_related).sum(axis=1, keepdims=True)
+
+        # A stable sort by group keeps scores in rising order within each group, so one
+        # pass counts the pairs within all groups.
+        by_group = np.argsort(groups, axis=1, kind="stable")
+        groups = _take(groups, by_group)
+        scores = _take(scores, by_group)
+        is_related = _take(is_related, by_group)
+        pairs_of_each = _take(pairs_of_each, by_group)
+        is_new_group = groups[:, 1:] != groups[:, :-1]
+        rises = is_new_group | (scores[:, 1:] != scores[:, :-1])
+        pairs_of_related = _ordered_pairs(is_related, rises) * is_related
+
+        # The query was dropped, so groups after its own begin one place earlier.
+        starts = self.starts - (group_of_query < np.arange(self.n_groups + 1))
+        related_before = _take(_running_sums(is_related), starts)
+        in_group = np.diff(_take(_running_sums(pairs_of_each), starts))
+        within_group = np.diff(_take(_running_sums(pairs_of_related), starts))
+        # These counts include pairs with unrelated candidates of earlier groups.
+        unrelated_before = starts - related_before
+        within_group -= np.diff(related_before) * unrelated_before[:, :-1]
+        return np.hstack([total - in_group + within_group, total])
 
 
-def _at(values: NDArray[Any], places: NDArray[np.integer]) -> NDArray[Any]:
+def _take(values: NDArray[Any], places: NDArray[np.integer]) -> NDArray[Any]:
+    """Take entries of each row by their places."""
     return np.take_along_axis(values, places, axis=1)
 
 
-def _running(values: Floats | Flags) -> Floats:
-    return np.hstack(
-        [np.zeros((len(values), 1)), np.cumsum(values, axis=1, dtype=np.float64)]
-    )
+def _running_sums(values: Floats | Flags) -> Floats:
+    """Sum the entries before each place of a row, (q, m + 1)."""
+    zeros = np.zeros((len(values), 1))
+    return np.hstack([zeros, np.cumsum(values, axis=1, dtype=np.float64)])
 
 
-def _in_order(related: Flags, rises: Flags) -> Floats:
-    """Count for each candidate in rising order those of the other kind that it forms an ordered pair with.
+def _ordered_pairs(is_related: Flags, rises: Flags) -> Floats:
+    """Count the pairs in order that each candidate forms.
 
-    Below it stand unrelated ones, or above it related ones; half of those that are level with it count.
+    A related candidate forms them with lower unrelated ones, and an unrelated candidate
+    with higher related ones. Candidates of the same score count half.
+
+    Parameters
+    ----------
+    is_related : array of shape (q, m)
+        Candidates in the rising order of their scores.
+    rises : array of shape (q, m - 1)
+        Whether the next candidate has a higher score.
+
+    Returns
+    -------
+    array of shape (q, m)
     """
-    count = related.shape[1]
-    place, edge = np.arange(count), np.full((len(related), 1), True)
-    first = np.maximum.accumulate(np.where(np.hstack([edge, rises]), place, 0), axis=1)
-    last = np.minimum.accumulate(
-        np.where(np.hstack([rises, edge]), place + 1, count)[:, ::-1], axis=1
-    )[:, ::-1]
-    before = _running(related)
-    ahead = (_at(before, first) + _at(before, last)) / 2
-    return np.asarray(np.where(related, (first + last) / 2, before[:, -1:]) - ahead)
+    n_candidates = is_related.shape[1]
+    place = np.arange(n_candidates)
+    edge = np.full((len(is_related), 1), True)
+    # Candidates of one score stand from place `first` to before place `end`.
+    is_first = np.hstack([edge, rises])
+    first = np.maximum.accumulate(np.where(is_first, place, 0), axis=1)
+    is_last = np.hstack([rises, edge])
+    end = np.where(is_last, place + 1, n_candidates)
+    end = np.minimum.accumulate(end[:, ::-1], axis=1)[:, ::-1]
+    n_lower = (first + end) / 2
+    related_before = _running_sums(is_related)
+    n_related = related_before[:, -1:]
+    related_lower = (_take(related_before, first) + _take(related_before, end)) / 2
+    return np.asarray(np.where(is_related, n_lower, n_related) - related_lower)

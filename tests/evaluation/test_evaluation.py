@@ -22,7 +22,7 @@ from embaudit.evaluation import (
     last_together,
     separator_in,
 )
-from embaudit.evaluation.measures import LeftOut
+from embaudit.evaluation.measures import LeaveOutMeasures
 from embaudit.gauges import Gauge
 from embaudit.linalg.intervals import draw_groups
 from embaudit.model import FactorModel
@@ -280,7 +280,7 @@ def test_measures_without_a_group_are_those_of_the_remaining_candidates(
     itself = ([0, 1], draw.integers(m, size=2))
     scores[itself] = gains[itself] = -np.inf
     groups = draw_groups(m, draw)
-    found = LeftOut(gains, groups, n).measures(scores)
+    found = LeaveOutMeasures(gains, groups, n).measures(scores)
     assert found.shape == (2, min(m, 20) + 1, 3)
     for group, query in np.ndindex(found.shape[1], 2):
         rest = (groups != group) & (gains[query] >= 0)
