@@ -110,11 +110,11 @@ def survey_lessons() -> str:
         f"**The answer follows the training.** The answers for {len(rows)} models: {answers['NO']} NO, "
         f"{answers['BY CONVENTION']} BY CONVENTION, {answers['UNKNOWN']} UNKNOWN, "
         f"{answers['YES']} YES. YES is for training that compares cosines: {_names(rows, 'YES')}. "
-        f"A convention is what weight decay leaves: {_names(rows, 'BY CONVENTION')}. "
+        "A convention is what weight decay leaves, and what a head has whose mean row changes little: "
+        f"{_names(rows, 'BY CONVENTION')}. "
         "More iterations bring such a model nearer to its convention, slowly: implicit's penalty would have changed "
         f"{_number(short)} of the neighbours after 15 iterations, and {_number(long)} after 300. "
-        "UNKNOWN is for files that lack the second table or the inputs, and for more dimensions than embaudit "
-        "tries a proof for.",
+        "UNKNOWN is for files that lack the second table, and for more dimensions than embaudit tries a proof for.",
         f"**The neighbours are not safe.** In {len(changed)} of {len(rows)} models an equivalent model has other "
         f"neighbours: from {_percent(changed[0]['lists'])} ({changed[0]['name']}) to "
         f"{_percent(changed[-1]['lists'])} ({changed[-1]['name']}); in half of them {_percent(_median(changed))} or "

@@ -171,7 +171,8 @@ def _free(basis: Basis) -> Answer:
     if found.origin is Origin.DECIDES:
         return _decided_by_the_origin(basis)
     if found.gains_decide:
-        return _decided_without_a_probability(basis, "EMB307")
+        because = f"{basis.title('EMB307')}, but changes no probability"
+        return _decided_without_a_probability(basis, because, "EMB307")
     if found.case in CONVENTIONS:
         return _chosen_by_training(basis)
     return _chosen_by_nothing(basis)
@@ -336,18 +337,15 @@ def _unlike_predictions(basis: Basis) -> Answer:
 def _decided_by_the_origin(basis: Basis) -> Answer:
     """Answer where the mean row of a head decides its cosines."""
     if basis.diagnosis.contradicts_decay:
-        because = f"{basis.title('EMB301')}, but no probability. Also, {basis.title('EMB306')}"
+        because = f"{basis.title('EMB301')}. Also, {basis.title('EMB306')}"
         return _no(basis, because, "EMB306", "EMB301")
-    return _decided_without_a_probability(basis, "EMB301")
+    return _decided_without_a_probability(basis, basis.title("EMB301"), "EMB301")
 
 
-def _decided_without_a_probability(basis: Basis, code: str) -> Answer:
-    """Answer where something that no probability shows decides the cosines of a head."""
-    because = f"{basis.title(code)}, but no probability"
+def _decided_without_a_probability(basis: Basis, because: str, code: str) -> Answer:
+    """Answer where a change without effect on probabilities changes the cosines."""
     if basis.diagnosis.is_tied:
-        because += (
-            f", if the {basis.nouns.head} is first separated from the input embeddings"
-        )
+        because += f" (once the {basis.nouns.head} has a table of its own)"
         return _no(basis, because, code, "tied")
     return _no(basis, because, code)
 
@@ -387,10 +385,12 @@ def _of_one_side(basis: Basis) -> Answer:
     """Answer where one side was loaded and nothing to predict with."""
     found = basis.diagnosis
     if found.origin is Origin.CHANGES_LITTLE:
+        free = "other changes of axes are free"
+        if basis.model.rank == 1:
+            free = "other shifts are free"
         because = (
-            "subtracting the mean row changes little here, but an equivalent "
-            f"{basis.nouns.head} could hold others. Inputs (`--inputs FILE`) would "
-            "show how far they agree with cosines of the predictions"
+            f"subtracting the mean row changes little, but {free}. Give inputs "
+            "(`--inputs FILE`) for cosines that the predictions fix"
         )
         return _convention(basis, because, "origin", "one_side")
     codes: tuple[str, ...]

@@ -102,11 +102,11 @@ class Case(Enum):
     NO_MINIMUM = auto()
     """The declared training prefers one model, but these rows are at no minimum."""
     INPUTS = auto()
-    """The declared training ties the cosines to its inputs."""
+    """The declared training has one solution, which depends on its inputs."""
     PENALTY = auto()
     """The penalty of the declared training chose the cosines: the rows obey its law."""
     PENALTY_UNTESTED = auto()
-    """A penalty may have chosen the cosines; its law could not be tested."""
+    """The declared penalty chose the cosines; its law could not be tested."""
     PENALTY_CONTRADICTED = auto()
     """The rows are not at a minimum of the declared penalty."""
 

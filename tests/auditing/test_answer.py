@@ -128,7 +128,7 @@ def test_a_head_near_its_mean_row_is_a_convention_until_inputs_show_more():
     head = FactorModel.from_softmax(rows - rows.mean(axis=0))
     alone = audit(head, n_gauges=1, n_starts=0).answer
     assert alone.word == AnswerWord.BY_CONVENTION
-    assert "Inputs (`--inputs FILE`) would show" in alone.because
+    assert "Give inputs (`--inputs FILE`) for cosines" in alone.because
     words = [
         audit(head.replace(left=inputs * scales), n_gauges=1, n_starts=0).answer.word
         for scales in ([1] * 4, [1, 2, 4, 8])

@@ -29,7 +29,7 @@ def test_two_towers_of_dot_products_have_items_and_no_labels(training, role):
     assert re.findall(r"\b(?:labels?|heads?)\b", f"{screen} {found.explain()}") == []
     assert "EMB301" in {finding.code for finding in found.findings}
     (origin,) = (each for each in found.findings if each.code == "EMB301")
-    assert "changes the nearest item for" in origin.title
+    assert "of the items get another nearest item" in origin.title
     assert "to every item row" in origin.text
     assert origin.remedy.startswith("Do not read item cosines as similarity.")
 
@@ -49,7 +49,7 @@ def test_the_full_text_about_two_towers_speaks_of_items():
 def test_a_head_has_labels():
     found = ea.audit(ea.FactorModel.from_softmax(ITEMS), **FEW)
     (origin,) = (each for each in found.findings if each.code == "EMB301")
-    assert "changes the nearest label for" in origin.title
+    assert "of the labels get another nearest label" in origin.title
     assert "what the head predicts" in origin.remedy
 
 

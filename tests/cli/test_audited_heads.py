@@ -36,7 +36,7 @@ def test_drawn_heads_alarm_or_are_quiet(embaudit, drawn_heads, name, changed):
         "so the origin that cosines are measured from is a convention"
         in found["verdict"]
     ) == alarms
-    assert ("Centring changes little: " in found["verdict"]) != alarms
+    assert ("Subtracting the mean row changes little: " in found["verdict"]) != alarms
     assert all(record["ok"] for record in found["drift"])
 
 

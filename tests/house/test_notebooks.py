@@ -159,7 +159,7 @@ def test_06_gives_one_model_two_neighbourhoods(shared_data):
         "dogs",
     ]
     assert (
-        "EMB307 (issue): folding in the norm changes the nearest label for 95 % of labels"
+        "EMB307 (issue): folding in the norm gives 95 % of the labels another nearest"
         in tagged(notebook, "findings")
     )
     by_rows, by_logits = (

@@ -408,8 +408,8 @@ def shapes() -> Iterator[Row]:
     )
     yield Row(
         "a head of which few labels are asked", head(centred(40, 4) + 2), alone, {"EMB301": "issue", **TWO},
-        ("6 labels asked have another nearest label", "pairs looked at (50 of"),
-        ("of labels have another", "% of labels", "all pairs"), {"n_lists": 1},
+        (" of 6 sampled labels have another nearest label", "pairs looked at (50 of"),
+        ("of the labels have another", "% of the labels", "all pairs"), {"n_lists": 1},
     )  # fmt: skip
     # Without the mean row each of the six directions has another nearest one; of all
     # twenty labels four have.
@@ -420,7 +420,7 @@ def shapes() -> Iterator[Row]:
     yield Row(
         "a head most labels of which were hardly trained", head([*few, *hardly]), alone,
         {"EMB301": "issue", "EMB401": "issue", **TWO},
-        ("changes the nearest label for 6 of 6 labels (duplicates counted once)",),
+        ("6 of 6 labels (duplicates counted once) get another nearest label",),
         ("changes 20 %", "copies included"),
     )  # fmt: skip
     line = head([[float(x)] for x in range(-4, 5) if x])
@@ -429,7 +429,7 @@ def shapes() -> Iterator[Row]:
         line,
         alone,
         TWO,
-        ("an equivalent head could hold others",),
+        ("subtracting the mean row changes little, but other shifts are free",),
         ("rescaled",),
         answer=CONVENTION,
     )
@@ -445,7 +445,7 @@ def shapes() -> Iterator[Row]:
         # Pinned in truth; counting is sufficient and not necessary.
         {"right": "U", "left": "U"},
         {"EMB105": "tip"},
-        ("The rows fix 2 of 3 numbers",),
+        ("Too few rows: 2 conditions for 3 unknowns",),
     )
 
 
@@ -708,7 +708,7 @@ def classifiers() -> Iterator[Row]:
             np.vstack([20 * axes, [[3, 3]]]),
             chosen,
             CONVENTION,
-            "ties the cosines to its inputs",
+            "rescaling the features changes these cosines",
         ),
     ):
         for link in ("softmax", "sigmoid"):
@@ -739,7 +739,7 @@ def classifiers() -> Iterator[Row]:
             head(centred(8, 2), link="sigmoid", objective=word),
             {"right": "F"},
             chosen,
-            ("ties the cosines to its inputs",),
+            ("rescaling the features changes these cosines",),
             answer=CONVENTION,
         )
     ranked = FactorModel.from_user_item(
@@ -795,7 +795,7 @@ def wrong_before() -> Iterator[Row]:
         wide,
         {"right": "U", "left": "U"},
         {"EMB105": "tip"},
-        ("The rows fix 60 of 136 numbers",),
+        ("Too few rows: 60 conditions for 136 unknowns",),
     )
     spread = np.r_[np.ones(3), np.full(9, 1e-5)]
     sides = drawn(60, 12) * spread, drawn(50, 12, 1) * spread
@@ -1217,7 +1217,7 @@ def compared() -> Iterator[Row]:
     yield from unused_columns()
     few = FactorModel.from_vectors(unit(drawn(9, 4))).replace(link="cosine")
     says, tip = (
-        ("the rows fix 9 of 10 numbers", "About 1 more item from"),
+        ("too few rows: 9 conditions for 10 unknowns", "1 more item would decide it"),
         {"EMB105": "tip"},
     )
     yield Row(
@@ -1235,7 +1235,10 @@ def compared() -> Iterator[Row]:
         wide,
         {"right": "U"},
         tip,
-        ("fix 9 of 45 numbers", "if they span no more than these 9 dimensions"),
+        (
+            "9 conditions for 45 unknowns",
+            "if they span no more than these 9 dimensions",
+        ),
         ("tries no proof",),
         whole=False,
     )
@@ -1573,8 +1576,8 @@ def norms() -> Iterator[Row]:
         np.array([1.0, 5.0, 0.5, 2.0, 1.0]),
     )
     says = (
-        "The gains of the final RMSNorm (κ = 10) may stand",
-        "folding in the norm changes",
+        "The gains of the final RMSNorm (κ = 10) can be applied",
+        "folding in the norm gives",
     )
     options = {"final_norm": FinalNorm("rms", gains)}
     yield Row(
@@ -1589,7 +1592,7 @@ def norms() -> Iterator[Row]:
     )
     says = (
         "So any number may be added along the ones vector",
-        "final LayerNorm (κ = 10) may stand",
+        "final LayerNorm (κ = 10) can be applied",
     )
     yield Row(
         "n behind a LayerNorm",
@@ -1601,14 +1604,14 @@ def norms() -> Iterator[Row]:
         {"final_norm": FinalNorm("layer", gains)},
         "NO",
     )
-    never = ("folding in the norm", "along the ones vector")
+    never = ("folding in the norm gives", "along the ones vector")
     options = {"final_norm": FinalNorm("rms", 1 + 1e-6 * gains)}
     yield Row(
         "n gains hardly differ",
         head,
         alone,
         TWO,
-        ("Then 0 % of labels have another",),
+        ("Then 0 % of the labels have another",),
         never,
         options,
         CONVENTION,
@@ -1634,8 +1637,8 @@ def norms() -> Iterator[Row]:
             _turning(n_others),
             alone,
             TWO,
-            says=("Then 5 % of labels have another nearest",),
-            never=("folding in the norm",),
+            says=("Then 5 % of the labels have another nearest",),
+            never=("folding in the norm gives",),
             options={"final_norm": FinalNorm("rms", [1.0, 1.0, 3.0])},
             answer=CONVENTION,
         )
@@ -1652,7 +1655,7 @@ def tied_heads() -> Iterator[Row]:
     off_mean = FactorModel.from_softmax(centred(40, 5) + 1)
     issue, gains = {"EMB301": "issue", **TWO}, {"EMB307": "issue", **TWO}
     own_table = "needs a separate table"
-    separated = "if the head is first separated from the input embeddings"
+    separated = "(once the head has a table of its own)"
     yield Row(
         "d a tied head off its mean",
         off_mean.replace(tying=shares),

@@ -52,15 +52,32 @@ def check(evidence: Evidence) -> Iterator[Finding]:
     if case is Case.TEMPERATURE:
         yield _left_open_by_a_temperature(evidence)
     elif case is Case.INPUTS:
-        yield _chosen(evidence, f"training ties the cosines to its inputs ({declared})")
+        yield _chosen(evidence, _of_inputs(evidence))
     elif case is Case.PENALTY:
         yield _chosen(
             evidence, f"the penalty of the training chose the cosines ({declared})"
         )
     elif case is Case.PENALTY_UNTESTED:
-        yield _chosen(evidence, f"a penalty may have chosen the cosines ({declared})")
+        yield _chosen(
+            evidence,
+            "weight decay picked one of many equally good models; another decay would "
+            f"pick other cosines ({declared})",
+        )
     elif case is Case.PENALTY_CONTRADICTED:
         yield _chosen(evidence, f"not at a minimum of the penalty ({declared})")
+
+
+def _of_inputs(evidence: Evidence) -> str:
+    """Write that the fit to given inputs has one solution, which depends on them."""
+    solution = "one solution"
+    if evidence.model.free_shifts:
+        law = evidence.diagnosis.objective
+        if law is not None and "right" in law.shifts:
+            solution = "one solution up to a shift"
+    return (
+        f"the fit has {solution}, but rescaling the features changes these cosines "
+        f"({evidence.declared_training})"
+    )
 
 
 def _chosen(evidence: Evidence, title: str) -> Finding:
@@ -69,21 +86,25 @@ def _chosen(evidence: Evidence, title: str) -> Finding:
     objective = diagnosis.objective
     assert objective is not None
     predictions = Nouns.of(model, diagnosis.role).predictions
-    start = "Read them as one convention, never across models"
     if is_alone(model):
-        remedy = f"{start}; with the other side loaded, too, compare scores."
+        remedy = (
+            "Read these cosines as one convention, and never compare them across "
+            "models. With the other side loaded, too, compare scores."
+        )
     else:
-        remedy = f"{start}; check them against cosines of the predictions."
+        remedy = (
+            "Read these cosines as one convention, and never compare them across "
+            "models. Check them against cosines of the predictions."
+        )
+    text = (
+        f"Training minimised {objective.loss}. With this loss the cosines are "
+        f"{objective.cosines_given(predictions)}. The {predictions} alone would allow "
+        "others."
+    )
+    if diagnosis.case is Case.PENALTY_UNTESTED:
+        text += " It was not tested whether the rows are at a minimum of the penalty."
     return _finding(
-        evidence,
-        value=diagnosis.mean_move,
-        title=title,
-        text=(
-            f"Training minimised {objective.loss}. Under it the cosines are "
-            f"{objective.cosines_given(predictions)}. The {predictions} alone would "
-            "allow others."
-        ),
-        remedy=remedy,
+        evidence, value=diagnosis.mean_move, title=title, text=text, remedy=remedy
     )
 
 

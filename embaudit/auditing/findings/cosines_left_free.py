@@ -65,8 +65,8 @@ def _left_free_by_training(evidence: Evidence) -> Finding:
         value=diagnosis.mean_move,
         title=f"neither {nouns.predictions} nor training fix the cosines",
         text=(
-            f"Training minimised {objective.loss} ({evidence.declared_training}). "
-            f"Under it the cosines are {objective.cosines_given(nouns.predictions)}."
+            f"Training minimised {objective.loss} ({evidence.declared_training}). With "
+            f"this loss the cosines are {objective.cosines_given(nouns.predictions)}."
         ),
         remedy=_remedy(evidence),
     )

@@ -9,7 +9,7 @@ from embaudit.auditing.diagnosis import gains_decide
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import Finding, Kind, Scope, Severity
 from embaudit.auditing.wording import is_head
-from embaudit.core.words import percent
+from embaudit.core.words import FEW, share_of
 from embaudit.heads.conventions import ConventionDistance, NormEvidence, folding
 
 if TYPE_CHECKING:
@@ -18,22 +18,20 @@ if TYPE_CHECKING:
 ENTRY = Entry(
     "EMB307",
     also=("folding", "final norm"),
-    title=(
-        "the gains of the final norm, which may stand in the head or before it, decide "
-        "nearest labels"
-    ),
+    title="folding in the gains of the final norm changes the nearest labels",
     severities=(Severity.ISSUE,),
     meaning=(
-        "A network multiplies its last states by gains, then by the head. Folded into "
-        "the head, the gains give the same model with other label cosines."
+        "A network multiplies its last states by gains, then by the head. If the gains "
+        "are multiplied into the head instead, the model is the same, but label "
+        "cosines differ."
     ),
     why=(
-        "Two readers of one model can list different neighbours. Papers differ in this "
-        "convention."
+        "Two readers of one model can list different neighbours, because papers differ "
+        "in this convention."
     ),
     remedy=(
-        "Name the convention, and compare heads in one. `embaudit fix --as "
-        "folded-centred` writes it."
+        "Name the convention, and compare heads in one convention only. `embaudit fix "
+        "--as folded-centred` writes such a head."
     ),
     computed=(
         "Nearest labels are compared as stored and folded, of labels without a "
@@ -47,10 +45,16 @@ ENTRY = Entry(
 
 
 def changed_labels(norm: NormEvidence, apart: ConventionDistance, label: str) -> str:
-    """Write how many labels have another nearest one in another convention."""
-    labels = f"{label}s without a duplicate" if norm.n_copies else f"{label}s"
-    asked = "" if apart.nearest.is_of_all else " asked"
-    return f"{percent(apart.nearest.share)} of {labels}{asked}"
+    """Write how many labels have another nearest label in another convention."""
+    share, n_rows = apart.nearest.share, apart.nearest.n_rows
+    labels = f"{label}s"
+    if norm.n_copies:
+        labels = f"{label}s without a duplicate"
+    if n_rows < FEW:
+        return f"{share_of(share, n_rows)} {labels}"
+    if apart.nearest.is_of_all:
+        return f"{share_of(share, n_rows)} the {labels}"
+    return f"{share_of(share, n_rows)} {n_rows:,} sampled {labels}"
 
 
 def check(evidence: Evidence) -> Iterator[Finding]:
@@ -71,12 +75,13 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         role="right",
         value=norm.folded.nearest.share,
         witness=gauge,
-        title=f"folding in the norm changes the nearest {label} for {changed}",
+        title=f"folding in the norm gives {changed} another nearest {label}",
         text=_text(norm, label, noun),
         remedy=(
             f"Name the convention where you report {label} cosines, and compare "
-            f"{noun}s in one. `embaudit fix --as folded-centred` writes one in which "
-            "neither the gains nor the origin is left to choose; axes still are."
+            f"{noun}s in one convention only. `embaudit fix --as folded-centred` "
+            f"writes a {noun} in which the gains and the origin are no longer a "
+            "choice; the axes still are."
         ),
     )
 
@@ -87,15 +92,20 @@ def _text(norm: NormEvidence, label: str, noun: str) -> str:
     If folding is no gauge, some gain is 0.
     """
     gains = f"The gains of the final {norm.norm.title}"
-    zeros = ""
-    if folding(norm.norm) is None:
-        zeros = "Some gains are 0, so that these dimensions reach no logit. "
-    else:
+    has_zeros = folding(norm.norm) is None
+    if not has_zeros:
         gains = f"{gains} (κ = {norm.norm.condition_number:.3g})"
     furthest = norm.furthest
-    return (
-        f"{gains} may stand before the {noun} or in it. It is the same model, but "
-        f"{label} cosines differ by {norm.folded.mean_abs:.2f} on average. {zeros}The "
-        f"two conventions furthest apart, {furthest.first!r} and {furthest.second!r}, "
-        f"differ for {changed_labels(norm, furthest, label)}."
+    sentences = [
+        f"{gains} can be applied before the {noun} or multiplied into it. The model is "
+        f"the same, but {label} cosines differ by {norm.folded.mean_abs:.2f} on "
+        "average.",
+    ]
+    if has_zeros:
+        sentences.append("Some gains are 0, so these dimensions reach no logit.")
+    sentences.append(
+        f"The two conventions furthest apart are {furthest.first!r} and "
+        f"{furthest.second!r}: {changed_labels(norm, furthest, label)} have another "
+        f"nearest {label}."
     )
+    return " ".join(sentences)

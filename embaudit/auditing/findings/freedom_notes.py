@@ -9,6 +9,7 @@ from embaudit.auditing.diagnosis import Missing
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
 from embaudit.auditing.wording import Nouns
 from embaudit.canonical.quadratic_forms import LARGEST_SHOWN
+from embaudit.core.words import counted
 from embaudit.gauges import Gauge
 from embaudit.model import Role
 
@@ -150,27 +151,35 @@ def _undecided(
 
 
 def _rows_missing(evidence: Evidence, pinning: Pinning) -> Finding:
-    """Report how many further rows could decide whether the cosines are fixed."""
-    counts = []
-    for side, count in pinning.rows_missing.items():
-        plural = "s" if count > 1 else ""
-        counts.append(f"{count:,} more {evidence.model.title(side)}{plural}")
-    missing = " or ".join(counts)
-    where = ""
-    if pinning.dimensions < pinning.width:
-        where = f", if they span no more than these {pinning.dimensions:,} dimensions"
-    # Rows of both sides together can reach the needed number. Still nothing is proven,
-    # and "the rows fix all numbers" would contradict the answer.
+    """Report how many further rows would decide whether the cosines are fixed."""
+    # Rows of both sides together can give as many conditions as there are unknowns.
+    # Still nothing is proven, because one side alone has to give them.
     if pinning.rank == pinning.needed:
-        start = f"No side alone fixes all {pinning.needed:,} numbers."
+        text = (
+            f"Too few rows: neither side alone fixes all {pinning.needed:,} unknowns."
+        )
     else:
-        fixed = f"{pinning.rank:,}"
-        if not pinning.is_counted:
-            fixed = f"at most {fixed}"
-        start = f"The rows fix {fixed} of {pinning.needed:,} numbers."
-    return _undecided(
-        evidence,
-        "rows_missing",
-        f"{start} About {missing} from the same model could decide it{where}.",
-        Kind.MEASURED,
-    )
+        text = (
+            f"Too few rows: {counted(pinning.rank, 'condition')} for "
+            f"{pinning.needed:,} unknowns."
+        )
+    text += f" {_missing_rows(evidence, pinning)} would decide it"
+    if pinning.dimensions < pinning.width:
+        text += f", if they span no more than these {pinning.dimensions:,} dimensions"
+    return _undecided(evidence, "rows_missing", f"{text}.", Kind.MEASURED)
+
+
+def _missing_rows(evidence: Evidence, pinning: Pinning) -> str:
+    """Write how many further rows are missing on each side that could decide alone."""
+    missing = pinning.rows_missing
+    counts = set(missing.values())
+    if len(missing) == 2 and len(counts) == 1:
+        (count,) = counts
+        plural = "row" if count == 1 else "rows"
+        return f"{count:,} more {plural} of either side"
+    parts = []
+    for side, count in missing.items():
+        title = evidence.model.title(side)
+        plural = title if count == 1 else f"{title}s"
+        parts.append(f"{count:,} more {plural}")
+    return " or ".join(parts)

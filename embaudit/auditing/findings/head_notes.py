@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING
 from embaudit.auditing.diagnosis import gains_decide
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
 from embaudit.auditing.findings.folded_norm import changed_labels
-from embaudit.auditing.findings.mean_row import (
-    cosines_of,
-    counted_labels_of,
-)
+from embaudit.auditing.findings.mean_row import cosines_of, share_of_labels
 from embaudit.auditing.wording import is_head
 from embaudit.core.ties import exceeds
 from embaudit.core.tolerances import EXACT_SHAPE
-from embaudit.core.words import counted, drawn_of, row_quoted, share_of, up
+from embaudit.core.words import counted, drawn_of, row_quoted, up
 from embaudit.heads.conventions import folding
 from embaudit.linalg.pairs import n_pairs
 
@@ -48,21 +45,20 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
         return
     label = evidence.model.title("right")
     share = head.neighbours.top1_changed
-    kept = share_of(1 - share, head.neighbours.n_rows)
     text = (
-        f"Centring changes little: {kept} {counted_labels_of(head)} keep their nearest "
-        f"{label}. "
+        "Subtracting the mean row changes little: "
+        f"{share_of_labels(1 - share, head)} keep their nearest {label}. "
     )
     if exceeds(head.offset, EXACT_SHAPE):
         text += (
-            f"Their origin lies near their mean row, which is only {head.offset:.2g} "
-            "of a typical row (median) long; other origins would predict the same."
+            f"The mean row is only {head.offset:.2g} of a typical row (median) long. "
+            "Other origins would predict the same."
         )
     else:
         text += (
-            f"Their origin lies at their mean row. Weight decay on all {label}s puts "
-            "it there, and so does gradient descent from zero; the probabilities alone "
-            "do not."
+            f"The mean row is at most {EXACT_SHAPE:g} of a typical row (median) long. "
+            f"Weight decay on all {label}s makes it vanish, and so does gradient "
+            "descent from zero, but the probabilities alone do not."
         )
     yield Finding(
         code="origin",

@@ -1,4 +1,4 @@
-"""EMB301: the mean row of a head, which no probability shows, decides its cosines."""
+"""EMB301: subtracting the mean row of a head changes cosines, but no probability."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import Finding, Kind, Scope, Severity
 from embaudit.auditing.wording import is_head
-from embaudit.core.words import FEW, counted, share_of
+from embaudit.core.words import FEW, share_of
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 ENTRY = Entry(
     "EMB301",
     title=(
-        "the mean row of a head, which no probability shows, decides nearest labels or "
-        "cosines"
+        "subtracting the mean row leaves every probability unchanged, yet moves the "
+        "nearest labels or the cosines"
     ),
     severities=(Severity.ISSUE,),
     meaning=(
-        "Adding one vector to every label row changes no probability. Removing the "
-        "mean row changes these cosines."
+        "Adding one vector to every label row changes no probability. Subtracting the "
+        "mean row is such a change, and it changes these cosines."
     ),
     why=(
-        "The origin that label cosines are measured from is a convention, and here it "
-        "decides who is near whom."
+        "The origin from which label cosines are measured is a convention, and here it "
+        "decides which labels are nearest."
     ),
     remedy=(
         "Compare what the head predicts: logit cosines over your inputs (`embaudit fix "
         "--as prediction`, with `--inputs` or `--states` where the head has none)."
     ),
     computed=(
-        "Reported where 5 % of the labels and more than five get another nearest one "
-        "without the mean row. The same where cosines move by 0.05 on average."
+        "Reported if at least 5 % of the labels, and more than five, get another "
+        "nearest label without the mean row, or if cosines move by 0.05 on average."
     ),
     reference=(
         "Nielsen: Why not to use Cosine Similarity between Label Representations "
@@ -45,30 +45,39 @@ ENTRY = Entry(
 
 
 def cosines_of(head: HeadReport) -> str:
-    """Name the cosines of the labels whose nearest ones were sought."""
+    """Name the cosines of the labels whose nearest labels were searched."""
     if head.neighbours.exact:
         return f"{head.model.title('right')} cosines"
     return f"cosines of {labels_of(head)}"
 
 
 def labels_of(head: HeadReport) -> str:
-    """Name the labels whose nearest ones were sought.
+    """Name the labels whose nearest labels were searched.
 
-    These are one of each group of duplicates, and only some of a large head.
+    They are one label of each group of duplicates, and a sample of a large head.
     """
     label, neighbours = head.model.title("right"), head.neighbours
     if not neighbours.exact:
-        return f"{counted(neighbours.n_rows, label)} asked"
+        return f"{neighbours.n_rows:,} sampled {label}s"
     if neighbours.n_rows < head.n_panel:
         return f"{label}s (duplicates counted once)"
     return f"{label}s"
 
 
 def counted_labels_of(head: HeadReport) -> str:
-    """Name the same labels behind a share that already says how many they are."""
+    """Name the same labels after a share that already says how many they are."""
     if not head.neighbours.exact and head.neighbours.n_rows < FEW:
-        return f"{head.model.title('right')}s asked"
+        return f"sampled {head.model.title('right')}s"
     return labels_of(head)
+
+
+def share_of_labels(share: float, head: HeadReport) -> str:
+    """Write a share of these labels, such as "47 % of the labels" or "6 of 8 labels"."""
+    labels = counted_labels_of(head)
+    n_rows = head.neighbours.n_rows
+    if n_rows >= FEW and head.neighbours.exact:
+        return f"{share_of(share, n_rows)} the {labels}"
+    return f"{share_of(share, n_rows)} {labels}"
 
 
 def check(evidence: Evidence) -> Iterator[Finding]:
@@ -79,18 +88,20 @@ def check(evidence: Evidence) -> Iterator[Finding]:
     label = evidence.model.title("right")
     noun = "head" if is_head(evidence.model) else "model"
     share = head.neighbours.top1_changed
-    changed = share_of(share, head.neighbours.n_rows)
+    changed = share_of_labels(share, head)
     mean = head.centred.movement.mean_abs
-    labels = counted_labels_of(head)
     if head.origin_changes_neighbours:
         value = share
         title = (
-            f"subtracting the average row changes the nearest {label} for {changed} "
-            f"{labels}"
+            "subtracting the mean row leaves every probability unchanged, yet "
+            f"{changed} get another nearest {label}"
         )
     else:
         value = mean
-        title = f"subtracting the average row moves {label} cosines by {mean:.2f} on average"
+        title = (
+            "subtracting the mean row leaves every probability unchanged, yet moves "
+            f"{label} cosines by {mean:.2f} on average"
+        )
     yield Finding(
         code=ENTRY.name,
         severity=Severity.ISSUE,
@@ -105,8 +116,8 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             f"Adding one vector to every {label} row changes no probability, so the "
             "origin that cosines are measured from is a convention. The mean row is "
             f"{head.offset:.2g} of a typical row (median) long. Without it {changed} "
-            f"{labels} have another nearest {label}, and cosines differ by {mean:.2f} "
-            "on average."
+            f"have another nearest {label}, and cosines differ by {mean:.2f} on "
+            "average."
         ),
         remedy=_remedy(evidence, label),
     )

@@ -114,7 +114,7 @@ def _without_a_law(evidence: Evidence) -> Finding:
             f"({evidence.declared_training})"
         ),
         text=(
-            f"Training minimised {objective.loss}. Under it the cosines are "
+            f"Training minimised {objective.loss}. With this loss the cosines are "
             f"{objective.cosines_given(predictions)}."
         ),
         remedy=f"Compare models and lists by {compared} until there is one.",
