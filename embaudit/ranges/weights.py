@@ -101,18 +101,28 @@ def _window_weights(x: Floats, y: Floats, square: float) -> Floats:
     ratios = ratios[:, skipped:]
     terms = terms[:, :, skipped:]
 
+    outward = _outward_sums(terms)
+
+    def window_cosines(pairs: Ints, start: Ints, stop: Ints) -> Floats:
+        """Compute `N / √(P Q)` with weights κ² from `start` to before `stop`.
+
+        The other weights are 1. So each of N, P and Q is the total of all terms plus
+        κ² - 1 times the sum of the window.
+        """
+        window = _window_sums(outward, pairs, start, stop)
+        dot, p, q = totals[:, pairs] + (square - 1) * window
+        return np.asarray(dot / np.sqrt(p * q))
+
     # The first window holds every coordinate with a positive product.
+    growing = np.arange(m)
     start = n_not_positive[:, None] - skipped
     stop = np.full((m, 1), k - skipped)
-    level = _window_cosines(terms, totals, start, stop, square)
+    level = window_cosines(growing, start, stop)
 
     # A pair is done after the first round that finds no window above its level.
-    growing = np.arange(m)
     while len(growing) > 0:
         starts, stops = _windows(ratios[growing], level[growing])
-        cosines = _window_cosines(
-            terms[:, growing], totals[:, growing], starts, stops, square
-        )
+        cosines = window_cosines(growing, starts, stops)
         best = cosines.argmax(axis=1)[:, None]
         best_level = np.take_along_axis(cosines, best, axis=1)
         is_higher = (best_level > level[growing])[:, 0]
@@ -160,41 +170,79 @@ def _count_below(
     return counts
 
 
-def _window_cosines(
-    terms: Floats, totals: Floats, start: Ints, stop: Ints, square: float
-) -> Floats:
-    """Compute `N / √(P Q)` with weights κ² from `start` to before `stop`, 1 elsewhere.
+def _outward_sums(terms: Floats) -> Floats:
+    """Add up terms, (3, m, k), from the middle of blocks of 2, 4, 8, ... terms outwards.
 
-    Each of N, P and Q is the total of all terms plus κ² - 1 times the sum of the
-    window.
-    """
-    dot, p, q = totals + (square - 1) * _window_sums(terms, start, stop)
-    return np.asarray(dot / np.sqrt(p * q))
+    Each window is the sum of two of these sums; see `_window_sums`. Differences of
+    running sums would be shorter to write, but a gauge of condition 1e6 multiplies the
+    rounding of large terms before a window by 1e12.
 
+    Returns
+    -------
+    array of shape (3, n_levels + 1, width, m)
+        For each level l and place, the sum of the terms between the place and the
+        middle of its block of 2ˡ terms: from the place on in the first half, and to
+        before the place in the second half. Level 0 holds zeros. The terms are
+        continued by zeros to `width`, a power of 2.
 
-def _window_sums(terms: Floats, start: Ints, stop: Ints) -> Floats:
-    """Add up terms, (3, m, k), in windows from `start` to before `stop`, (m, w).
-
-    A window consists of blocks of 1, 2, 4, ... terms, one for each binary digit 1 of
-    its length. Differences of running sums would be shorter to write, but a gauge of
-    condition 1e6 multiplies the rounding of large terms before a window by 1e12.
+    Examples
+    --------
+    >>> _outward_sums(np.array([[[1.0, 2.0, 3.0]]]))[0, 1:, :, 0]
+    array([[1., 0., 3., 0.],
+           [3., 2., 0., 3.]])
     """
     n_terms, m, k = terms.shape
-    # `blocks[:, :, i]` holds sums of `size` terms from i on; a last 0 stands for none.
-    blocks = np.concatenate([terms, np.zeros((n_terms, m, 1))], axis=2)
-    # Places in flattened blocks: `take` without an axis is several times faster.
-    place = start + (k + 1) * np.arange(m)[:, None]
-    length = stop - start
-    sums = np.zeros((n_terms, *start.shape))
-    longest = length.max(initial=0)
-    size = 1
-    while size <= longest:
-        has_block = (length & size) > 0
-        for term in range(n_terms):
-            sums[term] += blocks[term].take(place) * has_block
-        place += size * has_block
-        blocks[:, :, :-size] += blocks[:, :, size:]
-        size *= 2
+    n_levels = k.bit_length()
+    width = 2**n_levels
+    # Sums within blocks of 1, 2, 4, ... terms: from a place to the end of its block,
+    # and from the start of the block to before the place.
+    to_end = np.zeros((n_terms, width, m))
+    to_end[:, :k] = np.swapaxes(terms, 1, 2)
+    from_start = np.zeros_like(to_end)
+    outward = np.zeros((n_terms, n_levels + 1, width, m))
+    for level in range(1, n_levels + 1):
+        # Two neighbouring blocks are the halves of a block of the next size.
+        halves = (n_terms, -1, 2, 2 ** (level - 1), m)
+        ends, starts = to_end.reshape(halves), from_start.reshape(halves)
+        sums = outward[:, level].reshape(halves)
+        sums[:, :, 0] = ends[:, :, 0]
+        sums[:, :, 1] = starts[:, :, 1]
+        starts[:, :, 1] += ends[:, :, 0, :1]
+        ends[:, :, 0] += ends[:, :, 1, :1]
+    return outward
+
+
+def _window_sums(outward: Floats, pairs: Ints, start: Ints, stop: Ints) -> Floats:
+    """Add up terms of some pairs in windows from `start` to before `stop`, (m, w).
+
+    The smallest block that holds both ends of a window has its middle between them. So
+    the window is the sum of its parts on both sides of that middle.
+
+    Parameters
+    ----------
+    outward : array of shape (3, n_levels + 1, width, n)
+        From `_outward_sums`.
+    pairs : array of shape (m,)
+        The pairs that the windows belong to.
+    start, stop : array of shape (m, w)
+        Ends of the windows.
+
+    Examples
+    --------
+    >>> outward = _outward_sums(np.array([[[1.0, 2.0, 3.0]]]))
+    >>> start, stop = np.array([[0, 0, 1, 2, 2]]), np.array([[3, 2, 3, 3, 2]])
+    >>> _window_sums(outward, np.array([0]), start, stop)[0]
+    array([[6., 3., 5., 3., 0.]])
+    """
+    n_terms, _, width, n_pairs = outward.shape
+    # That block has 2ˡ terms if the ends agree in all binary digits before the last l.
+    _, level = np.frexp(start ^ stop)
+    # Places in flattened sums: `take` without an axis is several times faster.
+    at_start = (level * width + start) * n_pairs + pairs[:, None]
+    at_stop = (level * width + stop) * n_pairs + pairs[:, None]
+    sums = np.empty((n_terms, *start.shape))
+    for term in range(n_terms):
+        sums[term] = outward[term].take(at_start) + outward[term].take(at_stop)
     return sums
 
 
