@@ -204,10 +204,11 @@ def _of_products(
     If rounding may have made some dimensions, the cosines of a role are decided only if
     the result is the same with and without these dimensions.
     """
-    classes = [
-        _of_spanning_rows(turned(model, basis), turned(uncut, basis), roles, width)
-        for basis in spanning_bases(uncut)
-    ]
+    classes = []
+    for basis in spanning_bases(uncut):
+        turned_model = turned(model, basis)
+        turned_uncut = turned_model if uncut is model else turned(uncut, basis)
+        classes.append(_of_spanning_rows(turned_model, turned_uncut, roles, width))
     without, result = classes[0], classes[-1]
     freedom = {}
     for role in roles:
