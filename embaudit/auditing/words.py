@@ -106,7 +106,6 @@ _ENTRIES = (
         ),
         example="κ = 1.5 stretches one direction by 50 % more than another.",
         also=(
-            "κ, shift",
             "kappa",
             "condition number",
             "stretch",

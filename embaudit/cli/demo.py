@@ -41,8 +41,8 @@ def demo(
 
     from embaudit.auditing.audit import audit
     from embaudit.core.progress import track
-    from embaudit.report.audit_document import movement_grids
-    from embaudit.report.terminal import print_grids, print_verdict
+    from embaudit.report.audit_document import movement_tables
+    from embaudit.report.terminal import print_tables, print_verdict
     from embaudit.simulate import simulate_interactions
     from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
 
@@ -81,7 +81,7 @@ def demo(
     for title, audited in zip(TITLES, audits, strict=True):
         console.rule(title)
         console.print(Text(repr(audited.evidence.model)))
-        print_grids(movement_grids(audited), console)
+        print_tables(movement_tables(audited), console)
         print_verdict(audited, console, title="verdict")
     console.print(
         f"Eq. 2 keeps {models[1].rank} of the {rank} dimensions asked for: so many singular values exceed its penalty."

@@ -33,14 +33,21 @@ def formats(
         )
         make_console(quiet=False).print(intake.explain(), markup=False, soft_wrap=True)
         return
-    # Who asks about a file need not wait until what draws tables is loaded.
-    from embaudit.report.document import Grid
+    # A question about one file need not wait for pandas and rich.
+    import pandas as pd
 
-    headings = ("format", "files", "reads", "writes", "from", "holds", "needs")
-    rows = [
-        (kind.name, " ".join(kind.suffixes), *("yes" * able for able in (kind.reads, kind.writes)), kind.what,
-         kind.holds, kind.needs) for kind in known()
-    ]  # fmt: skip
-    make_console(quiet=False).print(
-        Grid("formats", "", headings, tuple(rows), words=tuple(range(7))).to_rich()
+    from embaudit.report.tables import Table
+
+    frame = pd.DataFrame(
+        {
+            "format": kind.name,
+            "files": " ".join(kind.suffixes),
+            "reads": "yes" if kind.reads else None,
+            "writes": "yes" if kind.writes else None,
+            "from": kind.what,
+            "holds": kind.holds,
+            "needs": kind.needs or None,
+        }
+        for kind in known()
     )
+    make_console(quiet=False).print(Table("formats", frame).to_rich())

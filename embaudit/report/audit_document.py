@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from string import ascii_lowercase
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,13 @@ from embaudit.auditing.finding import Severity
 from embaudit.auditing.findings.movement_notes import of_drawn, unseen_too
 from embaudit.auditing.findings.undeclared_training import cases
 from embaudit.auditing.heads import HeadReport
-from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts, shifted_sides
+from embaudit.auditing.limits import (
+    LENGTH,
+    SHIFT,
+    Certificate,
+    holds_shifts,
+    shifted_sides,
+)
 from embaudit.auditing.wording import (
     Nouns,
     is_alone,
@@ -47,12 +53,12 @@ from embaudit.model import Equivalence, FactorModel, Pairs, Role
 from embaudit.model.drift import Drift
 from embaudit.movements.movement import Movement
 from embaudit.movements.neighbourhoods import Neighbourhood, find_rows, neighbourhoods
+from embaudit.ranges.cosine_range import RangeSummary
 from embaudit.report.display import Display
 from embaudit.report.document import (
     Charted,
     Document,
     Glance,
-    Grid,
     Lists,
     Section,
     definitions,
@@ -66,6 +72,7 @@ from embaudit.report.figures import (
     shown_side,
 )
 from embaudit.report.next_steps import Invocation, next_steps
+from embaudit.report.tables import Format, Table
 
 Visit = tuple[EquivalentModel, Movement, Drift]
 WIDTHS = {"linear": "linear", "diagonal": "rescaling", "affine": "with a shift"}
@@ -116,200 +123,233 @@ def families(audit: Audit, index: int) -> dict[str, list[Visit]]:
     return groups
 
 
-def movement_grids(audit: Audit) -> Iterator[Grid]:
-    """Yield one grid a role: a row for each canonical model and for each family of random ones.
+def movement_tables(audit: Audit) -> Iterator[Table]:
+    """Yield one table per role: a row for each canonical model and for each family of random ones.
 
     Families are averaged, except for κ, the largest |Δcos| and the largest change of a prediction.
     """
+    import pandas as pd
+
     evidence, model = audit.evidence, audit.evidence.model
-    shifted = any(equal.shift_in(model) for equal in evidence.equivalents)
+    is_shifted = any(equal.shift_in(model) for equal in evidence.equivalents)
     for index, first in enumerate(evidence.movement[0]):
-        overlap = (f"top-{first.top_n} kept",) if first.top_n else ()
-        note = drawn_of(first.n_pairs, first.n_all_pairs, "pair") + of_drawn(
-            evidence, first.role, " of"
-        )
+        records = [
+            _family_record(title, visits, model)
+            for title, visits in families(audit, index).items()
+        ]
+        frame = pd.DataFrame(records)
+        if not is_shifted:
+            frame = frame.drop(columns="shift")
+        kept = f"top-{first.top_n} kept"
         if first.top_n:
-            note += f"; lists of {counted(first.n_lists, 'row')}"
-            note += (
-                f", {percent(first.tied_lists)} of them end in a tie"
-                if first.tied_lists
-                else ""
-            )
-        note += (
-            f"; {counted(first.n_zero, 'row')} without direction left out"
-            if first.n_zero
-            else ""
+            frame = frame.rename(columns={"kept": kept})
+        else:
+            frame = frame.drop(columns="kept")
+        yield Table(
+            f"{Pairs(first.role).titled(model)} cosines",
+            frame,
+            _movement_note(evidence, first),
+            formats={
+                "κ": "{:.3g}",
+                "shift": in_typical_rows,
+                "mean |Δcos|": "{:.3f}",
+                "largest": "{:.2f}",
+                "sign flips": percent,
+                "rank corr.": "{:.3f}",
+                kept: percent,
+                predictions_moved(model): change_size,
+            },
+            essential=("mean |Δcos|", kept),
         )
-        yield Grid(
-            title=f"{Pairs(first.role).titled(model)} cosines",
-            note=note,
-            headings=("equivalent models", "κ, shift" if shifted else "κ", "mean |Δcos|", "largest", "sign flips",
-                      "rank corr.", *overlap, predictions_moved(model)),
-            rows=tuple(_movement_row(*family, model) for family in families(audit, index).items()),
-            essential=("mean |Δcos|", f"top-{first.top_n} kept"),
-        )  # fmt: skip
 
 
-def _movement_row(
-    title: str, visits: list[Visit], at_hand: FactorModel
-) -> tuple[str, ...]:
-    """Write the figures of a family of equivalent models: means over the family, the largest κ and change."""
-    models, moved, drifts = zip(*visits, strict=True)
-    names = ("mean_abs", "sign_flips", "spearman", "top_n_overlap")
-    means = {
-        name: float(np.mean([getattr(record, name) for record in moved]))
-        for name in names
+def _movement_note(evidence: Evidence, movement: Movement) -> str:
+    """Say which pairs and lists a movement is measured over."""
+    pairs = drawn_of(movement.n_pairs, movement.n_all_pairs, "pair")
+    note = pairs + of_drawn(evidence, movement.role, " of")
+    if movement.top_n:
+        note += f"; lists of {counted(movement.n_lists, 'row')}"
+        if movement.tied_lists:
+            note += f", {percent(movement.tied_lists)} of them end in a tie"
+    if movement.n_zero:
+        note += f"; {counted(movement.n_zero, 'row')} without direction left out"
+    return note
+
+
+def _family_record(
+    title: str, visits: list[Visit], stored: FactorModel
+) -> dict[str, Any]:
+    """Return the figures of a family of equivalent models: means over the family, the largest κ and change.
+
+    κ is NaN for models that no gauge makes, and the shift is NaN without one.
+    """
+    models, movements, drifts = zip(*visits, strict=True)
+    # κ, shift and changes are those of the furthest model, which a mean would hide.
+    shift = max(model.shift_in(stored) for model in models)
+    return {
+        "equivalent models": title if len(visits) == 1 else f"{len(visits)} {title}",
+        "κ": max(model.condition_number for model in models),
+        "shift": shift or np.nan,
+        "mean |Δcos|": float(np.mean([record.mean_abs for record in movements])),
+        "largest": max(record.max_abs for record in movements),
+        "sign flips": float(np.mean([record.sign_flips for record in movements])),
+        "rank corr.": float(np.mean([record.spearman for record in movements])),
+        "kept": float(np.mean([record.top_n_overlap for record in movements])),
+        predictions_moved(stored): max(record.max_abs for record in drifts),
     }
-    # How far one has to go is told by the furthest, which a mean would hide.
-    kappa, shift = (
-        max(model.condition_number for model in models),
-        max(model.shift_in(at_hand) for model in models),
-    )
-    # No gauge makes some models, which have no κ.
-    stretch = "–" if np.isnan(kappa) else f"{kappa:.3g}"
-    return (
-        title if len(visits) == 1 else f"{len(visits)} {title}",
-        f"{stretch}, {in_typical_rows(shift)}" if shift else stretch,
-        f"{means['mean_abs']:.3f}",
-        f"{max(record.max_abs for record in moved):.2f}",
-        percent(means["sign_flips"]),
-        "–" if np.isnan(means["spearman"]) else f"{means['spearman']:.3f}",
-        *([percent(means["top_n_overlap"])] if moved[0].top_n else []),
-        change_size(max(record.max_abs for record in drifts)),
-    )
 
 
-def limit_grids(audit: Audit) -> Iterator[Grid]:
-    """Yield one grid a role: how wide the exact ranges are, and what share of the neighbour lists is certain."""
+def limit_tables(audit: Audit) -> Iterator[Table]:
+    """Yield one table per role: how wide the exact ranges are, and what share of the neighbour lists is certain."""
+    import pandas as pd
+
     limits, model = audit.evidence.limits, audit.evidence.model
-    unseen = (
-        f".{unseen_too(audit.evidence).removesuffix('.')}"
-        if audit.evidence.equivalence.unseen
-        else ""
-    )
     for role in dict.fromkeys(summary.role for summary in limits.ranges):
         summaries = [summary for summary in limits.ranges if summary.role == role]
-        lists = (
-            each
-            for each in limits.certificates
-            if each.role == role and holds_shifts(model, role, each.group)
-        )
-        certificate = next(lists, None)
-        kappas = {s.max_condition or np.inf for s in summaries} | set(
-            certificate.entries if certificate else ()
+        certificate = next(
+            (
+                lists
+                for lists in limits.certificates
+                if lists.role == role and holds_shifts(model, role, lists.group)
+            ),
+            None,
         )
         groups = [
             name
             for name in WIDTHS
             if any(summary.group == name for summary in summaries)
         ]
-        headings = [
-            "any gauge",
-            *(
-                text
-                for name in groups
-                for text in (f"width, {WIDTHS[name]}", "sign fixed")
-            ),
-        ]
-        note = drawn_of(
-            summaries[0].n_pairs, summaries[0].n_all_pairs, "pair"
-        ) + of_drawn(audit.evidence, role, " of")
+        # Ranges and lists may be known at different κ: each κ has a row, with missing
+        # values for what was not computed there.
+        kappas = {summary.max_condition or np.inf for summary in summaries}
+        if certificate is not None:
+            kappas |= set(certificate.entries)
+        headings = ["any gauge"]
+        for name in groups:
+            headings += [f"width, {WIDTHS[name]}", "sign fixed"]
         if certificate is not None:
             headings.append(f"top-{certificate.top_n} certified")
-            about, tied = (
-                f"lists of {counted(certificate.n_rows, 'row')}",
-                percent(certificate.tied_share),
-            )
-            if certificate.max_shift:
-                note += f", widths with shifts up to {in_typical_rows(LENGTH)}. {about.capitalize()}: shifts up to "
-                note += f"{in_typical_rows(certificate.max_shift)}, which alone leave {tied} of entries uncertain"
-            else:
-                note += f", {about}, {tied} of entries tied"
         rows = []
-        # Ranges and lists may be known at different κ: each has a row, with dashes for
-        # what was not computed there.
         for kappa in sorted(kappas):
             ranges = {
-                each.group: each for each in summaries if each.max_condition == kappa
+                summary.group: summary
+                for summary in summaries
+                if summary.max_condition == kappa
             }
-            cells = [
-                text
-                for group in groups
-                for text in (
-                    (
-                        f"{down(ranges[group].width_quantiles[0.5]):.2f}",
-                        percent(ranges[group].sign_definite_share),
-                    )
-                    if group in ranges
-                    else ("–", "–")
-                )
-            ]
-            certain = (
-                []
-                if certificate is None
-                else [at_least(certificate.entries.get(kappa, np.nan))]
-            )
-            rows.append((f"within κ = {kappa:g}", *cells, *certain))
+            row = [kappa]
+            for name in groups:
+                if name in ranges:
+                    row.append(ranges[name].width_quantiles[0.5])
+                    row.append(ranges[name].sign_definite_share)
+                else:
+                    row += [np.nan, np.nan]
+            if certificate is not None:
+                row.append(certificate.entries.get(kappa, np.nan))
+            rows.append(row)
         # A narrow terminal keeps the ranges of the largest group and the lists.
-        widest = (
-            f"width, {WIDTHS['affine' if shifted_sides(model, role) else 'linear']}"
-        )
-        title = f"{Pairs(role).titled(model)} cosines: how far they could move"
-        yield Grid(
-            title,
-            note + unseen,
-            tuple(headings),
-            tuple(rows),
-            essential=(widest, headings[-1]),
+        widest = "affine" if shifted_sides(model, role) else "linear"
+        formats: dict[str, Format] = {
+            "any gauge": "within κ = {:g}",
+            "sign fixed": percent,
+        }
+        formats |= {f"width, {WIDTHS[name]}": _rounded_down for name in groups}
+        if certificate is not None:
+            formats[headings[-1]] = at_least
+        yield Table(
+            f"{Pairs(role).titled(model)} cosines: how far they could move",
+            pd.DataFrame(rows, columns=headings),
+            _limits_note(audit, summaries[0], certificate),
+            formats=formats,
+            essential=(f"width, {WIDTHS[widest]}", headings[-1]),
         )
 
 
-def head_grids(head: HeadReport) -> Iterator[Grid]:
+def _rounded_down(width: float) -> str:
+    return f"{down(width):.2f}"
+
+
+def _limits_note(
+    audit: Audit, ranges: RangeSummary, certificate: Certificate | None
+) -> str:
+    """Say which pairs and lists a table of limits is about, and which of them are uncertain from the start."""
+    evidence = audit.evidence
+    note = drawn_of(ranges.n_pairs, ranges.n_all_pairs, "pair")
+    note += of_drawn(evidence, ranges.role, " of")
+    if certificate is not None:
+        lists = f"lists of {counted(certificate.n_rows, 'row')}"
+        tied = percent(certificate.tied_share)
+        if certificate.max_shift:
+            note += (
+                f", widths with shifts up to {in_typical_rows(LENGTH)}. "
+                f"{lists.capitalize()}: shifts up to "
+                f"{in_typical_rows(certificate.max_shift)}, which alone leave {tied} "
+                "of entries uncertain"
+            )
+        else:
+            note += f", {lists}, {tied} of entries tied"
+    if evidence.equivalence.unseen:
+        note += f".{unseen_too(evidence).removesuffix('.')}"
+    return note
+
+
+def head_tables(head: HeadReport) -> Iterator[Table]:
     """Yield what only a softmax head has: the effect of its mean row, and the shortest shifts of pairs of labels."""
+    import pandas as pd
+
     change, moved = head.neighbours, head.centred.movement
     title = head.model.title("right")
-    first = f"top-1 changed (of {change.n_rows:,} {title}s)"
-    among = (
-        f"; cosines of {counted(head.n_panel, title)} drawn" if head.is_drawn else ""
-    )
-    row = ("without its mean row" if head.origin_is_free else "without its mean row (not equal)",
-           percent(change.top1_changed), percent(change.top_n_changed), f"{moved.mean_abs:.3f}", f"{moved.max_abs:.2f}",
-           change_size(head.centred.change))  # fmt: skip
-    yield Grid(
+    note = f"{head.offset:.2g} of a typical row long"
+    if head.is_drawn:
+        note += f"; cosines of {counted(head.n_panel, title)} drawn"
+    first = "without its mean row"
+    if not head.origin_is_free:
+        first += " (not equal)"
+    row = {
+        f"equivalent {'head' if is_head(head.model) else 'model'}": first,
+        f"top-1 changed (of {change.n_rows:,} {title}s)": change.top1_changed,
+        f"top-{change.top_n} changed": change.top_n_changed,
+        "mean |Δcos|": moved.mean_abs,
+        "largest": moved.max_abs,
+        "probabilities moved": head.centred.change,
+    }
+    _, top_1, top_n, *_ = row
+    yield Table(
         "mean row removed",
-        f"{head.offset:.2g} of a typical row long{among}",
-        (
-            f"equivalent {'head' if is_head(head.model) else 'model'}",
-            first,
-            f"top-{change.top_n} changed",
-            "mean |Δcos|",
-            "largest",
-            "probabilities moved",
-        ),
-        (row,),
+        pd.DataFrame([row]),
+        note,
+        formats={
+            top_1: percent,
+            top_n: percent,
+            "mean |Δcos|": "{:.3f}",
+            "largest": "{:.2f}",
+            "probabilities moved": change_size,
+        },
     )
     if head.shifts:
-        levels = list(next(iter(head.shifts)).quantiles)
-        yield Grid(
+        levels = {f"{100 * level:g} %": level for level in head.shifts[0].quantiles}
+        rows = [
+            {
+                "cosine": shift.target,
+                **{name: shift.quantiles[level] for name, level in levels.items()},
+                "within one length": shift.within_one,
+            }
+            for shift in head.shifts
+        ]
+        formats: dict[str, Format] = {"cosine": "{:+g}", "within one length": percent}
+        formats |= dict.fromkeys(levels, _rounded_up)
+        yield Table(
             f"shortest shift of all {title}s that brings a pair there",
+            pd.DataFrame(rows),
             f"{counted(head.shifts[0].n_pairs, 'pair')}, in typical row lengths",
-            (
-                "cosine",
-                *(f"{100 * level:g} %" for level in levels),
-                "within one length",
-            ),
-            tuple(
-                (
-                    f"{s.target:+g}",
-                    *(f"{up(value):.2f}" for value in s.quantiles.values()),
-                    percent(s.within_one),
-                )
-                for s in head.shifts
-            ),
+            formats=formats,
         )
 
 
-def convention_grid(norm: NormEvidence) -> Grid:
+def _rounded_up(length: float) -> str:
+    return f"{up(length):.2f}"
+
+
+def convention_table(norm: NormEvidence) -> Table:
     """Lay every two conventions beside each other.
 
     Examples
@@ -321,31 +361,36 @@ def convention_grid(norm: NormEvidence) -> Grid:
     >>> draw = np.random.default_rng(0)
     >>> head = FactorModel.from_softmax(draw.standard_normal((9, 2)))
     >>> found = norm_evidence(head, FinalNorm("rms", [1.0, 5.0]), labels=np.arange(9), n_neighbours=2, rng=draw)
-    >>> [row[:2] for row in convention_grid(found).rows]
+    >>> [row[:2] for row in convention_table(found).rows]
     [('as stored', 'folded'), ('as stored', 'folded and centred'), ('folded', 'folded and centred')]
     """
-    labels = counted(len(norm.queries), "label")
-    note = (
-        f"{labels} without a duplicate, {norm.n_copies:,} left out"
-        if norm.n_copies
-        else labels
-    )
-    top = norm.folded.top_n
-    return Grid(
+    import pandas as pd
+
+    note = counted(len(norm.queries), "label")
+    if norm.n_copies:
+        note += f" without a duplicate, {norm.n_copies:,} left out"
+    moved = change_size(max(drift.max_abs for drift in norm.drift))
+    note += f"; predictions moved by {moved} at most"
+    changed = f"top-{norm.folded.top_n} changed"
+    rows = [
+        {
+            "one": pair.first,
+            "the other": pair.second,
+            "top-1 changed": pair.nearest.share,
+            changed: pair.top_n_changed,
+            "mean |Δcos|": pair.mean_abs,
+        }
+        for pair in norm.apart
+    ]
+    return Table(
         f"conventions in use: one head behind its {norm.norm.title} (κ = {norm.norm.condition_number:.3g})",
-        f"{note}; predictions moved by {change_size(max(each.max_abs for each in norm.drift))} at most",
-        ("one", "the other", "top-1 changed", f"top-{top} changed", "mean |Δcos|"),
-        tuple(
-            (
-                each.first,
-                each.second,
-                percent(each.nearest.share),
-                percent(each.top_n_changed),
-                f"{each.mean_abs:.3f}",
-            )
-            for each in norm.apart
-        ),
-        words=(0, 1),
+        pd.DataFrame(rows),
+        note,
+        formats={
+            "top-1 changed": percent,
+            changed: percent,
+            "mean |Δcos|": "{:.3f}",
+        },
     )
 
 
@@ -387,6 +432,8 @@ def glance_of(audit: Audit) -> Glance:
     >>> glance.grid.rows
     (('item-item', '0.00', '0 %'), ('user-user', '0.00', '–'), ('user-item', '0.00', '–'))
     """
+    import pandas as pd
+
     evidence, model = audit.evidence, audit.evidence.model
     moved = [
         _largest(evidence, role, lambda record: record.mean_abs)
@@ -479,14 +526,10 @@ def glance_of(audit: Audit) -> Glance:
     key += ["Duplicates count once."] * (
         copies and any("nearest" in heading for heading in shown)
     )
-    grid = Grid(
-        "equivalent models",
-        "",
-        tuple(columns),
-        tuple(zip(*columns.values(), strict=True)),
-    )
     return Glance(
-        grid, tuple(each for each in groups if each[1]), (*key, *scale(audit))
+        Table("equivalent models", pd.DataFrame(columns)),
+        tuple(each for each in groups if each[1]),
+        (*key, *scale(audit)),
     )
 
 
@@ -591,13 +634,19 @@ def audit_document(
     >>> made.subject, [section.id for section in made.shown_sections]
     ('2 users × 3 items, 1 dimension', ['movement', 'neighbours'])
     """
+    import pandas as pd
+
     invocation = (
         Invocation(audit.source) if invocation is None and audit.source else invocation
     )
     # Figures of models that moved predictions must not look like results.
     glance = glance_of(audit) if audit.predictions_hold else None
-    training = Grid("kinds of training", "", ("if the objective was", "the cosines are"), _cases(audit),
-                    words=(0, 1))  # fmt: skip
+    training = Table(
+        "kinds of training",
+        pd.DataFrame(
+            _cases(audit), columns=["if the objective was", "the cosines are"]
+        ),
+    )
     sections = (
         Section.of(
             "training",
@@ -624,11 +673,11 @@ def audit_document(
     ]
     met += [f"{each.title} {each.text} {each.remedy}" for each in audit.findings]
     for section in sections:
-        grids = (block.grid for block in section.parts if block.grid is not None)
+        tables = (block.table for block in section.parts if block.table is not None)
         met += [
             *section.paragraphs,
             *section.end,
-            *(" ".join((grid.caption, *grid.headings)) for grid in grids),
+            *(" ".join((table.caption, *table.headings)) for table in tables),
         ]
     model = audit.model
     sides = " × ".join(
@@ -643,7 +692,7 @@ def audit_document(
         sections=sections,
         # The table of trainings, where it has rows, comes before the first one of
         # movements.
-        n_embedded=1 + len(training.rows[:1]),
+        n_embedded=2 if len(training.frame) else 1,
         facts=tuple(_facts(audit)),
         glossary=glossary("audit", Nouns.of(model)),
         subject=f"{sides}{aside}, {counted(model.rank, 'dimension')}",
@@ -681,7 +730,7 @@ def _said(audit: Audit) -> Iterator[str]:
 def _movement(audit: Audit, *, drawn: bool) -> Section:
     """Lay out how far cosines move in equivalent models, a table and a figure for each kind of pairs."""
     evidence, parts = audit.evidence, []
-    for index, grid in enumerate(movement_grids(audit)):
+    for index, table in enumerate(movement_tables(audit)):
         figures: tuple[Display, ...] = ()
         if drawn:
             title = Pairs(evidence.movement[0][index].role).titled(evidence.model)
@@ -693,8 +742,8 @@ def _movement(audit: Audit, *, drawn: bool) -> Section:
             figures = (made,) if made.names else ()
         parts.append(
             Charted(
-                grid.title,
-                grid.without(predictions_moved(evidence.model)) if drawn else grid,
+                table.title,
+                table.without(predictions_moved(evidence.model)) if drawn else table,
                 figures,
             )
         )
@@ -741,11 +790,11 @@ def _limits(audit: Audit, *, drawn: bool) -> Section:
         for each in limits.certificates
         if holds_shifts(model, each.role, each.group)
     }
-    for role, grid in zip(roles, limit_grids(audit), strict=True):
+    for role, table in zip(roles, limit_tables(audit), strict=True):
         figures: tuple[Display, ...] = ()
         if drawn and role in curves:
             figures = (CertifiedCurveDisplay.of_audit(audit, role=role),)
-        parts.append(Charted(f"{Pairs(role).titled(model)} cosines", grid, figures))
+        parts.append(Charted(f"{Pairs(role).titled(model)} cosines", table, figures))
     attacks = (
         each.text
         for each in audit.conclusions
@@ -936,11 +985,11 @@ def _neighbours(audit: Audit) -> Section:
 
 def _conventions(audit: Audit) -> Section:
     norm = (
-        () if audit.evidence.norm is None else (convention_grid(audit.evidence.norm),)
+        () if audit.evidence.norm is None else (convention_table(audit.evidence.norm),)
     )
-    grids = (*norm, *(() if audit.head is None else head_grids(audit.head)))
+    tables = (*norm, *(() if audit.head is None else head_tables(audit.head)))
     made = Section.of(
-        "conventions", "Conventions", "Conventions and shifts of this head", *grids
+        "conventions", "Conventions", "Conventions and shifts of this head", *tables
     )
     return (
         made

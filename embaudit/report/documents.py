@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, singledispatch
 from math import isnan
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,6 @@ from embaudit.report.audit_document import audit_document
 from embaudit.report.document import (
     Charted,
     Document,
-    Grid,
     Section,
     glossary,
     lists_of,
@@ -47,7 +46,11 @@ from embaudit.report.figures import (
     SimpsonDisplay,
     StackDisplay,
 )
+from embaudit.report.tables import Table
 from embaudit.simpson import SimpsonReport
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MEASURE_TITLES = ("precision", "AUC", "NDCG")
 """Measures in the order of `evaluation.measures.MEASURES`."""
@@ -79,16 +82,23 @@ def document(result: Result) -> Document:
     >>> from embaudit.movements import movement
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
     >>> made = document(movement(model, model))
-    >>> made.question, len(made.conclusion), made.embedded[0].grid.title
+    >>> made.question, len(made.conclusion), made.embedded[0].table.title
     ('Movement', 1, 'Movement')
     """
     title = type(result).__name__
-    table = Grid.from_frame(result.to_frame(), title)
+    table = Table(title, _with_index(result.to_frame()))
     return Document(
         title,
         tuple(result.explain().splitlines()),
         sections=(Section.of("numbers", "Numbers", "In numbers", table),),
     )
+
+
+def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose first column is its index, if the index has a name."""
+    if frame.index.name is None:
+        return frame
+    return frame.reset_index(allow_duplicates=True)
 
 
 def block_document(blocks: BlockCosines) -> Document:
@@ -109,8 +119,11 @@ def block_document(blocks: BlockCosines) -> Document:
     )
     columns = frame.drop(columns=["x_profile", "y_profile"])
     essential = ("cosine", "weight", "contribution", "gap_share")
-    table = Grid.from_frame(
-        columns, "blocks by their part of the gap to 1", note, essential=essential
+    table = Table(
+        "blocks by their part of the gap to 1",
+        _with_index(columns),
+        note,
+        essential=essential,
     )
     return Document(
         "How do the cosines of the parts make up the cosine of the whole?",
@@ -173,10 +186,14 @@ def evaluation_document(evaluation: Evaluation) -> Document:
             if beside
             else []
         )
-    every = Grid.from_frame(evaluation.to_frame(), "every number")
+    every = Table("every number", _with_index(evaluation.to_frame()))
     title = f"How well each finds those that {evaluation.relation}"
     scores = Section.of(
-        "scores", "Scores", title, evaluation_grid(evaluation), thirds_grid(evaluation)
+        "scores",
+        "Scores",
+        title,
+        evaluation_table(evaluation),
+        thirds_table(evaluation),
     )
     return Document(
         f"Which similarity finds {evaluation.title}s that {evaluation.relation}?",
@@ -198,8 +215,26 @@ def evaluation_document(evaluation: Evaluation) -> Document:
     )  # fmt: skip
 
 
-def evaluation_grid(evaluation: Evaluation) -> Grid:
-    """Tabulate similarities against measures, with what chance leaves open; marked where it is no chance.
+class Score(NamedTuple):
+    """A measure of one similarity, as the first table of an evaluation shows it."""
+
+    value: float
+    low: float
+    high: float
+    differs: bool
+    """True if it is not that of the cosine, beyond chance."""
+
+    def __str__(self) -> str:
+        # An interval need not lie evenly around its value: ± would go beyond 1.
+        low = f"{down(self.low):.2f}".removeprefix("0")
+        high = f"{up(self.high):.2f}".removeprefix("0")
+        # The blank keeps the brackets of a column below each other.
+        star = "*" if self.differs else " "
+        return f"{three_decimals(self.value)} ({low}–{high}){star}"
+
+
+def evaluation_table(evaluation: Evaluation) -> Table:
+    """Tabulate similarities against measures, with intervals, and mark what differs from the cosine beyond chance.
 
     Examples
     --------
@@ -207,54 +242,58 @@ def evaluation_grid(evaluation: Evaluation) -> Grid:
     >>> from embaudit.model import FactorModel
     >>> items = [[1.0, 0.1], [1.0, -0.1], [0.1, 1.0], [-0.1, 1.0]]
     >>> model = FactorModel.from_vectors(items)
-    >>> grid = evaluation_grid(evaluate_similarities(model, ["a", "a", "b", "b"], n_neighbours=1))
-    >>> grid.headings, len(grid.rows)
+    >>> table = evaluation_table(evaluate_similarities(model, ["a", "a", "b", "b"], n_neighbours=1))
+    >>> table.headings, len(table.rows)
     (('similarity', 'precision', 'AUC', 'NDCG'), 4)
     """
-    records = evaluation.records()
-    cells: dict[str, list[str]] = {}
-    for record in records:
-        # An interval need not lie evenly around its value: ± would go beyond 1.
-        low, high = (
-            f"{end:.2f}".removeprefix("0")
-            for end in (down(record["ci_low"]), up(record["ci_high"]))
+    import pandas as pd
+
+    titles = dict(zip(MEASURES, MEASURE_TITLES, strict=True))
+    rows: dict[str, dict[str, Any]] = {}
+    for record in evaluation.records():
+        name = record["similarity"]
+        row = rows.setdefault(name, {"similarity": name})
+        row[titles[record["measure"]]] = Score(
+            record["value"],
+            record["ci_low"],
+            record["ci_high"],
+            _differs(evaluation, record),
         )
-        written = f"{three_decimals(record['value'])} ({low}–{high}){' *'[_differs(evaluation, record)]}"
-        cells.setdefault(record["similarity"], []).append(written)
-    rows = tuple((name, *values) for name, values in cells.items())
-    queries = counted(len(evaluation.queries), evaluation.title)
-    star = (
-        "; * not the cosine's, beyond chance"
-        if evaluation.decides
-        else ", too few for a verdict"
+    note = (
+        f"{evaluation.n} nearest, "
+        f"{counted(len(evaluation.queries), evaluation.title)} asked, 95 % intervals "
+        "in brackets"
     )
-    note = f"{evaluation.n} nearest, {queries} asked, 95 % intervals in brackets{star}"
-    return Grid(
+    if evaluation.decides:
+        note += "; * not the cosine's, beyond chance"
+    else:
+        note += ", too few for a verdict"
+    return Table(
         f"how well each finds those that {evaluation.relation}",
+        pd.DataFrame(list(rows.values())),
         note,
-        ("similarity", *MEASURE_TITLES),
-        rows,
+        formats=dict.fromkeys(MEASURE_TITLES, str),
+        has_intervals=True,
     )
 
 
-def thirds_grid(evaluation: Evaluation) -> Grid:
+def thirds_table(evaluation: Evaluation) -> Table:
     """Tabulate the precision of each similarity on the queries with few, some and many interactions."""
-    records = evaluation.by_count()
-    columns = {
-        record[
-            "third"
-        ]: f"{record['third']} ({record['least']:,.0f} to {record['most']:,.0f})"
-        for record in records
-    }
-    cells: dict[str, list[str]] = {}
-    for record in records:
-        cells.setdefault(record["similarity"], []).append(
-            three_decimals(record["precision"])
-        )
-    rows = tuple((name, *values) for name, values in cells.items())
-    title = f"precision for {evaluation.title}s with few, some and many interactions"
-    return Grid(
-        title, "a third of the queries each", ("similarity", *columns.values()), rows
+    import pandas as pd
+
+    rows: dict[str, dict[str, Any]] = {}
+    thirds = []
+    for record in evaluation.by_count():
+        third = f"{record['third']} ({record['least']:,.0f} to {record['most']:,.0f})"
+        thirds.append(third)
+        name = record["similarity"]
+        row = rows.setdefault(name, {"similarity": name})
+        row[third] = record["precision"]
+    return Table(
+        f"precision for {evaluation.title}s with few, some and many interactions",
+        pd.DataFrame(list(rows.values())),
+        "a third of the queries each",
+        formats=dict.fromkeys(thirds, three_decimals),
     )
 
 
@@ -306,9 +345,9 @@ def simpson_document(report: SimpsonReport) -> Document:
     # The groups can be called "n", which sort_values would take for two columns.
     groups = report.to_frame()
     largest_first = np.argsort(-groups["n"].to_numpy(), kind="stable")
-    table = Grid.from_frame(
-        groups.iloc[largest_first][list(SIMPSON_COLUMNS)],
+    table = Table(
         f"groups of {named(report.name)}",
+        _with_index(groups.iloc[largest_first][list(SIMPSON_COLUMNS)]),
         counted(len(groups), "group"),
         essential=SIMPSON_COLUMNS[:3],
     )
@@ -353,20 +392,20 @@ def comparison_document(comparison: Comparison) -> Document:
     """
     moved, thresholds = (
         [make(comparison, role) for role in comparison.changes]
-        for make in (moved_grid, threshold_grid)
+        for make in (moved_table, threshold_table)
     )
     return Document(
         "May the second model replace the first?",
         comparison.paragraphs,
         next=comparison.next_step,
         top=tuple(_drawn(comparison)),
-        n_embedded=1 + sum(bool(grid.rows) for grid in moved),
+        n_embedded=1 + sum(len(table.frame) > 0 for table in moved),
         sections=(
             Section.of(
                 "changed",
                 "Changes",
                 "What changed, in numbers",
-                summary_grid(comparison),
+                summary_table(comparison),
             ),
             Section.of("moved", "Moved most", "What moved most, and why", *moved),
             Section.of(
@@ -442,7 +481,7 @@ def _neighbours(comparison: Comparison) -> Section:
     )
 
 
-def summary_grid(comparison: Comparison) -> Grid:
+def summary_table(comparison: Comparison) -> Table:
     r"""Return a row for each measure that says something, with a column for each side.
 
     Examples
@@ -451,15 +490,29 @@ def summary_grid(comparison: Comparison) -> Grid:
     >>> from embaudit.model import FactorModel
     >>> draw = np.random.default_rng(0)
     >>> model = FactorModel.from_user_item(draw.standard_normal((40, 2)), draw.standard_normal((30, 2)))
-    >>> print("\n".join(str(summary_grid(compare(model, model))).splitlines()[:4]))
+    >>> print("\n".join(str(summary_table(compare(model, model))).splitlines()[:4]))
     what changed
     measure                 users  items
     shared                     40     30
     10 nearest kept         100 %  100 %
     """
+    import pandas as pd
+
+    changes = comparison.changes
+    sides = [f"{comparison.title(role)}s" for role in changes]
+    # A small side has shorter lists; a length is named only if it is that of every
+    # column.
+    lengths = [change.n_neighbours for change in changes.values()]
+    has_one_length = len(set(lengths)) == 1
     columns = [
-        list(_measures(change, is_split=not comparison.too_few_for))
-        for change in comparison.changes.values()
+        list(
+            _measures(
+                change,
+                nearest=f"{lengths[0]} nearest" if has_one_length else "nearest",
+                is_split=not comparison.too_few_for,
+            )
+        )
+        for change in changes.values()
     ]
     # A measure stays if it says something of either side, since both columns share its
     # row.
@@ -468,32 +521,36 @@ def summary_grid(comparison: Comparison) -> Grid:
         for cells in zip(*columns, strict=True)
         if any(says_something for *_, says_something in cells)
     ]
-    # A small side has shorter lists; a length is named only if it is that of every
-    # column.
-    lengths = [change.n_neighbours for change in comparison.changes.values()]
-    notes = ["95 % intervals in brackets"] * any(
-        "(" in cell for _, *cells in rows for cell in cells
+    has_intervals = any("(" in text for _, *texts in rows for text in texts)
+    notes = []
+    if has_intervals:
+        notes.append("95 % intervals in brackets")
+    if not has_one_length:
+        pairs = zip(lengths, sides, strict=True)
+        notes.append(f"nearest: {', '.join(f'{n} {side}' for n, side in pairs)}")
+    return Table(
+        "what changed",
+        pd.DataFrame(rows, columns=["measure", *sides]),
+        "; ".join(notes),
+        # Each row has a unit of its own, so its cells are texts already.
+        formats=dict.fromkeys(sides, str),
+        has_intervals=has_intervals,
     )
-    if len({*lengths}) == 1:
-        rows = [
-            (name.replace("nearest", f"{lengths[0]} nearest", 1), *cells)
-            for name, *cells in rows
-        ]
-    else:
-        names = (
-            f"{n} {comparison.title(role)}s"
-            for n, role in zip(lengths, comparison.changes, strict=True)
-        )
-        notes.append(f"nearest: {', '.join(names)}")
-    headings = (
-        "measure",
-        *(f"{comparison.title(role)}s" for role in comparison.changes),
-    )
-    return Grid("what changed", "; ".join(notes), headings, tuple(rows))
 
 
-def _measures(change: RoleChange, *, is_split: bool) -> Iterator[tuple[str, str, bool]]:
-    """Yield name and figure of each measure of a side, and whether it says something."""
+def _measures(
+    change: RoleChange, *, nearest: str, is_split: bool
+) -> Iterator[tuple[str, str, bool]]:
+    """Yield name and figure of each measure of a side, and whether it says something.
+
+    Parameters
+    ----------
+    change : RoleChange
+    nearest : str
+        Name of a list of neighbours.
+    is_split : bool
+        True if changes are split into their causes.
+    """
 
     def estimate(name: str, value: float, write: Callable[[float], str]) -> str:
         """Write a value and its interval, unless these digits show none."""
@@ -518,9 +575,9 @@ def _measures(change: RoleChange, *, is_split: bool) -> Iterator[tuple[str, str,
         f"{change.n_without_direction:,}",
         change.n_without_direction > 0,
     )
-    yield "nearest kept", estimate("kept", shares["kept"], percent), True
+    yield f"{nearest} kept", estimate("kept", shares["kept"], percent), True
     stay = "–" if predicted is None else estimate("predicted_kept", predicted, percent)
-    yield "nearest by prediction cosine kept", stay, predicted is not None
+    yield f"{nearest} by prediction cosine kept", stay, predicted is not None
     yield "lost to a change of axes", gauge, is_split
     yield "lost to dimensions no prediction sees", unseen, shares["lost_to_unseen"] > 0
     yield "lost to a real change", otherwise, is_split
@@ -553,7 +610,7 @@ def _measures(change: RoleChange, *, is_split: bool) -> Iterator[tuple[str, str,
         )
 
 
-def threshold_grid(comparison: Comparison, role: SideName) -> Grid:
+def threshold_table(comparison: Comparison, role: SideName) -> Table:
     r"""Return the thresholds of the second model that keep as many pairs as before.
 
     Examples
@@ -562,42 +619,42 @@ def threshold_grid(comparison: Comparison, role: SideName) -> Grid:
     >>> from embaudit.model import FactorModel
     >>> rows = np.random.default_rng(0).standard_normal((40, 4))
     >>> models = (FactorModel.from_vectors(rows), FactorModel.from_vectors(rows**3))
-    >>> print("\n".join(str(threshold_grid(compare(*models), "right")).splitlines()[:3]))
+    >>> print("\n".join(str(threshold_table(compare(*models), "right")).splitlines()[:3]))
     thresholds that keep as many item-item pairs (all 780 pairs)
     before   now  pairs above
     0.50    0.40         20 %
     """
+    import pandas as pd
+
     change, title = comparison.changes[role], comparison.title(role)
     # Where no cosine changed, thresholds stay as they are.
     thresholds = change.thresholds if change.mean_total > FLOAT32_TIE else ()
-    shares = percents_apart([each.share for each in thresholds])
-    headings = ["before", "now", "95 %", "pairs above"]
-    rows = [
-        (
-            f"{each.before:.2f}",
-            f"{each.after:.2f}",
-            f"{each.low:.2f} to {each.high:.2f}",
-            share,
-        )
-        for each, share in zip(thresholds, shares, strict=True)
-    ]
+    rows = [(each.before, each.after, each, each.share) for each in thresholds]
+    frame = pd.DataFrame(rows, columns=["before", "now", "95 %", "pairs above"])
+    # Counts of all pairs have no interval.
+    if all(each.low == each.after == each.high for each in thresholds):
+        frame = frame.drop(columns="95 %")
     note = ""
     if thresholds:
         n_rows = len(change.match) - change.n_without_direction - change.n_duplicates
         note = drawn_of(thresholds[0].n_pairs, n_pairs(n_rows), "pair")
-    grid = Grid(
+    # Shares have as many decimals as it takes to tell them apart.
+    shares = [each.share for each in thresholds]
+    texts = dict(zip(shares, percents_apart(shares), strict=True))
+    return Table(
         f"thresholds that keep as many {title}-{title} pairs",
+        frame,
         note,
-        tuple(headings),
-        tuple(rows),
+        formats={
+            "before": "{:.2f}",
+            "now": "{:.2f}",
+            "95 %": "{0.low:.2f} to {0.high:.2f}",
+            "pairs above": texts.__getitem__,
+        },
     )
-    # Counts of all pairs have no interval.
-    if all(each.low == each.after == each.high for each in thresholds):
-        return grid.without("95 %")
-    return grid
 
 
-def moved_grid(comparison: Comparison, role: SideName, n: int = 10) -> Grid:
+def moved_table(comparison: Comparison, role: SideName, n: int = 10) -> Table:
     """Return the entities of a side that moved most, with the parts of their change; none that its digits show as 0.
 
     Examples
@@ -606,37 +663,34 @@ def moved_grid(comparison: Comparison, role: SideName, n: int = 10) -> Grid:
     >>> from embaudit.model import FactorModel
     >>> rows, labels = np.random.default_rng(0).standard_normal((9, 2)), list("12345678a")
     >>> heads = FactorModel.from_softmax(rows, labels=labels), FactorModel.from_softmax(rows**3, labels=labels)
-    >>> sorted(row[0] for row in moved_grid(compare(*heads), "right").rows)[:3]
+    >>> sorted(row[0] for row in moved_table(compare(*heads), "right").rows)[:3]
     ["'1'", "'2'", "'3'"]
     """
-    parts = {"total": "mean change", "gauge": "by a change of axes", "unseen": "by unseen dimensions",
-             "remainder": "by a real change"}  # fmt: skip
-    shown = [
-        name
-        for name in parts
-        if name != "unseen" or comparison.changes[role].mean_unseen > 0
-    ]
-    shown = [
-        name
-        for name in shown
-        if name in ("total", "unseen") or not comparison.too_few_for
-    ]
+    import pandas as pd
+
+    change, title = comparison.changes[role], comparison.title(role)
+    names = {"total": "mean change"}
+    if not comparison.too_few_for:
+        names["gauge"] = "by a change of axes"
+    if change.mean_unseen > 0:
+        names["unseen"] = "by unseen dimensions"
+    if not comparison.too_few_for:
+        names["remainder"] = "by a real change"
     # Rows that three digits show as 0 have not moved as far as this table can tell.
-    records = (
-        row
-        for row in comparison.moved_most(role, n).to_dict("records")
-        if float(f"{row['total']:.3f}")
-    )
-    title = comparison.title(role)
-    called = partial(
-        row_called, "" if comparison.changes[role].match.has_names else title
-    )
-    rows = tuple(
-        (called(str(row["name"])), *(f"{row[name]:.3f}" for name in shown))
-        for row in records
-    )
-    return Grid(
-        f"{title}s that moved most", "", (title, *(parts[name] for name in shown)), rows
+    records = [
+        record
+        for record in comparison.moved_most(role, n).to_dict("records")
+        if float(f"{record['total']:.3f}") > 0
+    ]
+    called = partial(row_called, "" if change.match.has_names else title)
+    columns = {title: [called(str(record["name"])) for record in records]}
+    for part, heading in names.items():
+        columns[heading] = [record[part] for record in records]
+    frame = pd.DataFrame(columns)
+    return Table(
+        f"{title}s that moved most",
+        frame,
+        formats=dict.fromkeys(names.values(), "{:.3f}"),
     )
 
 

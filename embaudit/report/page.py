@@ -20,10 +20,14 @@ from embaudit.core.results import Drawn, Result
 from embaudit.errors import InputError, escaped
 from embaudit.report.audit_document import audit_document
 from embaudit.report.display import DARK, LIGHT, Display, Palette, drawn_on_page
-from embaudit.report.document import LONGEST, ROWS, Grid, Origin, read_parts
+from embaudit.report.document import LONGEST, ROWS, Origin, read_parts
 from embaudit.report.documents import document
 from embaudit.report.explorer import explorer_parts
 from embaudit.report.pictures import display
+from embaudit.report.tables import Table
+
+_CODE = Markup("<code>{}</code>")
+_WHOLE = Markup('<span class="whole">{}</span>')
 
 
 def environment(*, escapes: bool) -> jinja2.Environment:
@@ -42,8 +46,14 @@ def environment(*, escapes: bool) -> jinja2.Environment:
 @cache
 def _template(name: str) -> jinja2.Template:
     made = environment(escapes=True)
-    made.filters |= {"coded": coded, "typed": typed, "worded": worded, "fitted": fitted}
-    made.filters["image"] = image
+    made.filters |= {
+        "coded": coded,
+        "unbroken": unbroken,
+        "worded": worded,
+        "fitted": fitted,
+        "table_text": table_text,
+        "image": image,
+    }
     made.globals |= {"LIGHT": LIGHT, "DARK": DARK}
     return made.get_template(name)
 
@@ -70,16 +80,47 @@ def coded(text: str) -> Markup:
 
     Examples
     --------
-    >>> str(coded("run `fix <MODEL>` now"))
-    'run <code>fix &lt;MODEL&gt;</code> now'
+    >>> str(coded("run `fix <MODEL>` now")), str(coded("a ` alone"))
+    ('run <code>fix &lt;MODEL&gt;</code> now', 'a ` alone')
     """
-    return Markup(  # noqa: S704 (escaped before)
-        re.sub(
-            "`([^`]+)`",
-            lambda match: f"<code>{typed(Markup(match[1]))}</code>",  # noqa: S704
-            str(escape(text)),
-        )
+    *pairs, last = text.split("`")
+    parts = []
+    for position, part in enumerate(pairs):
+        is_code = position % 2 == 1
+        parts.append(_CODE.format(unbroken(part)) if is_code else escape(part))
+    # Without its partner a backtick is a letter.
+    if len(pairs) % 2 == 1:
+        parts.append(Markup("`"))
+    return Markup("").join([*parts, escape(last)])
+
+
+def unbroken(text: str) -> Markup:
+    """Keep options and words between bars on one line.
+
+    Browsers break lines behind the dashes of an option and behind a bar.
+
+    Examples
+    --------
+    >>> str(unbroken("fix <MODEL> --as centred"))
+    'fix &lt;MODEL&gt; <span class="whole">--as</span> centred'
+    >>> str(unbroken("mean |Δcos|"))
+    'mean <span class="whole">|Δcos|</span>'
+    """
+    return Markup(" ").join(
+        _WHOLE.format(word) if word.startswith(("--", "|")) else escape(word)
+        for word in text.split(" ")
     )
+
+
+def table_text(text: str) -> Markup:
+    r"""Write a heading or a value of a table, with a percentage on one line.
+
+    Examples
+    --------
+    >>> str(table_text("84 % (76 %)"))
+    '84\xa0% (76\xa0%)'
+    """
+    return unbroken(text.replace(" %", "\xa0%"))
 
 
 def worded(text: str, words: Sequence[tuple[str, str]]) -> Markup:
@@ -112,22 +153,9 @@ def worded(text: str, words: Sequence[tuple[str, str]]) -> Markup:
     return Markup(re.sub(inside, linked, str(coded(text)), flags=re.IGNORECASE))  # noqa: S704 (escaped before)
 
 
-def typed(command: str) -> Markup:
-    """Keep options whole where a command is broken into lines: half of one is none.
-
-    Examples
-    --------
-    >>> str(typed("fix <MODEL> --as centred"))
-    'fix &lt;MODEL&gt; <span>--as</span> centred'
-    """
-    return Markup(  # noqa: S704 (escaped before)
-        re.sub(r"(?<!\S)(--[\w-]+)", r"<span>\1</span>", str(escape(command)))
-    )
-
-
-def fitted(grid: Grid) -> Grid:
+def fitted(table: Table) -> Table:
     """Keep as many rows, and as much of a name, as can be read on a page."""
-    return grid.head(ROWS).shortened(LONGEST)
+    return table.head(ROWS).shortened(LONGEST)
 
 
 def fragment(result: Result) -> str:

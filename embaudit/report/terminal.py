@@ -22,8 +22,9 @@ from embaudit.auditing.audit import Audit
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.core.results import Result
 from embaudit.report.audit_document import CONVENTIONS, UNMOVED, audit_document
-from embaudit.report.document import Document, Glance, Grid, Lists, Near
+from embaudit.report.document import Document, Glance, Lists, Near
 from embaudit.report.next_steps import OWN_FORMAT, TRAINED, Invocation
+from embaudit.report.tables import Table
 
 WIDTH, HEIGHT = 80, 28
 FINDINGS = 3
@@ -338,21 +339,22 @@ def _broken(command: str) -> list[str]:
     return [f"  {line} \\" for line in lines[:-1]] + [f"  {lines[-1]}"]
 
 
-def brief(paragraphs: Iterable[str], grids: Sequence[Grid]) -> str:
+def brief(paragraphs: Iterable[str], tables: Sequence[Table]) -> str:
     """Write what was found in 80 columns and 28 lines, or a few more where it takes more words.
 
     Parameters
     ----------
     paragraphs : iterable of str
         The conclusion and notes.
-    grids : sequence of Grid
-        Tables; the first is shown.
+    tables : sequence of Table
+        The first table is shown.
 
     Examples
     --------
-    >>> from embaudit.report.document import Grid
-    >>> grid = Grid("lengths", "", ("item", "length"), tuple((f"item {i}", f"{i}") for i in range(30)))
-    >>> print(brief(["Lengths grow."], [grid.head(2), grid]))
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"item": [f"item {i}" for i in range(30)], "length": range(30)})
+    >>> table = Table("lengths", frame)
+    >>> print(brief(["Lengths grow."], [table.head(2), table]))
     Lengths grow.
     <BLANKLINE>
     lengths (the first 2 of 30 rows)
@@ -363,22 +365,17 @@ def brief(paragraphs: Iterable[str], grids: Sequence[Grid]) -> str:
     Everything: --full
     """
     lines = [line for text in paragraphs for line in wrap(text, WIDTH)]
-    if not grids:
+    if not tables:
         return "\n".join(lines)
     # Names are cut, and the essential columns alone are kept where all have no room.
-    table = grids[0].shortened(NAME)
-    table = (
-        table if max(map(len, str(table).splitlines()[1:])) <= WIDTH else table.narrow()
-    )
-    # Five lines go to the caption, the headings, two blank lines and the hint at the
-    # rest.
-    table = table.head(max(ROWS, HEIGHT - len(lines) - 5))
-    lines += ["", *wrap(table.caption, WIDTH), *str(table).splitlines()[1:]]
-    if (
-        len(grids) > 1
-        or len(table.rows) < len(grids[0].rows)
-        or len(table.headings) < len(grids[0].headings)
-    ):
+    shown = tables[0].shortened(NAME)
+    if max(map(len, str(shown).splitlines()[1:])) > WIDTH:
+        shown = shown.narrow()
+    # Five lines go to the caption, the headings, two blank lines and the hint at
+    # `--full`.
+    shown = shown.head(max(ROWS, HEIGHT - len(lines) - 5))
+    lines += ["", *wrap(shown.caption, WIDTH), *str(shown).splitlines()[1:]]
+    if len(tables) > 1 or shown.frame.shape != tables[0].frame.shape:
         lines += ["", "Everything: --full"]
     return "\n".join(lines)
 
@@ -393,7 +390,7 @@ def print_result(result: Result, console: Console, *, full: bool = True) -> None
         print_document(made, console)
     else:
         console.print(
-            Text(brief((*made.paragraphs, *made.notes[:NOTES]), made.grids)),
+            Text(brief((*made.paragraphs, *made.notes[:NOTES]), made.tables)),
             soft_wrap=True,
         )
 
@@ -429,10 +426,10 @@ def print_document(made: Document, console: Console) -> None:
     for section in made.shown_sections:
         for text in section.paragraphs:
             console.print(text, markup=False)
-        print_grids(
-            (block.grid for block in section.parts if block.grid is not None), console
+        print_tables(
+            (block.table for block in section.parts if block.table is not None), console
         )
-        print_grids((each.grid for each in section.lists), console)
+        print_tables((lists.table for lists in section.lists), console)
         for each in section.findings:
             head = Text(
                 f"{each.code} {each.severity.title}: {each.title}. ",
@@ -445,10 +442,10 @@ def print_document(made: Document, console: Console) -> None:
         console.print(line, markup=False)
 
 
-def print_grids(grids: Iterable[Grid], console: Console) -> None:
+def print_tables(tables: Iterable[Table], console: Console) -> None:
     """Print tables, with fewer columns where the terminal is narrow."""
-    for grid in grids:
-        console.print(grid.to_rich(console.width))
+    for table in tables:
+        console.print(table.to_rich(console.width))
 
 
 def print_verdict(audit: Audit, console: Console, *, title: str) -> None:

@@ -13,7 +13,7 @@ from embaudit.comparison import compare
 from embaudit.comparison.fits import GROUPS, fit_gauge
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
 from embaudit.model import FactorModel
-from embaudit.report.documents import moved_grid, summary_grid
+from embaudit.report.documents import moved_table, summary_table
 
 RANK = 4
 SMALLER = {
@@ -430,7 +430,7 @@ CASES = [
 )
 def test_no_gauge_is_claimed_for_fewer_rows_than_dimensions(one, two, says, too_few):
     found = compare(one, two)
-    text, shown = found.explain(), str(summary_grid(found))
+    text, shown = found.explain(), str(summary_table(found))
     assert says in text
     assert ("is a change of axes cannot be said" in text) == too_few
     assert (
@@ -458,7 +458,7 @@ def test_no_gauge_is_claimed_for_fewer_rows_than_dimensions(one, two, says, too_
         )
         != too_few
     )
-    assert len(moved_grid(found, "right").headings) == 4 - 2 * too_few
+    assert len(moved_table(found, "right").headings) == 4 - 2 * too_few
     told = found.to_dict()
     assert (told["too_few_for"], told["condition_number"] is None) == (
         one.rank * too_few,

@@ -9,7 +9,7 @@ from models import random_model
 import embaudit as ea
 from embaudit.gauges import Gauge
 from embaudit.io import save
-from embaudit.report.documents import summary_grid
+from embaudit.report.documents import summary_table
 
 DRAW = np.random.default_rng(5)
 USERS, ITEMS = DRAW.normal(size=(200, 4)), DRAW.normal(size=(150, 4)) + 0.4
@@ -218,7 +218,7 @@ def test_changes_of_few_rows_are_those_of_all_pairs(n_inputs, rng):
         == pytest.approx(change.mean_total)
     )
     assert change.cut_error == 0
-    assert "all 45 pairs" in str(summary_grid(comparison))
+    assert "all 45 pairs" in str(summary_table(comparison))
 
 
 def test_the_share_of_rows_that_both_models_hold_is_reported_and_gated():

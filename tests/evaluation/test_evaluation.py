@@ -26,7 +26,7 @@ from embaudit.evaluation.measures import LeaveOutMeasures
 from embaudit.gauges import Gauge
 from embaudit.linalg.intervals import draw_groups
 from embaudit.model import FactorModel
-from embaudit.report.documents import evaluation_document, evaluation_grid
+from embaudit.report.documents import evaluation_document, evaluation_table
 from embaudit.simulate import simulate_interactions
 from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
 
@@ -126,7 +126,7 @@ def test_fewer_than_30_queries_give_no_verdict():
                 name: rows + (name == "CSLS") for name, rows in found.by_query.items()
             },
         )
-        assert ("*" in str(evaluation_grid(apart))) == stands
+        assert ("*" in str(evaluation_table(apart))) == stands
         assert (
             any(
                 drawn.columns["marked"].any()

@@ -25,8 +25,8 @@ AUDITED = {
 
 def names(view):
     """Return the headings of a document, but for names of its own rows, sides and levels."""
-    grids = [*view.grids, *(one.grid for one in view.lists)]
-    found = {heading for grid in grids for heading in grid.headings}
+    tables = [*view.tables, *(lists.table for lists in view.lists)]
+    found = {heading for table in tables for heading in table.headings}
     glance = view.glance
     found |= (
         set()

@@ -43,7 +43,7 @@ def test_an_equivalent_model_is_listed_only_if_it_changes_a_list(trained, lists)
     found = ea.audit(
         ea.FactorModel.from_arrays(None, rows, link=trained), n_gauges=1, n_starts=0
     )
-    assert {len(each.grid.headings) for each in document(found).lists} == {
+    assert {len(each.table.headings) for each in document(found).lists} == {
         2 * lists + 1
     }
     screen, shown = first_screen(found, Invocation("x.npy")), page(found)

@@ -76,7 +76,7 @@ def test_the_top_of_a_page_gives_the_answer_the_reasons_and_the_advice(result, h
         ea.FactorModel.from_vectors(result.model.right), n_gauges=1
     ).report()
     assert (
-        "(<code><span>--compared</span> cosine</code>, "
+        '(<code><span class="whole">--compared</span> cosine</code>, '
         in alone.split('class="answer"')[1].split("</p>")[0]
     )
 

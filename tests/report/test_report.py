@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from io import StringIO
 
+import pandas as pd
 import pytest
 from browsing import read_text, text_of
 from models import random_model
@@ -11,7 +12,8 @@ from rich.console import Console
 
 import embaudit as ea
 from embaudit.report.audit_document import audit_document
-from embaudit.report.document import Grid, definitions
+from embaudit.report.document import definitions
+from embaudit.report.tables import Table
 from embaudit.report.terminal import brief, print_audit
 
 
@@ -55,16 +57,16 @@ def assert_in_order(text, *parts):
 
 
 def test_the_terminal_shows_every_cell_of_every_table(document, terminal):
-    cells = {cell for grid in document.grids for row in grid.rows for cell in row}
+    cells = {cell for table in document.tables for row in table.rows for cell in row}
     assert {cell for cell in cells if cell not in terminal} == set()
 
 
 def test_the_page_shows_every_column_but_that_of_changed_predictions(document, html):
     """The page has one sentence about changed predictions instead of a column."""
     page = text_of(html)
-    for grid in document.grids:
-        for row in grid.rows:
-            for heading, cell in zip(grid.headings, row, strict=True):
+    for table in document.tables:
+        for row in table.rows:
+            for heading, cell in zip(table.headings, row, strict=True):
                 assert plain(cell) in page or heading == "predictions moved", cell
 
 
@@ -99,7 +101,7 @@ def test_the_terminal_shows_the_answer_then_the_terms_then_the_tables(
         " ".join(terminal.split()),
         str(result.answer),
         *(" ".join(f"{term}: {meaning}".split()) for term, meaning in terms.items()),
-        document.grids[0].caption,
+        document.tables[0].caption,
     )
 
 
@@ -125,7 +127,7 @@ def test_a_narrow_terminal_shows_only_the_essential_columns(result, document):
     assert max(len(line) for line in narrow.splitlines()) <= 60
     assert "sign flips" not in narrow
 
-    of_items = document.grids[1]
+    of_items = document.tables[1]
     assert of_items.headings[0] == "equivalent models"
     assert "sign flips" in of_items.headings
     assert of_items.narrow().headings == (
@@ -136,8 +138,8 @@ def test_a_narrow_terminal_shows_only_the_essential_columns(result, document):
 
 
 def table(n_rows):
-    rows = tuple((f"row {i}", str(i)) for i in range(n_rows))
-    return Grid("t", "", ("name", "x"), rows)
+    names = [f"row {i}" for i in range(n_rows)]
+    return Table("t", pd.DataFrame({"name": names, "x": range(n_rows)}))
 
 
 @pytest.mark.parametrize(
@@ -172,13 +174,14 @@ def test_a_first_screen_names_the_option_full_only_if_rows_are_missing(n_rows, l
 
 
 def test_a_first_screen_cuts_long_names_and_drops_columns_that_do_not_fit():
-    wide = Grid(
-        "t",
-        "",
-        ("name", "a", "b"),
-        (("n" * 36, "1", "2"), ("m" * 37, "3" * 30, "4" * 30)),
-        essential=("b",),
+    frame = pd.DataFrame(
+        {
+            "name": ["n" * 36, "m" * 37],
+            "a": ["1", "3" * 30],
+            "b": ["2", "4" * 30],
+        }
     )
+    wide = Table("t", frame, formats={"a": str, "b": str}, essential=("b",))
     lines = brief(["S."], [wide]).splitlines()
     assert lines[3].split() == ["name", "b"]
     assert lines[4].split() == ["n" * 36, "2"]

@@ -84,16 +84,16 @@ def comment(result: Result, title: str = "", origin: Origin | None = None) -> st
     <BLANKLINE>
     The global cosine is 0.9487: 0.9487, the cosine of the block norms, × 1.0000, the weighted mean cosine of 2 ...
     """
-    view, notes = document(result), () if origin is None else origin.remarks
-    grids = [grid.head(ROWS) for grid in view.grids[:1]]
-    values = {
-        "view": view,
-        "title": title,
-        "origin": origin,
-        "grids": grids,
-        "notes": (*notes, *view.notes),
-    }
-    return filled("comment.md.j2", **values)
+    view = document(result)
+    remarks = () if origin is None else origin.remarks
+    return filled(
+        "comment.md.j2",
+        view=view,
+        title=title,
+        origin=origin,
+        tables=[table.head(ROWS) for table in view.tables[:1]],
+        notes=(*remarks, *view.notes),
+    )
 
 
 def filled(template: str, **values: Any) -> str:
