@@ -95,7 +95,8 @@ def main() -> None:
             for path in others:
                 make_file(path, size // 4, 1)
             elapsed, used, memory = audited(
-                str(right), *[text for path in others for text in ("--left", str(path))]
+                str(right),
+                *[text for path in others for text in ("--left-file", str(path))],
             )
             ratio = used / bare_product(right, *others)
             print(

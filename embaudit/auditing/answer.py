@@ -404,7 +404,7 @@ def _of_one_side(basis: Basis) -> Answer:
     elif found.case is Case.OTHER_TABLE:
         codes = ("second_table", "free")
         because = (
-            f"{basis.clause('second_table')}. Give the second set (`--left FILE`): the "
+            f"{basis.clause('second_table')}. Give the second set (`--left-file FILE`): the "
             "rows themselves do not show what they were multiplied with"
         )
     else:
@@ -412,7 +412,7 @@ def _of_one_side(basis: Basis) -> Answer:
         because = (
             "these are vectors of one side. Were they compared with each other in "
             "training (`--compared cosine`, `dot` or `distance`), or multiplied with a "
-            "second set (`--left FILE`)? The rows themselves do not show it"
+            "second set (`--left-file FILE`)? The rows themselves do not show it"
         )
     return basis.answer(AnswerWord.UNKNOWN, because, codes, _until_known(basis))
 

@@ -51,7 +51,7 @@ def require_both_sides(model: FactorModel, purpose: str) -> None:
     if model.left is not None:
         return
     users, items = model.roles
-    options = Sentence("{}", Option("left"))
+    options = Sentence("{} or {}", Option("left"), Option("left_file"))
     if users == "input":
         # Inputs of a softmax head are read before or behind a final norm.
         options = Sentence(

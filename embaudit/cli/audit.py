@@ -42,49 +42,60 @@ class Heatmap:
     heatmap_groups: Annotated[
         Text,
         Option(
-            help="By which --heatmap orders rows: FILE:COLUMN, as movies.csv:genres.",
+            help="Order the rows of --heatmap by this column of the table of --items.",
             rich_help_panel="Output",
             hidden=True,
         ),
     ] = None
 
-    def ordering(self) -> Path | None:
-        """Return the file by which rows are ordered.
+    def require_valid(self, titles: Titles) -> None:
+        """Check the options before a model is read.
 
         Raises
         ------
         InputError
-            If the suffix of `heatmap` is none of a picture, or if an order is given
-            without a picture.
+            If the suffix of `heatmap` is not that of a picture, or if groups are given
+            without a picture or without the table that holds them.
         """
-        from embaudit.io.tables.rows import split_column
         from embaudit.report.display import picture_format
 
         if self.heatmap is not None:
             picture_format(self.heatmap)
-        elif self.heatmap_groups is not None:
+        if self.heatmap_groups is None:
+            return
+        if self.heatmap is None:
             raise InputError(
-                "--heatmap-groups must stand beside --heatmap, whose rows it orders; "
+                "--heatmap-groups must be given with --heatmap, whose rows it orders; "
                 "name a picture."
             )
-        return (
-            None
-            if self.heatmap_groups is None
-            else split_column(self.heatmap_groups)[0]
-        )
+        if titles.items is None:
+            raise InputError(
+                "--heatmap-groups must be given with --items, the table whose column "
+                "it names."
+            )
 
-    def drawn(self, audit: Audit, show: Sequence[str]) -> bytes:
+    def draw(self, audit: Audit, show: Sequence[str], titles: Titles) -> bytes:
         """Draw an audit: the rows to show, if there are two or more of them.
 
         The cosine of a row with itself says nothing.
         """
+        from embaudit.io import join_texts
         from embaudit.report.display import drawn_file, picture_format
         from embaudit.report.pictures import heatmap_of_audit
 
-        drawn = heatmap_of_audit(
-            audit, groups=self.heatmap_groups, show=show if len(show) > 1 else ()
-        )
-        return drawn_file(drawn, picture_format(self.heatmap or ""))
+        groups = None
+        if self.heatmap_groups is not None and titles.items is not None:
+            role = audit.evidence.role
+            side = audit.model.side_name("right" if role == "cross" else role)
+            groups = join_texts(
+                audit.model.side(side),
+                titles.items,
+                title=self.heatmap_groups,
+                **{**titles.joining, "partial": True},
+            ).texts
+        rows = show if len(show) > 1 else ()
+        picture = heatmap_of_audit(audit, groups=groups, show=rows)
+        return drawn_file(picture, picture_format(self.heatmap or ""))
 
 
 @dataclass(frozen=True)
@@ -258,6 +269,7 @@ def audit(
     # On standard error, next to the results and not among them.
     if settings.path is not None and not output.quiet:
         sys.stderr.write(f"{settings}\n")
+    picture.require_valid(titles)
     gate = gating.gate(output.json)
     # A baseline that this run writes is an output, which no input may be.
     baseline = None if gate.written else gating.baseline
@@ -266,12 +278,14 @@ def audit(
         *(more or ()),
         titles.items,
         baseline,
-        picture.ordering(),
-        *reading.files(path),
+        *reading.files,
     ]
     quiet = output.quiet
     column = None if options.by is None else str(options.by)
-    drawn = (picture.heatmap, lambda audited, *_: picture.drawn(audited, options.show))
+    drawn = (
+        picture.heatmap,
+        lambda audited, *_: picture.draw(audited, options.show, titles),
+    )
     junit = (gating.junit, _forge("junit"))
     with output.promised(inputs, drawn, junit, comment=_forge("markdown")) as write:
         with workers.at_work(quiet=quiet):
@@ -281,7 +295,7 @@ def audit(
                 titles,
                 more,
                 normalised=options.normalised,
-                by=column,
+                other_column=column or picture.heatmap_groups,
                 quiet=quiet,
             )
             if column is not None:

@@ -72,7 +72,7 @@ def compare(
     paths = [before, after]
     if reference is not None:
         paths.append(reference)
-    files = reading.files(before)
+    files = reading.files
     with output.promised([*paths, titles.items, *files]) as write:
         try:
             readings = [reading.read(path) for path in paths]

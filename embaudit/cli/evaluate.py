@@ -25,22 +25,29 @@ def evaluate(
     more: More = None,
     *,
     items: Annotated[
-        File, Option(help="Table with what is known of the items.")
+        File, Option(help="Table with what is known of the items; see --truth.")
     ] = None,
     truth: Annotated[
-        Texts, Option(help="Its column of labels or clusters; more than one add up.")
-    ] = None,
-    interactions: Annotated[
-        Text,
+        Texts,
         Option(
-            help="A file of these instead: judge by what users consumed together last."
+            help="Column of labels or clusters in the table of --items. Repeat it to "
+            "judge by several columns together."
         ),
     ] = None,
-    time: Annotated[Text, Option(help="Its column of times.")] = None,
+    interactions: Annotated[
+        File,
+        Option(
+            help="Judge by what users consumed together last: a table of users, items "
+            "and times, instead of --truth."
+        ),
+    ] = None,
+    time: Annotated[
+        Text, Option(help="Column of the times in the table of --interactions.")
+    ] = None,
     separator: Annotated[
         Text,
         Option(
-            help="Between the labels of one item; '' if each text is one label.",
+            help="Text between several labels of one item; '' if each text is one label.",
             show_default="found by itself",
         ),
     ] = None,
@@ -58,11 +65,9 @@ def evaluate(
     from embaudit.evaluation import evaluate_similarities, last_together
     from embaudit.io import join_texts
     from embaudit.io.tables.columns import open_table
-    from embaudit.io.tables.rows import split_column
     from embaudit.io.tables.titles import ID_NAMES, TITLE_NAMES
     from embaudit.report.document import Origin
 
-    table, column = split_column(interactions or "")
     if bool(truth) == bool(interactions) or (truth and not items):
         got = "both" if interactions else "neither"
         raise must_be(
@@ -84,8 +89,8 @@ def evaluate(
             path,
             *(more or ()),
             items,
-            table if interactions else None,
-            *reading.files(path),
+            interactions,
+            *reading.files,
         ]
     ) as write:
         source = reading.read(path, more)
@@ -113,17 +118,16 @@ def evaluate(
                 )
                 judged = f"judged by {', '.join(truth)}{split}: {matched}"
             else:
-                labels = last_together(
-                    table, model.right_side, time=time or column or None
-                )
-                shown = without_secrets(str(table))
+                assert interactions is not None
+                labels = last_together(interactions, model.right_side, time=time)
+                shown = without_secrets(str(interactions))
                 judged = f"judged by {labels.source} in {shown}; leave these out of training."
             result = evaluate_similarities(
                 model, labels, n_neighbours=n_neighbours, rng=rng
             )
         name = shown_name(path)
         files = listed([name, *(without_secrets(str(one)) for one in more or ())], 1)
-        known = ", ".join(truth or [without_secrets(str(table))])
+        known = ", ".join(truth or [without_secrets(str(interactions))])
         title = f"which similarity serves {known} best in {files}"
         write(result, title, Origin(((name, source.intake),), (judged,), rng))
     output.console.print(judged, markup=False)

@@ -64,7 +64,7 @@ def fix(
     from embaudit.io.watched import unchanged
     from embaudit.remedy import fix as mend
 
-    inputs = [path, *(more or ()), titles.items, *reading.files(path)]
+    inputs = [path, *(more or ()), titles.items, *reading.files]
     distinct_outputs(inputs, [out])
     # A large model takes a while to read, so outputs are checked before it is.
     require_output(out, force=force)

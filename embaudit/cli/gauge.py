@@ -72,7 +72,7 @@ def gauge(
         raise InputError(
             "--from must be given without --group, --exponent and --max-condition; the audit has its own."
         )
-    inputs = [path, audit, *reading.files(path)]
+    inputs = [path, audit, *reading.files]
     distinct_outputs(inputs, [out])
     require_output(out, force=force)
     with removed_if_refused() as written, unchanged(inputs, outputs=[out]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from typer import Option
 
 from embaudit.cli.app import File, Partial, Text, Texts
-from embaudit.cli.terminal import shown_name, values_in
+from embaudit.cli.terminal import shown_name
 from embaudit.core.progress import announced
 
 if TYPE_CHECKING:
@@ -21,7 +21,18 @@ if TYPE_CHECKING:
 
 ARRAYS = ("npy", "npz", "hdf5", "csv", "table")
 """Formats that do not say whether rows or columns are entities."""
-FILES = ("labels", "right_counts", "left_counts", "inputs", "states")
+FILES = (
+    "left_file",
+    "left_bias_file",
+    "bias_file",
+    "ids",
+    "left_ids",
+    "labels",
+    "right_counts",
+    "left_counts",
+    "inputs",
+    "states",
+)
 """Options that name files."""
 
 
@@ -32,56 +43,90 @@ class Given:
     Examples
     --------
     >>> files = {"right_counts": Path("n.npy")}
-    >>> reading = Given(kind="head", load=["weight=W"], ignore=["b"], **files)
+    >>> reading = Given(kind="head", weight="W", ignore=["b"], **files)
     >>> reading.options
-    {'ignore': ('b',), 'right_counts': 'n.npy', 'weight': 'W'}
+    {'weight': 'W', 'ignore': ('b',), 'right_counts': 'n.npy'}
     """
 
     kind: Annotated[
         str,
         Option(
-            help="What the file holds: auto, factors, head or vectors.",
+            help="Contents of the file: auto, factors (two sides), head or vectors.",
             rich_help_panel="Your file",
         ),
     ] = "auto"
     format: Annotated[
         Text,
         Option(
-            help="Name of its format, where suffix and content do not tell.",
+            help="Format of the file, if its suffix does not show it; see `embaudit formats`.",
             rich_help_panel="Your file",
             hidden=True,
         ),
     ] = None
     left: Annotated[
-        Text, Option(help="Name of the left factors.", rich_help_panel="Your file")
+        Text,
+        Option(
+            help="Array in the file with the left (user) factors.",
+            rich_help_panel="Your file",
+        ),
     ] = None
     weight: Annotated[
         Text,
         Option(
-            "--weight", help="Name of the right factors.", rich_help_panel="Your file"
+            help="Array in the file with the right (item) factors, labels or vectors.",
+            rich_help_panel="Your file",
+        ),
+    ] = None
+    left_file: Annotated[
+        File,
+        Option(
+            help="File with the vectors of the left side, if the model's file holds one side only.",
+            rich_help_panel="Your file",
         ),
     ] = None
     left_bias: Annotated[
         Text,
-        Option(help="Name of the left bias.", rich_help_panel="Your file", hidden=True),
+        Option(
+            help="Array in the file with the left biases.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
     ] = None
     bias: Annotated[
         Text,
         Option(
-            help="Name of the right bias.", rich_help_panel="Your file", hidden=True
+            help="Array or column in the file with the right biases.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
+    ] = None
+    left_bias_file: Annotated[
+        File,
+        Option(
+            help="File (.npy) with the left biases, next to a .npy file of vectors.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
+    ] = None
+    bias_file: Annotated[
+        File,
+        Option(
+            help="File (.npy) with the right biases, next to a .npy file of vectors.",
+            rich_help_panel="Your file",
+            hidden=True,
         ),
     ] = None
     ignore: Annotated[
         Texts,
         Option(
-            help="Leave out an array; * stands for any letters.",
+            help="Leave out this array; * stands for any letters.",
             rich_help_panel="Your file",
         ),
     ] = None
     left_name: Annotated[
         Text,
         Option(
-            help="What a left row is called, such as text.",
+            help="Word for a left row, such as text.",
             rich_help_panel="Your file",
             hidden=True,
         ),
@@ -89,7 +134,7 @@ class Given:
     right_name: Annotated[
         Text,
         Option(
-            help="The same for a right row, such as image.",
+            help="Word for a right row, such as image.",
             rich_help_panel="Your file",
             hidden=True,
         ),
@@ -97,7 +142,7 @@ class Given:
     transpose: Annotated[
         Text,
         Option(
-            help="Sides stored a column an entity: left, right, both.",
+            help="Sides with one entity per column: left, right, both or none.",
             rich_help_panel="Your file",
             hidden=True,
         ),
@@ -105,98 +150,7 @@ class Given:
     vector: Annotated[
         Text,
         Option(
-            help="Column of the vectors, in a table of them.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    ids: Annotated[
-        Text,
-        Option(
-            help="Ids of the right rows: an array, or a FILE or FILE:COLUMN.",
-            rich_help_panel="Your file",
-        ),
-    ] = None
-    left_ids: Annotated[
-        Text,
-        Option(
-            help="The same for the left rows.", rich_help_panel="Your file", hidden=True
-        ),
-    ] = None
-    labels: Annotated[
-        File,
-        Option(help="File that names the right rows.", rich_help_panel="Your file"),
-    ] = None
-    right_counts: Annotated[
-        File,
-        Option(
-            help="File of the interactions behind right rows.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    left_counts: Annotated[
-        File,
-        Option(
-            help="The same for the left rows.", rich_help_panel="Your file", hidden=True
-        ),
-    ] = None
-    link: Annotated[
-        Text,
-        Option(
-            help="identity (dot), softmax, cosine or ranking.",
-            rich_help_panel="Training",
-        ),
-    ] = None
-    compared: Annotated[
-        Text,
-        Option(
-            help="Rows compared by cosine, dot, distance or hyperbolic.",
-            rich_help_panel="Training",
-        ),
-    ] = None
-    objective: Annotated[
-        Text,
-        Option(
-            help="How it was trained: implicit-als, clip, word2vec, ...",
-            rich_help_panel="Training",
-        ),
-    ] = None
-    inputs: Annotated[
-        File,
-        Option(
-            help="File of inputs that the head is multiplied with.",
-            rich_help_panel="Your file",
-        ),
-    ] = None
-    states: Annotated[
-        File,
-        Option(
-            help="File of states before its final norm.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    norm: Annotated[
-        Text,
-        Option(
-            help="Tensor of the gains of the final norm before it, or none.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    norm_kind: Annotated[
-        Text,
-        Option(
-            help="What that norm is: rms or layer.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    load: Annotated[
-        Texts,
-        Option(
-            help="A keyword of `ea.load`, such as right=items.",
+            help="In a table: column of the vectors, or a range FIRST:LAST of columns.",
             rich_help_panel="Your file",
             hidden=True,
         ),
@@ -204,7 +158,129 @@ class Given:
     vector_id: Annotated[
         Text,
         Option(
-            help="Column of the ids, in a table of vectors.",
+            help="In a table: column of the ids.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
+    ] = None
+    id_array: Annotated[
+        Text,
+        Option(
+            help="Array in the file with the ids of the right rows.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
+    ] = None
+    left_id_array: Annotated[
+        Text,
+        Option(
+            help="Array in the file with the ids of the left rows.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
+    ] = None
+    ids: Annotated[
+        File,
+        Option(
+            help="File with the ids of the right rows, in their order.",
+            rich_help_panel="Your file",
+        ),
+    ] = None
+    ids_column: Annotated[
+        Text,
+        Option(
+            help="Column of the ids, if the file of --ids is a table.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
+    ] = None
+    left_ids: Annotated[
+        File,
+        Option(
+            help="File with the ids of the left rows, in their order.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
+    ] = None
+    left_ids_column: Annotated[
+        Text,
+        Option(
+            help="Column of the ids, if the file of --left-ids is a table.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
+    ] = None
+    labels: Annotated[
+        File,
+        Option(
+            help="File with the names of the right rows, in their order.",
+            rich_help_panel="Your file",
+        ),
+    ] = None
+    right_counts: Annotated[
+        File,
+        Option(
+            help="File with the number of interactions of each right row.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
+    ] = None
+    left_counts: Annotated[
+        File,
+        Option(
+            help="File with the number of interactions of each left row.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
+    ] = None
+    link: Annotated[
+        Text,
+        Option(
+            help="How scores become predictions: identity (dot product), softmax, sigmoid, cosine or ranking.",
+            rich_help_panel="Training",
+        ),
+    ] = None
+    compared: Annotated[
+        Text,
+        Option(
+            help="How the model compares the rows of one table: cosine, dot, distance or hyperbolic.",
+            rich_help_panel="Training",
+        ),
+    ] = None
+    objective: Annotated[
+        Text,
+        Option(
+            help="How the model was trained: implicit-als, clip, word2vec, ...",
+            rich_help_panel="Training",
+        ),
+    ] = None
+    inputs: Annotated[
+        File,
+        Option(
+            help="File with inputs of the head, or of the vectors: what they are multiplied with.",
+            rich_help_panel="Your file",
+        ),
+    ] = None
+    states: Annotated[
+        File,
+        Option(
+            help="File with states before the final norm of the head.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
+    ] = None
+    norm: Annotated[
+        Text,
+        Option(
+            help="Tensor of the gains of the final norm before the head; none for no norm.",
+            rich_help_panel="Your file",
+            hidden=True,
+        ),
+    ] = None
+    norm_kind: Annotated[
+        Text,
+        Option(
+            help="Kind of the final norm: rms or layer.",
             rich_help_panel="Your file",
             hidden=True,
         ),
@@ -212,47 +288,24 @@ class Given:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Options of `embaudit.load` that were typed.
-
-        A name in `--load` takes precedence over the option with this name.
-        """
-        named = {
-            name: x
-            for name, x in vars(self).items()
-            if x and name not in ("kind", "load")
-        }
-        plain = {
-            name: tuple(x) if isinstance(x, list) else str(x)
-            for name, x in named.items()
-        }
-        return plain | values_in(self.load, "load", "left=users", str)
+        """Options of `embaudit.load` that were typed."""
+        options: dict[str, Any] = {}
+        for name, value in vars(self).items():
+            if not value or name == "kind":
+                continue
+            options[name] = tuple(value) if isinstance(value, list) else str(value)
+        return options
 
     @property
     def undeclared(self) -> Self:
         """The same without the training, which an audit declares and records."""
         return replace(self, objective=None, compared=None)
 
-    def files(self, path: Path) -> Iterator[str]:
-        """Yield the files that are read beside the model."""
-        from embaudit.io.tables.rows import split_column
-
-        # Beside a single array biases are files, and beside vectors the left side;
-        # elsewhere these name arrays.
-        beside, options = (
-            ("bias", "left_bias") if path.suffix == ".npy" else (),
-            self.options,
-        )
-        beside = (
-            (*beside, "left")
-            if "left" in options and Path(options["left"]).exists()
-            else beside
-        )
-        yield from (options[name] for name in (*FILES, *beside) if name in options)
-        yield from (
-            str(split_column(options[name])[0])
-            for name in ("ids", "left_ids")
-            if name in options
-        )
+    @property
+    def files(self) -> list[str]:
+        """Files that are read beside the model."""
+        options = self.options
+        return [options[name] for name in FILES if name in options]
 
     def read(self, path: Path, more: Sequence[Path] | None = None) -> Reading:
         """Read a model, with the rows of more tables below its own.
@@ -280,20 +333,31 @@ class Titles:
 
     items: Annotated[
         File,
-        Option(help="Table with titles of the items.", rich_help_panel="Your file"),
+        Option(
+            help="Table with the titles of the items; see --id and --title.",
+            rich_help_panel="Your file",
+        ),
     ] = None
     id: Annotated[
         Text,
-        Option("--id", help="Its column of ids.", rich_help_panel="Your file"),
+        Option(
+            "--id",
+            help="Column of the ids in the table of --items.",
+            rich_help_panel="Your file",
+        ),
     ] = None
     title: Annotated[
-        Text, Option(help="Its column of titles.", rich_help_panel="Your file")
+        Text,
+        Option(
+            help="Column of the titles in the table of --items.",
+            rich_help_panel="Your file",
+        ),
     ] = None
     by_row: Annotated[
         bool,
         Option(
             "--by-row",
-            help="Join by the order of the rows, not by ids.",
+            help="Match the table of --items by the order of its rows, not by ids.",
             rich_help_panel="Your file",
             hidden=True,
         ),
@@ -346,17 +410,17 @@ def read_for_audit(
     more: Sequence[Path] | None = None,
     *,
     normalised: bool = False,
-    by: str | None = None,
+    other_column: str | None = None,
     quiet: bool,
 ) -> Reading:
     """Read a model with its titles, and name the tensor taken for its final norm.
 
-    Label rows of length 1 have no norm. A table that names parts of the rows (`by`)
-    can do without titles.
+    Label rows of length 1 have no norm. If another column of the table of items is
+    read, the table can do without titles.
     """
     source = announced(f"reading {shown_name(path)}")(reading.read)(path, more)
     say_norm(source, quiet=quiet or normalised)
-    if by is not None and not titles.are_given:
+    if other_column is not None and not titles.are_given:
         return source
     return replace(source, model=titles.on(source.model, quiet=quiet))
 

@@ -41,7 +41,7 @@ def verify(
     from embaudit.io.watched import unchanged
 
     inputs = [audit, path, *(more or ()), titles.items, baseline]
-    with unchanged([*inputs, *reading.files(path)]):
+    with unchanged([*inputs, *reading.files]):
         record = recorded(audit)
         with progress_bars(quiet=quiet):
             # The column of the parts stands in the record, its table does not.
@@ -50,7 +50,7 @@ def verify(
             column = column if isinstance(column, str) else None
             # How the model was trained stands in the record.
             model = read_for_audit(
-                path, reading.undeclared, titles, more, by=column, quiet=quiet
+                path, reading.undeclared, titles, more, other_column=column, quiet=quiet
             )
             by = None
             if column is not None and titles.items is not None:

@@ -448,7 +448,7 @@ def _with_fixed_cosines(comparison: Comparison) -> str:
 
 def _next_of_one_side(comparison: Comparison) -> str:
     remedy = (
-        "save both sides of each, `embaudit.save(embaudit.load(PATH, left=FILE), NEW)`, "
+        "save both sides of each, `embaudit.save(embaudit.load(PATH, left_file=FILE), NEW)`, "
         "and compare those"
     )
     if comparison.roles[0] == "input":

@@ -60,7 +60,16 @@ PACKAGES = {"faiss": "faiss", "gguf": "gguf", "hdf5": "h5py", "onnx": "onnx"}
 """Name of the module to import, by the extra that brings it."""
 COLUMNS = ("vector_id", "vector", "bias", "ignore")
 """Options that say which column of a table is what."""
-ARRAYS = ("left", "left_bias", "weight", "bias", "transpose", "ignore")
+ARRAYS = (
+    "left",
+    "weight",
+    "left_bias",
+    "bias",
+    "left_id_array",
+    "id_array",
+    "transpose",
+    "ignore",
+)
 """Options that say which of named arrays is what."""
 
 # fmt: off
@@ -69,7 +78,7 @@ FORMATS = (
     Format("implicit", (".npz",), "models saved by implicit", "users, items, biases", (), "implicit"),
     Format("npz", (".npz",), "named NumPy arrays", "factors, head, vectors", ARRAYS, "numpy_arrays"),
     Format("npy", (".npy",), "one NumPy array, kept on disk", "vectors, others beside",
-           ("left", "left_bias", "bias", "transpose"), "numpy_arrays", writes=True),
+           ("left_bias_file", "bias_file", "transpose"), "numpy_arrays", writes=True),
     Format("safetensors", (".safetensors",), "checkpoints in one file", "a head, factors or vectors", ARRAYS,
            "safetensors", writes=True),
     Format("shards", (".json", "/"), "checkpoints in a directory or in shards", "a head, factors or vectors", ARRAYS,

@@ -38,8 +38,8 @@ Given: TypeAlias = FactorModel | AnyPath | object
 def as_reading(source: Given, **options: Any) -> tuple[FactorModel, Intake | None]:
     """Return a model as `as_model` does, and its intake where it was read from a file or an object.
 
-    Options are those of `load`; beside an array `left`, `bias` and `left_bias` are
-    arrays.
+    Options are those of `load`. `left` can also be an array or a data frame itself, and
+    beside an array `bias` and `left_bias` are arrays.
 
     Examples
     --------
@@ -66,21 +66,7 @@ def as_reading(source: Given, **options: Any) -> tuple[FactorModel, Intake | Non
 
 def _read(source: Any, options: dict[str, Any]) -> Reading:
     """Read a path, an AnnData object, a data frame, arrays or an object of a library."""
-    left = options.get("left", "")
-    if not _is_path(left):
-        turned = (
-            {"transpose": "right"}
-            if options.get("transpose") in ("left", "both", True)
-            else {}
-        )
-        contents = _in_memory(left, turned)
-        if contents is None:
-            raise must_be(
-                "left",
-                "an array, a data frame or a file of vectors",
-                type(left).__name__,
-            )
-        options = {**options, "left": contents[0]}
+    options = _with_contents_of_left(options)
     if _is_path(source):
         return read(source, **options)
     contents = _in_memory(source, options)
@@ -88,6 +74,38 @@ def _read(source: Any, options: dict[str, Any]) -> Reading:
         return read_object(source, **options)
     fields, request, name = contents
     return reading_of(*with_left(fields, request), name)
+
+
+def _with_contents_of_left(options: dict[str, Any]) -> dict[str, Any]:
+    """Replace left factors that are an array or a data frame by their contents.
+
+    The name of an array stays as it is.
+    """
+    left = options.get("left")
+    if left is None or isinstance(left, str):
+        return options
+    turned = {}
+    if options.get("transpose") in ("left", "both", True):
+        turned = {"transpose": "right"}
+    contents = None if _is_path(left) else _in_memory(left, turned)
+    if contents is None:
+        remedy: str | Sentence = ""
+        if _is_path(left):
+            remedy = Sentence("give a file as {}", Option("left_file", str(left)))
+        raise must_be(
+            "left",
+            "an array, a data frame or the name of an array",
+            type(left).__name__,
+            remedy,
+        )
+    if "left_file" in options:
+        raise InputError(
+            "{} must be left out beside {}; both give the left side.",
+            Parameter("left"),
+            Option("left_file"),
+        )
+    others = {name: value for name, value in options.items() if name != "left"}
+    return {**others, "left_file": contents[0]}
 
 
 def _is_path(source: object) -> bool:
@@ -137,7 +155,7 @@ def _of_frame(frame: Any, options: dict[str, Any]) -> tuple[Contents, Request, s
             raise must_be("the data frame", what, reason(error), remedy) from error
     table = ArrowTable.of(Path("the data frame"), pa.table(frame))
     request = Request.of(options.pop("kind", "auto"), options)
-    require_options(request, (*COLUMNS, "left"), "data frames")
+    require_options(request, ("left", *COLUMNS), "data frames")
     return contents_of_table(TableFile.of(table), request), request, "data frame"
 
 
@@ -175,15 +193,24 @@ def _of_array(array: Any, options: dict[str, Any]) -> tuple[Contents, Request, s
                 Option("left", placeholder="ARRAY"),
             ),
         )
-    source = {"weight": array} | {
-        name: options.pop(name) for name in FILES if name in options
-    }
-    arrays = {
-        name: Npy(existing_file(x))[UNNAMED] if _is_path(x) else as_array(x)
-        for name, x in source.items()
-    }
+    arrays = {"weight": as_array(array)}
+    for name, option in FILES.items():
+        values, file = options.pop(name, None), options.pop(option, None)
+        if values is not None and file is not None:
+            raise InputError(
+                "{} must be left out beside {}; both give the same.",
+                Parameter(name),
+                Option(option),
+            )
+        if _is_path(values):
+            remedy = Sentence("give a file as {}", Option(option, str(values)))
+            raise must_be(name, "an array beside an array", repr(values), remedy)
+        if values is not None:
+            arrays[name] = as_array(values)
+        if file is not None:
+            arrays[name] = Npy(existing_file(file))[UNNAMED]
     request = Request.of(options.pop("kind", "auto"), options)
-    require_options(request, ("left", "transpose"), "arrays")
+    require_options(request, ("left", *FILES, *FILES.values(), "transpose"), "arrays")
     names = {name: name for name in arrays}
     return (
         contents_beside(Memory(arrays), names, request, "the arrays"),

@@ -20,11 +20,11 @@ from embaudit.io.files import AnyPath, located
 from embaudit.io.intake import GIVEN, Contents, Intake, Part, Reading, StoredNorm
 from embaudit.io.readers.layout import tokens_beside
 from embaudit.io.remote import naming, with_urls
-from embaudit.io.request import Request
+from embaudit.io.request import NAMES_AND_FILES, Request, file_remedy
 from embaudit.model import FactorModel, as_link, with_comparison, with_objective
 from embaudit.model.trainings import find_training, require_agreement
 
-ALWAYS = ("left_name", "right_name", "ids", "left_ids", "labels", "link", "compared", "objective", "left_counts",
+ALWAYS = ("left_file", "left_name", "right_name", "ids", "ids_column", "left_ids", "left_ids_column", "labels", "link", "compared", "objective", "left_counts",
           "right_counts", "inputs", "states", "norm", "norm_kind")  # fmt: skip
 """Options that every format takes."""
 CHECKPOINTS = (
@@ -40,6 +40,29 @@ CHECKPOINTS = (
 """Suffixes of files that hold parts of a model, such as the table of its tokens."""
 TEMPERATURES = ("logit_scale", "logit_bias", "temperature", "log_temperature", "tau")
 """Names of numbers next to two tables that say that training used a temperature."""
+LIKE = {
+    "left": ("left_file",),
+    "bias": ("bias_file",),
+    "left_bias": ("left_bias_file",),
+    "bias_file": ("bias",),
+    "left_bias_file": ("left_bias",),
+    "vector_id": ("id_array", "ids"),
+    "id_array": ("vector_id", "ids"),
+    "left_id_array": ("left_ids",),
+}
+"""Options that mean the same in other formats, the best first."""
+MEANT = {
+    "left_file": "FILE",
+    "bias_file": "FILE",
+    "left_bias_file": "FILE",
+    "ids": "FILE",
+    "left_ids": "FILE",
+    "bias": "NAME",
+    "left_bias": "NAME",
+    "id_array": "NAME",
+    "vector_id": "COLUMN",
+}
+"""Word for the value of each of them."""
 UNNORMALISED = "modules.json, by which the folder does not normalise its vectors"
 """Words for the modules of an encoder without a layer that normalises."""
 ELSEWHERE = {"left_ids": "left_ids", "ids": "right_ids", "labels": "right_names", "inputs": "left", "states": "left",
@@ -69,16 +92,24 @@ def load(
     format : str, optional
         Name of the format, where suffix and content do not tell.
     **options
-        What the content leaves open: `left`, `weight`, `bias`, `left_bias` name arrays:
-        two factors, or a head and perhaps its inputs; `transpose` says which sides are
-        stored with one column an entity ("left", "right", "both", "none"); `vector_id`
-        and `vector` name columns of a table of vectors; `labels` is a file that names
-        the right rows; `ignore` names arrays to leave out, one or several, `*` standing
-        for any letters; `left_name` and `right_name` are what one row of a side is
-        called, such as "text" and "image"; `ids` is an array of the file, a FILE or
-        FILE:COLUMN with the ids of the right rows (see `read_ids`), `left_ids` those of
-        the left rows; `left_counts` and `right_counts` are the interactions behind each
-        row, or files of them (see `read_counts`); `link` and `objective` are what the
+        What the content leaves open.
+
+        Names inside the file: `left`, `weight`, `bias`, `left_bias` name arrays, which
+        are two factors, or a head and perhaps its inputs; `id_array` and
+        `left_id_array` name arrays of ids; `vector_id`, `vector` and `bias` name
+        columns of a table of vectors; `ignore` names arrays to leave out, one or
+        several, `*` standing for any letters.
+
+        Other files: `left_file` holds the vectors of the left side, and next to a
+        `.npy` file `bias_file` and `left_bias_file` hold biases; `ids` and `left_ids`
+        are the ids of the rows or a file of them, and `ids_column` and
+        `left_ids_column` the columns in it (see `read_ids`); `labels` is a file that
+        names the right rows; `left_counts` and `right_counts` are the interactions
+        behind each row, or files of them (see `read_counts`).
+
+        Words: `transpose` says which sides are stored with one column an entity
+        ("left", "right", "both", "none"); `left_name` and `right_name` are what one row
+        of a side is called, such as "text" and "image"; `link` and `objective` are what the
         file cannot say; how it was trained is a word such as "implicit-als", "clip" or
         "word2vec", which sets the link, too (`embaudit explain objectives` lists them);
         `compared` ("cosine" or "dot") says that the model compares the rows of this one
@@ -131,7 +162,7 @@ def look(
     Parameters are those of `load`; what only the numbers show, damage for instance, is not seen.
     """
     with _opened(path, kind, format, options) as (where, name, contents, request):
-        _, intake = _beside(contents, request, name, where)
+        intake = _beside(contents, request, name, where)
         norm, link = contents.norm, contents.link
         fits = (
             norm is not None
@@ -145,8 +176,37 @@ def require_options(request: Request, options: Sequence[str], what: str) -> None
     """Refuse an option that says nothing of a file or an object."""
     allowed = tuple(dict.fromkeys((*options, *ALWAYS)))
     unused = next((option for option in request.given if option not in allowed), None)
-    if unused is not None:
-        raise must_be(f"an option for {what}", f"one of {', '.join(allowed)}", unused)
+    if unused is None:
+        return
+    remedy = file_remedy(unused, getattr(request, unused))
+    for other in LIKE.get(unused, ()):
+        if not remedy and other in allowed:
+            remedy = Sentence("say {}", Option(other, placeholder=MEANT[other]))
+    raise must_be(
+        f"an option for {what}", f"one of {', '.join(allowed)}", unused, remedy
+    )
+
+
+def require_files(request: Request, contents: Contents) -> None:
+    """Refuse the name of an array where an option takes a file.
+
+    Raises
+    ------
+    InputError
+        If no file has that name, and an array or a column of the model's file has.
+    """
+    names = {source.name for source in contents.fields.values()}
+    names |= {part.name for part in contents.left_over}
+    for name, option in NAMES_AND_FILES.items():
+        value = getattr(request, option)
+        is_name = isinstance(value, str) and value in names
+        if is_name and not Path(value).exists():
+            raise must_be(
+                option,
+                "a file that exists",
+                f"{value!r}, which the file of the model holds",
+                Sentence("name it with {}", Option(name, value)),
+            )
 
 
 @contextmanager
@@ -159,8 +219,9 @@ def _opened(
     """Open a file in its format: where it lies, the format, its fields and the options; every error names the file."""
     (where, files), request = located(path), Request.of(kind, options)
     try:
-        if isinstance(request.left, (str, os.PathLike)) and Path(request.left).exists():
-            _require_another(Path(request.left), files or (where,))
+        left = request.left_file
+        if isinstance(left, (str, os.PathLike)) and Path(left).exists():
+            _require_another(Path(left), files or (where,))
         with naming(str(where)):
             # The tables inside an encoder are no embeddings of texts or images, unless
             # the caller names one.
@@ -178,17 +239,9 @@ def _opened(
                 if name is None
                 else named(name)
             )
-            of_vectors = entry.holds.startswith("vectors")
-            require_options(
-                request, (*entry.options, *["left"] * of_vectors), f"{entry.name} files"
-            )
-            within = (
-                request
-                if of_vectors or isinstance(request.left, str)
-                else replace(request, left=None)
-            )
+            require_options(request, entry.options, f"{entry.name} files")
             contents: Contents = getattr(module_of(entry), entry.reader)(
-                where, within, *([files] if files else [])
+                where, request, *([files] if files else [])
             )
             tokens = (
                 {}
@@ -200,20 +253,8 @@ def _opened(
                 fields={**contents.fields, **tokens},
                 files=contents.files or (str(where),),
             )
-            # Where files hold one table, the left side is another; elsewhere an array,
-            # or a file if none has its name.
-            held = {
-                *(source.name for source in contents.fields.values()),
-                *(array.name for array in contents.left_over),
-            }
-            apart = (
-                of_vectors
-                or not isinstance(request.left, str)
-                or request.left not in held
-            )
-            contents, request = (
-                with_left(contents, request) if apart else (contents, request)
-            )
+            require_files(request, contents)
+            contents, request = with_left(contents, request)
             yield where, entry.name, contents.of_kind(request.kind), request
     except OSError as error:
         raise InputError(
@@ -225,7 +266,7 @@ def _require_another(left: Path, files: Sequence[Path]) -> None:
     """Refuse one file as both sides: rows that are compared with each other are one table."""
     if any(file.samefile(left) for file in files):
         raise must_be(
-            "left",
+            "left_file",
             "a file of the other side",
             f"{left}, which holds this one",
             Sentence(
@@ -243,13 +284,14 @@ def with_left(contents: Contents, request: Request) -> tuple[Contents, Request]:
     InputError
         If they are no vectors of one side, or the others have a left side of their own.
     """
-    left = request.left
+    left = request.left_file
     if left is None:
         return contents, request
     # Ids and names are read where vectors are.
     if isinstance(left, Contents):
-        other, name = left, GIVEN
+        option, other, name = "left", left, GIVEN
     else:
+        option = "left_file"
         columns = {"transpose": "right"} if request.transposes("left") else {}
         with _opened(left, "auto", None, {"ignore": request.ignore, **columns}) as (
             where,
@@ -260,12 +302,12 @@ def with_left(contents: Contents, request: Request) -> tuple[Contents, Request]:
             name = str(where)
     if "left" in other.fields:
         got, remedy = "a model of both", "give the vectors of one"
-        raise must_be("left", "vectors of one side", got, remedy)
+        raise must_be(option, "vectors of one side", got, remedy)
     if "left" in contents.fields:
         raise InputError(
             "the table beside {} must be vectors of one side; got a model of both; give "
             "the vectors of one.",
-            Option("left"),
+            Option(option),
         )
     fields = {
         field.replace("right", "left"): replace(
@@ -281,7 +323,7 @@ def with_left(contents: Contents, request: Request) -> tuple[Contents, Request]:
         files=(*contents.files, *other.files),
     )
     # The kind is that of the file alone.
-    return contents, replace(request, left=None, kind="auto")
+    return contents, replace(request, left_file=None, kind="auto")
 
 
 def reading_of(
@@ -301,7 +343,7 @@ def reading_of(
         The file; none for an object.
     """
     contents = contents.of_kind(request.kind)
-    request, intake = _beside(contents, request, name, where)
+    intake = _beside(contents, request, name, where)
     model, norm = _finished(contents.model(), request, contents.norm)
     rows_of_files = contents.rows_of_files()
     if len(rows_of_files) > 1:
@@ -360,20 +402,12 @@ def _encoder_of_outputs(where: Path | None) -> tuple[str, str] | None:
 
 def _beside(
     contents: Contents, request: Request, name: str, where: Path | None
-) -> tuple[Request, Intake]:
+) -> Intake:
     """Report a file, and the files and numbers that the caller gave beside it.
 
-    Ids that are the name of an array of the file are read with it, so that the request says nothing of them any more.
     URLs stand for the copies that were made of them.
     """
-    arrays = {source.name for source in contents.fields.values()}
-    ids = {option: getattr(request, option) for option in ("ids", "left_ids")}
-    inside: dict[str, Any] = {
-        x: None
-        for x, value in ids.items()
-        if isinstance(value, str) and value in arrays
-    }
-    request, intake = replace(request, **inside), contents.intake(name, where)
+    intake = contents.intake(name, where)
     values = {
         option: getattr(request, option)
         for option in ELSEWHERE
@@ -390,7 +424,7 @@ def _beside(
     parts = tuple(
         replace(mapping, name=with_urls(mapping.name)) for mapping in intake.parts
     )
-    return request, replace(
+    return replace(
         intake,
         parts=parts,
         files=tuple(map(with_urls, (*intake.files, *paths.values()))),
@@ -412,18 +446,16 @@ def _finished(
         request.right_name or model.title("right"),
     )
     model = model if roles == model.roles else model.replace(roles=roles)
-    for role, ids, counts in (
-        ("left", request.left_ids, request.left_counts), ("right", request.ids, request.right_counts)
-    ):  # fmt: skip
+    for role, ids, column, counts in (
+        ("left", request.left_ids, request.left_ids_column, request.left_counts),
+        ("right", request.ids, request.ids_column, request.right_counts),
+    ):
         if ids is not None:
             # Counts are found by ids.
-            model = model.replace(
-                **{
-                    f"{role}_ids": read_ids(
-                        ids, len(model.side(role)), what=model.title(role)
-                    )
-                }
+            read = read_ids(
+                ids, len(model.side(role)), column=column, what=model.title(role)
             )
+            model = model.replace(**{f"{role}_ids": read})
         if counts is not None:
             changes[f"{role}_counts"] = read_counts(counts, model.side(role))
     if request.labels is not None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from embaudit.core.checked import require_one_of, unknown_keyword
-from embaudit.errors import InputError, Option, Parameter
+from embaudit.errors import InputError, Option, Parameter, Sentence, must_be
+from embaudit.io.files import AnyPath
 from embaudit.model import Comparison
 from embaudit.model.final_norm import NormKind
 
@@ -31,28 +34,42 @@ class Request:
     """
 
     kind: Kind = "auto"
-    left: Any = None
-    """Name (or, beside vectors, file or contents) of the left factors, or of the inputs
-    that a head is applied to.
+    left: str | None = None
+    """Name of the array of left factors, or of the inputs that a head is applied to."""
+    left_file: Any = None
+    """File of the vectors of the left side. An array that is given as `left` stands
+    here as contents.
     """
     weight: str | None = None
     """Name of a head's weights, of the one table of vectors, or beside `left` of the
     right factors.
     """
     bias: str | None = None
-    """Name of the right bias."""
+    """Name of the array or column of the right bias."""
+    bias_file: Any = None
+    """File of the right bias, next to a file of one array."""
     left_bias: str | None = None
-    """Name of the left bias."""
+    """Name of the array of the left bias."""
+    left_bias_file: Any = None
+    """File of the left bias, next to a file of one array."""
     transpose: Transpose | None = None
     """Sides that are stored with one column an entity."""
     vector_id: str | None = None
     """Column that holds the ids of a table of vectors."""
     vector: str | None = None
     """Column that holds the vectors of such a table."""
+    id_array: str | None = None
+    """Name of the array of the ids of the right rows."""
+    left_id_array: str | None = None
+    """Name of the array of the ids of the left rows."""
     ids: Any = None
-    """Ids of the right rows, or the array, FILE or FILE:COLUMN that holds them."""
+    """Ids of the right rows, or a file of them."""
+    ids_column: str | None = None
+    """Column of the ids, if `ids` is a table."""
     left_ids: Any = None
-    """The same for the left rows."""
+    """Ids of the left rows, or a file of them."""
+    left_ids_column: str | None = None
+    """Column of the ids, if `left_ids` is a table."""
     labels: Any = None
     """Names of the right rows, or a file of them."""
     left_counts: Any = None
@@ -93,16 +110,16 @@ class Request:
         InputError
             For an unknown kind or option.
         """
-        if (
-            kind == "vectors"
-            and "left" not in options
-            and {"bias", "left_bias"} & {*options}
-        ):
+        biases = ("bias", "bias_file", "left_bias", "left_bias_file")
+        unfit = [name for name in biases if name in options]
+        is_one_sided = not {"left", "left_file"} & {*options}
+        if kind == "vectors" and is_one_sided and unfit:
             raise InputError(
                 "{} must be left out beside {}, which have none.",
-                Parameter("bias"),
+                Parameter(unfit[0]),
                 Option("kind", "vectors"),
             )
+        require_one_meaning(options)
         names = [field.name for field in fields(cls) if field.name != "kind"]
         unknown = [name for name in options if name not in names]
         if unknown:
@@ -143,6 +160,77 @@ class Request:
         return None if self.transpose is None else self.transpose in (side, "both")
 
 
+NAMES_AND_FILES = {
+    "left": "left_file",
+    "bias": "bias_file",
+    "left_bias": "left_bias_file",
+    "id_array": "ids",
+    "left_id_array": "left_ids",
+    "vector_id": "ids",
+}
+"""Options that name an array or a column inside the file of the model, and the option
+of each that takes another file.
+"""
+
+
+def file_remedy(option: str, value: object) -> str | Sentence:
+    """Return the advice for a value that names nothing in the file, but is a file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     str(file_remedy("left", file.name)).startswith("give a file as left_file=")
+    True
+    >>> file_remedy("left", "no-such-file")
+    ''
+    """
+    other = NAMES_AND_FILES.get(option)
+    if other is None or not _is_path(value) or not Path(str(value)).is_file():
+        return ""
+    return Sentence("give a file as {}", Option(other, str(value)))
+
+
+def require_one_meaning(options: Mapping[str, Any]) -> None:
+    """Check that options for names hold names, and options for files hold files.
+
+    Raises
+    ------
+    InputError
+        If a value is of another type, if two options give the same array, or if a
+        column is named without its table.
+    """
+    for name in ("left", "bias", "left_bias", "id_array", "left_id_array"):
+        value = options.get(name)
+        # A column can also be named by its position.
+        if value is not None and not isinstance(value, str | int):
+            allowed = "the name of an array or a column, as text"
+            remedy: str | Sentence = ""
+            if _is_path(value):
+                remedy = Sentence(
+                    "give a file as {}", Option(NAMES_AND_FILES[name], str(value))
+                )
+            raise must_be(name, allowed, type(value).__name__, remedy)
+    for name, file in NAMES_AND_FILES.items():
+        if options.get(name) is not None and options.get(file) is not None:
+            raise InputError(
+                "{} must be left out beside {}; both give the same.",
+                Parameter(name),
+                Option(file),
+            )
+    for column, table in (("ids_column", "ids"), ("left_ids_column", "left_ids")):
+        if options.get(column) is not None and options.get(table) is None:
+            raise InputError(
+                "{} must be given with {}, the table whose column it names.",
+                Parameter(column),
+                Option(table),
+            )
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str | os.PathLike)
+
+
 OPTIONS = ("format", *(field.name for field in fields(Request)))
 """Names of the options of `load`."""
 
@@ -153,14 +241,21 @@ class LoadKeywords(TypedDict, total=False):
     kind: str | None
     format: str | None
     left: Any
+    left_file: AnyPath | None
     weight: str | None
     bias: Any
+    bias_file: AnyPath | None
     left_bias: Any
+    left_bias_file: AnyPath | None
     transpose: Transpose | bool | None
     vector_id: str | None
     vector: str | None
+    id_array: str | None
+    left_id_array: str | None
     ids: Any
+    ids_column: str | None
     left_ids: Any
+    left_ids_column: str | None
     labels: Any
     left_counts: Any
     right_counts: Any

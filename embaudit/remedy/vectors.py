@@ -500,9 +500,10 @@ def _kind(remedy: Remedy) -> str | Sentence:
         if remedy.model.left is None and remedy.model.link.name == "identity":
             return Sentence(
                 "{} If these are factors of a dot product, which a shift changes, give "
-                "the other side with {}.",
+                "the other side with {} or {}.",
                 text,
                 Option("left"),
+                Option("left_file"),
             )
         return text
     convention = _CONVENTIONS[remedy.kind].format(

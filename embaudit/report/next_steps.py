@@ -125,7 +125,7 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
     >>> for what, command in next_steps(found, Invocation("v.npy")):
     ...     print(f"{what}: {command}" if command else what)
     if training compared these rows with each other (cosine, dot, distance): embaudit audit v.npy --compared cosine
-    if multiplied with a second table (word2vec, CLIP, recommender): embaudit audit v.npy --left OTHER-SIDE.npy
+    if multiplied with a second table (word2vec, CLIP, recommender): embaudit audit v.npy --left-file OTHER-SIDE.npy
     to read every table and finding, add --full
     >>> found = audit(FactorModel.from_softmax([[1.0, 2.0], [2.0, 1.0], [3.0, 3.0]]))
     >>> for line in next(next_steps(found, Invocation("h.npz"))):
@@ -250,7 +250,7 @@ def _with_other(audit: Audit, invocation: Invocation) -> str:
         if intake is not None and intake.format == OWN_FORMAT
         else invocation
     )
-    return own.audit("--left", OTHER)
+    return own.audit("--left-file", OTHER)
 
 
 def _of_one_side(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:

@@ -31,9 +31,8 @@ from embaudit.core.tolerances import TIE
 from embaudit.core.words import counted, cut, nearest_to, two_decimals
 from embaudit.errors import InputError, must_be
 from embaudit.evaluation.truth import labels_in, separator_in
-from embaudit.io import as_model, join_texts
+from embaudit.io import as_model
 from embaudit.io.files import AnyPath
-from embaudit.io.tables.rows import split_column
 from embaudit.linalg.pairs import cosine_matrix
 from embaudit.linalg.rows import sample_rows
 from embaudit.linalg.transformed_rows import Rows
@@ -100,7 +99,7 @@ def select_rows(
     model: FactorModel,
     role: SideName,
     *,
-    groups: str | Iterable[Any] | None = None,
+    groups: Iterable[Any] | None = None,
     show: Sequence[str] = (),
     n_rows: int = 400,
     rng: RNG = 0,
@@ -184,24 +183,13 @@ def select_rows(
     )
 
 
-def _group_labels(side: Side, groups: str | Iterable[Any]) -> list[tuple[str, ...]]:
-    """Read the labels of every row: "Comedy|Drama" holds two; "movies.csv:genres" is a table and its column."""
-    if isinstance(groups, str):
-        path, column = split_column(groups)
-        if column is None:
-            remedy = "pass a label for each row, or such a text"
-            raise must_be(
-                "groups", "FILE:COLUMN, such as movies.csv:genres", repr(groups), remedy
-            )
-        values: list[Any] = list(
-            join_texts(side, path, title=column, partial=True).texts
-        )
-    else:
-        values = as_list(groups, "groups", '["Comedy", "Drama"]')
+def _group_labels(side: Side, groups: Iterable[Any]) -> list[tuple[str, ...]]:
+    """Return the labels of every row: the text "Comedy|Drama" holds two."""
+    values = as_list(groups, "groups", '["Comedy", "Drama"]')
     if len(values) != len(side):
         raise must_be(
             "groups",
-            f"a label for each of {len(side):,} {side.title}s, or FILE:COLUMN",
+            f"a label for each of {len(side):,} {side.title}s",
             f"{len(values):,}",
         )
     texts = [None if value is None else str(value) for value in values]
@@ -426,7 +414,7 @@ def heatmap(
     model: FactorModel,
     *,
     role: Role | str = "right",
-    groups: str | Iterable[Any] | None = None,
+    groups: Iterable[Any] | None = None,
     show: Sequence[str] = (),
     n_rows: int = 400,
     beside: Sequence[str] | None = None,
@@ -645,7 +633,7 @@ def plot_heatmap(
     ax: Any = None,
     *,
     role: Role | str = "right",
-    groups: str | Iterable[Any] | None = None,
+    groups: Iterable[Any] | None = None,
     show: Sequence[str] = (),
     n_rows: int = 400,
     beside: Sequence[str] | None = None,
@@ -661,10 +649,10 @@ def plot_heatmap(
         Axes of a grid, whose place the panels share; a new figure by default.
     role : {"right", "left"}
         Which side.
-    groups : sequence of length n or str, optional
-        A label for each row of the side ("Comedy|Drama" belongs to the first), or a
-        table and its column, such as "movies.csv:genres". Rows stand by group, and
-        within it by interactions or length; without groups like stands beside like.
+    groups : sequence of length n, optional
+        A label for each row of the side ("Comedy|Drama" belongs to the first). Rows
+        stand by group, and within it by interactions or length; without groups like
+        stands beside like.
     show : sequence of str
         Ids or titles of the rows to show; a sample by default.
     n_rows : int

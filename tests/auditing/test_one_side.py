@@ -41,14 +41,14 @@ def commands(found, *asked):
 def test_what_to_type_next_is_the_declaration_that_decides(told):
     neither = told["neither"]
     side, full = (
-        "embaudit audit v.npy --left OTHER-SIDE.npy",
+        "embaudit audit v.npy --left-file OTHER-SIDE.npy",
         "to read every table and finding, add --full",
     )
     with_each_other = "embaudit audit v.npy --compared cosine"
     assert commands(neither) == [with_each_other, side, full]
     assert (
         commands(neither, ("--kind", "vectors"))[1]
-        == "embaudit audit v.npy --kind vectors --left OTHER-SIDE.npy"
+        == "embaudit audit v.npy --kind vectors --left-file OTHER-SIDE.npy"
     )
     assert commands(told["link"]) == [full]
     stretched = replace(
@@ -90,7 +90,7 @@ def test_nothing_found_is_no_zero_unless_nothing_can_be_found():
         cells[found.answer.word] = glance_of(found).grid.rows[0][1:]
         steps[found.answer.word] = commands(found)[0]
     assert cells == {"UNKNOWN": ("–",), "YES": ("0.00", "0 %")}
-    assert (" --left " in steps["UNKNOWN"], " --left " in steps["YES"]) == (
+    assert (" --left-file " in steps["UNKNOWN"], " --left-file " in steps["YES"]) == (
         True,
         False,
     )
@@ -112,9 +112,9 @@ def test_both_ways_of_training_are_offered_whatever_the_format_and_the_likelier_
     typed = [command for _, command in next_steps(told["neither"], Invocation(path))]
     assert all(path in command for command in typed[:2])
     ways = (
-        ["--compared", "--left"]
+        ["--compared", "--left-file"]
         if path in ("texts.npz", "model2vec")
-        else ["--left", "--compared"]
+        else ["--left-file", "--compared"]
     )
     assert [way in command for way, command in zip(ways, typed[:2], strict=True)] == [
         True,

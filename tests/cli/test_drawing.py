@@ -65,7 +65,8 @@ def test_rows_stand_by_group_or_are_those_shown_where_they_are_several(
         "embaudit.report.display.drawn_file",
         lambda shown, kind: taken.append(shown) or b"",
     )
-    drawn(embaudit, model, "--heatmap", "a.svg", "--heatmap-groups", "films.csv:kind")
+    by_kind = ("--items", "films.csv", "--heatmap-groups", "kind")
+    drawn(embaudit, model, "--heatmap", "a.svg", *by_kind)
     drawn(embaudit, model, "--heatmap", "b.svg", "--show", "film 3", "--show", "film 5")
     drawn(embaudit, model, "--heatmap", "c.svg", "--show", "film 3")
     grouped, shown, alone = taken

@@ -108,10 +108,10 @@ def test_force_never_writes_over_a_shard(embaudit, tmp_path):
     before = (tmp_path / "b.safetensors").read_bytes()
     (tmp_path / "b.json").symlink_to("b.safetensors")
     options = (
-        "--load",
-        "left=left",
-        "--load",
-        "weight=right",
+        "--left",
+        "left",
+        "--weight",
+        "right",
         "--json",
         "./b.json",
         "--force",
@@ -131,7 +131,7 @@ def test_force_never_writes_over_what_an_option_names(embaudit, tmp_path, victim
     np.save("users.npy", draw.standard_normal((12, 3)))
     (tmp_path / "names.txt").write_text("".join(f"item {i}\n" for i in range(9)))
     before = (tmp_path / victim).read_bytes()
-    options = ("--load", "left=users.npy", "--load", "labels=names.txt")
+    options = ("--left-file", "users.npy", "--labels", "names.txt")
     refused(
         embaudit(
             "compare",

@@ -17,7 +17,10 @@ PRINTED = [
     (f"audit model.npz {QUICK}", "model.npz: 40 users × 30 items, 4 dimensions"),
     (f"audit model.npz {QUICK} --full", "FactorModel(40 users × 30 items, 4 dim"),
     (f"audit items.npy {QUICK}", "items.npy: 30 items, 4 dimensions"),
-    (f"audit items.npy --left users.npy {QUICK}", "items.npy: 40 users × 30 items,"),
+    (
+        f"audit items.npy --left-file users.npy {QUICK}",
+        "items.npy: 40 users × 30 items,",
+    ),
     (f"audit items.npy --transpose right {QUICK}", "items.npy: 4 items, 30 dim"),
     (f"audit head.npz --kind head {QUICK}", "head.npz: 30 labels, 4 dimensions"),
     ("blocks x.npz y.npz", "The global cosine is 0.9231: "),  # 24 / 26
@@ -47,7 +50,10 @@ PRINTED = [
     ("fix model.npz --out f.npz", "item vectors of 4 dimensions, whose plain cosine"),
     ("fix items.npy --out f.csv", "item vectors of 4 dimensions, with a mean of 0."),
     ("formats model.npz", "Read as embaudit: left (40 × 4) as left factors, right (30"),
-    ("formats items.npy --left users.npy", "Read as npy: users.npy (40 × 4) as left"),
+    (
+        "formats items.npy --left-file users.npy",
+        "Read as npy: users.npy (40 × 4) as left",
+    ),
     ("formats head.safetensors", "model.norm.weight (4) as the final norm"),
     ("formats head.safetensors --norm none", "Left over: model.norm.weight (4)"),
     ("gauge model.npz --out g.npz", "diagonal 1, condition number 2: FactorModel(40"),

@@ -107,7 +107,7 @@ def test_with_a_baseline_only_what_is_new_or_worse_stops(embaudit, typed, code, 
     [
         # One side has no scores, and rows without ids cannot be found again.
         ("items.npy", "vectors of one side, which have no scores"),
-        ("items.npy --left users.npy", "0 of 40 sampled users and 0 of 30"),
+        ("items.npy --left-file users.npy", "0 of 40 sampled users and 0 of 30"),
         ("model.npz --json base.json --force", "another file than the input"),
     ],
 )

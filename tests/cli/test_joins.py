@@ -64,7 +64,7 @@ def test_the_ids_of_a_table_of_vectors_are_chosen_on_every_command(embaudit, tmp
     assert audited.code == 0
     next_steps = audited.out.replace("\\\n    ", "")
     asked = "--vector-id asin --n-gauges 1 --n-starts 0"
-    assert f"embaudit audit v.csv {asked} --left OTHER-SIDE.npy\n" in next_steps
+    assert f"embaudit audit v.csv {asked} --left-file OTHER-SIDE.npy\n" in next_steps
     intake = json.loads((tmp_path / "a.json").read_text())["input"]["intake"]
     assert {"name": "asin", "became": "right_ids", "shape": [12]} in intake["parts"]
     # `--id` names the column of a table of titles.

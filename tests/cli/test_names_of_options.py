@@ -78,7 +78,6 @@ READ = {field.name for field in dataclasses.fields(Request)} | {
 TYPED = {
     "full", "json", "out", "markdown", "quiet", "force", "jobs", "dask",  # where a result goes, and who works on it
     "fail_on", "ignore_code", "allow_missing_scores", "baseline", "junit", "heatmap", "heatmap_groups",  # gates, pictures
-    "load",  # any keyword of `load`
     "help_all",
 }  # fmt: skip
 """Options of the command line alone."""
@@ -107,6 +106,12 @@ def test_every_option_of_an_audit_but_its_roles_is_one_of_the_command():
     params = get_command(app).get_command(None, "audit").params
     names = {field.name for field in dataclasses.fields(ea.AuditOptions)}
     assert names - {one.name for one in params} == {"roles"}
+
+
+def test_every_option_of_load_but_features_of_objects_is_one_of_the_command():
+    params = get_command(app).get_command(None, "audit").params
+    names = {"format", *(field.name for field in dataclasses.fields(Request))}
+    assert names - {one.name for one in params} == {"user_features", "item_features"}
 
 
 def test_titles_of_a_table_are_those_of_an_audit(tmp_path):

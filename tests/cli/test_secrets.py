@@ -44,7 +44,7 @@ COMMANDS = {
     "blocks": ("blocks", url("x.npz"), url("y.npz"), "--full", *WRITTEN),
     "formats": ("formats", url("model.npz")),
     "formats with a left side": (
-        *("formats", url("items.npy"), "--left", url("users.npy")),
+        *("formats", url("items.npy"), "--left-file", url("users.npy")),
     ),
     "formats with labels": ("formats", url("head.npz"), "--labels", url("labels.txt")),
     "simpson": (

@@ -46,7 +46,7 @@ KINDS = {
         ["audit", "audit"],
     ),
     "one side": ("items.npy --max-condition 1.5", ["audit", "audit"]),
-    "two files": ("items.npy --left users.npy --role user", ["fix"]),
+    "two files": ("items.npy --left-file users.npy --role user", ["fix"]),
     "head": (
         "head.npz --kind head --labels labels.txt --soft-cap 30",
         ["audit", "fix"],

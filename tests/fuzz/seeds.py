@@ -470,7 +470,7 @@ def _commands() -> list[Seed]:
         Seed("tokenizer.json", _typed("audit", ".", *FEW), _checkpoint),
         Seed("titles.csv", _typed(*AUDIT, "--items", "titles.csv"), titles),
         Seed("titles.csv", _typed(*AUDIT, "--labels", "titles.csv"), titles),
-        Seed("titles.csv", _typed(*AUDIT, "--ids", "titles.csv:id", "--right-counts", "titles.csv"), titles),
+        Seed("titles.csv", _typed(*AUDIT, "--ids", "titles.csv", "--ids-column", "id", "--right-counts", "titles.csv"), titles),
         Seed("a.json", _typed("verify", "a.json", "own.npz"), _audited),
         Seed("a.json", _typed(*AUDIT, "--baseline", "a.json", "--fail-on", "tip"), _audited),
         Seed("a.json", _typed("gauge", "own.npz", *written, "--from", "a.json", "--name", "linear 1"), _audited),

@@ -81,8 +81,12 @@ def test_both_sides_with_one_column_an_entity() -> None:
 
 def test_the_other_side_from_a_frame_or_a_file(tmp_path: Any) -> None:
     path = write_all(tmp_path, {"u.npy": npy(ROWS[:2])})
-    for left in (pd.DataFrame(ROWS[:2]), path, str(path)):
-        assert as_reading(ROWS, left=left)[0].left.tolist() == ROWS[:2].tolist()
+    for side in (
+        {"left": pd.DataFrame(ROWS[:2])},
+        {"left_file": path},
+        {"left_file": str(path)},
+    ):
+        assert as_reading(ROWS, **side)[0].left.tolist() == ROWS[:2].tolist()
 
 
 def test_a_bias_without_a_second_side_makes_a_softmax_head() -> None:
@@ -122,13 +126,13 @@ CODES = (9 * ROWS).astype(np.int8)
          "column e0 of the data frame must be"),
         (pd.DataFrame({"v": list(CODES)}), {}, "got int8, counts or codes"),
         (pd.DataFrame(ROWS).add_prefix("e").assign(bias=1.0), {}, "bias='bias'"),
-        (FRAME, {"bias": np.ones(3)}, "the bias column must be one of id, v, title"),
+        (FRAME, {"bias": np.ones(3)}, "bias must be the name of an array or a column, as text; got ndarray"),
         # Options that only files or other objects have.
-        (ROWS, {"weight": "a"}, "an option for arrays must be one of left, transpose"),
-        (ROWS, {"vector_id": "a"}, "an option for arrays must be one of left, transpose"),
-        (FRAME, {"weight": "a"}, "an option for data frames must be one of vector_id, vector"),
-        (FRAME, {"transpose": "both"}, "an option for data frames must be one of vector_id"),
-        (ROWS, {"left": 3}, "left must be an array, a data frame or a file of vectors"),
+        (ROWS, {"weight": "a"}, "an option for arrays must be one of left, bias"),
+        (ROWS, {"vector_id": "a"}, "an option for arrays must be one of left, bias"),
+        (FRAME, {"weight": "a"}, "an option for data frames must be one of left, vector_id"),
+        (FRAME, {"transpose": "both"}, "an option for data frames must be one of left"),
+        (ROWS, {"left": 3}, "left must be an array, a data frame or the name of an array"),
         (ea.FactorModel.from_vectors(ROWS), {"link": "cosine"},
          "beside a model, which"),
         (SimpleNamespace(obsm={"X_a": ROWS, "X_b": ROWS}, obs_names=IDS), {},

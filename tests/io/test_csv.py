@@ -98,11 +98,11 @@ def test_the_other_side_from_a_second_file(tmp_path: Path) -> None:
     items = "id,e0,e1\na,1,2\nb,3,4.5\n"
     users = {"u.csv": "id,e0,e1\nx,2,2\n", "u.npy": npy(np.array([[2.0, 2.0]]))}
     path = write_all(tmp_path, {"v.csv": items, **users})
-    pair = load(path, left=tmp_path / "u.csv")
+    pair = load(path, left_file=tmp_path / "u.csv")
     assert pair.predictions().tolist() == [[2 * 1 + 2 * 2, 2 * 3 + 2 * 4.5]]
     assert pair.left_ids.tolist() == ["x"]
     names = {"left_name": "text", "right_name": "image", "link": "cosine"}
-    towers = load(path, left=tmp_path / "u.npy", **names)
+    towers = load(path, left_file=tmp_path / "u.npy", **names)
     assert (towers.roles, towers.link.name) == (("text", "image"), "cosine")
     assert towers.left_ids is None
 
@@ -164,8 +164,12 @@ def test_tables_that_leave_a_question_are_refused(
     ("first", "second", "part"),
     [
         ("v.csv", "v.csv", "for rows compared with each other say compared='dot'"),
-        ("v.csv", "m.npz", "left must be vectors of one side; got a model of both"),
-        ("m.npz", "v.csv", "beside left must be vectors of one side"),
+        (
+            "v.csv",
+            "m.npz",
+            "left_file must be vectors of one side; got a model of both",
+        ),
+        ("m.npz", "v.csv", "beside left_file must be vectors of one side"),
     ],
 )
 def test_the_other_side_has_one_side_and_another_file(
@@ -173,4 +177,4 @@ def test_the_other_side_has_one_side_and_another_file(
 ) -> None:
     pair = npz(users=np.eye(2), items=np.eye(2))
     write_all(tmp_path, {"v.csv": "id,e0,e1\na,1,2\nb,3,4.5\n", "m.npz": pair})
-    assert part in refusal(load, tmp_path / first, left=tmp_path / second)
+    assert part in refusal(load, tmp_path / first, left_file=tmp_path / second)

@@ -25,7 +25,7 @@ FILMS = "movieId,title\n7,Heat\n3,Ran\n"
         # A column with a customary name of ids; whole numbers become integers.
         ("i.csv", FILMS, [7, 3]),
         ("i.csv", "id\n7\n3\n", [7, 3]),
-        # Another column is chosen by its name or its position behind a colon.
+        # Another column is chosen by its name or its position.
         ("i.csv:title", FILMS, ["Heat", "Ran"]),
         ("i.tsv:1", "7\tHeat\n3\tRan\n", ["Heat", "Ran"]),
         ("i.dat:name", "code;name\n7;Heat\n3;Ran\n", ["Heat", "Ran"]),
@@ -53,7 +53,7 @@ def test_read_ids_of_each_kind_of_file(
 ) -> None:
     file, _, column = name.partition(":")
     path = str(write_all(tmp_path, {file: content}))
-    found = read_ids(f"{path}:{column}" if column else path, 2)
+    found = read_ids(path, 2, column=column or None)
     assert found.tolist() == ids
 
 

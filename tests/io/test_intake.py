@@ -113,7 +113,9 @@ def test_ids_come_from_lines_columns_and_arrays(tmp_path: Path) -> None:
     }
     read_as = {**lines, "b.csv": [70, 3], "b.csv:other": ["x", "y"], "c.npy": [4, 2]}
     for name, expected in read_as.items():
-        assert read_ids(f"{tmp_path / name}", 2).tolist() == expected
+        file, _, column = name.partition(":")
+        found = read_ids(tmp_path / file, 2, column=column or None)
+        assert found.tolist() == expected
     for name in ("b.csv", "c.npy"):
         with pytest.raises(
             InputError,
@@ -121,10 +123,10 @@ def test_ids_come_from_lines_columns_and_arrays(tmp_path: Path) -> None:
         ):
             read_ids(f"{tmp_path / name}", 3)
     path = npz(tmp_path, P=P, Q=Q, names=np.array(list("abcdefg")))
-    assert read(path, ids="names").model.right_ids.tolist() == list("abcdefg")
+    assert read(path, id_array="names").model.right_ids.tolist() == list("abcdefg")
     with pytest.raises(
         InputError,
-        match=r"got names \(7,\), one value for each entity of Q; name it with ids='names'",
+        match=r"got names \(7,\), one value for each entity of Q; name it with id_array='names'",
     ):
         read(path)
 

@@ -58,9 +58,9 @@ def test_a_fault_of_one_of_two_files_is_told_with_the_name_of_that_file(
 ) -> None:
     items = write(tmp_path / "items.npy", np.ones((9, N_COLUMNS)))
     users = write(tmp_path / "users.npy", damaged(9))
-    sentence = refusal(load, items, left=str(users))
+    sentence = refusal(load, items, left_file=str(users))
     assert f"{users}: user factors {FAULT}" in sentence
-    sentence = refusal(load, users, left=str(items))
+    sentence = refusal(load, users, left_file=str(items))
     assert sentence == f"{users}: item factors {FAULT}"
 
 

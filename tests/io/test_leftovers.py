@@ -33,7 +33,7 @@ def sentence(array: str, why: str, ways: str) -> str:
         ({"x": B[:, None]}, sentence("x (7, 1)", "one value for each entity of Q",
          "name it with bias='x', or leave it out with ignore='x'")),
         ({"x": B.astype(int)}, sentence("x (7,)", "one value for each entity of Q",
-         "name it with ids='x', or leave it out with ignore='x'")),
+         "name it with id_array='x', or leave it out with ignore='x'")),
         ({"strength": np.ones(2)}, sentence("strength (2,)", "one number for each dimension of Q",
          "leave it out with ignore='strength'")),
         ({"yj": Q}, sentence("yj (7, 2)", "the shape of Q",

@@ -200,9 +200,9 @@ def test_arrays(tmp_path: Path) -> None:
     assert (head.link.name, head.names("right")[1]) == ("softmax", "b")
     assert as_reading(ROWS, inputs=ROWS[:3])[0].roles[0] == "input"
     np.save(tmp_path / "b.npy", np.arange(12.0))
-    assert as_reading(ROWS, bias=tmp_path / "b.npy")[0].right_bias.tolist() == list(
-        range(12)
-    )
+    assert as_reading(ROWS, bias_file=tmp_path / "b.npy")[
+        0
+    ].right_bias.tolist() == list(range(12))
     # Numbers of a list are no codes.
     assert as_model([[1, 0], [0, 1], [1, 1]]).right.dtype == np.float64
 
@@ -229,7 +229,8 @@ def test_a_left_side_of_any_kind_beside_vectors_of_any_kind(tmp_path: Path) -> N
         for place, other in enumerate(
             [users, tmp_path / "u.parquet", left, tmp_path / "u.npy"]
         ):
-            model = as_reading(rows, left=other)[0]
+            option = "left_file" if isinstance(other, Path) else "left"
+            model = as_reading(rows, **{option: other})[0]
             np.testing.assert_array_equal(model.left, left)
             assert (model.right_ids is None, model.left_ids is None) == (
                 number > 1,
@@ -237,7 +238,7 @@ def test_a_left_side_of_any_kind_beside_vectors_of_any_kind(tmp_path: Path) -> N
             )
     assert (
         "u.parquet (5 × 4) as left"
-        in look(tmp_path / "i.npy", left=str(tmp_path / "u.parquet")).explain()
+        in look(tmp_path / "i.npy", left_file=str(tmp_path / "u.parquet")).explain()
     )
     assert (
         as_reading(ROWS, left=left.T, bias=ROWS[:, 0], transpose="left")[0].link.name
@@ -245,7 +246,7 @@ def test_a_left_side_of_any_kind_beside_vectors_of_any_kind(tmp_path: Path) -> N
     )
     ea.save(as_reading(ROWS, left=users)[0], pair)
     for rows, other, words in (
-        (TABLE, pair, "left must be vectors of one side; got a model of both"),
+        (TABLE, pair, "left_file must be vectors of one side; got a model of both"),
         (
             tmp_path / "u.npy",
             str(tmp_path / "u.npy"),
@@ -254,7 +255,7 @@ def test_a_left_side_of_any_kind_beside_vectors_of_any_kind(tmp_path: Path) -> N
         (
             [tmp_path / "u.parquet"],
             tmp_path / "u.parquet",
-            "left must be a file of the other side; got .*u.parquet, ",
+            "left_file must be a file of the other side; got .*u.parquet, ",
         ),
         (as_model(pair), ROWS, "left must be left out beside a model"),
         (
@@ -264,8 +265,9 @@ def test_a_left_side_of_any_kind_beside_vectors_of_any_kind(tmp_path: Path) -> N
         ),
         (ROWS, left.T, "got 5 and 4; say transpose='left' if each column is one user"),
     ):
+        option = "left_file" if isinstance(other, str | Path) else "left"
         with pytest.raises(InputError, match=words):
-            as_reading(rows, left=other)
+            as_reading(rows, **{option: other})
 
 
 def test_audits_of_what_people_have(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_a_square_side_is_turned_only_if_asked(tmp_path: Path) -> None:
 
 def test_chosen_names_of_biases_and_ids(tmp_path: Path) -> None:
     arrays = {"users": USERS, "items": ITEMS, "b": BIAS, "c": [7, 8], "d": [0.5, 1.5]}
-    model = loaded(tmp_path, arrays, bias="b", left_ids="c", left_bias="d")
+    model = loaded(tmp_path, arrays, bias="b", left_id_array="c", left_bias="d")
     assert model.right_bias.tolist() == BIAS.tolist()
     assert model.left_bias.tolist() == [0.5, 1.5]
     assert model.left_ids.tolist() == [7, 8]
@@ -157,11 +157,11 @@ OTHERS = {"a": USERS, "b": ITEMS}
         # An array that could matter is named or ignored.
         ({**PAIR, "other": ITEMS}, {}, "name it with weight='other'"),
         ({**PAIR, "b": BIAS}, {}, "name it with bias='b'"),
-        ({**PAIR, "b": np.arange(4)}, {}, "name it with ids='b'"),
-        ({**PAIR, "b": np.arange(2)}, {}, "name it with left_ids='b'"),
+        ({**PAIR, "b": np.arange(4)}, {}, "name it with id_array='b'"),
+        ({**PAIR, "b": np.arange(2)}, {}, "name it with left_id_array='b'"),
         ({**PAIR, "b": np.ones(3)}, {}, "one number for each dimension of items"),
         ({**PAIR, "mlp.weight": np.ones((7, 6))}, {}, "a layer beside the tables"),
-        ({"x": ITEMS, "counts": np.arange(4)}, {}, "name it with ids='counts'"),
+        ({"x": ITEMS, "counts": np.arange(4)}, {}, "name it with id_array='counts'"),
         # Shapes that do not fit.
         ({"u": np.ones((5, 3)), "v": np.ones((4, 2))}, {},
          "number of columns; got 3 and 2"),

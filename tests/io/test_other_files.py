@@ -166,7 +166,7 @@ def test_one_array_alone_has_the_scores_of_its_rows(tmp_path: Path) -> None:
 def test_one_array_and_a_bias_are_a_head(tmp_path: Path) -> None:
     files = {"weight.npy": npy(ROWS), "bias.npy": npy(BIAS)}
     path = write_all(tmp_path, files)
-    head = load(path, bias=tmp_path / "bias.npy")
+    head = load(path, bias_file=tmp_path / "bias.npy")
     assert head.link.name == "softmax"
     assert head.right_bias.tolist() == BIAS.tolist()
 
@@ -186,9 +186,9 @@ def test_two_arrays_and_their_biases_are_users_and_items(tmp_path: Path) -> None
     path = write_all(tmp_path, files)
     model = load(
         path,
-        bias=tmp_path / "item_bias.npy",
-        left=tmp_path / "users.npy",
-        left_bias=tmp_path / "user_bias.npy",
+        bias_file=tmp_path / "item_bias.npy",
+        left_file=tmp_path / "users.npy",
+        left_bias_file=tmp_path / "user_bias.npy",
     )
     assert model.link.name == "identity"
     first_user, second_user = model.predictions()
@@ -199,7 +199,7 @@ def test_two_arrays_and_their_biases_are_users_and_items(tmp_path: Path) -> None
 def test_sides_whose_entities_are_columns_are_transposed(tmp_path: Path) -> None:
     files = {"items.npy": npy(ROWS.T), "users.npy": npy(ROWS[:2].T)}
     path = write_all(tmp_path, files)
-    model = load(path, left=tmp_path / "users.npy", transpose="both")
+    model = load(path, left_file=tmp_path / "users.npy", transpose="both")
     assert model.right.tolist() == ROWS.tolist()
     assert model.left.tolist() == ROWS[:2].tolist()
 
@@ -214,7 +214,7 @@ def test_ids_of_both_sides_from_files(tmp_path: Path) -> None:
     path = write_all(tmp_path, files)
     model = load(
         path,
-        left=tmp_path / "users.npy",
+        left_file=tmp_path / "users.npy",
         ids=tmp_path / "items.txt",
         left_ids=tmp_path / "users.csv",
     )
@@ -244,7 +244,7 @@ def test_inputs_of_a_head_from_a_file(tmp_path: Path) -> None:
         (ROWS.astype("U"), {}, "must be floating-point numbers; got <U"),
         (ROWS.astype("i4"), {}, "got int32, counts or codes"),
         (ROWS, {"ids": list("aabc")}, "item ids must be unique; got a 2 times"),
-        (ROWS, {"bias": "b.npy", "kind": "vectors"}, "kind='vectors', which have none"),
+        (ROWS, {"bias_file": "b.npy", "kind": "vectors"}, "kind='vectors', which have none"),
         (ROWS, {"kind": "factors"}, "must both be named, with left=A and weight=B"),
         (ROWS, {"kind": "head", "inputs": ROWS[:, :2]},
          "number of columns; got 2 and 3"),

@@ -101,7 +101,8 @@ def test_damaged_files_are_refused(
         ({"weight": "x"}, "an option for word2vec files must be one of"),
         ({"labels": ["x"]}, "2 item names"),
         ({"ids": ["x"]}, "item ids must be a list of 2"),
-        ({"left": "no.npy"}, "got no.npy; check the path"),
+        ({"left": "no.npy"}, "got left; say left_file=FILE"),
+        ({"left_file": "no.npy"}, "got no.npy; check the path"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(

@@ -387,7 +387,7 @@ def test_a_centred_remedy_says_what_a_shift_can_no_longer_do():
     assert "label vectors of 2 dimensions, with a mean of 0" in text
     assert "what stretching the directions can do is not" in text
     of_one_side = ea.fix(vectors(SIGNS * [3, 1])).explain()
-    assert "give the other side with left." in of_one_side
+    assert "give the other side with left or left_file." in of_one_side
 
 
 def test_a_folded_remedy_gives_the_condition_number_of_the_final_norm():

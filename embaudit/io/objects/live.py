@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, Option, Sentence, must_be
 from embaudit.io.catalogue import ARRAYS
 from embaudit.io.intake import GIVEN, Contents, Reading
 from embaudit.io.objects import networks, recommenders, scikit_learn
@@ -84,10 +84,12 @@ def from_object(
         state dictionary whose names `load` knows from files).
     ids, labels : array, optional
         Ids and names of the right rows (items or labels), if the model has none.
-    left : array, path or str, optional
+    left : array or str, optional
         Rows of the other side beside vectors of one side, such as `svd.transform(X)`
-        beside a TruncatedSVD, or a file of them; the name of their array in a state
-        dictionary or a module.
+        beside a TruncatedSVD; in a state dictionary or a module the name of their
+        array.
+    left_file : path, optional
+        A file of the rows of the other side.
     left_ids : array, optional
         Ids of the left rows (users or inputs), if the model has none.
     inputs : array of shape (n, d), optional
@@ -137,21 +139,26 @@ def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Reading:
     >>> read_object(LogisticRegression().fit([[0.0], [1.0], [2.0]], ["a", "b", "c"])).intake.line()
     'read as LogisticRegression of sklearn: coef_, intercept_, classes_'
     """
+    left = options.get("left")
+    if left is not None and not isinstance(left, (str, os.PathLike)):
+        others = {name: value for name, value in options.items() if name != "left"}
+        options = {**others, "left_file": _rows(left)}
     request, model = Request.of(kind, options), networks.unwrapped(model)
     library, reader, used = _reader(model)
-    # A table of one side, such as the components of a decomposition, has its other side
-    # given beside it; where arrays are named, left is one of the names.
-    beside = None if "left" in used else request.left
-    own = request if beside is None else replace(request, left=None)
-    require_options(own, used, library)
-    live = reader(model, own)
-    if beside is not None:
+    require_options(request, used, library)
+    live = reader(model, request)
+    if request.left_file is not None:
+        # A table of one side, such as the components of a decomposition, has its other
+        # side given beside it.
         link = live.contents.link
         if link is not None and link.name == "softmax":
-            require_options(request, used, library)
-        contents, request = with_left(
-            live.contents, replace(request, left=_rows(beside))
-        )
+            raise must_be(
+                "left",
+                "left out beside a softmax head",
+                "vectors",
+                Sentence("give what the head is applied to as {}", Option("inputs")),
+            )
+        contents, request = with_left(live.contents, request)
         live = replace(live, contents=contents)
     # What reaches the factors stands in for the inputs as the caller has them; examples
     # of pairs are no left side.
@@ -170,9 +177,9 @@ def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Reading:
     return reading
 
 
-def _rows(left: Any) -> Any:
-    """Return rows of the left side as contents; a path and contents stay as they are."""
-    if isinstance(left, (str, os.PathLike, Contents)):
+def _rows(left: Any) -> Contents:
+    """Return rows of the left side as contents; contents stay as they are."""
+    if isinstance(left, Contents):
         return left
     return Contents.of(FactorModel.from_vectors(left), {"right": GIVEN})
 

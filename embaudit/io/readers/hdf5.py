@@ -340,6 +340,6 @@ def _of_anndata(stored: Hdf5, request: Request) -> Request:
             )
         weight = of_rows[0]
     side = SIDES.get(weight.split("/")[0])
-    ids = stored.index.get(side or "")
+    ids = request.id_array or stored.index.get(side or "")
     kind = "vectors" if request.kind == "auto" else request.kind
-    return replace(request, kind=kind, weight=weight, ids=request.ids or ids)
+    return replace(request, kind=kind, weight=weight, id_array=ids)

@@ -25,7 +25,7 @@ from embaudit.io.checkpoints.tying import tying_of
 from embaudit.io.codecs.arrays import UNNAMED, Arrays, Tensor, as_stored
 from embaudit.io.intake import OF_VECTORS, Contents, Part, Source
 from embaudit.io.remote import with_urls
-from embaudit.io.request import Kind, Request
+from embaudit.io.request import Kind, Request, file_remedy
 from embaudit.model import softmax_link
 from embaudit.model.tying import Tying
 
@@ -104,7 +104,7 @@ CODED = re.compile(
     r"(?:^|[._])(?:scales|weight_scale(?:_inv)?|kernel_scale|absmax|quant_(?:map|state)\S*|qzeros|zero_points?|SCB)$"
 )
 """Names of arrays that numbers of a quantised matrix are multiplied with."""
-OPTIONS = {"left": ("left_bias", "left_ids"), "right": ("bias", "ids")}
+OPTIONS = {"left": ("left_bias", "left_id_array"), "right": ("bias", "id_array")}
 """Options that name the bias and the ids of a side."""
 ADAPTED = re.compile(r"\.(?:lora_\w+|base_layer|modules_to_save|original_module)\b")
 """Endings that PEFT puts behind the name of a layer that it changes."""
@@ -210,10 +210,15 @@ def choose(shapes: Shapes, request: Request, where: object) -> Layout:
         ...
     embaudit.errors.InputError: the arrays of a.npz must be one recognised table, pair or head; got a (5, 2), ...
     """
-    for name in ("left", "weight", "bias", "left_bias"):
+    for name in ("left", "weight", "bias", "left_bias", "id_array", "left_id_array"):
         array = getattr(request, name)
         if array is not None and array not in shapes:
-            raise must_be(name, f"one of {_listed(shapes)} in {where}", repr(array))
+            raise must_be(
+                name,
+                f"one of {_listed(shapes)} in {where}",
+                repr(array),
+                file_remedy(name, array),
+            )
     if request.weight is not None or (
         request.left is not None and request.kind != "head"
     ):
@@ -798,10 +803,10 @@ def contents_beside(
 ) -> Contents:
     """Determine what one array is by those beside it, whose names are given by option; its own is that of `weight`."""
     # Beside a left side that comes from elsewhere a bias is that of factors.
-    apart = request.left is not None and request.kind in ("auto", "factors")
+    apart = request.left_file is not None and request.kind in ("auto", "factors")
     told: Kind = "head" if "bias" in names and not apart else "vectors"
     kind = told if apart or request.kind == "auto" else request.kind
-    options: dict[str, Any] = {**names, "left": None, "kind": kind}
+    options: dict[str, Any] = {**names, "kind": kind}
     return contents_of(arrays, replace(request, **options), where)
 
 
@@ -913,17 +918,6 @@ def planned(
         for name, tensor in arrays.tensors.items()
         if not request.ignores(name)
     }
-    # Beside a file the left side may be another one, where no array has its name.
-    apart = (
-        isinstance(where, Path)
-        and request.left not in (None, *tensors)
-        and request.bias is None
-    )
-    request = (
-        replace(request, left=None)
-        if apart and Path(request.left).is_file()
-        else request
-    )
     layout = choose(
         {name: squeezed(tensor.shape) for name, tensor in tensors.items()},
         request,
@@ -933,12 +927,8 @@ def planned(
     fields = dict(layout.fields)
     if request.kind == "vectors" and "left" in fields:
         fields = {field: name for field, name in fields.items() if field in OF_VECTORS}
-    named = {"left_ids": request.left_ids, "right_ids": request.ids}
-    fields |= {
-        field: name
-        for field, name in named.items()
-        if isinstance(name, str) and name in tensors
-    }
+    named = {"left_ids": request.left_id_array, "right_ids": request.id_array}
+    fields |= {field: name for field, name in named.items() if name is not None}
     layout = replace(layout, fields=fields, transposed=layout.transposed & set(fields))
     # Codes are refused first: whoever was asked about their scales would call them
     # biases.

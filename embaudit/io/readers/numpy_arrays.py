@@ -22,8 +22,8 @@ from embaudit.io.refusals import refuse_foreign
 from embaudit.io.request import Request
 from embaudit.io.saving import Draft
 
-FILES = ("bias", "left_bias")
-"""Options that name other arrays, or files of one, beside a single one."""
+FILES = {"bias": "bias_file", "left_bias": "left_bias_file"}
+"""Options of files next to a file of one array, by the array that each holds."""
 
 
 def contents(path: Path, request: Request) -> Contents:
@@ -42,12 +42,11 @@ def contents(path: Path, request: Request) -> Contents:
                     name
                 ]  # Refused there: half of a pair must not pass for the whole.
         return contents_of(stored, request, path)
-    names = {
-        option: str(existing_file(x))
-        for option in FILES
-        if (x := getattr(request, option)) is not None
-    }
-    names = {"weight": str(path), **names}
+    names = {"weight": str(path)}
+    for array, option in FILES.items():
+        file = getattr(request, option)
+        if file is not None:
+            names[array] = str(existing_file(file))
     for name in names.values():
         refuse_foreign(Path(name))
     files = Memory({name: Npy(Path(name))[UNNAMED] for name in names.values()})

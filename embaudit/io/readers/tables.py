@@ -33,7 +33,7 @@ from embaudit.io.codecs.lists import is_list, is_vectors, matrix
 from embaudit.io.intake import Contents, Part, Source
 from embaudit.io.readers.layout import FIELDS, OF_HEAD
 from embaudit.io.remote import naming, with_urls
-from embaudit.io.request import Request
+from embaudit.io.request import Request, file_remedy
 from embaudit.io.saving import Draft, fields_in
 from embaudit.io.tables.columns import (
     TableFile,
@@ -135,8 +135,8 @@ def opened(path: Path, files: tuple[Path, ...] = ()) -> TableFile:
             got = "arrays (.npy)"
             remedy = Sentence(
                 "give one; a bias goes in as {}, the other side as {}",
-                Option("bias", "b.npy"),
-                Option("left"),
+                Option("bias_file", placeholder="FILE"),
+                Option("left_file", placeholder="FILE"),
             )
         raise must_be(what, "tables of one kind: Parquet, Arrow or CSV", got, remedy)
     if kinds <= {*SUFFIXES}:
@@ -356,7 +356,9 @@ def _index(table: TableFile) -> list[Any]:
 def _ids(table: TableFile, request: Request) -> int | None:
     """Find the column of ids: the one asked for, else the named index of a data frame, else a customary one."""
     if request.vector_id is not None:
-        return table.position(request.vector_id, "id")
+        return table.position(
+            request.vector_id, "id", file_remedy("vector_id", request.vector_id)
+        )
     # An index with a name was meant as ids; then a customary name; an index without a
     # name comes last. Of an index of several levels none is the ids.
     index = _index(table)
@@ -366,7 +368,8 @@ def _ids(table: TableFile, request: Request) -> int | None:
     place = (table.names or ()).index(index[0]) if named else None
     # What is called id goes before a name, which may be a title.
     for names in (ID_NAMES, KNOWN):
-        place = table.optional_column("id", None, names) if place is None else place
+        if place is None:
+            place = table.optional_column("id", None, names, option="vector_id")
     if place is not None or table.names is None:
         return place
     # The first column without a name is an index of a data frame, unless it holds

@@ -75,8 +75,12 @@ class TableFile:
         """Name a column and its file."""
         return f"column {self.title(position)} of {self.path}"
 
-    def position(self, column: str | int, what: str) -> int:
+    def position(
+        self, column: str | int, what: str, remedy: str | Sentence = ""
+    ) -> int:
         """Find a column by its name, else by its position.
+
+        If there is none, the error gives `remedy` as advice.
 
         Raises
         ------
@@ -93,11 +97,20 @@ class TableFile:
             if plain.count(plain_name(column)) == 1:
                 return plain.index(plain_name(column))
         raise must_be(
-            f"the {what} column", f"one of {self.listed()} in {self.path}", repr(column)
+            f"the {what} column",
+            f"one of {self.listed()} in {self.path}",
+            repr(column),
+            remedy,
         )
 
     def column(
-        self, what: str, name: str | int | None, customary: Iterable[str], place: int
+        self,
+        what: str,
+        name: str | int | None,
+        customary: Iterable[str],
+        place: int,
+        *,
+        option: str = "",
     ) -> int:
         """Find a column as `optional_column` does.
 
@@ -106,14 +119,14 @@ class TableFile:
         InputError
             If there is none.
         """
-        position = self.optional_column(what, name, customary, place)
+        position = self.optional_column(what, name, customary, place, option=option)
         if position is None:
             names = f"the {what} column of {self.path}"
             raise must_be(
                 names,
                 "one with a customary name",
                 self.listed(),
-                Sentence("choose it with {}", Option(what)),
+                Sentence("choose it with {}", Option(option or what)),
             )
         return position
 
@@ -123,8 +136,12 @@ class TableFile:
         name: str | int | None,
         customary: Iterable[str],
         place: int | None = None,
+        *,
+        option: str = "",
     ) -> int | None:
         """Find the column of a name, else the one with a customary name, without a header the one in its usual place.
+
+        `option` is the option that chooses the column, unless it is called `what`.
 
         Raises
         ------
@@ -143,7 +160,7 @@ class TableFile:
                 f"the {what} column of {self.path}",
                 "one",
                 got,
-                Sentence("choose it with {}", Option(what)),
+                Sentence("choose it with {}", Option(option or what)),
             )
         return places[0] if places else None
 

@@ -14,14 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import as_count, as_texts, require_each, with_seen_zeros
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, Option, Sentence, must_be
 from embaudit.io.codecs.arrays import UNNAMED
 from embaudit.io.codecs.arrow import SUFFIXES
 from embaudit.io.codecs.delimited import BY_SUFFIX, as_ids, plain_name
 from embaudit.io.codecs.npy import Npy
 from embaudit.io.files import existing_file, plain_suffix
 from embaudit.io.json_text import parsed
-from embaudit.io.remote import URL
 from embaudit.io.tables.columns import (
     TableFile,
     numbers,
@@ -47,39 +46,20 @@ COUNT_NAMES = frozenset({
 })  # fmt: skip
 
 
-def split_column(text: str) -> tuple[Path, str | None]:
-    """Split FILE:COLUMN into both.
-
-    Examples
-    --------
-    >>> split_column("no-such-table.csv:movieId")[1], split_column("no-such-list.txt")[1]
-    ('movieId', None)
-    >>> split_column("s3://models/movies.csv")[1], split_column("s3://models/movies.csv:movieId")[1]
-    (None, 'movieId')
-    >>> split_column("https://me:secret@host/movies.csv?at=12:30")[1] is None
-    True
-    """
-    path, colon, column = text.rpartition(":")
-    if URL.fullmatch(text):
-        # Colons stand behind the scheme, the user and in query and fragment of a URL.
-        named = colon and "/" not in column and not {"?", "#"}.intersection(path)
-    else:
-        # The colon of a drive is followed by a slash.
-        named = colon and not column.startswith("/") and not Path(text).exists()
-    return (Path(path), column) if named else (Path(text), None)
-
-
-def read_ids(source: Any, n_rows: int, *, what: str = "item") -> NDArray[Any]:
+def read_ids(
+    source: Any, n_rows: int, *, column: str | None = None, what: str = "item"
+) -> NDArray[Any]:
     r"""Read one id for each row, in their order.
 
     Parameters
     ----------
-    source : str or array
-        The ids, or FILE or FILE:COLUMN: a table, whose column of ids has a customary
-        name where none is given; or one id a line, a JSON list or map as `read_labels`
-        takes it, or a `.npy` array.
+    source : path or array
+        The ids, or a file of them: a table; or one id per line, a JSON list or map as
+        `read_labels` takes it, or a `.npy` array.
     n_rows : int
         How many there must be.
+    column : str, optional
+        Name of the column in a table; by default the column with a customary name.
     what : str
         What a row is called in an error.
 
@@ -95,19 +75,19 @@ def read_ids(source: Any, n_rows: int, *, what: str = "item") -> NDArray[Any]:
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "movies.csv")
     ...     _ = file.write_text("movieId,title\n70,Heat\n3,Ran\n")
-    ...     read_ids(f"{file}:movieId", 2)
+    ...     read_ids(file, 2, column="movieId")
     array([70,  3])
     """
     as_count(n_rows, "n_rows")
     if not isinstance(source, (str, os.PathLike)):
         return np.asarray(with_seen_zeros(source))
-    path, column = split_column(os.fspath(source))
-    where = existing_file(path)
+    _require_no_column(os.fspath(source))
+    where = existing_file(source)
     if column is None and where.suffix.lower() == ".npy":
         ids: NDArray[Any] = Npy(where)[UNNAMED]
     elif column is not None or plain_suffix(where) in (*BY_SUFFIX, *SUFFIXES):
         table = _opened(where, ID_NAMES | {plain_name(column or "id")})
-        position = table.column("id", column, ID_NAMES, 0)
+        position = table.column("id", column, ID_NAMES, 0, option="ids_column")
         ids = plain_ids(
             table, read_columns(table, {position: "id"})[position], position
         )
@@ -123,6 +103,18 @@ def read_ids(source: Any, n_rows: int, *, what: str = "item") -> NDArray[Any]:
         f"{what} ids",
     )
     return ids
+
+
+def _require_no_column(source: str) -> None:
+    """Raise InputError for FILE:COLUMN, which is no file."""
+    file, _, column = source.rpartition(":")
+    if file and column and not Path(source).exists() and Path(file).is_file():
+        remedy = Sentence(
+            "name the column with {} and {}",
+            Option("ids", file),
+            Option("ids_column", column),
+        )
+        raise must_be("ids", "a file that exists", repr(source), remedy)
 
 
 def read_labels(path: Any, n_rows: int, *, what: str = "label") -> NDArray[np.str_]:
