@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from math import prod
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,7 +19,7 @@ from embaudit.core.words import listed
 from embaudit.errors import InputError, Option, Sentence, must_be
 from embaudit.io.checkpoints.config import Config
 from embaudit.io.checkpoints.final_norm import with_norm
-from embaudit.io.checkpoints.tokens import CLASSIFIERS, OF_TOKENS, Tokens, tokens_of
+from embaudit.io.checkpoints.tokens import CLASSIFIERS, OF_TOKENS
 from embaudit.io.checkpoints.tying import tying_of
 from embaudit.io.codecs.arrays import UNNAMED, Arrays, Tensor, as_stored
 from embaudit.io.intake import OF_VECTORS, Contents, Part, Source
@@ -943,23 +942,6 @@ def planned(
             layout.right, Config() if config is None else config, request, where
         )
     return layout
-
-
-def named_by(tokens: Tokens | None) -> dict[str, Source]:
-    """Return the fields that call the rows of a head by its tokens, where these are known."""
-    if tokens is None:
-        return {}
-    names = Source(tokens.source, lambda: tokens.names, (tokens.n_known,))
-    return {"right_names": names, "right_aside": Source.of("", tokens.aside)}
-
-
-def tokens_beside(folder: Path, contents: Contents) -> dict[str, Source]:
-    """Call the rows of one table by the tokens of its folder, where it has a row for each of them and no others."""
-    (n_rows, *_) = contents.fields["right"].shape or (None,)
-    if n_rows is None or {"left", "right_ids", "right_names"} & set(contents.fields):
-        return {}
-    tokens = tokens_of(folder, n_rows)
-    return named_by(tokens) if tokens is not None and tokens.n_known == n_rows else {}
 
 
 def _extra(arrays: Arrays, source: str, name: str) -> Any:
