@@ -1,4 +1,4 @@
-"""The gauge of a group that comes nearest to carrying one model's factors into another's.
+"""The gauge of a group that carries one model's factors nearest to another model's.
 
 A gauge moves both sides at once, `P' = P M, Q' = Q M⁻ᵀ`. Writing the second as `Q' Mᵀ =
 Q` makes the best M a linear problem, `w PᵀP M + v M Q'ᵀQ' = w PᵀP' + v QᵀQ'`, solved in
@@ -61,12 +61,9 @@ class GaugeFit:
 
     def apply(self, role: SideName, rows: Floats) -> Floats:
         """Carry rows of the first model towards the second."""
-        linear, shift = (
-            (self.left, self.left_shift)
-            if role == "left"
-            else (self.right, self.right_shift)
-        )
-        return rows @ linear + shift
+        if role == "left":
+            return rows @ self.left + self.left_shift
+        return rows @ self.right + self.right_shift
 
 
 def fit_gauge(rows: Rows, group: str, shifts: Shifts = BOTH) -> GaugeFit:
@@ -85,8 +82,8 @@ def fit_gauge(rows: Rows, group: str, shifts: Shifts = BOTH) -> GaugeFit:
     Returns
     -------
     GaugeFit
-        Where the least squares of a group are singular, which no gauge is, its best
-        rotation.
+        The best rotation if the least squares of a group are singular, because no gauge
+        is singular.
 
     Examples
     --------
@@ -97,55 +94,52 @@ def fit_gauge(rows: Rows, group: str, shifts: Shifts = BOTH) -> GaugeFit:
            [0., 5.]])
     """
     before, after = next(iter(rows.values()))
-    means = {
-        role: (np.zeros(before.shape[1]), np.zeros(after.shape[1]))
-        for role in ("left", "right")
-    }
     # Least squares with a shift are those of centred rows; the shift follows from both
     # means.
+    means_before = dict.fromkeys(("left", "right"), np.zeros(before.shape[1]))
+    means_after = dict.fromkeys(("left", "right"), np.zeros(after.shape[1]))
     if group == "affine":
-        means |= {
-            role: (x.mean(axis=0), y.mean(axis=0))
-            for role, (x, y) in rows.items()
-            if role in shifts
-        }
-        rows = {
-            role: (x - means[role][0], y - means[role][1])
-            for role, (x, y) in rows.items()
-        }
-    solve = {
-        "rotation": _rotation,
-        "diagonal": _diagonal,
-        "linear": _linear,
-        "affine": _linear,
-    }[group]
+        centred = {}
+        for role, (x, y) in rows.items():
+            if role in shifts:
+                means_before[role] = x.mean(axis=0)
+                means_after[role] = y.mean(axis=0)
+            centred[role] = (x - means_before[role], y - means_after[role])
+        rows = centred
+    pair = None
+    if group == "diagonal":
+        pair = _diagonal(rows)
+    elif group in ("linear", "affine"):
+        pair = _linear(rows)
     # Singular least squares are no gauge; the best rotation always is one.
-    left, right = solve(rows) or _rotation(rows)
+    left, right = pair or _rotation(rows)
     # The shift takes the mean before, once mapped, to the mean after.
-    moves = [
-        means[role][1] - means[role][0] @ m
-        for role, m in (("left", left), ("right", right))
-    ]
-    return GaugeFit(group, left, right, *moves)
+    return GaugeFit(
+        group,
+        left,
+        right,
+        left_shift=means_after["left"] - means_before["left"] @ left,
+        right_shift=means_after["right"] - means_before["right"] @ right,
+    )
 
 
 def _weight(x: Floats) -> float:
-    """One over the sum of squares, so that both sides have a say whatever their scale."""
+    """Return one over the sum of squares, so both sides count whatever their scale."""
     total = float(np.einsum("ij,ij->", x, x))
     return 1 / total if total > 0 else 0.0
 
 
 def _scale(rows: Rows) -> float:
     """Compute c of `P' = c P R, Q' = Q R / c`."""
-    # Left rows grow by c and right rows shrink by it: both give an estimate, averaged
-    # as logarithms, unless all are 0.
-    weights = {role: (_weight(x), _weight(y)) for role, (x, y) in rows.items()}
-    steps = [
-        np.log(x / y) / (2 if role == "left" else -2)
-        for role, (x, y) in weights.items()
-        if x and y
-    ]
-    return float(np.exp(np.mean(steps))) if steps else 1.0
+    # Left rows grow by c and right rows shrink by it. Both give an estimate unless all
+    # rows are 0. The logarithms are averaged.
+    logarithms = []
+    for role, (x, y) in rows.items():
+        weight_before, weight_after = _weight(x), _weight(y)
+        if weight_before and weight_after:
+            logarithm = np.log(weight_before / weight_after) / 2
+            logarithms.append(logarithm if role == "left" else -logarithm)
+    return float(np.exp(np.mean(logarithms))) if logarithms else 1.0
 
 
 def _rotation(rows: Rows) -> Pair:
@@ -159,77 +153,103 @@ def _rotation(rows: Rows) -> Pair:
 
 
 def _diagonal(rows: Rows) -> Pair | None:
-    """Minimise `w ‖p d − p'‖² + v ‖q − q' d‖²` for each column apart."""
-    above, below, most = np.zeros(1), np.zeros(1), np.zeros(1)
+    """Minimise `w ‖p d − p'‖² + v ‖q − q' d‖²` for each column by itself.
+
+    The result is None if these scales are no gauge.
+    """
+    numerator, denominator, bound = np.zeros(1), np.zeros(1), np.zeros(1)
     for role, (x, y) in rows.items():
         source, target = (x, y) if role == "left" else (y, x)
-        weight, squares = _weight(target), np.einsum("ij,ij->j", source, source)
-        above = above + weight * np.einsum("ij,ij->j", source, target)
-        below = below + weight * squares
-        most = most + weight * np.sqrt(squares * np.einsum("ij,ij->j", target, target))
-    # A column that says nothing, or whose two sides contradict each other, gets the
-    # scale of the others.
-    has_scale = np.abs(above) > ROUNDING * most
+        weight = _weight(target)
+        source_squares = np.einsum("ij,ij->j", source, source)
+        target_squares = np.einsum("ij,ij->j", target, target)
+        numerator = numerator + weight * np.einsum("ij,ij->j", source, target)
+        denominator = denominator + weight * source_squares
+        bound = bound + weight * np.sqrt(source_squares * target_squares)
+    # A column of zeros, or one whose two sides contradict each other, gets the scale of
+    # the others.
+    has_scale = np.abs(numerator) > ROUNDING * bound
     if not has_scale.any():
         return None
-    d = np.divide(above, below, out=np.full_like(above, np.nan), where=has_scale)
-    d = np.where(has_scale, d, np.nanmax(np.abs(d)))
-    return (np.diag(d), np.diag(1 / d)) if _keeps_all(np.abs(d), _scale(rows)) else None
+    scales = np.full_like(numerator, np.nan)
+    np.divide(numerator, denominator, out=scales, where=has_scale)
+    scales = np.where(has_scale, scales, np.nanmax(np.abs(scales)))
+    if not _keeps_all(np.abs(scales), _scale(rows)):
+        return None
+    return np.diag(scales), np.diag(1 / scales)
 
 
 def _linear(rows: Rows) -> Pair | None:
-    # The rank of M is at most the number of rows: fewer than it has dimensions make no
+    """Fit a general linear gauge; None if the least squares are singular."""
+    # The rank of M is at most the number of rows, so fewer rows than dimensions give no
     # gauge.
-    if sum(len(x) for x, _ in rows.values()) < min(
-        x.shape[1] for pair in rows.values() for x in pair
-    ):
+    n_rows = sum(len(x) for x, _ in rows.values())
+    n_dimensions = min(min(x.shape[1], y.shape[1]) for x, y in rows.values())
+    if n_rows < n_dimensions:
         return None
     if "left" not in rows:
-        # Right rows alone give M⁻ᵀ; its own inverse transposed is M.
+        # Right rows alone give M⁻ᵀ, and the inverse of its transpose is M.
         pair = _with_inverse(_least_squares(*rows["right"]), 1 / _scale(rows))
-        return pair and pair[::-1]
-    left = (
-        _sylvester(*rows["left"], *rows["right"])
-        if "right" in rows
-        else _least_squares(*rows["left"])
-    )
-    return _with_inverse(left, _scale(rows))
+        if pair is None:
+            return None
+        right, left = pair
+        return left, right
+    if "right" in rows:
+        matrix = _sylvester(*rows["left"], *rows["right"])
+    else:
+        matrix = _least_squares(*rows["left"])
+    return _with_inverse(matrix, _scale(rows))
 
 
 def _least_squares(x: Floats, y: Floats) -> Floats:
+    """Return the M that minimises ‖x M − y‖."""
     return np.asarray(np.linalg.lstsq(x, y, rcond=None)[0])
 
 
 def _with_inverse(linear: Floats, scale: float) -> Pair | None:
-    """Pair M with M⁻ᵀ."""
-    # Of M = U S Vᵀ, M⁻ᵀ is U S⁻¹ Vᵀ, and the pseudo-inverse transposed where ranks
-    # differ.
+    """Pair M with M⁻ᵀ; None if M is singular.
+
+    If `M = U S Vᵀ`, then `M⁻ᵀ = U S⁻¹ Vᵀ`. This is the transposed pseudo-inverse if the
+    ranks differ.
+    """
     u, s, vt = np.linalg.svd(linear, full_matrices=False)
-    return (linear, (u / s) @ vt) if _keeps_all(s, scale) else None
+    if not _keeps_all(s, scale):
+        return None
+    return linear, (u / s) @ vt
 
 
 def _keeps_all(sizes: Floats, scale: float) -> bool:
-    """Check that no direction is lost on either side; by the scale of all, which κ of a single dimension lacks."""
+    """Return True if no direction is lost on either side.
+
+    Sizes are compared with the scale of all rows, because κ is 1 if there is only one
+    dimension.
+    """
     return bool(sizes.min() > ROUNDING * scale and sizes.max() * ROUNDING < scale)
 
 
 def _sylvester(p: Floats, p_after: Floats, q: Floats, q_after: Floats) -> Floats:
-    """Solve `A M + M B = C` with `A = w PᵀP, B = v Q'ᵀQ'`; directions that neither side sees stay 0."""
+    """Solve `A M + M B = C` with `A = w PᵀP` and `B = v Q'ᵀQ'`.
+
+    Directions that neither side sees stay 0.
+    """
     w, v = _weight(p_after), _weight(q)
-    # In the eigenbases of A and B the equation falls apart into numbers: (α + β) m = c.
+    # In the eigenbases of A and B each entry has an equation of its own, (α + β) m = c.
     alpha, u = np.linalg.eigh(w * (p.T @ p))
     beta, z = np.linalg.eigh(v * (q_after.T @ q_after))
     target = u.T @ (w * (p.T @ p_after) + v * (q.T @ q_after)) @ z
     total = alpha[:, None] + beta
     # Smaller sums of eigenvalues are rounding of the Gram matrices.
     visible = total > EIGENVALUE_ROUNDING * total.max()
-    return np.asarray(
-        u @ np.divide(target, total, out=np.zeros_like(target), where=visible) @ z.T
-    )
+    entries = np.zeros_like(target)
+    np.divide(target, total, out=entries, where=visible)
+    return np.asarray(u @ entries @ z.T)
 
 
 def unexplained(fit: GaugeFit, role: SideName, rows: Rows) -> float:
-    """Compute the share of the rows' spread after that the gauge leaves: 0 all explained, 1 no better than the mean."""
+    """Return the share of the spread of the rows after that the gauge leaves.
+
+    It is 0 if the gauge explains everything, and 1 if it is no better than the mean.
+    """
     before, after = rows[role]
     spread = float(((after - after.mean(axis=0)) ** 2).sum())
     error = float(((fit.apply(role, before) - after) ** 2).sum())
@@ -241,12 +261,12 @@ class CrossFitHalf:
     """One half of the shared rows, and the gauge fitted on the other half."""
 
     held_out: dict[SideName, Indices]
-    """Positions in the match of the rows held out, by side."""
+    """Positions of the held-out rows in the match, by side."""
     fits: dict[str, GaugeFit]
     """The best gauge of each group."""
     group: str
-    """The smallest group that served a part of the training half, kept out of its own
-    fit, as well as any."""
+    """The smallest group that is as good as any other on a third of the training half,
+    which was not used to fit it."""
 
     @property
     def gauge(self) -> GaugeFit:
@@ -255,6 +275,7 @@ class CrossFitHalf:
 
 
 def _part(rows: Rows, positions: dict[SideName, Indices]) -> Rows:
+    """Return the rows at some positions of each side."""
     return {
         role: (x[positions[role]], y[positions[role]]) for role, (x, y) in rows.items()
     }
@@ -263,14 +284,17 @@ def _part(rows: Rows, positions: dict[SideName, Indices]) -> Rows:
 def folds(
     rows: Rows, draws: Draws, groups: tuple[str, ...] = GROUPS, shifts: Shifts = BOTH
 ) -> list[CrossFitHalf]:
-    """Cut the rows in halves at random, and fit on each half the gauges that judge the other."""
-    halves: list[dict[SideName, Indices]] = [{}, {}]
+    """Cut the rows in halves at random, and fit gauges to each half.
+
+    The gauges that are fitted to one half judge the other half.
+    """
+    first: dict[SideName, Indices] = {}
+    second: dict[SideName, Indices] = {}
     for role, (x, _) in rows.items():
         order = draws[role].permutation(len(x))
-        for half, positions in zip(halves, np.array_split(order, 2), strict=True):
-            half[role] = positions
+        first[role], second[role] = np.array_split(order, 2)
     parts = []
-    for held_out, train in (halves, halves[::-1]):
+    for held_out, train in ((first, second), (second, first)):
         training = _part(rows, train)
         fits = {group: fit_gauge(training, group, shifts) for group in groups}
         parts.append(CrossFitHalf(held_out, fits, _choose(training, groups, shifts)))
@@ -280,72 +304,84 @@ def folds(
 def whole(
     rows: Rows, groups: tuple[str, ...] = GROUPS, shifts: Shifts = BOTH
 ) -> CrossFitHalf:
-    """Fit on all rows and judge them all: for models of one prediction, where a gauge is there to be found."""
+    """Fit gauges to all rows and judge them on the same rows.
+
+    This serves models of the same predictions, between which there is a gauge.
+    """
     fits = {group: fit_gauge(rows, group, shifts) for group in groups}
-    left = {group: _mean_unexplained(fit, rows) for group, fit in fits.items()}
-    return CrossFitHalf(
-        {role: np.arange(len(x)) for role, (x, _) in rows.items()},
-        fits,
-        _smallest(left),
-    )
+    errors = {group: _mean_unexplained(fit, rows) for group, fit in fits.items()}
+    every_row: dict[SideName, Indices] = {
+        role: np.arange(len(x)) for role, (x, _) in rows.items()
+    }
+    return CrossFitHalf(every_row, fits, _smallest(errors))
 
 
 def _choose(training: Rows, groups: tuple[str, ...], shifts: Shifts) -> str:
-    """Choose the smallest group that serves as well as any, on a third of the training rows left out of a fit."""
-    # Every third row judges: rows come in random order, since a half is a random cut.
-    fitted = _part(
-        training,
-        {
-            role: np.delete(np.arange(len(x)), np.s_[::3])
-            for role, (x, _) in training.items()
-        },
-    )
-    judged = _part(
-        training, {role: np.arange(0, len(x), 3) for role, (x, _) in training.items()}
-    )
-    return _smallest(
-        {
-            group: _mean_unexplained(fit_gauge(fitted, group, shifts), judged)
-            for group in groups
-        }
-    )
+    """Choose the smallest group that is as good as any other.
+
+    The groups are judged on a third of the training rows, which is not used to fit
+    them.
+    """
+    # Rows are in random order, so every third row is a random third.
+    judging: dict[SideName, Indices] = {}
+    fitting: dict[SideName, Indices] = {}
+    for role, (x, _) in training.items():
+        judging[role] = np.arange(0, len(x), 3)
+        fitting[role] = np.delete(np.arange(len(x)), judging[role])
+    judged, fitted = _part(training, judging), _part(training, fitting)
+    errors = {
+        group: _mean_unexplained(fit_gauge(fitted, group, shifts), judged)
+        for group in groups
+    }
+    return _smallest(errors)
 
 
-def _smallest(left: dict[str, float]) -> str:
-    # Groups stand from few to many parameters, so that the first one near the best is
-    # the smallest.
-    bound = max(EXPLAINED_SPREAD, WORSE * min(left.values()))
-    return next(group for group, value in left.items() if value <= bound)
+def _smallest(errors: dict[str, float]) -> str:
+    """Return the first group whose error is near the smallest one.
+
+    Groups are in the order of their numbers of parameters.
+    """
+    bound = max(EXPLAINED_SPREAD, WORSE * min(errors.values()))
+    return next(group for group, error in errors.items() if error <= bound)
 
 
 def is_open(rows: Rows, shifts: Shifts) -> bool:
-    """Check that neither side has the rows to fix a linear gauge: fits on some of them say nothing about the others.
+    """Return True if neither side has enough rows to determine a linear gauge.
+
+    A gauge that is fitted to some rows says nothing about the others then.
 
     Examples
     --------
     >>> x = np.random.default_rng(0).standard_normal((2, 30, 10))
-    >>> is_open({"right": (x[0], x[1])}, ()), is_open({"right": (x[0], x[1])}, ("right",))
+    >>> rows = {"right": (x[0], x[1])}
+    >>> is_open(rows, ()), is_open(rows, ("right",))
     (False, True)
-    >>> level = np.column_stack([x[0][:, :2], np.ones(30)])  # a shift takes the last column
-    >>> is_open({"right": (level, level)}, ()), is_open({"right": (level, level)}, ("right",))
+
+    A shift can replace a column of ones:
+
+    >>> level = np.column_stack([x[0][:, :2], np.ones(30)])
+    >>> rows = {"right": (level, level)}
+    >>> is_open(rows, ()), is_open(rows, ("right",))
     (False, True)
     """
     for role, (x, _) in rows.items():
-        # The group is chosen on two thirds of a half of the rows, and a shift takes one
-        # of them.
-        judging = len(x) // 2 * 2 // 3 - (role in shifts)
-        if (
-            judging >= x.shape[1]
-            and _n_directions(x, is_shifted=role in shifts) == x.shape[1]
-        ):
+        is_shifted = role in shifts
+        # The group is chosen by a fit to two thirds of a half of the rows.
+        n_fitted = len(x) // 2 * 2 // 3
+        if is_shifted:
+            n_fitted -= 1
+        has_rows = n_fitted >= x.shape[1]
+        if has_rows and _n_directions(x, is_shifted=is_shifted) == x.shape[1]:
             return False
     return True
 
 
 def _n_directions(x: Floats, *, is_shifted: bool) -> int:
     """Count the directions in which rows differ from 0, or from their mean."""
-    x = x - x.mean(axis=0) if is_shifted else x
-    # Columns are evened out first: a diagonal gauge must not count as a loss of digits.
+    if is_shifted:
+        x = x - x.mean(axis=0)
+    # Columns get equal lengths first, because a diagonal gauge must not count as a loss
+    # of digits.
     sizes = np.linalg.norm(x, axis=0)
     x = x[:, sizes > 0] / sizes[sizes > 0]
     squares = np.linalg.eigvalsh(x.T @ x if len(x) > x.shape[1] else x @ x.T)
@@ -353,22 +389,22 @@ def _n_directions(x: Floats, *, is_shifted: bool) -> int:
 
 
 def _mean_unexplained(fit: GaugeFit, rows: Rows) -> float:
+    """Return the mean over the sides of the share that a gauge leaves."""
     return float(np.mean([unexplained(fit, role, rows) for role in rows]))
 
 
 def held_out_error(
     rows: Rows, parts: list[CrossFitHalf]
 ) -> dict[SideName, dict[str, float]]:
-    """Compute for each side and group the share of the held-out rows' spread that its gauges leave."""
+    """Return the share of the held-out rows' spread that gauges leave.
+
+    The result has a number for each side and group, the mean over all parts.
+    """
     judged = [(fold.fits, _part(rows, fold.held_out)) for fold in parts]
-
-    def left_by(group: str, role: SideName) -> float:
-        return float(
-            np.mean(
-                [unexplained(fits[group], role, held_out) for fits, held_out in judged]
-            )
-        )
-
-    return {
-        role: {group: left_by(group, role) for group in parts[0].fits} for role in rows
-    }
+    errors: dict[SideName, dict[str, float]] = {}
+    for role in rows:
+        errors[role] = {}
+        for group in parts[0].fits:
+            shares = [unexplained(fits[group], role, part) for fits, part in judged]
+            errors[role][group] = float(np.mean(shares))
+    return errors

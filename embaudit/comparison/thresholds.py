@@ -1,9 +1,10 @@
-"""Thresholds on a cosine carried over from one model to another; rows that swapped vectors.
+"""Thresholds on a cosine that are carried over from one model to another.
 
 A user who calls two items alike from a cosine of 0.80 on keeps as many pairs after a
 change of models if the threshold is raised or lowered with the distribution of the
 cosines. The pairs above a threshold are a small share of all, so they are counted among
-all pairs wherever these are at most `MAX_COUNTED`.
+all pairs unless there are more than `MAX_COUNTED`. This module also counts rows that
+swapped vectors.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ It is larger if many pairs have the same cosine, which no threshold can part."""
 
 @dataclass(frozen=True)
 class CarriedThreshold:
-    """A threshold in the first model, and the one that keeps as many pairs in the second."""
+    """Thresholds in the first and in the second model that as many pairs exceed."""
 
     before: float
     """Threshold in the first model."""
@@ -117,10 +118,8 @@ def thresholds(
     has_cosine = before.any(axis=1) & after.any(axis=1)
     if has_cosine.sum() < 2:
         return ()
-    unit_before, unit_after = (
-        unit_rows(before[has_cosine]),
-        unit_rows(after[has_cosine]),
-    )
+    unit_before = unit_rows(before[has_cosine])
+    unit_after = unit_rows(after[has_cosine])
     n_above = np.zeros(len(COSINES), dtype=np.int64)
     counts = np.zeros(BINS + 1, dtype=np.int64)
     for old, new in _cosine_blocks(unit_before, unit_after, rng):
@@ -209,10 +208,9 @@ def _exceeded_by(counts: NDArray[np.int64], n_above: int) -> float | None:
 
 
 def n_displaced(before: Floats, after: Floats) -> int:
-    """Count the rows whose vector in the second model is that of another row in the first.
+    """Count the rows that have the vector of another row of the first model.
 
-    Only vectors that no two rows share count, so duplicates that stay as they are do
-    not.
+    A vector that two rows of a model share does not count.
 
     Examples
     --------

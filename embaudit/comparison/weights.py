@@ -1,4 +1,7 @@
-"""How much each row counts in the limits of a gate: by interactions, else by its slots in recommended lists."""
+"""Weights of rows in the limits of a gate.
+
+Rows count by their interactions, or by their slots in recommended lists.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from embaudit.linalg.rows import sample_rows
 from embaudit.model import FactorModel, SideName
 
 ROWS = 512
-"""Left rows whose lists are looked up."""
+"""Left rows whose lists are searched."""
 TOP = 10
 """Length of the recommended lists whose slots are counted."""
 
@@ -22,8 +25,8 @@ TOP = 10
 class RowWeights:
     """Weights of the rows of one side.
 
-    A release that breaks a few popular items breaks most of what people see, although
-    it leaves nearly all rows as they were.
+    A release that breaks a few popular items breaks most of the lists that people see,
+    although it leaves nearly all rows as they were.
     """
 
     values: Floats
@@ -32,13 +35,16 @@ class RowWeights:
     """"interactions", "slots" in the left rows' lists, or "equal"."""
 
     def share(self, rows: Indices) -> float:
-        """Return the share of all weight that some rows have; exactly 1 for all rows."""
-        missing = np.ones(len(self.values), dtype=bool)
-        missing[rows] = False
-        return 1.0 - float(self.values[missing].sum())
+        """Return the sum of the weights of some rows; exactly 1 for all rows."""
+        is_missing = np.ones(len(self.values), dtype=bool)
+        is_missing[rows] = False
+        return 1.0 - float(self.values[is_missing].sum())
 
     def mean(self, values: Floats, rows: Indices) -> float:
-        """Return the weighted mean of one value per row; the plain mean if these rows have no weight."""
+        """Return the weighted mean of one value per row.
+
+        It is the plain mean if the weights of these rows are all 0.
+        """
         weights = self.values[rows]
         total = float(weights.sum())
         if total == 0:
@@ -51,9 +57,9 @@ def row_weights(
 ) -> RowWeights:
     """Weigh the rows of a side of a model.
 
-    Interactions count where the model holds their numbers. Otherwise an item counts by
-    the slots that it has in the lists of the ten best items of up to 512 users. All
-    other rows count equally, and so do items if no user has a list.
+    Rows count by their interactions if the model holds these numbers. Otherwise an item
+    counts by its slots in the lists of the ten best items of up to 512 users. All other
+    rows count equally, and so do items if no user has a list.
 
     Examples
     --------
@@ -76,12 +82,12 @@ def row_weights(
 
 
 def equal_weights(n_rows: int) -> RowWeights:
-    """Let all rows count equally."""
+    """Return the same weight for all rows."""
     return RowWeights(np.full(n_rows, 1 / n_rows), "equal")
 
 
 def _slots(model: FactorModel, rng: np.random.Generator) -> Floats:
-    """Count how often each right row stands in the lists of some left rows."""
+    """Count the slots of each right row in the lists of some left rows."""
     left = sample_rows(len(model.side("left")), ROWS, rng)
     n_right = len(model.side("right"))
     best = TopK(len(left), min(TOP, n_right))
