@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.comparison.crowded import place_chances
 from embaudit.comparison.matching import Match
 from embaudit.comparison.weights import RowWeights, equal_weights
 from embaudit.core.checked import Floats, Indices
@@ -25,19 +26,20 @@ from embaudit.model.equivalence import (
 )
 
 ROWS = 512
-"""Left rows whose predictions are compared."""
+"""Largest number of left rows whose predictions are compared."""
 COLUMNS = 20_000
-"""Right rows they are compared over."""
-SMALL = 0.1
-"""Kullback-Leibler divergence up to which it reads as if the models were close."""
+"""Largest number of right rows in the comparison."""
+SMALL_DIVERGENCE = 0.1
+"""Kullback-Leibler divergence up to which readers take models for close."""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Predictions of two models side by side, over sampled left rows and all (or 20,000) shared right rows.
+    """Agreement of the predictions, over sampled left rows and shared right rows.
 
-    Of one table, rows are left rows, too; no number counts the score of a row with
-    itself.
+    At most 512 left rows and 20,000 right rows are compared. If rows of one table are
+    compared with each other, they are left and right rows, and no number counts the
+    score of a row with itself.
     """
 
     n_rows: int
@@ -50,34 +52,38 @@ class Agreement:
     """Length of the lists compared."""
     ranking_overlap: float
     """Share of a row's best `top_n` that the other model has too, averaged over the
-    rows."""
+    rows.
+
+    An item that ties with the last of the other model's best counts as kept. If many
+    more items tie than in the first model, it counts by its chance to be listed."""
     score_distance: float
     """Root mean square difference of scores over the root mean square of the first
-    model's."""
+    model's scores."""
     difference_distance: float
-    """Distance of score differences within a row, which for a softmax are
-    log-probability differences."""
+    """The same of score differences within a row, which are differences of
+    log-probabilities for a softmax."""
     scale: float
-    """Size of the second model's scores, less the mean of each row, over that of the
-    first's (root mean squares)."""
+    """Root mean square of the second model's scores over that of the first model's,
+    where the mean of each row is subtracted."""
     kl_divergence: float | None
     """Mean Kullback-Leibler divergence of the probabilities; None unless both models
     are softmax."""
     predicts: tuple[str, str]
     """Level of each model's predictions: scores, probabilities, rankings or cosines."""
     unlike: tuple[float, ...]
-    """Shares of left and of right rows whose scores are others: they correlate by less than 0.3, columns centred.
+    """Shares of left and of right rows whose scores correlate by less than 0.3.
 
-    Of one table there is one share, that of its rows.
-    """
+    Columns are centred first. For one table there is one share, that of its rows."""
     same: bool
     """True if the two models predict at the same level and agree there."""
     weighted_unlike: tuple[float, ...] = ()
-    """The same shares as `unlike`, with rows weighed by interactions or slots in
+    """The same shares as `unlike`, with rows weighted by interactions or slots in
     lists."""
+    links: tuple[str, str] = ("", "")
+    """Name of each model's link, which turns scores into predictions."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return the record for JSON, with None for numbers that do not exist."""
         return plain_dict(
             {
                 "n_rows": self.n_rows,
@@ -104,12 +110,13 @@ class Agreement:
 
     @property
     def kl_warning(self) -> str:
-        """Caution about a small divergence; empty where there is none."""
-        if self.kl_divergence is None or self.kl_divergence > SMALL:
+        """Caution about a small divergence; empty if the divergence is not small."""
+        if self.kl_divergence is None or self.kl_divergence > SMALL_DIVERGENCE:
             return ""
         return (
-            "A small KL divergence proves little, as the few probable labels decide it. Two models can be close "
-            "in it and far apart in their vectors. The distance of log-probability differences weighs all labels."
+            "A small KL divergence proves little, because the few probable labels "
+            "decide it. Two models can have a small divergence and vectors that are "
+            "far apart. The distance of log-probability differences weighs all labels."
         )
 
 
@@ -128,149 +135,174 @@ def agreement(
     Parameters
     ----------
     before, after : FactorModel
-        With both sides, or of one table each.
+        Models with both sides, or of one table each.
     left, right : Match
         The shared entities.
     rng : numpy Generator
-        Chooses rows and columns where there are many.
+        Draws rows and columns if there are many.
     weights : pair of RowWeights, optional
-        Of the left and the right rows of the first model; equal by default.
+        Weights of the left and the right rows of the first model; equal by default.
     top_n : int
-        Length of the recommendation lists compared.
-
-    Returns
-    -------
-    Agreement
+        Length of the recommended lists that are compared.
     """
-    one_table = before.compared is not None
-    of_left, of_right = weights or (
-        equal_weights(1 + max(left.before)),
-        equal_weights(1 + max(right.before)),
-    )
+    is_one_table = before.compared is not None
+    if weights is None:
+        weights = (
+            equal_weights(1 + max(left.before)),
+            equal_weights(1 + max(right.before)),
+        )
     columns = sample_rows(len(right), COLUMNS, rng)
-    # Of one table each row is a column, too, so that all have as many others.
-    rows = sample_rows(columns if one_table else len(left), ROWS, rng)
+    # In one table each sampled row is a column, too, so all rows are compared with as
+    # many others.
+    rows = sample_rows(columns if is_one_table else len(left), ROWS, rng)
     old = _scores(before, left.before[rows], right.before[columns])
     new = _scores(after, left.after[rows], right.after[columns])
-    divergence = (
-        _divergence(old, new)
-        if all(model.link.name == "softmax" for model in (before, after))
-        else None
-    )
-    # Divergence needs the logits as they are; all that follows has a scale that counts
-    # for nothing.
-    alike = _comparable(old, new)
-    if one_table:
-        old, new, flags = _without_self(old, new, rows[:, None] == columns)
-        flagged = [(flags, right.before[rows], of_right)]
+    divergence = None
+    if before.link.name == after.link.name == "softmax":
+        divergence = _divergence(old, new)
+    # The divergence needs the logits as they are. All other numbers are relative.
+    has_same_undefined = _rescale(old, new)
+    if is_one_table:
+        old, new, is_unlike = _without_self(old, new, rows[:, None] == columns)
+        flags_by_side = [(is_unlike, right.before[rows], weights[1])]
     else:
-        of_rows, of_columns = unlike_rows(old, new)
-        flagged = [
-            (of_rows, left.before[rows], of_left),
-            (of_columns, right.before[columns], of_right),
+        left_flags, right_flags = unlike_rows(old, new)
+        flags_by_side = [
+            (left_flags, left.before[rows], weights[0]),
+            (right_flags, right.before[columns], weights[1]),
         ]
-    n, correlations = min(top_n, old.shape[1] - 1), row_correlations(old, new)
-    centred = [s - s.mean(axis=1, keepdims=True) for s in (old, new)]
+    unlike = tuple(float(flags.mean()) for flags, _, _ in flags_by_side)
+    weighted_unlike = tuple(
+        weight.mean(flags.astype(np.float64), drawn)
+        for flags, drawn, weight in flags_by_side
+    )
+    correlations = row_correlations(old, new)
+    score_correlation = 0.0
+    if np.isfinite(correlations).any():
+        score_correlation = float(np.nanmean(correlations))
+    n = min(top_n, old.shape[1] - 1)
+    old_centred = old - old.mean(axis=1, keepdims=True)
+    new_centred = new - new.mean(axis=1, keepdims=True)
+    distance = _distance(old, new)
+    difference_distance = _distance(old_centred, new_centred)
+    predict_the_same = False
+    if has_same_undefined and before.link == after.link:
+        level = before.link.level
+        if level is Equivalence.RANKINGS:
+            gap = largest_gap(level, old, new)
+            predict_the_same = gap <= SAME_SCORES * _rms(old_centred)
+        elif level is Equivalence.PROBABILITIES:
+            predict_the_same = difference_distance <= SAME_SCORES
+        else:
+            predict_the_same = distance <= SAME_SCORES
     return Agreement(
         n_rows=len(rows),
         n_columns=len(columns),
-        score_correlation=float(np.nanmean(correlations))
-        if np.isfinite(correlations).any()
-        else 0.0,
+        score_correlation=score_correlation,
         top_n=n,
         ranking_overlap=_overlap(old, new, n),
-        score_distance=_distance(old, new),
-        difference_distance=_distance(*centred),
-        scale=_rms(centred[1]) / (_rms(centred[0]) or 1.0),
+        score_distance=distance,
+        difference_distance=difference_distance,
+        scale=_rms(new_centred) / (_rms(old_centred) or 1.0),
         kl_divergence=divergence,
-        unlike=tuple(float(flags.mean()) for flags, _, _ in flagged),
-        weighted_unlike=tuple(
-            weight.mean(flags.astype(np.float64), drawn)
-            for flags, drawn, weight in flagged
-        ),
+        unlike=unlike,
+        weighted_unlike=weighted_unlike,
         predicts=(before.predicts.title, after.predicts.title),
-        same=alike
-        and before.link == after.link
-        and _same(before.link.level, old, new, centred),
+        same=bool(predict_the_same),
+        links=(before.link.name, after.link.name),
     )
 
 
 def _scores(model: FactorModel, left: Indices, right: Indices) -> Floats:
-    """Compute the scores of some rows, of a model of one table those of its own rows against the right ones."""
+    """Compute the scores of some left rows with some right rows.
+
+    In a model of one table, the left rows are rows of the table.
+    """
     if model.compared is None:
         return model.take(left=left, right=right).scores()
-    # A model of one table is cut to the rows on either side of these scores, each one
-    # once.
-    some, places = np.unique(np.concatenate([left, right]), return_inverse=True)
-    return np.asarray(
-        model.take(right=some).scores(places[: len(left)])[:, places[len(left) :]]
-    )
+    # The table is cut to the rows on either side of these scores, each of them once.
+    table_rows, places = np.unique(np.concatenate([left, right]), return_inverse=True)
+    left_places, right_places = places[: len(left)], places[len(left) :]
+    scores = model.take(right=table_rows).scores(left_places)
+    return np.asarray(scores[:, right_places])
 
 
-def _comparable(old: NDArray[np.float64], new: NDArray[np.float64]) -> bool:
-    """Bring scores to a common ordinary size in place; undefined cosines become 0, and must be so in both models."""
-    undefined = np.isnan(old), np.isnan(new)
-    old[undefined[0]] = new[undefined[1]] = 0.0
-    largest = (
-        max(abs(float(end)) for x in (old, new) for end in (x.min(), x.max())) or 1.0
-    )
-    old /= largest
-    new /= largest
-    return bool((undefined[0] == undefined[1]).all())
+def _rescale(old: NDArray[np.float64], new: NDArray[np.float64]) -> bool:
+    """Divide the scores of both models by their largest size, in place.
+
+    Undefined cosines become 0.
+
+    Returns
+    -------
+    bool
+        True if the same cosines are undefined in both models.
+    """
+    is_undefined_old, is_undefined_new = np.isnan(old), np.isnan(new)
+    old[is_undefined_old] = 0.0
+    new[is_undefined_new] = 0.0
+    largest = max(float(np.abs(scores).max()) for scores in (old, new))
+    if largest > 0:
+        old /= largest
+        new /= largest
+    return bool((is_undefined_old == is_undefined_new).all())
 
 
 def _without_self(
     old: NDArray[np.float64], new: NDArray[np.float64], own: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Leave out the score of each row with itself, the largest in every model, and flag the rows of other scores."""
-    tables = [scores[~own].reshape(len(scores), -1) for scores in (old, new)]
-    # Columns must stay columns where they are centred: there a row's score with itself
-    # becomes its mean score.
-    pairs = zip(tables, (old, new), strict=True)
-    neutral = [
-        np.where(own, table.mean(axis=1)[:, None], scores) for table, scores in pairs
-    ]
-    return tables[0], tables[1], unlike_rows(*neutral)[0]
+    """Remove the score of each row with itself, the largest one in every model.
 
-
-def _same(
-    level: Equivalence,
-    old: NDArray[np.float64],
-    new: NDArray[np.float64],
-    centred: list[NDArray[np.float64]],
-) -> bool:
-    if level is Equivalence.RANKINGS:
-        return largest_gap(Equivalence.RANKINGS, old, new) <= SAME_SCORES * _rms(
-            centred[0]
-        )
-    return (
-        _distance(*centred)
-        if level is Equivalence.PROBABILITIES
-        else _distance(old, new)
-    ) <= SAME_SCORES
+    Returns
+    -------
+    old, new : array of shape (n, m - 1)
+        Scores without those of rows with themselves.
+    is_unlike : array of shape (n,)
+        Flags of the rows whose scores correlate by less than 0.3.
+    """
+    old_others = old[~own].reshape(len(old), -1)
+    new_others = new[~own].reshape(len(new), -1)
+    # Columns are centred to find unlike rows, so they must stay columns there. The
+    # score of a row with itself is replaced by the mean score of the row.
+    old_neutral = np.where(own, old_others.mean(axis=1)[:, None], old)
+    new_neutral = np.where(own, new_others.mean(axis=1)[:, None], new)
+    is_unlike, _ = unlike_rows(old_neutral, new_neutral)
+    return old_others, new_others, is_unlike
 
 
 def _distance(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
-    """Root mean square of the difference, relative to the first; 0 where both vanish."""
+    """Root mean square of the difference, relative to the first; 0 if both vanish."""
     size = _rms(old)
     return _rms(new - old) / size if size else float(_rms(new) > 0)
 
 
 def _rms(x: NDArray[np.float64]) -> float:
-    # This sums squares without a table of them.
+    """Return the root mean square."""
+    # `einsum` sums squares without a table of them.
     return float(np.sqrt(np.einsum("ij,ij->", x, x) / x.size))
 
 
 def _overlap(old: NDArray[np.float64], new: NDArray[np.float64], n: int) -> float:
-    """Mean share of a row's best `n` in one table of scores that are kept, ties included, in the other."""
-    # A former entry is kept if its new score reaches the n-th best, so that ties lose
-    # nothing.
-    first, last = TopK(len(old), n).add(old), TopK(len(new), n).add(new).threshold
-    return float(
-        (np.take_along_axis(new, first.columns, axis=1) >= last[:, None] - TIE).mean()
+    """Return the mean share of a row's best `n` scores that are kept in another table.
+
+    An entry is kept if its new score reaches the n-th best one, so a tie loses nothing
+    unless the lists are crowded (see `embaudit.comparison.crowded`).
+    """
+    best = TopK(len(old), n).add(old)
+    old_last = best.threshold[:, None]
+    new_last = TopK(len(new), n).add(new).threshold[:, None]
+    new_scores = np.take_along_axis(new, best.columns, axis=1)
+    kept = (new_scores >= new_last - TIE).astype(np.float64)
+    chances = place_chances(
+        n_reach_before=np.count_nonzero(old >= old_last - TIE, axis=1),
+        n_above=np.count_nonzero(new > new_last + TIE, axis=1),
+        n_reach=np.count_nonzero(new >= new_last - TIE, axis=1),
+        length=n,
     )
+    is_level = new_scores <= new_last + TIE
+    return float((kept * np.where(is_level, chances[:, None], 1.0)).mean())
 
 
 def _divergence(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
+    """Return the mean Kullback-Leibler divergence of the softmax of each row."""
     p, q = log_softmax(old), log_softmax(new)
     return max(0.0, float(np.mean((np.exp(p) * (p - q)).sum(axis=1))))

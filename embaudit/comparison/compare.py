@@ -1,4 +1,8 @@
-"""Two trained models over the same entities: what a gauge explains, and what the second one learned."""
+"""Comparison of two models over the same entities.
+
+It splits the change into the part that a gauge explains and the part that the second
+model learned.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,11 @@ from dataclasses import replace
 import numpy as np
 
 from embaudit.canonical.identified import prediction_views
-from embaudit.canonical.row_span import in_span
+from embaudit.canonical.row_span import span_basis, turned
 from embaudit.comparison.agreement import Agreement, agreement
 from embaudit.comparison.change import (
     AttributionSteps,
+    RoleChange,
     attribution_steps,
     mean_size,
     role_change,
@@ -28,8 +33,9 @@ from embaudit.comparison.fits import (
 )
 from embaudit.comparison.matching import Match, Pairing, match, pairing
 from embaudit.comparison.result import Comparison
-from embaudit.comparison.sameness import proven_gauge
+from embaudit.comparison.sameness import prove_same
 from embaudit.comparison.states import LoadedModel, with_states
+from embaudit.comparison.verdict import OTHER_SPACE
 from embaudit.comparison.weights import RowWeights, row_weights
 from embaudit.core.checked import (
     RNG,
@@ -52,12 +58,13 @@ from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_ordinary_size
 
 ROWS = 50_000
-"""Shared entities of a side that are looked at; more are sampled."""
+"""Largest number of shared entities of a side that are compared; more are sampled."""
 LITTLE = 0.1
-"""Share of a change that may remain where a gauge explains nearly all of it."""
-HALVINGS, HALVED = 5, 2_000
-"""Number of cuts in halves, at most, of few entities, and number of entities that are
-cut in all."""
+"""Share of a change that remains at most if a gauge explains nearly all of it."""
+MAX_CUTS = 5
+"""Largest number of cuts in halves."""
+CUT_ENTITIES = 2_000
+"""Number of entities in all cuts together, so many entities are cut only once."""
 
 
 @named_keywords
@@ -78,46 +85,45 @@ def compare(
 
     The answer, `Comparison.verdict`, is SAME if a gauge is proven to carry all rows of
     one model to the other, so that only a change of axes or rounding lies between them;
-    OTHER SPACE if neither cosines nor scores have anything to do with each other; and
-    CLOSE or DIFFERENT if limits or a reference run were given to judge by.
+    OTHER SPACE if neither cosines nor scores of the two models are related; and CLOSE
+    or DIFFERENT if limits or a reference run were given to judge by.
 
-    Entities are matched by id. On one half of them the best rotation, diagonal, general
-    linear and affine gauge are fitted, on the other half they are judged, and the other
-    way round; few entities are cut so up to 5 times. Only gauges that keep the
-    predictions count. The change of a cosine is what the gauge takes away of it, what
-    dimensions do that no prediction sees, and a remainder. Rows that duplicate each
-    other in both models count once in lists and thresholds; rows that one model tells
-    apart count as two. Prediction cosines are those over the rows of the other side
-    that both models hold.
+    Entities are matched by id. The best rotation, diagonal, general linear and affine
+    gauge are fitted to one half of the entities and judged on the other half, and the
+    other way round; few entities are cut in halves up to 5 times. Only gauges that keep
+    the predictions count. The change of a cosine has three parts: the part that the
+    gauge takes away, the part of dimensions that no prediction sees, and a remainder.
+    Rows that duplicate each other in both models count once in lists and thresholds;
+    rows that one model tells apart count as two. Prediction cosines are computed over
+    the rows of the other side that both models hold.
 
     Parameters
     ----------
     before, after : FactorModel, path or object
-        Two models over the same entities, or what `embaudit.io.as_model` makes them of;
-        their ranks may differ.
+        Two models over the same entities, or objects that `embaudit.io.as_model` reads.
+        Their ranks can differ.
     roles : sequence of {"left", "right"}, optional
-        Sides to report; all that both models have by default. The gauge is fitted on
-        all of them anyway.
+        Sides to report; by default all sides that both models have. The gauge is fitted
+        to all of these sides in any case.
     n_neighbours : int, optional
-        Length of the neighbour lists, looked up among all shared entities, or 50,000 of
-        them; a third of the others by default, 10 at most.
+        Length of the neighbour lists. They are searched among all shared entities, or
+        50,000 of them. The default is 10, but at most a third of the other rows.
     by_row : bool, optional
-        Whether the rows of both models are the same entities in the same order: then
-        ids are not looked at. By default where both are models in memory without ids,
-        which are joined as arrays are; files are not.
+        True if the rows of both models are the same entities in the same order, so ids
+        are ignored. This is the default for two models in memory without ids, but not
+        for files.
     partial : bool
-        Whether to go on where less than half of the smaller model matches, and without
-        entities of two titles.
+        True if less than half of the smaller model may match. Entities that have two
+        titles are skipped then.
     fail_below : dict of str to float, optional
-        Least values of `Comparison.shares_kept`, such as {"kept": 0.7}. Below one of
-        them the verdict is DIFFERENT, otherwise CLOSE.
+        Smallest accepted values of `Comparison.shares_kept`, such as {"kept": 0.7}. If
+        a value is below its limit, the verdict is DIFFERENT, otherwise CLOSE.
     reference : FactorModel, path or object, optional
         A second training run of the first model with another seed. Its shares, less an
         allowance, are the limits that `fail_below` does not set. The share of rows that
-        both models hold is not judged by it.
+        both models hold has no such limit.
     allow_swapped : bool
-        Whether rows that have the vector of another row are allowed if limits are
-        given.
+        True if rows may have the vector of another row although limits are given.
     rng : numpy Generator or int
         Draws the halves, pairs and rows; the same seed gives the same numbers.
 
@@ -128,16 +134,17 @@ def compare(
     Raises
     ------
     InputError
-        If a side or its ids are missing, ids are of two kinds or carry other titles,
-        less than half of the entities or fewer than 8 are shared, or every score of a
-        model vanishes.
+        If a side or its ids are missing, ids are of two kinds or have other titles,
+        less than half of the entities or fewer than 8 are shared, every score of a
+        model vanishes, or the reference has nothing in common with the first model.
 
     Examples
     --------
     >>> from embaudit.gauges import Gauge
     >>> from embaudit.model import FactorModel
     >>> draw = np.random.default_rng(0)
-    >>> model = FactorModel.from_user_item(draw.standard_normal((40, 2)), draw.standard_normal((30, 2)))
+    >>> users, items = draw.standard_normal((40, 2)), draw.standard_normal((30, 2))
+    >>> model = FactorModel.from_user_item(users, items)
     >>> found = compare(model, Gauge.diagonal([5.0, 1.0]).act(model))
     >>> found.group, round(found.condition_number, 6), found.explained
     ('diagonal', 5.0, True)
@@ -170,8 +177,9 @@ def compare(
             by_row=by_row,
             partial=partial,
         )
+        _require_related(second_seed)
         shares = second_seed.shares_kept()
-    # Limits that make no sense are refused here, before anything is written.
+    # Invalid limits are refused here, before anything is written.
     comparison.below(limits)
     return replace(
         comparison, own_limits=limits, reference=shares, allow_swapped=allow_swapped
@@ -189,45 +197,45 @@ def _compared(
     partial: bool,
 ) -> Comparison:
     """Compare two models without limits."""
-    if by_row is None and not (
-        isinstance(before, FactorModel) and isinstance(after, FactorModel)
-    ):
+    are_models = isinstance(before, FactorModel) and isinstance(after, FactorModel)
+    if by_row is None and not are_models:
         by_row = False
-    loaded = LoadedModel.of(before), LoadedModel.of(after)
-    compared = _roles(loaded[0].model, loaded[1].model, roles)
-    for each in loaded:
-        require_ordinary_size(each.model)
+    loaded = (LoadedModel.load(before), LoadedModel.load(after))
+    reported = _roles(loaded[0].model, loaded[1].model, roles)
+    for source in loaded:
+        require_ordinary_size(source.model)
     first, second, n_states = with_states(*loaded, draw)
-    before, after = in_span(first), in_span(second)
-    # All sides at hand are fitted: one alone would leave the other, and with it the
-    # predictions, out of sight.
+    spans = (span_basis(first), span_basis(second))
+    before, after = turned(first, spans[0]), turned(second, spans[1])
+    # All loaded sides are fitted, because predictions depend on both sides.
     sides = _roles(before, after, None)
     by = {"right": by_row, "left": True if n_states else by_row}
-    # Each side draws its own: its numbers are the same where the other side is not
-    # loaded.
+    # Each side has a stream of its own, so its numbers do not depend on whether the
+    # other side is loaded.
     seeds = dict(zip(("left", "right"), draw.integers(2**63, size=2), strict=True))
-    draws = {role: np.random.default_rng(seeds[role]) for role in sides}
-    shared = {
-        role: match(before, after, role, by_row=by[role], partial=partial)
-        for role in sides
-    }
-    drawn = {
-        role: sample_rows(len(each), ROWS, draws[role]) for role, each in shared.items()
-    }
-    matches = {role: each.take(drawn[role]) for role, each in shared.items()}
-    require_length(n_neighbours, max(len(matches[role]) for role in compared))
-    # Streams of their own, so that weights change no other draw.
+    draws: Draws = {role: np.random.default_rng(seeds[role]) for role in sides}
+    shared: dict[SideName, Match] = {}
+    drawn: dict[SideName, Indices] = {}
+    matches: dict[SideName, Match] = {}
+    for role in sides:
+        shared[role] = match(before, after, role, by_row=by[role], partial=partial)
+    for role in sides:
+        drawn[role] = sample_rows(len(shared[role]), ROWS, draws[role])
+        matches[role] = shared[role].take(drawn[role])
+    require_length(n_neighbours, max(len(matches[role]) for role in reported))
+    # Weights have streams of their own, so they change no other draw.
+    streams = draw.spawn(len(sides))
     weights = {
         role: row_weights(before, role, stream)
-        for role, stream in zip(sides, draw.spawn(len(sides)), strict=True)
+        for role, stream in zip(sides, streams, strict=True)
     }
     paired = pairing(before, after, matches)
     predictions = _agreement(before, after, matches, weights, draw)
     parts, errors, fits = _gauges(paired, predictions, draws)
     steps = _steps(paired, parts, draws)
     slight = slight_gauges(paired, parts, steps)
-    # A gauge acts on both sides: one that helps one side and spoils the other is not
-    # what happened.
+    # A gauge acts on both sides, so a gauge that brings one side nearer and takes the
+    # other side further apart is no explanation.
     if not (fits or brings_nearer(steps)):
         parts = [replace(fold, group="rotation") for fold in parts]
         steps = _steps(paired, parts, draws)
@@ -250,43 +258,69 @@ def _compared(
             predicted.get(role),
             slight[role],
         )
-        for role in track(compared, "comparing cosines", len(compared))
+        for role in track(reported, "comparing cosines", len(reported))
     }
     typical = _typical(parts)
-    # A smaller gauge may explain nearly all of it even so: what little it leaves is no
-    # more than what remains.
-    leaves = any(
-        exceeds(change.mean_remainder, max(FLOAT32_TIE, LITTLE * change.mean_total))
-        for change in changes.values()
-    )
-    # No gauge moves the cosines of vectors that were made so that their cosines are
-    # those of predictions.
-    movable = (
-        "linear" in paired.groups
-        and not before.objective == after.objective == "prediction"
-    )
-    is_unknown = (
-        leaves and movable and not fits and is_open(paired.fitted, paired.shifts)
-    )
-    # No gauge that was fitted there tells how much the one between the models moves.
-    gauge = (
-        typical.group,
-        float("nan") if is_unknown else typical.gauge.condition_number,
-    )
-    too_few_for = first.rank if is_unknown else 0
-    proven = None
+    condition_number = typical.gauge.condition_number
+    too_few_for = 0
+    if not fits and _is_undecided(before, after, paired, changes):
+        # The fitted gauges do not say how much the gauge between the models moves.
+        condition_number = float("nan")
+        too_few_for = first.rank
+    sameness = None
     if not any(change.n_displaced for change in changes.values()):
-        proven = proven_gauge(before, after, shared, paired, has_states=n_states > 0)
+        sameness = prove_same(
+            (first, second),
+            (before, after),
+            spans,
+            shared,
+            paired,
+            has_states=n_states > 0,
+        )
     return Comparison(
         before.roles,
         changes,
         predictions,
-        *gauge,
+        typical.group,
+        condition_number,
         fits,
         n_states=n_states,
         too_few_for=too_few_for,
-        same_up_to=None if proven is None else proven.group,
+        sameness=sameness,
     )
+
+
+def _is_undecided(
+    before: FactorModel,
+    after: FactorModel,
+    paired: Pairing,
+    changes: dict[SideName, RoleChange],
+) -> bool:
+    """Return True if the rows are too few to say what a gauge explains.
+
+    A gauge that explains nearly all of the change is found even by few rows.
+    """
+    has_remainder = any(
+        exceeds(change.mean_remainder, max(FLOAT32_TIE, LITTLE * change.mean_total))
+        for change in changes.values()
+    )
+    # No gauge moves cosines of vectors that hold prediction cosines.
+    has_prediction_vectors = before.objective == after.objective == "prediction"
+    is_movable = "linear" in paired.groups and not has_prediction_vectors
+    return has_remainder and is_movable and is_open(paired.fitted, paired.shifts)
+
+
+def _require_related(second_seed: Comparison) -> None:
+    """Raise InputError if a reference has nothing in common with the first model."""
+    verdict = second_seed.verdict
+    if verdict.word == OTHER_SPACE:
+        raise InputError(
+            "{} must be a second training run of the first model; {} Give limits with "
+            "{} if there is no second run.",
+            Parameter("reference"),
+            verdict.reason,
+            Parameter("fail_below"),
+        )
 
 
 def _agreement(
@@ -297,20 +331,19 @@ def _agreement(
     draw: np.random.Generator,
 ) -> Agreement | None:
     """Compare the predictions; None if a side is missing."""
-    left, left_weights = matches.get("left"), weights.get("left")
+    left_role: SideName = "left"
     if before.compared is not None and after.compared is not None:
-        # Rows that are compared with each other stand on both sides of a prediction.
-        left, left_weights = matches["right"], weights["right"]
-    if left is None:
+        # Rows that are compared with each other are both sides of a prediction.
+        left_role = "right"
+    if left_role not in matches:
         return None
-    assert left_weights is not None
     return agreement(
         before,
         after,
-        left,
+        matches[left_role],
         matches["right"],
         rng=draw,
-        weights=(left_weights, weights["right"]),
+        weights=(weights[left_role], weights["right"]),
     )
 
 
@@ -320,50 +353,86 @@ def _views(
     shared: dict[SideName, Match],
     drawn: dict[SideName, Indices],
 ) -> dict[SideName, Floats]:
-    """Rows drawn whose plain cosine is the prediction cosine, over what both models hold of the other side."""
-    held = {role: getattr(each, end) for role, each in shared.items()}
-    # A side that the other model holds in full is taken as it is, with what is known of
-    # it.
-    some = {
-        role: rows for role, rows in held.items() if len(rows) < len(model.side(role))
+    """Return the drawn rows in a form whose plain cosine is the prediction cosine.
+
+    Prediction cosines are computed over the rows of the other side that both models
+    hold.
+
+    Parameters
+    ----------
+    model : FactorModel
+        The first or the second model.
+    end : {"before", "after"}
+        Which of the two it is.
+    shared : dict of role to Match
+        All shared rows.
+    drawn : dict of role to array of shape (m,)
+        Places of the returned rows among the shared rows.
+    """
+    shared_rows: dict[SideName, Indices] = {
+        role: getattr(pairs, end) for role, pairs in shared.items()
     }
-    views = prediction_views(model.take(**some) if some else model) or {}
-    places = {
-        role: drawn[role] if role in some else rows[drawn[role]]
-        for role, rows in held.items()
+    # A side of which all rows are shared stays as it is, because a model knows more
+    # about a whole side than about a part of it.
+    partial_sides = {
+        role: rows
+        for role, rows in shared_rows.items()
+        if len(rows) < len(model.side(role))
     }
-    return {role: view[places[role]] for role, view in views.items() if role in places}
+    if partial_sides:
+        model = model.take(**partial_sides)
+    views = {}
+    for role, view in (prediction_views(model) or {}).items():
+        if role in partial_sides:
+            views[role] = view[drawn[role]]
+        elif role in shared_rows:
+            views[role] = view[shared_rows[role][drawn[role]]]
+    return views
 
 
 def _gauges(
     paired: Pairing, predictions: Agreement | None, draws: Draws
 ) -> tuple[list[CrossFitHalf], dict[SideName, dict[str, float]], bool]:
-    """Fit the gauges, on halves or, where the predictions are the same and halves hold too few rows, on all.
+    """Fit the gauges to halves of the rows.
 
-    With them come the share of the spread that each group leaves, by side, and whether
-    the chosen one leaves next to none.
+    If the predictions are the same and halves hold too few rows, the gauges are fitted
+    to all rows.
+
+    Returns
+    -------
+    parts : list of CrossFitHalf
+        The halves, or one part of all rows.
+    errors : dict of role to dict of str to float
+        Share of the spread that each group leaves, by side.
+    fits : bool
+        True if the chosen group leaves nearly nothing.
     """
     options = (paired.groups, paired.shifts)
-    halvings = HALVED // sum(len(x) for x, _ in paired.fitted.values())
-    cuts = range(min(HALVINGS, max(1, halvings)))
-    # Of few rows many small products are made: threads of the BLAS would wait for each
-    # other longer than they compute.
-    with one_blas_thread() if halvings else nullcontext():
-        parts = [fold for _ in cuts for fold in folds(paired.fitted, draws, *options)]
+    n_entities = sum(len(source) for source, _ in paired.fitted.values())
+    n_cuts = min(MAX_CUTS, max(1, CUT_ENTITIES // n_entities))
+    parts: list[CrossFitHalf] = []
+    # Products of few rows are small, and threads of the BLAS would wait for each other
+    # longer than they compute.
+    is_small = n_entities <= CUT_ENTITIES
+    with one_blas_thread() if is_small else nullcontext():
+        for _ in range(n_cuts):
+            parts += folds(paired.fitted, draws, *options)
     errors = held_out_error(paired.fitted, parts)
-    # Of the same predictions a gauge exists, so that a fit judged on its own rows does
-    # not flatter it.
-    if not _fits(errors, parts) and predictions is not None and predictions.same:
-        together = [whole(paired.fitted, *options)]
-        if _fits(of_all := held_out_error(paired.fitted, together), together):
-            return together, of_all, True
-    return parts, errors, _fits(errors, parts)
+    fits = _explains_spread(errors, parts)
+    if not fits and predictions is not None and predictions.same:
+        # There is a gauge between models of the same predictions, so a fit that is
+        # judged on its own rows is not flattered.
+        parts_of_all = [whole(paired.fitted, *options)]
+        errors_of_all = held_out_error(paired.fitted, parts_of_all)
+        if _explains_spread(errors_of_all, parts_of_all):
+            return parts_of_all, errors_of_all, True
+    return parts, errors, fits
 
 
 def _steps(
     paired: Pairing, parts: list[CrossFitHalf], draws: Draws
 ) -> dict[SideName, list[AttributionSteps]]:
-    """Follow the rows of every side from model to model, half by half."""
+    """Follow the rows of every side from the first model to the second, by halves."""
     return {
         role: [attribution_steps(role, paired, fold, draws[role]) for fold in parts]
         for role in paired.raw
@@ -371,17 +440,13 @@ def _steps(
 
 
 def brings_nearer(steps: dict[SideName, list[AttributionSteps]]) -> bool:
-    """Check that the gauges bring the cosines of all sides together nearer."""
-    apart, still_apart = (
-        sum(
-            mean_size(np.concatenate([getattr(path, name) for path in paths]))
-            for paths in steps.values()
-        )
-        for name in ("visible", "remainder")
-    )
-    # The factor by which a larger group has to beat a smaller one holds for cosines,
-    # too.
-    return reaches(apart, still_apart * WORSE)
+    """Return True if the gauges bring the cosines of all sides together nearer."""
+    change = remainder = 0.0
+    for paths in steps.values():
+        change += mean_size(np.concatenate([path.visible for path in paths]))
+        remainder += mean_size(np.concatenate([path.remainder for path in paths]))
+    # A larger group has to beat a smaller one by this factor for cosines, too.
+    return reaches(change, remainder * WORSE)
 
 
 def slight_gauges(
@@ -389,10 +454,10 @@ def slight_gauges(
     parts: list[CrossFitHalf],
     steps: dict[SideName, list[AttributionSteps]],
 ) -> dict[SideName, float]:
-    """Measure what the best gauge takes away of the mean change of each side's cosines.
+    """Measure how much of the mean change of cosines the best gauge takes away.
 
-    This is also known of a gauge that takes away too little to be counted. A gauge acts
-    on both sides, so a side is not credited with more than both sides together.
+    Gauges that take away too little to be counted are measured, too. A gauge acts on
+    both sides, so a side is not credited with more than both sides together.
 
     Parameters
     ----------
@@ -408,33 +473,36 @@ def slight_gauges(
     dict of role to float
         Mean change of a cosine that the gauge takes away, at least 0.
     """
-    best, most = dict.fromkeys(steps, 0.0), 0.0
+    best = dict.fromkeys(steps, 0.0)
+    largest = 0.0
     for group in parts[0].fits:
-        nearer = {}
+        gains = {}
         for role, paths in steps.items():
-            before, after = [], []
+            changes, remainders = [], []
             for fold, path in zip(parts, paths, strict=True):
                 rows = fold.fits[group].apply(role, paired.fitted[role][0])
-                before.append(path.visible)
-                after.append(path.end - pair_cosines(rows, rows, path.pairs))
-            apart, still_apart = map(mean_size, map(np.concatenate, (before, after)))
-            nearer[role] = apart - still_apart
-        together = sum(nearer.values())
-        if exceeds(together, most):
-            most = together
-            best = {role: min(max(0.0, x), most) for role, x in nearer.items()}
+                changes.append(path.visible)
+                remainders.append(path.end - pair_cosines(rows, rows, path.pairs))
+            change = mean_size(np.concatenate(changes))
+            gains[role] = change - mean_size(np.concatenate(remainders))
+        total = sum(gains.values())
+        if exceeds(total, largest):
+            largest = total
+            best = {role: min(max(0.0, gain), total) for role, gain in gains.items()}
     return best
 
 
-def _fits(errors: dict[SideName, dict[str, float]], parts: list[CrossFitHalf]) -> bool:
+def _explains_spread(
+    errors: dict[SideName, dict[str, float]], parts: list[CrossFitHalf]
+) -> bool:
+    """Return True if the chosen group leaves nearly nothing of the rows' spread."""
     group = _typical(parts).group
-    return bool(
-        np.mean([error[group] for error in errors.values()]) <= EXPLAINED_SPREAD
-    )
+    mean_error = np.mean([error[group] for error in errors.values()])
+    return bool(mean_error <= EXPLAINED_SPREAD)
 
 
 def _typical(parts: list[CrossFitHalf]) -> CrossFitHalf:
-    """Take the fold whose group is the upper median: of two the larger, of many no odd one out."""
+    """Return the part whose group is the upper median, so one outlier has no effect."""
     by_size = sorted(
         parts, key=lambda fold: list(fold.fits).index(fold.group), reverse=True
     )
@@ -444,16 +512,18 @@ def _typical(parts: list[CrossFitHalf]) -> CrossFitHalf:
 def _roles(
     before: FactorModel, after: FactorModel, roles: Sequence[SideName | str] | None
 ) -> tuple[SideName, ...]:
-    both = tuple(side for side in before.sides if side in after.sides)
+    """Return the sides that both models have, or the given ones."""
     if roles is None:
-        return both
-    named = tuple(
+        return tuple(side for side in before.sides if side in after.sides)
+    names = tuple(
         before.side_name(role) for role in as_list(roles, "roles", '["right"]')
     )
-    for role in named:
-        before.factors(role), after.factors(role)
-    if not named or len(set(named)) < len(named):
+    for role in names:
+        # These raise InputError if a model lacks the side.
+        before.side(role)
+        after.side(role)
+    if not names or len(set(names)) < len(names):
         raise InputError(
             "{} must name each side once; got {}.", Parameter("roles"), list(roles)
         )
-    return named
+    return names

@@ -1,8 +1,8 @@
-"""Rows of two models that are the same entity, as they are and as far as predictions see them.
+"""Rows of two models that are the same entity, and the part that predictions see.
 
-What a left row holds in a direction that no right row has, and the other way round,
-moves its cosines and no score. A gauge is fitted on the rest, in which `P Qᵀ` is the
-same.
+A component of a left row in a direction that no right row has moves cosines of the row
+and no score, and the other way round. A gauge is fitted to the other directions, in
+which `P Qᵀ` is the same.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Match:
     after: Indices
     """(m,) their rows in the second model."""
     names: NDArray[Any]
-    """(m,) what to call them."""
+    """(m,) their titles, else their ids or row numbers."""
     only_before: int
     """Entities that the second model lacks."""
     only_after: int
@@ -59,16 +59,17 @@ class Match:
     """Kind of key that tells which rows are one entity: ids, names that occur once, or
     row numbers."""
     has_names: bool = False
-    """True if entities have names beside ids and numbers."""
+    """True if entities have names in addition to ids and numbers."""
     shared: float = 1.0
-    """Share of the first model's entities that the second has, also where only some of
-    them are here."""
+    """Share of the first model's entities that the second has.
+
+    It is about all entities, even if this match is a sample of the shared ones."""
 
     def __len__(self) -> int:
         return len(self.before)
 
     def take(self, rows: Indices) -> Match:
-        """Keep some of the shared entities."""
+        """Return the match of a selection of the shared entities."""
         return replace(
             self,
             before=self.before[rows],
@@ -85,23 +86,25 @@ def match(
     by_row: bool | None = None,
     partial: bool = False,
 ) -> Match:
-    """Match the rows of a side by id, without ids by names that occur once, or by their order.
+    """Match the rows of a side by id.
+
+    Rows without ids are matched by names that occur once, or by their order.
 
     Parameters
     ----------
     by_row : bool, optional
-        Whether the rows are the same entities in the same order, so that ids are not
-        looked at; by default where neither model has ids. Rows without ids that are
-        equal in both models need not be declared so.
+        True if the rows are the same entities in the same order, so ids are ignored.
+        This is the default if neither model has ids. It need not be declared for rows
+        without ids that are equal in both models.
     partial : bool
-        Whether less than half of the smaller side may match; entities under one id with
-        two titles are left out then.
+        True if less than half of the smaller side may match. Entities that have two
+        titles under one id are skipped then.
 
     Raises
     ------
     InputError
-        If ids are missing where they are to match, are of two kinds or name other
-        entities, or too few are shared; by row if the numbers of rows differ.
+        If ids are missing, of two kinds or name other entities, or if fewer than 8
+        entities are shared; if rows are matched by order, also if their numbers differ.
 
     Examples
     --------
@@ -114,40 +117,37 @@ def match(
     """
     sides = (before.side(role), after.side(role))
     bare = all(side.ids is None for side in sides)
-    # Rows that are the same in both models are the same entities, such as inputs that
-    # two heads were given.
-    if by_row or (bare and (by_row is None or _equal(sides))):
-        key, (first, second) = "row numbers", _in_order(sides, bare=bare)
+    # Equal rows are the same entities, such as the inputs of two heads.
+    if by_row or (bare and (by_row is None or _are_equal(sides))):
+        key = "row numbers"
+        first, second = _in_order(sides, bare=bare)
     else:
-        key = (
-            "names" if bare and all(side.names is not None for side in sides) else "ids"
-        )
+        key = "ids"
+        if bare and all(side.names is not None for side in sides):
+            key = "names"
         first, second = _by_key(sides, key, OPTIONS[role], partial=partial)
     if len(first) < MIN_SHARED:
-        title = before.title(role)
         raise must_be(
-            f"the {title}s that both models hold",
+            f"the {before.title(role)}s that both models hold",
             f"at least {MIN_SHARED}",
             len(first),
-            _same_data(sides),
+            _more_shared_rows(sides),
         )
-    names, has_names = np.asarray(before.names(role))[first], sides[0].names is not None
-    only_before, only_after = (len(side) - len(first) for side in sides)
     return Match(
-        role,
-        first,
-        second,
-        names,
-        only_before,
-        only_after,
-        key,
-        has_names,
-        len(first) / len(sides[0]),
+        role=role,
+        before=first,
+        after=second,
+        names=np.asarray(before.names(role))[first],
+        only_before=len(sides[0]) - len(first),
+        only_after=len(sides[1]) - len(first),
+        key=key,
+        has_names=sides[0].names is not None,
+        shared=len(first) / len(sides[0]),
     )
 
 
-def _equal(sides: tuple[Side, Side]) -> bool:
-    """Check that both models hold the same rows without names in the same order."""
+def _are_equal(sides: tuple[Side, Side]) -> bool:
+    """Return True if both models hold the same rows, without names, in one order."""
     first, second = sides
     return (
         first.names is None
@@ -161,34 +161,45 @@ def _equal(sides: tuple[Side, Side]) -> bool:
 
 
 def _in_order(sides: tuple[Side, Side], *, bare: bool) -> tuple[Indices, Indices]:
-    n_before, n_after = map(len, sides)
-    what = f"{sides[0].title}s"
+    """Match all rows by their order."""
+    n_before, n_after = len(sides[0]), len(sides[1])
+    title = f"{sides[0].title}s"
     if bare and n_before != n_after:
         raise must_be(
-            f"{what} without ids",
+            f"{title} without ids",
             "as many in both models",
             f"{n_before} and {n_after}",
             "add ids, to match them by",
         )
-    require_lengths(n_before, n_after, MODELS, what=what)
+    require_lengths(n_before, n_after, MODELS, what=title)
     return np.arange(n_before), np.arange(n_before)
 
 
-def _same_data(sides: tuple[Side, Side]) -> str:
+def _more_shared_rows(sides: tuple[Side, Side]) -> str:
+    """Say what to do if too few rows are shared."""
+    smallest = min(sides, key=len)
+    if len(smallest) < MIN_SHARED:
+        return f"compare models of at least {MIN_SHARED} {smallest.title}s"
     if any(side.ids is None for side in sides):
         return "compare the same data"
-    first, second = (repr(np.asarray(side.ids)[:1].tolist()[0]) for side in sides)
-    return f"compare the same data, under the same ids: the first model's start with {first}, the second's with {second}"
+    first, second = [np.asarray(side.ids)[:1].tolist()[0] for side in sides]
+    return (
+        "compare the same data, under the same ids: the first model's ids start with "
+        f"{first!r}, the second's with {second!r}"
+    )
 
 
 def _by_key(
     sides: tuple[Side, Side], key: str, option: str, *, partial: bool
 ) -> tuple[Indices, Indices]:
-    """Return the rows of the entities that have one id, or a name of their own, on both sides, and no other title."""
-    title, (first, second) = (
-        sides[0].title,
-        (side.names if key == "names" else side.ids for side in sides),
-    )
+    """Return the rows of the entities that have one key in both models.
+
+    An entity that has two titles under one id raises, or is skipped if `partial`.
+    """
+    title = sides[0].title
+    first, second = sides[0].ids, sides[1].ids
+    if key == "names":
+        first, second = sides[0].names, sides[1].names
     if first is None and second is None:
         raise without_ids(title, *MODELS, option=option, when=LOADED)
     if first is None or second is None:
@@ -207,15 +218,17 @@ def _by_key(
     )
     rows_before, rows_after = _shared(first, second)
     if key == "ids" and len(rows_before) >= MIN_SHARED:
-        same = _same_titles(sides, rows_before, rows_after)
-        if not (partial or same.all()):
-            raise _other_titles(sides, rows_before[~same], rows_after[~same])
-        rows_before, rows_after = rows_before[same], rows_after[same]
+        has_one_title = _has_one_title(sides, rows_before, rows_after)
+        if not (partial or has_one_title.all()):
+            raise _two_titles(
+                sides, rows_before[~has_one_title], rows_after[~has_one_title]
+            )
+        rows_before = rows_before[has_one_title]
+        rows_after = rows_after[has_one_title]
     if len(rows_before) >= MIN_SHARED:
-        smaller = min(map(len, sides))
         require_most(
             len(rows_before),
-            smaller,
+            min(len(side) for side in sides),
             f"{title}s of the smaller model",
             "the other",
             partial=partial,
@@ -223,32 +236,38 @@ def _by_key(
     return rows_before, rows_after
 
 
-def _same_titles(
+def _has_one_title(
     sides: tuple[Side, Side], rows_before: Indices, rows_after: Indices
 ) -> NDArray[np.bool_]:
-    """Flag entities whose titles agree up to capitals; a row called by its id has none."""
+    """Flag entities whose titles agree up to capitals.
+
+    A title that repeats the id says nothing, so it agrees with every other title.
+    """
     if any(side.names is None for side in sides):
         return np.ones(len(rows_before), dtype=bool)
-    first, second = (
-        np.char.lower(np.asarray(side.names)[rows].astype(str))
-        for side, rows in zip(sides, (rows_before, rows_after), strict=True)
-    )
-    untitled = np.char.lower(np.asarray(sides[0].ids)[rows_before].astype(str))
-    return np.asarray((first == second) | (first == untitled) | (second == untitled))
+    first = _lower_case(sides[0].names, rows_before)
+    second = _lower_case(sides[1].names, rows_after)
+    ids = _lower_case(sides[0].ids, rows_before)
+    return np.asarray((first == second) | (first == ids) | (second == ids))
 
 
-def _other_titles(
+def _lower_case(texts: Any, rows: Indices) -> NDArray[Any]:
+    return np.char.lower(np.asarray(texts)[rows].astype(str))
+
+
+def _two_titles(
     sides: tuple[Side, Side], rows_before: Indices, rows_after: Indices
 ) -> InputError:
+    """Return the error for entities that have two titles under one id."""
     title = sides[0].title
-    names = [
-        str(np.asarray(side.names)[rows[0]])
-        for side, rows in zip(sides, (rows_before, rows_after), strict=True)
-    ]
+    first = str(np.asarray(sides[0].names)[rows_before[0]])
+    second = str(np.asarray(sides[1].names)[rows_after[0]])
     shared = np.asarray(sides[0].ids)[rows_before[0]]
-    got = f"{len(rows_before):,} with two, such as {names[0]!r} and {names[1]!r} for {shared}"
+    got = (
+        f"{len(rows_before):,} with two, such as {first!r} and {second!r} for {shared}"
+    )
     remedy = Sentence(
-        "compare models of the same ids, or leave these out with {}",
+        "compare models of the same ids, or skip these with {}",
         Option("partial", True),
     )
     return must_be(
@@ -257,24 +276,29 @@ def _other_titles(
 
 
 def _shared(first: Any, second: Any) -> tuple[Indices, Indices]:
-    """Return the rows of the keys that occur once in either model and in both, in the order of the first one.
+    """Return the rows of the keys that both models hold exactly once.
 
-    Numbers are read as text where the other model's keys are text, as formats of text
-    leave them.
+    They are in the order of the first model. Numbers are compared as text if the keys
+    of the other model are text, because text files hold numbers as text.
     """
     before, after = np.asarray(first), np.asarray(second)
     if {before.dtype.kind, after.dtype.kind} - set("iu"):
         before, after = before.astype(np.str_), after.astype(np.str_)
-    once = []
-    for keys in (before, after):
-        _, rows, counts = np.unique(keys, return_index=True, return_counts=True)
-        once.append(np.sort(rows[counts == 1]))
-    own, other = (keys[rows] for keys, rows in zip((before, after), once, strict=True))
-    _, rows, counterparts = np.intersect1d(
-        own, other, assume_unique=True, return_indices=True
+    rows_before, rows_after = _unique_rows(before), _unique_rows(after)
+    _, places, counterparts = np.intersect1d(
+        before[rows_before],
+        after[rows_after],
+        assume_unique=True,
+        return_indices=True,
     )
-    order = np.argsort(rows)
-    return once[0][rows[order]], once[1][counterparts[order]]
+    order = np.argsort(places)
+    return rows_before[places[order]], rows_after[counterparts[order]]
+
+
+def _unique_rows(keys: NDArray[Any]) -> Indices:
+    """Return the rows whose key occurs once, in their order."""
+    _, rows, counts = np.unique(keys, return_index=True, return_counts=True)
+    return np.asarray(np.sort(rows[counts == 1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,114 +306,149 @@ class Pairing:
     """Shared rows of two models, and what a gauge between them may do."""
 
     raw: Rows
-    """Rows before and after, of length 1 where a model predicts cosines."""
+    """Rows before and after, of length 1 if the model predicts cosines."""
     visible: Rows
-    """Rows as far as predictions see them, in fewer dimensions where there are unseen
-    ones."""
+    """Parts of the rows that predictions see, without the unseen dimensions."""
     groups: tuple[str, ...]
     """Gauge groups that keep the predictions."""
     shifts: tuple[SideName, ...]
     """Sides that a translation may move."""
     forward: bool
-    """True if the gauge carries the first model to the second; the other way where the
-    second has a lower rank."""
+    """True if the gauge carries the first model to the second one, False if it carries
+    the second model to the first one, because the second has a lower rank."""
     first: dict[SideName, Indices]
-    """(m,) the row that stands for each in lists: the first of those that duplicate it
-    in both models."""
+    """(m,) the row that stands for each row in lists: the first of the rows that
+    duplicate it in both models."""
     bases: tuple[Floats, Floats]
     """Orthonormal directions that predictions see, in the columns of either model."""
 
     def seen_rows(
         self, before: FactorModel, after: FactorModel, match: Match, block: slice
     ) -> tuple[Floats, Floats]:
-        """Return some matched rows as (source, target) of a gauge, as predictions see them."""
-        rows_before = _rows(before, match.role, match.before[block])
-        rows_after = _rows(after, match.role, match.after[block])
-        old = _in(rows_before, self.bases[0])
-        new = _in(rows_after, self.bases[1])
+        """Return the seen part of matched rows as (source, target) of a gauge."""
+        old = _rows(before, match.role, match.before[block])
+        new = _rows(after, match.role, match.after[block])
+        return self._directed(_in(old, self.bases[0]), _in(new, self.bases[1]))
+
+    def whole_rows(
+        self, before: FactorModel, after: FactorModel, match: Match, block: slice
+    ) -> tuple[Floats, Floats]:
+        """Return all dimensions of matched rows as (source, target) of a gauge."""
+        old = _rows(before, match.role, match.before[block])
+        new = _rows(after, match.role, match.after[block])
+        return self._directed(old, new)
+
+    def _directed(self, old: Floats, new: Floats) -> tuple[Floats, Floats]:
         if self.forward:
             return old, new
         return new, old
 
     @property
+    def sees_all(self) -> bool:
+        """True if predictions see every dimension of both models."""
+        return all(basis.shape[0] == basis.shape[1] for basis in self.bases)
+
+    @property
     def fitted(self) -> Rows:
-        """The seen rows as (source, target) of the gauge."""
-        return (
-            self.visible
-            if self.forward
-            else {role: (y, x) for role, (x, y) in self.visible.items()}
-        )
+        """The seen parts as (source, target) of the gauge."""
+        return {role: self._directed(*pair) for role, pair in self.visible.items()}
 
 
 def pairing(
     before: FactorModel, after: FactorModel, matches: dict[SideName, Match]
 ) -> Pairing:
-    """Gather the shared rows in float64, and what predictions see of them."""
-    raw = {
-        role: (_rows(before, role, m.before), _rows(after, role, m.after))
-        for role, m in matches.items()
-    }
-    for role, (x, y) in raw.items():
-        count = int((x.any(axis=1) & y.any(axis=1)).sum())
-        if count < MIN_SHARED:
-            what = f"the shared {before.title(role)}s that are not zero in both models"
-            raise must_be(
-                what, f"at least {MIN_SHARED}", count, "a row of zeros has no cosine"
-            )
-    # A gauge can be fitted on what predictions see alone: the rest of a row may be
-    # anything in an equivalent model.
+    """Gather the shared rows in float64, and the parts that predictions see."""
+    raw: Rows = {}
+    for role, shared in matches.items():
+        old = _rows(before, role, shared.before)
+        new = _rows(after, role, shared.after)
+        _require_directions(old, new, before.title(role))
+        raw[role] = (old, new)
+    # A gauge is fitted to the seen parts, because an equivalent model can have any
+    # unseen part.
     shifts = tuple(side for side in before.free_shifts if side in after.free_shifts)
-    basis_before, basis_after = (
-        seen_directions(model, shifts) for model in (before, after)
+    bases = (seen_directions(before, shifts), seen_directions(after, shifts))
+    visible: Rows = {}
+    first: dict[SideName, Indices] = {}
+    for role, shared in matches.items():
+        old, new = raw[role]
+        visible[role] = (_in(old, bases[0]), _in(new, bases[1]))
+        first[role] = _first_duplicates(
+            before.factors(role)[shared.before], after.factors(role)[shared.after]
+        )
+    return Pairing(
+        raw=raw,
+        visible=visible,
+        groups=_gauge_groups(before, after, bases, shifts),
+        shifts=shifts,
+        # A map from the higher rank to the lower one would drop directions
+        # (docs/theory.md, "There are no others").
+        forward=bases[0].shape[1] <= bases[1].shape[1],
+        first=first,
+        bases=bases,
     )
-    visible = {
-        role: (_in(x, basis_before), _in(y, basis_after))
-        for role, (x, y) in raw.items()
-    }
-    cosines = Equivalence.COSINES in (before.predicts, after.predicts)
-    # A scale for each column means something only where the columns of both models are
-    # the stored ones.
-    aligned = basis_before.shape[1] == basis_after.shape[1] and all(
-        _picks_columns(basis) for basis in (basis_before, basis_after)
-    )
-    groups = [
-        g for g in GROUPS if (g != "diagonal" or aligned) and (g != "affine" or shifts)
-    ]
-    groups = ["rotation"] if cosines else groups
-    # A gauge leads from the lower rank to the higher one: the other way it would drop
-    # directions (docs/theory.md, "There are no others").
-    forward = basis_before.shape[1] <= basis_after.shape[1]
-    first = {
-        role: _duplicated(before.factors(role)[m.before], after.factors(role)[m.after])
-        for role, m in matches.items()
-    }
-    bases = (basis_before, basis_after)
-    return Pairing(raw, visible, tuple(groups), shifts, forward, first, bases)
 
 
-def _duplicated(before: Matrix, after: Matrix) -> Indices:
-    """Return for each row the first one that duplicates it in both models: what one of them tells apart are two."""
-    first, itself = (
-        twins(FactorModel.from_vectors(before)).first,
-        np.arange(len(before)),
-    )
-    if (first == itself).all():
+def _require_directions(old: Floats, new: Floats, title: str) -> None:
+    """Raise InputError if fewer than 8 rows have a direction in both models."""
+    count = int(np.count_nonzero(old.any(axis=1) & new.any(axis=1)))
+    if count < MIN_SHARED:
+        raise must_be(
+            f"the shared {title}s that are not zero in both models",
+            f"at least {MIN_SHARED}",
+            count,
+            "a row of zeros has no cosine",
+        )
+
+
+def _gauge_groups(
+    before: FactorModel,
+    after: FactorModel,
+    bases: tuple[Floats, Floats],
+    shifts: tuple[SideName, ...],
+) -> tuple[str, ...]:
+    """Return the gauge groups that keep the predictions of both models."""
+    if Equivalence.COSINES in (before.predicts, after.predicts):
+        return ("rotation",)
+    groups = list(GROUPS)
+    # A scale for each column means something only if the columns of both models are
+    # stored ones.
+    has_one_rank = bases[0].shape[1] == bases[1].shape[1]
+    if not (has_one_rank and all(_picks_columns(basis) for basis in bases)):
+        groups.remove("diagonal")
+    if not shifts:
+        groups.remove("affine")
+    return tuple(groups)
+
+
+def _first_duplicates(before: Matrix, after: Matrix) -> Indices:
+    """Return for each row the first row that duplicates it in both models.
+
+    Rows that one model tells apart are no duplicates.
+    """
+    itself = np.arange(len(before))
+    first_before = twins(FactorModel.from_vectors(before)).first
+    if (first_before == itself).all():
         return itself
-    groups = np.column_stack([first, twins(FactorModel.from_vectors(after)).first])
+    first_after = twins(FactorModel.from_vectors(after)).first
+    groups = np.column_stack([first_before, first_after])
     _, first, group = np.unique(groups, axis=0, return_index=True, return_inverse=True)
     return np.asarray(first[group.ravel()])
 
 
 def _rows(model: FactorModel, role: SideName, places: Indices) -> NDArray[np.float64]:
+    """Return float64 rows of a side as the link multiplies them."""
     rows = np.asarray(model.factors(role)[places], dtype=np.float64)
     return model.product_rows(role, rows)
 
 
 def _picks_columns(basis: NDArray[np.float64]) -> bool:
+    """Return True if the basis consists of columns of the identity."""
     return bool(((basis == 0) | (basis == 1)).all())
 
 
 def _in(x: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np.float64]:
-    return (
-        x if basis.shape[0] == basis.shape[1] and _picks_columns(basis) else x @ basis
-    )
+    """Express rows in a basis."""
+    if basis.shape[0] == basis.shape[1] and _picks_columns(basis):
+        return x
+    return x @ basis

@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from embaudit.comparison.agreement import Agreement
-from embaudit.comparison.change import PARTS, RoleChange
+from embaudit.comparison.change import RoleChange
+from embaudit.comparison.sameness import Sameness
 from embaudit.comparison.thresholds import CarriedThreshold
-from embaudit.comparison.verdict import Verdict, judge
+from embaudit.comparison.verdict import Verdict, judge, meaning
 from embaudit.core.checked import as_count, is_number, require_one_of
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
@@ -24,46 +25,47 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MIN_ALLOWANCE, MAX_ALLOWANCE = 0.01, 0.05
-"""How far a share may be below that of a second seed, at least and at most."""
+"""Smallest and largest allowance below the share of a second seed."""
+LEAST_VALUE = {"scores": -1.0}
+"""Least value of the shares that can be negative, because they are correlations."""
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Result):
-    """Change between two models, split into the part that a gauge explains and the rest."""
+    """Change between two models, and the part of it that a gauge explains."""
 
     roles: tuple[str, str]
     """Titles of the two sides, such as "user" and "item"."""
     changes: dict[SideName, RoleChange]
     """One for each side compared."""
     agreement: Agreement | None
-    """Agreement of the predictions; None where a side is missing."""
+    """Agreement of the predictions; None if a side is missing."""
     group: str
-    """The smallest gauge group that carries one model's factors into the other's as
-    well as any."""
+    """The smallest gauge group that carries one model's factors to the other's as well
+    as any other group."""
     condition_number: float
-    """κ of that gauge: how much it can move cosines."""
+    """κ of that gauge, which limits how far it can move cosines."""
     fits: bool
-    """True if it leaves nothing of the factors, as far as predictions see them, that
-    float32 could show."""
+    """True if the gauge leaves no difference of the seen factors that float32 could
+    show."""
     n_states: int = 0
-    """Random states that stood before the final norms of two heads; 0 where the models
-    have inputs or users."""
+    """Number of random states before the final norms of two heads; 0 if the models have
+    inputs or users."""
     too_few_for: int = 0
-    """Dimensions for which the rows are too few to find what a gauge explains (null in
-    JSON); 0 where they suffice."""
-    same_up_to: str | None = None
-    """Group of a gauge that is proven to carry all rows of one model to the other.
-
-    It is "identity" if only rounding differs, and None if no gauge is proven."""
+    """Number of dimensions for which the rows are too few to find the part of a gauge,
+    which is null in JSON then; 0 if there are enough rows."""
+    sameness: Sameness | None = None
+    """Gauge that is proven to carry all rows of one model to the other; None if no
+    gauge is proven."""
     own_limits: Mapping[str, float] = field(default_factory=dict)
-    """Least values of `shares_kept` that the caller gave."""
+    """Smallest accepted values of `shares_kept` that the caller gave."""
     reference: Mapping[str, float] | None = None
     """`shares_kept` of the reference run, compared with the first model."""
     allow_swapped: bool = False
     """True if rows may have the vector of another row."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return the record for JSON, with None for numbers that do not exist."""
         return plain_dict(
             {
                 "verdict": self.verdict.word or None,
@@ -99,38 +101,54 @@ class Comparison(Result):
         return f"Comparison({gauge}; {', '.join(changes)})"
 
     @property
-    def limits(self) -> dict[str, float]:
-        """Least values of `shares_kept`: those of the reference, then those of the caller.
+    def same_up_to(self) -> str | None:
+        """Group of the gauge that is proven to carry one model to the other.
 
-        The reference is another run of the first model with another seed. What it keeps
-        is a matter of chance, so a share may lose twice as much and 0.01 in addition,
-        but at most 0.05 more. The number of rows is no matter of a seed.
+        It is "identity" if only rounding differs, and None if no gauge is proven.
+        """
+        if self.sameness is None:
+            return None
+        return self.sameness.group
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """Smallest accepted values of `shares_kept`.
+
+        The limits of the caller replace those of the reference, which is another run of
+        the first model with another seed. The share that such a run keeps depends on
+        chance, so a share may lose twice as much and 0.01 in addition, but at most 0.05
+        more. A seed does not change the number of rows, so "shared" gets no limit.
         """
         limits = {}
         shares = self.shares_kept()
         for name, share in (self.reference or {}).items():
             if name in shares and name != "shared":
                 allowance = min(MAX_ALLOWANCE, MIN_ALLOWANCE + (1 - share))
-                limits[name] = down(share - allowance, 3)
+                limit = down(share - allowance, 3)
+                limits[name] = max(LEAST_VALUE.get(name, 0.0), limit)
         return limits | dict(self.own_limits)
 
     @cached_property
     def verdict(self) -> Verdict:
-        """Whether the second model can replace the first one, in a word with its reason."""
+        """Answer whether the second model can replace the first, with a reason."""
         return judge(self)
 
     @property
     def explained(self) -> bool:
-        """True if the predictions are the same and the gauge carries one model into the other."""
+        """True if the predictions are the same and a gauge explains all changes."""
         return self.fits and self.agreement is not None and self.agreement.same
 
     def title(self, role: SideName) -> str:
-        """Return what people call a side."""
+        """Return the title of a side, such as "item"."""
         require_one_of(role, "role", ("left", "right"))
         return self.roles[role == "right"]
 
     def moved_most(self, role: SideName = "right", n: int = 10) -> pd.DataFrame:
-        """Return the entities whose cosines changed most: name, total, and its parts; none that stayed."""
+        """Return the entities whose cosines changed most.
+
+        The columns are name, total and its parts. Entities that did not move are left
+        out.
+        """
         require_one_of(role, "role", self.changes)
         frame = self.changes[role].to_frame()
         if self.too_few_for:
@@ -138,25 +156,28 @@ class Comparison(Result):
         return frame[frame["total"] > FLOAT32_TIE].head(as_count(n, "n", least=0))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row for each side compared; the mean change and shares of lists kept with their 95 % intervals."""
+        """Return one row per side.
+
+        The mean change and the shares of lists that stay have 95 % intervals.
+        """
         import pandas as pd
 
         return pd.DataFrame(self.changes_by_side)
 
     @property
     def changes_by_side(self) -> list[dict[str, Any]]:
-        """One record a side.
+        """One record per side.
 
         Columns
         -------
         role : {"left", "right"}
             Side whose cosines are compared.
         shared : int
-            Entities that both models have.
+            Number of entities that both models have.
         only_before : int
-            Entities that only the first has.
+            Number of entities that only the first model has.
         only_after : int
-            Entities that only the second has.
+            Number of entities that only the second model has.
         mean_abs_change : float
             Mean absolute change of a cosine.
         mean_abs_gauge : float
@@ -180,19 +201,20 @@ class Comparison(Result):
         lost_to_learning : float
             Share that is lost even once the gauge is applied.
         predicted_kept : float
-            Share of neighbours by prediction cosine that are still near by it; None
-            where a side is missing.
+            Share of neighbours by prediction cosine that are still near by it; None if
+            a side is missing.
         n_displaced : int
-            Entities whose vector in the second model is another one's in the first.
+            Number of entities that have the vector of another entity of the first
+            model.
         weighted_by : {"interactions", "slots", "equal"}
-            How rows count in the three shares that follow: by their interactions, by
-            their slots in users' lists of ten, or equally.
+            Weights of rows in the three shares that follow: their interactions, their
+            slots in users' lists of ten, or equal weights.
         weighted_shared : float
             Share of the first model's entities that the second has, weighted.
         weighted_kept : float
             `kept`, weighted.
         weighted_predicted_kept : float
-            `predicted_kept`, weighted; None where a side is missing.
+            `predicted_kept`, weighted; None if a side is missing.
         mean_abs_change_ci_low : float
             Lower end of the 95 % interval of `mean_abs_change`.
         mean_abs_change_ci_high : float
@@ -218,7 +240,7 @@ class Comparison(Result):
 
     @property
     def most_moved(self) -> dict[SideName, pd.DataFrame]:
-        """By side, the entities whose cosines changed most.
+        """The entities whose cosines changed most, by side.
 
         Columns
         -------
@@ -245,64 +267,65 @@ class Comparison(Result):
 
     @property
     def neighbours(self) -> dict[SideName, tuple[Neighbourhood, ...]]:
-        """By side, neighbours of a few rows side by side."""
+        """Neighbours of a few rows in both models, by side."""
         return {role: change.examples for role, change in self.changes.items()}
 
     def _change(self, role: SideName) -> dict[str, Any]:
-        """Return the means, shares and intervals of one side as a row."""
+        """Return the means, shares and intervals of one side."""
         change = self.changes[role]
-        ends = {
-            "mean_abs_change": change.interval("total"),
-            "kept": change.interval("kept"),
-        }
-        unknown = float("nan"), float("nan")
-        ends["predicted_kept"] = (
-            unknown
-            if change.predicted_kept is None
-            else change.interval("predicted_kept")
-        )
-        row = {
+        shares = change.neighbour_shares
+        predicted_interval = (float("nan"), float("nan"))
+        if change.predicted_kept is not None:
+            predicted_interval = change.interval("predicted_kept")
+        record = {
             "role": role,
             "shared": len(change.match),
             "only_before": change.match.only_before,
             "only_after": change.match.only_after,
             "mean_abs_change": change.mean_total,
-            **{
-                f"mean_abs_{reason}": getattr(change, f"mean_{reason}")
-                for reason in PARTS[1:]
-            },
+            "mean_abs_gauge": change.mean_gauge,
+            "mean_abs_unseen": change.mean_unseen,
+            "mean_abs_remainder": change.mean_remainder,
             "pearson": change.correlation,
             "pearson_without_gauge": change.gauged_correlation,
             "n_neighbours": change.n_neighbours,
-            **change.neighbour_shares,
+            "kept": shares["kept"],
+            "lost_to_gauge": shares["lost_to_gauge"],
+            "lost_to_unseen": shares["lost_to_unseen"],
+            "lost_to_learning": shares["lost_to_learning"],
             "predicted_kept": change.predicted_kept,
             "n_displaced": change.n_displaced,
             "weighted_by": change.weighted_by,
             "weighted_shared": change.weighted_shared,
             "weighted_kept": change.weighted_kept,
             "weighted_predicted_kept": change.weighted_predicted_kept,
-            **{
-                f"{name}_ci_{end}": x
-                for name, pair in ends.items()
-                for end, x in zip(("low", "high"), pair, strict=True)
-            },
-            **{
-                f"unexplained_{group}": value
-                for group, value in change.unexplained.items()
-            },
         }
-        # Too few rows tell nothing about a gauge: neither its part nor what it leaves.
-        words = ("gauge", "remainder", "learning") if self.too_few_for else ()
-        return {
-            name: float("nan") if any(word in name for word in words) else x
-            for name, x in row.items()
-        }
+        for name, interval in (
+            ("mean_abs_change", change.interval("total")),
+            ("kept", change.interval("kept")),
+            ("predicted_kept", predicted_interval),
+        ):
+            record[f"{name}_ci_low"], record[f"{name}_ci_high"] = interval
+        for group, share in change.unexplained.items():
+            record[f"unexplained_{group}"] = share
+        if self.too_few_for:
+            # Too few rows say neither what a gauge explains nor what remains.
+            for name in (
+                "mean_abs_gauge",
+                "mean_abs_remainder",
+                "pearson_without_gauge",
+                "lost_to_gauge",
+                "lost_to_learning",
+            ):
+                record[name] = float("nan")
+        return record
 
     def shares_kept(self) -> dict[str, float]:
-        """Return the numbers that a gate may limit: of each the least over the sides.
+        """Return the numbers that a gate can limit, the smallest value of both sides.
 
-        Rows are weighed by their interactions, or by their slots in users' lists if the
-        model holds no counts, so that a few popular items count for what people see.
+        Rows are weighted by their interactions, or by their slots in users' lists if
+        the model holds no counts. So a few popular items count as much as they fill
+        lists.
 
         Returns
         -------
@@ -318,26 +341,38 @@ class Comparison(Result):
 
     @property
     def kept_by_side(self) -> dict[str, list[tuple[float, str]]]:
-        """Values of each of `shares_kept`, each with the title of its side; empty for the scores of both."""
+        """Values of each of `shares_kept`, with the title of the side of each value.
+
+        The title is empty for the scores, which belong to both sides.
+        """
         sides = [(change, self.title(role)) for role, change in self.changes.items()]
-        values = {"shared": [(x.weighted_shared, title) for x, title in sides]}
-        values["kept"] = [(x.weighted_kept, title) for x, title in sides]
-        values["predicted"] = [
-            (x.weighted_predicted_kept, title)
-            for x, title in sides
-            if x.weighted_predicted_kept is not None
+        values = {
+            "shared": [(change.weighted_shared, title) for change, title in sides],
+            "kept": [(change.weighted_kept, title) for change, title in sides],
+        }
+        predicted = [
+            (change.weighted_predicted_kept, title)
+            for change, title in sides
+            if change.weighted_predicted_kept is not None
         ]
+        if predicted:
+            values["predicted"] = predicted
         if self.agreement is not None:
             unlike = self.agreement.weighted_unlike
-            rows = zip(unlike, self.roles[-len(unlike) :], strict=True)
+            titles = self.roles[-len(unlike) :]
             values["top"] = [(self.agreement.ranking_overlap, self.roles[0])]
             values["scores"] = [(self.agreement.score_correlation, "")]
-            values["rows"] = [(1 - share, title) for share, title in rows]
-        return {name: pairs for name, pairs in values.items() if pairs}
+            values["rows"] = [
+                (1 - share, title) for share, title in zip(unlike, titles, strict=True)
+            ]
+        return values
 
     @property
     def swapped(self) -> dict[str, int]:
-        """Number of entities whose vector another entity had in the first model, for the sides that have any."""
+        """Number of entities that have the vector of another entity, by title.
+
+        Sides without such entities are left out.
+        """
         counts = {
             self.title(role): change.n_displaced
             for role, change in self.changes.items()
@@ -350,14 +385,15 @@ class Comparison(Result):
         Raises
         ------
         InputError
-            For a name that is none of these, or that this comparison has no number for;
-            or a limit out of its range.
+            For a name that this comparison has no number for, or a limit out of its
+            range.
 
         Examples
         --------
         >>> import embaudit as ea, numpy as np
         >>> x = np.random.default_rng(0).standard_normal((2, 90, 3))
-        >>> changed = ea.compare(ea.FactorModel.from_vectors(x[0]), ea.FactorModel.from_vectors(x[1]))
+        >>> models = [ea.FactorModel.from_vectors(rows) for rows in x]
+        >>> changed = ea.compare(*models)
         >>> list(changed.below({"kept": 0.7})), changed.below({"kept": 0.0})
         (['kept'], {})
         """
@@ -374,13 +410,13 @@ class Comparison(Result):
                     repr(name),
                     _absent(name),
                 )
-            least, remedy = -1 if name == "scores" else 0, "0.7 asks for seven in ten"
+            least = LEAST_VALUE.get(name, 0.0)
             if not (is_number(limit) and least <= limit <= 1):
                 raise must_be(
                     f"the limit of {name}",
-                    f"a number from {least} to 1",
+                    f"a number from {least:g} to 1",
                     repr(limit),
-                    remedy,
+                    "0.7 demands seven in ten",
                 )
         return {
             name: (values[name], limit)
@@ -394,18 +430,19 @@ class Comparison(Result):
         Swapped rows count if there are limits, unless `allow_swapped` is True.
         """
         failures = []
-        for name in self.below(self.limits):
-            limit = self.limits[name]
+        limits = self.limits
+        for name in self.below(limits):
+            limit = limits[name]
             for value, title in self.kept_by_side[name]:
                 # A value that is NaN does not reach its limit.
                 if value >= limit:
                     continue
-                side = f" ({title}s)" if title else ""
-                text = f"{name} {_below(value, limit)}{side} is below {limit}"
+                number = f"{name} {_below(value, limit)} ({meaning(name, title)})"
+                text = f"{number} is below {limit}"
                 if self.reference is not None and name not in self.own_limits:
                     text += f" (second seed: {self.reference[name]:.2f})"
                 failures.append(text)
-        if self.limits and not self.allow_swapped:
+        if limits and not self.allow_swapped:
             for title, count in self.swapped.items():
                 failures.append(
                     f"{count:,} {title}s have the vector of another {title}"
@@ -437,12 +474,10 @@ class Comparison(Result):
 
 
 def _absent(name: str) -> str:
-    both = name in ("predicted", "scores", "rows", "top")
-    return (
-        "without both sides of both models nothing is predicted"
-        if both
-        else "write for example kept=0.7"
-    )
+    """Say why a comparison has no number of a name, or how to write one."""
+    if name in ("predicted", "scores", "rows", "top"):
+        return "without both sides of both models nothing is predicted"
+    return "write for example kept=0.7"
 
 
 def _below(value: float, limit: float) -> str:

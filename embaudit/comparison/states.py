@@ -18,9 +18,9 @@ from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 
 MIN_STATES = 1000
-"""Number of random states, to which two for each dimension are added.
+"""Number of random states, to which two per dimension are added.
 
-So many states span all dimensions in each half of a fit."""
+With this number, each half of a fit spans all dimensions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +32,12 @@ class LoadedModel:
     """Norm before a head that has no inputs of its own."""
 
     @classmethod
-    def of(cls, source: object) -> LoadedModel:
+    def load(cls, source: object) -> LoadedModel:
         """Load a model from a path or an object.
 
         Examples
         --------
-        >>> LoadedModel.of(FactorModel.from_vectors([[1.0, 2.0]])).norm is None
+        >>> LoadedModel.load(FactorModel.from_vectors([[1.0, 2.0]])).norm is None
         True
         """
         model, _ = model_and_intake(source)
@@ -47,8 +47,8 @@ class LoadedModel:
     def with_inputs(self, states: Floats) -> FactorModel:
         """Return the head with normalised states, scaled by the norm, as its inputs.
 
-        A shift β of the norm adds `W β` to the logits. It becomes a bias, so that the
-        inputs span no direction that no state reaches.
+        A shift β of the norm adds `W β` to the logits. It is added to the biases, so
+        the inputs span the directions of the states and no other direction.
         """
         assert self.norm is not None
         bias = Convention("folded", self.norm.gain).bias(self.model, self.norm)

@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from embaudit.comparison.sameness import IDENTITY
-from embaudit.core.tolerances import PRINTED_COSINE
+import numpy as np
+
+from embaudit.comparison.sameness import IDENTITY, Sameness
+from embaudit.core.tolerances import FLOAT32_TIE
 from embaudit.core.words import percent
 
 if TYPE_CHECKING:
     from embaudit.comparison.result import Comparison
 
+OTHER_SPACE: Literal["OTHER SPACE"] = "OTHER SPACE"
+"""Answer for two models whose vectors have nothing in common."""
 Word: TypeAlias = Literal["SAME", "CLOSE", "DIFFERENT", "OTHER SPACE", ""]
 UNRELATED = 0.1
 """Largest correlation, and share of lists kept beyond chance, of unrelated models."""
@@ -25,6 +29,8 @@ AXES = {
     "affine": "a linear map of the axes and a shift",
 }
 """Gauge groups in words."""
+WEIGHTED = ("shared", "kept", "predicted", "rows")
+"""Shares in which rows count by their weights."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +71,15 @@ def judge(comparison: Comparison) -> Verdict:
     >>> ea.compare(model, moved).verdict.word
     ''
     """
-    failures = comparison.failures()
     if _is_unrelated(comparison):
-        return Verdict("OTHER SPACE", _why_unrelated(comparison))
+        return Verdict(OTHER_SPACE, _why_unrelated(comparison))
+    failures = comparison.failures()
     if failures:
-        return Verdict("DIFFERENT", f"{'; '.join(failures)}.")
-    if comparison.same_up_to is not None:
-        return Verdict("SAME", _why_same(comparison))
+        names = list(comparison.below(comparison.limits))
+        reasons = [f"{'; '.join(failures)}.", _weights_in(comparison, names)]
+        return Verdict("DIFFERENT", " ".join(filter(None, reasons)))
+    if comparison.sameness is not None:
+        return Verdict("SAME", _why_same(comparison, comparison.sameness))
     if comparison.limits:
         return Verdict("CLOSE", _why_close(comparison))
     return Verdict("", GIVE_A_LIMIT)
@@ -91,7 +99,7 @@ def _is_unrelated(comparison: Comparison) -> bool:
         correlations = (change.correlation, change.gauged_correlation)
         if not all(abs(correlation) <= UNRELATED for correlation in correlations):
             return False
-        # Chance alone keeps some rows in a list of few.
+        # In a short table, chance alone keeps some rows in a list.
         chance = change.n_neighbours / len(change.match)
         kept = max(change.neighbour_shares["kept"], change.predicted_kept or 0.0)
         if kept > UNRELATED + chance:
@@ -100,70 +108,161 @@ def _is_unrelated(comparison: Comparison) -> bool:
 
 
 def _why_unrelated(comparison: Comparison) -> str:
+    """Say that nothing relates the two models, and what to check."""
     kept = []
     for role, change in comparison.changes.items():
         share = percent(change.neighbour_shares["kept"])
         kept.append(
             f"{share} of {change.n_neighbours} nearest {comparison.title(role)}s stay"
         )
-    text = f"the vectors of the two models have nothing in common ({' and '.join(kept)}"
+    figures = " and ".join(kept)
     if comparison.agreement is not None:
-        text += (
-            f", and scores correlate by {comparison.agreement.score_correlation:.2f}"
-        )
+        correlation = comparison.agreement.score_correlation
+        figures += f", and scores correlate by {correlation:.2f}"
     keys = {change.match.key for change in comparison.changes.values()}
     return (
-        f"{text}). A cosine between a row of one and a row of the other means nothing. "
-        "If both should hold the same data, check that their "
-        f"{' and '.join(sorted(keys))} fit their rows."
+        f"the vectors of the two models have nothing in common ({figures}). A cosine "
+        "between a row of one and a row of the other means nothing. If both should "
+        f"hold the same data, check that their {' and '.join(sorted(keys))} fit their "
+        "rows."
     )
 
 
-def _why_same(comparison: Comparison) -> str:
+def _why_same(comparison: Comparison, sameness: Sameness) -> str:
     """Say what the proven gauge changes and what it does not."""
-    group = comparison.same_up_to
-    assert group is not None
-    one_side = comparison.agreement is None
-    if group == IDENTITY and one_side:
-        return "the rows differ at most by the rounding of the files."
-    if group == IDENTITY:
-        text = "the models differ at most by the rounding of the files."
-        return f"{text} {_unseen_change(comparison)}".strip()
-    if one_side:
-        text = (
-            f"up to rounding, the rows differ only by {AXES[group]}; no cosine changes."
-        )
-    elif group == "rotation":
-        text = (
-            f"up to rounding, the models differ only by {AXES[group]}; no prediction and "
-            "no cosine within a side changes."
-        )
-    else:
-        text = (
-            f"up to rounding, the models differ only by {AXES[group]}; no prediction "
-            "changes, but cosines within a side do."
-        )
-    mixing = (
-        "Switch all rows at once, because rows on different axes must not be mixed."
+    subject = "the models"
+    if comparison.agreement is None:
+        subject = "the rows"
+    if sameness.group == IDENTITY:
+        return _why_identical(comparison, sameness, subject)
+    sentences = [
+        f"up to rounding, {subject} differ only by "
+        f"{_change_of_axes(comparison, sameness)}; "
+        f"{_unchanged_numbers(comparison, sameness)}."
+    ]
+    if sameness.changes_lengths:
+        sentences.append("Lengths of rows, which no prediction depends on, change too.")
+    if changes_unseen(comparison):
+        sentences.append("Cosines change in dimensions that no prediction sees.")
+    sentences.append(
+        "Switch all rows at once, because rows of the two models must not be mixed."
     )
-    return " ".join(part for part in (text, _unseen_change(comparison), mixing) if part)
+    return " ".join(sentences)
 
 
-def _unseen_change(comparison: Comparison) -> str:
-    changes = comparison.changes.values()
-    if all(change.mean_unseen < PRINTED_COSINE for change in changes):
-        return ""
-    return "Cosines change in dimensions that no prediction sees."
+def _why_identical(comparison: Comparison, sameness: Sameness, subject: str) -> str:
+    """Say that no axis changes."""
+    differences = []
+    if sameness.changes_lengths:
+        differences.append("by lengths of rows, which no prediction depends on")
+    if changes_unseen(comparison):
+        differences.append(
+            "in dimensions that no prediction sees, where cosines change"
+        )
+    if not differences:
+        return f"{subject} differ at most by the rounding of the files."
+    return (
+        f"up to rounding, {subject} differ only {' and '.join(differences)}; no "
+        "prediction changes."
+    )
+
+
+def _change_of_axes(comparison: Comparison, sameness: Sameness) -> str:
+    """Name the change of axes of a proven gauge."""
+    if abs(sameness.scale - 1) <= FLOAT32_TIE:
+        return AXES[sameness.group]
+    lengths = f"{comparison.title('right')}s are {sameness.scale:.3g} times as long"
+    if not sameness.turns:
+        return f"one scale for all dimensions ({lengths})"
+    return f"a rotation of the axes and one scale for all dimensions ({lengths})"
+
+
+def _unchanged_numbers(comparison: Comparison, sameness: Sameness) -> str:
+    """Say which numbers a proven change of axes leaves as they are."""
+    if comparison.agreement is None:
+        return "no cosine changes"
+    if sameness.group != "rotation":
+        return "no prediction changes, but cosines within a side do"
+    if sameness.may_change_unseen:
+        return "no prediction changes"
+    return "no prediction and no cosine within a side changes"
+
+
+def changes_unseen(comparison: Comparison) -> bool:
+    """Return True if cosines of proven models change in unseen dimensions."""
+    sameness = comparison.sameness
+    if sameness is None or not sameness.may_change_unseen:
+        return False
+    return any(
+        np.nanmax(change.unseen) > FLOAT32_TIE for change in comparison.changes.values()
+    )
 
 
 def _why_close(comparison: Comparison) -> str:
     """List the numbers that reach their limits."""
-    shares = comparison.shares_kept()
-    reached = [
-        f"{name} {shares[name]:.2f} (limit {limit:.2f})"
-        for name, limit in comparison.limits.items()
+    limits = comparison.limits
+    reached = []
+    for name, limit in limits.items():
+        value, title = min(comparison.kept_by_side[name])
+        number = _reaching(value, limit)
+        reached.append(f"{name} {number} ({meaning(name, title)}; limit {limit})")
+    sentences = [
+        f"every limit is reached: {', '.join(reached)}.",
+        _weights_in(comparison, list(limits)),
     ]
-    text = f"every limit is reached: {', '.join(reached)}."
+    text = " ".join(filter(None, sentences))
     if comparison.reference is None:
         return text
     return f"the second model is as near to the first as the second seed is; {text}"
+
+
+def meaning(name: str, title: str) -> str:
+    """Say what one of `Comparison.shares_kept` measures.
+
+    Examples
+    --------
+    >>> meaning("kept", "item"), meaning("scores", "")
+    ('neighbours of items by cosine', 'correlation of scores')
+    """
+    meanings = {
+        "shared": f"{title}s that both models hold",
+        "kept": f"neighbours of {title}s by cosine",
+        "predicted": f"neighbours of {title}s by prediction cosine",
+        "top": f"recommended lists of {title}s",
+        "scores": "correlation of scores",
+        "rows": f"{title}s whose scores are like before",
+    }
+    return meanings[name]
+
+
+def _weights_in(comparison: Comparison, names: list[str]) -> str:
+    """Say how rows count in weighted shares; empty if all rows count equally."""
+    if not set(names) & set(WEIGHTED):
+        return ""
+    words = {
+        "interactions": "their interactions",
+        "slots": f"their slots in the {comparison.title('left')}s' lists of ten",
+    }
+    weights = [
+        f"{comparison.title(role)}s count by {words[change.weighted_by]}"
+        for role, change in comparison.changes.items()
+        if change.weighted_by in words
+    ]
+    if not weights:
+        return ""
+    return f"In these shares, {' and '.join(weights)}."
+
+
+def _reaching(value: float, limit: float) -> str:
+    """Write a number with two decimals, or as many as show that it reaches a limit.
+
+    Examples
+    --------
+    >>> _reaching(0.8239, 0.5), _reaching(0.8239, 0.822)
+    ('0.82', '0.824')
+    """
+    for digits in range(2, 18):
+        text = f"{value:.{digits}f}"
+        if float(text) >= limit:
+            return text
+    return str(value)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from embaudit.comparison.agreement import Agreement
 from embaudit.comparison.change import RoleChange
 from embaudit.comparison.sameness import IDENTITY
-from embaudit.comparison.verdict import AXES
+from embaudit.comparison.verdict import AXES, OTHER_SPACE, changes_unseen
 from embaudit.core.ties import first_best, reaches
 from embaudit.core.tolerances import FLOAT32_TIE, PRINTED_COSINE, SAME_SCORES
 from embaudit.core.words import apportioned, counted, percent, percents, snapped
@@ -47,7 +47,9 @@ def paragraphs(comparison: Comparison) -> tuple[str, ...]:
         texts.append(
             f"{cosines(comparison, change, title)} {lists(comparison, change, title)}"
         )
-        texts.append(threshold(change, title))
+        # A threshold does not carry over between unrelated models.
+        if verdict.word != OTHER_SPACE:
+            texts.append(threshold(change, title))
     texts += [too_few_rows(comparison), predicted_lists(comparison)]
     if not verdict.word:
         texts.append(verdict.reason)
@@ -55,7 +57,7 @@ def paragraphs(comparison: Comparison) -> tuple[str, ...]:
 
 
 def matching(comparison: Comparison) -> str:
-    """Say which rows were compared, how they were matched, and which were not."""
+    """Say which rows were compared, how they were matched, and which were skipped."""
     titles_by_key: dict[str, list[str]] = {}
     unmatched = []
     for role, change in comparison.changes.items():
@@ -81,23 +83,21 @@ def predictions(comparison: Comparison) -> str:
     """Say how far the predictions agree."""
     agreement = comparison.agreement
     if agreement is None:
-        return "Only one side was loaded, so what the models predict could not be compared."
+        return "Only one side was loaded, so predictions could not be compared."
     texts = []
     if comparison.n_states:
         texts.append(
-            f"Predictions are compared for {agreement.n_rows:,} random states behind the "
-            "final norms."
+            f"Predictions are compared for {agreement.n_rows:,} random states behind "
+            "the final norms."
         )
     over = _shared_titles(comparison)
     if agreement.same:
         texts.append(f"The two models predict the same{over}.")
         return " ".join(texts)
-    first, second = agreement.predicts
-    if first != second:
-        texts.append(f"The first model predicts {first}, the second {second}.")
+    texts.append(_different_links(agreement))
     texts.append(
-        f"Their {_noun(agreement)} correlate by {agreement.score_correlation:.3f} within a "
-        f"row{over}, and {percent(agreement.ranking_overlap)} of their top "
+        f"Their {_noun(agreement)} correlate by {agreement.score_correlation:.3f} "
+        f"within a row{over}, and {percent(agreement.ranking_overlap)} of their top "
         f"{agreement.top_n} are shared."
     )
     texts.append(_different_sizes(agreement))
@@ -109,6 +109,20 @@ def predictions(comparison: Comparison) -> str:
         )
         texts.append(agreement.kl_warning)
     return " ".join(text for text in texts if text)
+
+
+def _different_links(agreement: Agreement) -> str:
+    """Say that the two models turn scores into different predictions."""
+    first, second = agreement.predicts
+    if first != second:
+        return f"The first model predicts {first}, the second {second}."
+    first, second = agreement.links
+    if first != second:
+        return (
+            f"The first model has the link {first}, the second {second}, so equal "
+            "scores are different predictions."
+        )
+    return ""
 
 
 def _noun(agreement: Agreement) -> str:
@@ -141,12 +155,15 @@ def _different_sizes(agreement: Agreement) -> str:
     distance = agreement.score_distance
     if agreement.kl_divergence is not None:
         distance = within
-    # Scores that are s times as large differ by |s − 1| of their size, with the mean of
-    # a row and without it.
+    # Scores that are s times as large differ by |s − 1| of their size, with and without
+    # the mean of a row.
     expected = abs(agreement.scale - 1)
     error = max(abs(distance - expected), abs(within - expected))
     if expected >= UNCHANGED and error <= UNCHANGED * expected:
-        return f"Yet the {noun} of the second are {agreement.scale:.3g} times as large."
+        return (
+            f"Yet the {noun} of the second model are {agreement.scale:.3g} times as "
+            "large."
+        )
     size = f"{distance:.1g}"
     if distance >= UNCHANGED:
         size = percent(distance)
@@ -158,8 +175,8 @@ def _different_sizes(agreement: Agreement) -> str:
 
 
 def _unlike_rows(comparison: Comparison, agreement: Agreement) -> str:
-    """Name the shares of rows whose scores are not those of the first model."""
-    # Of one table there is one share, that of its rows.
+    """Name the shares of rows whose scores are unlike those of the first model."""
+    # For one table there is one share, that of its rows.
     n_sides = len(agreement.unlike)
     counts = (agreement.n_rows, agreement.n_columns)[:n_sides]
     unlike = []
@@ -202,7 +219,7 @@ def _rows_without_direction(change: RoleChange, title: str) -> str:
 
 
 def _causes(comparison: Comparison, change: RoleChange, title: str) -> str:
-    """Name the parts of a mean change: change of axes, unseen dimensions, real change."""
+    """Name the parts of a mean change: axes, unseen dimensions and real change."""
     sizes = (change.mean_gauge, change.mean_unseen, change.mean_remainder)
     axes, unseen, real = apportioned(sizes, round(change.mean_total, 2), 0.01)
     texts = []
@@ -222,8 +239,8 @@ def _causes(comparison: Comparison, change: RoleChange, title: str) -> str:
         return _no_cause(change)
     if real:
         texts.append(
-            f"{real:.2f} of it is a real change, on {title}s that were not used to find "
-            "the axes."
+            f"{real:.2f} of it is a real change, on {title}s that were not used to "
+            "find the axes."
         )
     return " ".join(texts)
 
@@ -282,19 +299,19 @@ def lists(comparison: Comparison, change: RoleChange, title: str) -> str:
 def threshold(change: RoleChange, title: str) -> str:
     """Carry one threshold over; the table has all."""
     moved = [
-        each
-        for each in change.thresholds
-        if reaches(abs(each.after - each.before), UNCHANGED)
+        carried
+        for carried in change.thresholds
+        if reaches(abs(carried.after - carried.before), UNCHANGED)
     ]
     if not moved or change.mean_total < UNCHANGED:
         return ""
-    usual = first_best(moved, lambda each: -abs(each.before - USUAL_THRESHOLD))
+    usual = first_best(moved, lambda carried: -abs(carried.before - USUAL_THRESHOLD))
     verb = "lower"
     if usual.after > usual.before:
         verb = "raise"
     return (
-        f"To keep as many {title}-{title} pairs as before ({percent(usual.share)} of all), "
-        f"{verb} your threshold from {usual.before:.2f} to {usual}."
+        f"To keep as many {title}-{title} pairs as before ({percent(usual.share)} of "
+        f"all), {verb} your threshold from {usual.before:.2f} to {usual}."
     )
 
 
@@ -308,8 +325,8 @@ def too_few_rows(comparison: Comparison) -> str:
     ]
     return (
         f"These {' and '.join(rows)} are too few, or too alike, for "
-        f"{counted(comparison.too_few_for, 'dimension')}. So how much of the change is a "
-        "change of axes cannot be said."
+        f"{counted(comparison.too_few_for, 'dimension')}, so they do not say which "
+        "part of the change is a change of axes."
     )
 
 
@@ -321,7 +338,8 @@ def predicted_lists(comparison: Comparison) -> str:
         if kept is None or (change.mean_total < UNCHANGED and kept == 1):
             continue
         shares.append(
-            f"{percent(kept)} of {change.n_neighbours} nearest {comparison.title(role)}s"
+            f"{percent(kept)} of {change.n_neighbours} nearest "
+            f"{comparison.title(role)}s"
         )
     if not shares:
         return ""
@@ -331,11 +349,11 @@ def predicted_lists(comparison: Comparison) -> str:
 
 def next_step(comparison: Comparison) -> str:
     """Say what to do next."""
-    # If rows were mixed up, nothing else is worth doing first.
+    # If rows were mixed up, their ids have to be checked first.
     mixed_up = _mixed_up_rows(comparison) or _rows_of_zeros(comparison)
     if mixed_up:
         return mixed_up
-    if comparison.verdict.word == "OTHER SPACE":
+    if comparison.verdict.word == OTHER_SPACE:
         return "Use the vectors, thresholds and lists of one model only."
     if comparison.same_up_to is not None:
         return _next_of_same(comparison)
@@ -357,8 +375,8 @@ def _next_of_predictions(comparison: Comparison, agreement: Agreement) -> str:
         return _next_of_unchanged(comparison)
     if "rankings" in agreement.predicts and not (is_unchanged and has_lists):
         return (
-            "Rankings do not fix the lengths of users, and so not the prediction cosines: "
-            "compare what the models rank."
+            "Rankings do not fix the lengths of users, and so they do not fix the "
+            "prediction cosines: compare the rankings of the models."
         )
     # Tables compared by distance have no vectors whose cosines both models share.
     by_distance = agreement.same and agreement.of_one_table
@@ -366,14 +384,13 @@ def _next_of_predictions(comparison: Comparison, agreement: Agreement) -> str:
         return _next_of_other_axes(comparison)
     if agreement.same:
         return (
-            "The cosines differ in what no prediction depends on: compare what the models "
-            "predict."
+            "The cosines differ where no prediction depends on them: compare the "
+            "predictions of the models."
         )
     if comparison.fits or is_unchanged:
         return _next_of_other_scores(comparison, agreement, is_unchanged=is_unchanged)
     if agreement.of_one_table:
-        # Plain cosines are those of the predictions: there is no form to bring them
-        # into.
+        # The plain cosines are prediction cosines already.
         return ""
     return _next_of_changed(comparison)
 
@@ -384,8 +401,8 @@ def _mixed_up_rows(comparison: Comparison) -> str:
         title, n_rows = comparison.title(role), len(change.match)
         if change.n_displaced:
             texts.append(
-                f"{change.n_displaced:,} of {n_rows:,} {title}s now have the vector that "
-                f"another {title} had: check that ids fit their rows."
+                f"{change.n_displaced:,} of {n_rows:,} {title}s now have the vector "
+                f"that another {title} had: check that ids fit their rows."
             )
     return " ".join(texts)
 
@@ -403,53 +420,58 @@ def _rows_of_zeros(comparison: Comparison) -> str:
         n_zero = sum(change.zero_rows[:2])
         if n_zero:
             texts.append(
-                "No change of axes makes rows of zeros: find out why one model alone has "
-                f"them ({counted(n_zero, comparison.title(role))})."
+                "No change of axes makes rows of zeros: find out why one model alone "
+                f"has them ({counted(n_zero, comparison.title(role))})."
             )
     return " ".join(texts)
 
 
 def _next_of_same(comparison: Comparison) -> str:
-    """Advise on models that are proven to differ only by a change of axes or rounding."""
+    """Advise on models that are proven to be the same up to a change of axes."""
     if comparison.agreement is None and comparison.same_up_to != IDENTITY:
-        # The axes of one side do not tell whether those of the other side follow.
-        return "Check that whatever these rows are compared with is on the same axes."
-    if all(_is_unchanged(change) for change in comparison.changes.values()):
+        # One side does not say whether the axes of the other side changed, too.
+        return (
+            "Check that the vectors which these rows are compared with changed in the "
+            "same way."
+        )
+    is_unchanged = all(_is_unchanged(change) for change in comparison.changes.values())
+    if is_unchanged and not changes_unseen(comparison):
         return "Nothing to do: either model can stand in for the other."
     agreement = comparison.agreement
     if agreement is not None and agreement.of_one_table:
         # Tables compared by distance have no vectors whose cosines both models share.
         return (
-            "The cosines differ in what no prediction depends on: compare what the models "
-            "predict."
+            "The cosines differ where no prediction depends on them: compare the "
+            "predictions of the models."
         )
     if agreement is not None and "rankings" in agreement.predicts:
         return (
-            "Rankings do not fix the lengths of users, and so not the prediction cosines: "
-            "compare what the models rank."
+            "Rankings do not fix the lengths of users, and so they do not fix the "
+            "prediction cosines: compare the rankings of the models."
         )
     return _with_fixed_cosines(comparison)
 
 
 def _with_fixed_cosines(comparison: Comparison) -> str:
-    """Name the command that gives two models of the same predictions the same cosines."""
+    """Name the command that gives both models the same cosines."""
     # A head without inputs folds its norm in, and its axes stay a convention.
     if comparison.n_states:
         return (
             "Compare and index them by `embaudit fix MODEL --as folded-centred`, which "
-            "gives both the same cosines on the axes that both models share, which are a "
-            "convention."
+            "gives both the same cosines. Their axes stay a convention that both "
+            "models share."
         )
     return (
-        "Compare and index them by `embaudit fix MODEL --as prediction`, which gives both "
-        "the same cosines."
+        "Compare and index them by `embaudit fix MODEL --as prediction`, which gives "
+        "both the same cosines."
     )
 
 
 def _next_of_one_side(comparison: Comparison) -> str:
     remedy = (
-        "save both sides of each, `embaudit.save(embaudit.load(PATH, left_file=FILE), NEW)`, "
-        "and compare those"
+        "save both sides of each model, "
+        "`embaudit.save(embaudit.load(PATH, left_file=FILE), NEW)`, and compare these "
+        "files"
     )
     if comparison.roles[0] == "input":
         remedy = "compare them with `--inputs FILE`"
@@ -466,8 +488,8 @@ def _next_of_unchanged(comparison: Comparison) -> str:
     changes = comparison.changes.values()
     if any(change.match.only_before or change.match.only_after for change in changes):
         return (
-            "For the rows that both hold, either model can stand in for the other; check "
-            "the rows that one of them lacks."
+            "For the rows that both models hold, either model can stand in for the "
+            "other; check the rows that one model lacks."
         )
     return "Neither the predictions nor the lists changed noticeably."
 
@@ -495,7 +517,7 @@ def _next_of_other_scores(
         return f"{subject}, and the models rank nearly alike."
     return (
         f"{subject}, but their predictions do not: no cosine shows biases, an offset, "
-        "lengths or the link. Compare what the models predict."
+        "lengths or the link. Compare the predictions of the models."
     )
 
 
@@ -503,11 +525,11 @@ def _next_of_changed(comparison: Comparison) -> str:
     if comparison.n_states:
         return (
             "Compare heads with their norms folded in (`embaudit fix MODEL --as "
-            "folded-centred`): differences there come neither from the norms nor from a "
-            "mean row that no probability shows. A change of axes can still move those "
-            "cosines."
+            "folded-centred`): differences there come neither from the norms nor from "
+            "a mean row that no probability shows. A change of axes can still move "
+            "these cosines."
         )
     return (
-        "Compare models by prediction cosines (`embaudit fix MODEL --as prediction`): no "
-        "change of axes moves them, so a difference there is a real change."
+        "Compare models by prediction cosines (`embaudit fix MODEL --as prediction`): "
+        "no change of axes moves them, so a difference there is a real change."
     )

@@ -12,7 +12,7 @@ import numpy as np
 from embaudit.auditing.audit import Audit
 from embaudit.blocks import BlockCosines
 from embaudit.comparison import Comparison
-from embaudit.comparison.change import EACH, OUTCOMES, PARTS, RoleChange
+from embaudit.comparison.change import N_EXAMPLES, OUTCOMES, PARTS, RoleChange
 from embaudit.core.results import Result
 from embaudit.core.tolerances import FLOAT32_TIE
 from embaudit.core.words import (
@@ -461,7 +461,7 @@ def _neighbours(comparison: Comparison) -> Section:
     }
     lists = [
         lists_of(each, HEADINGS, title="" if change.match.has_names else title,
-                 note="among those that moved most" if at < EACH else f"moved about as much as the median {title}")
+                 note="among those that moved most" if at < N_EXAMPLES else f"moved about as much as the median {title}")
         for title, change in changes.items() for at, each in enumerate(change.examples)
     ]  # fmt: skip
     among = " and ".join(

@@ -211,7 +211,7 @@ def test_a_comparison_of_distances_advises_no_other_vectors(
     comparison_with_a_shifted_table,
 ):
     text = comparison_with_a_shifted_table
-    assert text.endswith("compare what the models predict.")
+    assert text.endswith("compare the predictions of the models.")
     assert "embaudit fix" not in text
 
 

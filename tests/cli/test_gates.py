@@ -31,7 +31,7 @@ SIMPSON = "simpson cases.csv --x x --y y --min-size 2"
         (
             "compare model.npz fewer.npz --fail-below shared=0.9",
             1,
-            "gate: stops, shared 0.82 (items) is below 0.9",
+            "gate: stops, shared 0.82 (items that both models hold) is below 0.9",
         ),
         # A gauge changes cosines and keeps scores; mixed users change both.
         ("compare model.npz twin.npz --fail-below scores=1", 0, "gate: passes"),

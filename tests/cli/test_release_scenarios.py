@@ -184,7 +184,10 @@ def test_missing_items_count_by_their_interactions(gate):
     assert result.code == 1
     counts = COUNTS["item_counts"]
     share = counts[without_popular].sum() / counts.sum()
-    assert f"shared {share:.2f} (items) is below" in result.out.splitlines()[-1]
+    assert (
+        f"shared {share:.2f} (items that both models hold) is below"
+        in result.out.splitlines()[-1]
+    )
 
 
 def test_without_counts_items_count_by_their_slots_in_lists(gate, tmp_path):

@@ -38,9 +38,13 @@ def test_ids_that_are_numbers_match_ids_that_are_texts():
         (
             NAMED,
             vectors(ids=list("cdefghijk")),
-            "at least 8; got 7; .*: the first model's start with 'a', the second's with 'c'",
+            "at least 8; got 7; .*: the first model's ids start with 'a', the second's with 'c'",
         ),
-        (vectors(7), vectors(7), "both models hold must be at least 8; got 7"),
+        (
+            vectors(7),
+            vectors(7),
+            "at least 8; got 7; compare models of at least 8 items",
+        ),
     ],
 )
 def test_compare_refuses_rows_that_cannot_be_matched(before, after, sentence):

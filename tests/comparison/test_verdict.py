@@ -119,7 +119,52 @@ EQUIVALENT = {
     ),
 }
 """By name: two models, and the smallest group of gauges that lies between them."""
+FLOAT16_USERS, FLOAT16_ITEMS = USERS.astype(np.float16), ITEMS.astype(np.float16)
+
+
+def float16(user_bias=USER_BIAS, item_bias=ITEM_BIAS, items=FLOAT16_ITEMS, offset=0.0):
+    """Model whose factors are rounded to float16, and whose biases are not."""
+    return model(
+        FLOAT16_USERS,
+        items,
+        user_bias=user_bias,
+        item_bias=item_bias,
+        offset=offset,
+    )
+
+
+def with_one_number_moved(rows):
+    """Move the smallest number of a row by less than rounding moves the whole row."""
+    moved = rows.astype(np.float64)
+    column = np.abs(moved[3]).argmin()
+    moved[3, column] += 0.0004 * np.linalg.norm(moved[3])
+    return moved.astype(np.float16)
+
+
+def table(bias, **fields):
+    ids = np.arange(N_ITEMS)
+    return ea.FactorModel.from_arrays(
+        None, ITEMS, right_bias=bias, right_ids=ids, **fields
+    )
+
+
 NOT_EQUIVALENT = {
+    "an item bias, next to factors that are rounded to float16": (
+        float16(),
+        float16(item_bias=ITEM_BIAS + 0.01 * (np.arange(N_ITEMS) == 3)),
+    ),
+    "an offset, next to factors that are rounded to float16": (
+        float16(offset=3.5),
+        float16(offset=3.505),
+    ),
+    "all biases of one side of a model without link": (
+        table(ITEM_BIAS),
+        table(ITEM_BIAS + 1),
+    ),
+    "one number of a float16 row": (
+        float16(),
+        float16(items=with_one_number_moved(FLOAT16_ITEMS)),
+    ),
     "noise below what cosines show": (model(), model(items=ITEMS + 1e-7 * NOISE)),
     "noise in float32": (stored_as(np.float32), stored_as(np.float32, noise=1e-5)),
     "noise in float16": (stored_as(np.float16), stored_as(np.float16, noise=3e-3)),
@@ -171,6 +216,120 @@ def test_models_that_differ_by_a_change_of_axes_or_rounding_are_the_same(name):
         assert found.to_dict()["verdict"] == "SAME"
         assert "predictions do not" not in found.explain()
         assert "Give a limit" not in found.explain()
+
+
+@pytest.mark.parametrize("column", [0, 3])
+def test_a_row_that_moves_in_an_unseen_dimension_is_not_called_identical(column):
+    """Predictions are the same; the cosines of one item are not."""
+    outlier = np.zeros(N_ITEMS)
+    outlier[column] = 5
+    found = ea.compare(padded(np.zeros(N_ITEMS)), padded(outlier))
+    assert found.verdict.word == "SAME"
+    assert "rounding of the files" not in found.explain()
+    assert "Nothing to do" not in found.explain()
+    assert "in dimensions that no prediction sees, where cosines" in found.explain()
+
+
+def test_a_column_of_zeros_that_moves_is_a_change_of_axes():
+    zeros = np.zeros((N_USERS, 1)), np.zeros((N_ITEMS, 1))
+    first = model(np.hstack([zeros[0], USERS]), np.hstack([zeros[1], ITEMS]))
+    last = model(np.hstack([USERS, zeros[0]]), np.hstack([ITEMS, zeros[1]]))
+    assert ea.compare(first, last).same_up_to == "rotation"
+    assert ea.compare(first, first).same_up_to == "identity"
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_rows_of_more_columns_than_rows_are_compared_as_they_are_stored(kind):
+    draw = np.random.default_rng(8)
+    rows = draw.standard_normal((40, 1_100)).astype(kind)
+    rotation = np.linalg.qr(draw.standard_normal((1_100, 1_100)))[0]
+    one, two = vectors(rows), vectors((rows @ rotation).astype(kind))
+    assert ea.compare(one, one).same_up_to == "identity"
+    assert ea.compare(one, two).same_up_to == "rotation"
+
+
+@pytest.mark.parametrize(
+    ("second", "part"),
+    [
+        (vectors(3 * ITEMS), "only by one scale for all dimensions (items are 3 times"),
+        (
+            vectors(3 * ITEMS @ ROTATION),
+            "a rotation of the axes and one scale for all dimensions (items are 3 times",
+        ),
+        (vectors(ITEMS @ ROTATION), "differ only by a rotation of the axes; no cosine"),
+    ],
+)
+def test_a_change_of_scale_is_named(second, part):
+    assert part in ea.compare(vectors(), second).verdict.reason
+    back = ea.compare(second, vectors()).verdict.reason
+    assert ("0.333 times as long" in back) == ("3 times" in part)
+
+
+def test_lengths_that_the_link_divides_by_are_named():
+    lengths = np.exp(USER_BIAS)[:, None]
+    first, second = model(link="cosine"), model(USERS * lengths, link="cosine")
+    found = ea.compare(first, second)
+    assert found.same_up_to == "identity"
+    assert "by lengths of rows, which no prediction depends on" in found.explain()
+    assert ea.compare(first, first).verdict.reason.endswith("rounding of the files.")
+
+
+def test_unseen_dimensions_that_turn_with_all_others_keep_their_cosines():
+    """Nine users see nine of twenty dimensions."""
+    draw = np.random.default_rng(9)
+    users, items = draw.standard_normal((9, 20)), draw.standard_normal((120, 20))
+    rotation = np.linalg.qr(draw.standard_normal((20, 20)))[0]
+    found = ea.compare(model(users, items), model(users @ rotation, items @ rotation))
+    assert "no prediction and no cosine within a side changes" in found.explain()
+    unseen = np.eye(20) - np.linalg.pinv(users) @ users
+    moved = items + draw.standard_normal((120, 20)) @ unseen
+    found = ea.compare(model(users, items), model(users, moved))
+    assert found.same_up_to == "identity"
+    assert "no cosine within a side" not in found.explain()
+    assert "rounding of the files" not in found.explain()
+
+
+def test_a_collapsed_model_keeps_no_more_lists_than_chance():
+    """All rows of one direction tie, so every row could be listed."""
+    collapsed = model(items=np.ones_like(ITEMS))
+    shares = ea.compare(model(), collapsed).shares_kept()
+    chance = 10 / (N_ITEMS - 1)
+    assert shares["kept"] == pytest.approx(chance)
+    assert shares["predicted"] < 2 * chance
+    assert shares["top"] == pytest.approx(10 / N_ITEMS)
+    found = ea.compare(model(), collapsed, fail_below={"kept": 0.5, "top": 0.5})
+    assert found.verdict.word == "DIFFERENT"
+    same = ea.compare(collapsed, collapsed).shares_kept()
+    assert min(same["kept"], same["top"]) == 1
+
+
+def test_a_reference_that_has_nothing_in_common_with_the_model_is_refused():
+    other = UNRELATED["both sides drawn anew"][1]
+    with pytest.raises(ea.InputError, match="must be a second training run of the fir"):
+        ea.compare(model(), model(), reference=other)
+
+
+def test_limits_of_a_poor_reference_are_no_negative_shares():
+    found = ea.compare(
+        model(), model(items=ITEMS + 0.1 * NOISE), reference=model(items=-ITEMS)
+    )
+    assert found.limits["rows"] == 0
+    assert -1 <= found.limits["scores"] < 0
+
+
+def test_a_threshold_is_not_carried_over_to_another_space():
+    assert (
+        "threshold from"
+        not in ea.compare(*UNRELATED["both sides drawn anew"]).explain()
+    )
+
+
+def test_weights_of_rows_in_the_shares_are_named():
+    changed = model(items=ITEMS + 0.1 * NOISE)
+    found = ea.compare(model(), changed, fail_below={"kept": 0.1}).verdict.reason
+    assert found.endswith("items count by their slots in the users' lists of ten.")
+    found = ea.compare(model(), changed, fail_below={"top": 0.1}).verdict.reason
+    assert "count by" not in found
 
 
 @pytest.mark.parametrize("name", NOT_EQUIVALENT)
