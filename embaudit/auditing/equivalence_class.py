@@ -236,7 +236,7 @@ def _of_spanning_rows(
     if model.left is None:
         # The other side can be any table, so predictions see all dimensions that the
         # rows span, and no component lies outside of them.
-        n_seen = uncut.right_side.outline.rank
+        n_seen = uncut.right_side.moments.rank
         freedom = {role: _freedom(model, role, n_seen, width) for role in roles}
         return EquivalenceClass(_scope(model), {}, freedom, None, n_seen)
     held = held_rank(model)

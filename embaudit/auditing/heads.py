@@ -440,11 +440,6 @@ def head_report(
     # constructions would be of other models (docs/theory.md, "A shift is free where
     # something absorbs it").
     is_free = "right" in panel.model.free_shifts
-    # Projector cosines are not computed for very many long rows.
-    projected_pairs = pairs
-    if panel.summary.lengths is not None:
-        projected_pairs = pairs[:0]
-    labels = panel.labels[projected_pairs]
 
     def constructions() -> tuple[Construction, ...]:
         return tuple(probe.construct(places_of_pair)) if is_free else ()
@@ -457,7 +452,7 @@ def head_report(
     measurements: dict[str, Callable[[], Any]] = {
         "constructions": constructions,
         "shifts": shifts,
-        "projector": partial(projector_cosines_in, space, labels),
+        "projector": partial(projector_cosines_in, space, panel.labels[pairs]),
         "logit_agreement": partial(_agreement, model, panel, pairs),
     }
     # These jobs draw nothing, so they run at the same time. The equivalent heads take

@@ -230,7 +230,7 @@ def _orthonormal(side: Side) -> bool:
     """Return True if the columns are at right angles and equally long."""
     if len(side) <= side.rows.shape[1]:
         return False
-    norms = side.outline.column_norms
+    norms = side.moments.column_norms
     # All lengths of columns lie between the smallest and the largest singular value, so
     # columns of different lengths need no decomposition.
     if norms.max() - norms.min() > EXACT_SHAPE * norms.max():

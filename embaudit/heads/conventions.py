@@ -204,7 +204,7 @@ def centred_form(head: FactorModel, norm: FinalNorm) -> Convention:
     These are the part along the ones vector behind a LayerNorm, and the mean row unless
     something such as a soft cap makes predictions depend on it.
     """
-    centre = head.right_side.outline.mean if "right" in head.free_shifts else None
+    centre = head.right_side.moments.mean if "right" in head.free_shifts else None
     return Convention(
         "folded and centred", norm.gain, level=norm.sums_to_zero, centre=centre
     )

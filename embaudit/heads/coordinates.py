@@ -60,10 +60,9 @@ class LabelCoordinates:
 
     A label has the coordinates `u = (z, β)`: `z = (w − w̄) T` with `Σ z zᵀ / V = I`,
     and β is its bias without the best linear fit by z, scaled to standard deviation 1.
-    The second moments are exact to six digits for very many long rows, whose root is
-    computed in float32. An input is `(x, τ)` with τ > 0, and the logit of a label is `z
-    · x + β τ` up to a constant that all labels share. At τ = 0 the input is far out,
-    where the bias no longer counts.
+    An input is `(x, τ)` with τ > 0, and the logit of a label is `z · x + β τ` up to a
+    constant that all labels share. At τ = 0 the input is far out, where the bias no
+    longer counts.
 
     Rows are read block by block.
     """
@@ -180,8 +179,6 @@ def _inverse_root(summary: Moments) -> Matrix:
     With the SVD `O s Vᵀ` of the centred rows, `T = V s⁻¹` gives the rows of O. Singular
     values that are rounding are dropped.
     """
-    if summary.right_inverse is not None:
-        return summary.right_inverse
     s, vt = summary.axes
     size = float(np.sqrt(summary.n_rows) * np.abs(summary.mean).max())
     rank = int((s > summary.precision * max(s[0], size)).sum())

@@ -57,7 +57,7 @@ class LabelSample:
     n_labels: int
     """Labels of the whole head."""
     summary: Moments
-    """Mean row and root of the whole head; float32 for very many long rows."""
+    """Mean row and root of the whole head."""
     median_norm: float
     """Median length of a row of the whole head: the unit of shifts."""
     n_zero: int
@@ -156,8 +156,7 @@ def make_panel(
     require_different(model.right, "label rows")
     side = model.right_side
     norms = side.norms
-    # The part of a bias that rows do not explain needs exact moments of all rows.
-    summary = side.outline if model.right_bias is None else side.moments
+    summary = side.moments
     alive = np.flatnonzero((norms > 0) & _are_away(model.right, norms, summary.mean))
     if len(norms) == 2 and not norms.all():
         remedy = "a binary head is rows 0 and w, and has no cosine to audit"

@@ -41,7 +41,7 @@ def excludes_minimum(model: FactorModel) -> bool:
     >>> excludes_minimum(FactorModel.from_softmax(rows, embeddings=inputs))
     False
     """
-    if model.left is None or model.n_left <= model.side("left").outline.rank:
+    if model.left is None or model.n_left <= model.side("left").moments.rank:
         # Planes separate any labels of independent inputs, so these are not all inputs
         # of the training.
         return False

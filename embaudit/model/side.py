@@ -26,7 +26,7 @@ from embaudit.core.checked import (
 )
 from embaudit.core.tolerances import EXACT_SHAPE
 from embaudit.errors import escaped, must_be
-from embaudit.linalg.moments import Moments, moments, outlined
+from embaudit.linalg.moments import Moments, moments
 from embaudit.linalg.rows import row_norms
 
 SideName: TypeAlias = Literal["left", "right"]
@@ -354,11 +354,6 @@ class Side:
     def moments(self) -> Moments:
         """Mean row and Gram root of the rows as they are."""
         return moments(self.rows)
-
-    @cached_property
-    def outline(self) -> Moments:
-        """`moments`, but with a root in float32 for very many long rows."""
-        return outlined(self.rows) or self.moments
 
     @cached_property
     def unit_moments(self) -> Moments:

@@ -875,7 +875,7 @@ def _in_convention(audit: Audit, names: Sequence[str]) -> tuple[Neighbourhood, .
         dtype=np.intp,
     )
     after = (
-        shifted_rows(model.right, -np.asarray(side.outline.mean, dtype=np.float64))
+        shifted_rows(model.right, -np.asarray(side.moments.mean, dtype=np.float64))
         if folded is None
         else folded
     )

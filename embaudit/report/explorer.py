@@ -301,7 +301,7 @@ class Pad:
         """Shift along the mean row of all rows, and across it where the rows explored spread most."""
         unit, centre = (
             model.side(side).median_length,
-            np.asarray(model.side(side).outline.mean, dtype=np.float64),
+            np.asarray(model.side(side).moments.mean, dtype=np.float64),
         )
         rows = np.asarray(some.factors(side), dtype=np.float64)
         # A mean row of rounding alone has no direction worth a slider.
