@@ -119,7 +119,7 @@ class Moments:
     @property
     def _scaled_mean(self) -> Vector:
         """`√n x̄`, the row that the mean adds to the centred root."""
-        return np.sqrt(self.n_rows) * self.mean
+        return np.asarray(np.sqrt(self.n_rows) * self.mean)
 
     @property
     def _column_spreads(self) -> Vector:
