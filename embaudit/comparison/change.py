@@ -214,7 +214,7 @@ class RoleChange:
         """
         if name == "total":
             margin = float(
-                jackknife_margin(self.replicates[name], beside=self.cut_error)
+                jackknife_margin(self.replicates[name], other_error=self.cut_error)
             )
             low, high = self.mean_total - margin, self.mean_total + margin
             return max(0.0, low), min(2.0, high)

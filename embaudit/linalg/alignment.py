@@ -1,18 +1,18 @@
 """Alignment of two second moments: do two sets of rows lie in one coordinate system?
 
-For sets A and B of rows in d dimensions with second moments S_A and S_B (Σ xxᵀ over the
-rows, up to any scale),
+Sets A and B of rows in d dimensions have the second moments S_A and S_B, which are
+Σ xxᵀ over the rows, up to any scale. Their alignment is
 
     a = d · tr(S_A S_B) / (tr S_A · tr S_B).
 
 If the coordinate systems are unrelated, that is, if B was turned by a random rotation
-(of the Haar measure), then E a = 1 exactly, and
+(of the Haar measure), then E a = 1 exactly, and the standard deviation of a is
 
     sd a = d · √(2 tr(A₀²) tr(B₀²) / ((d − 1)(d + 2))) / (tr S_A · tr S_B)
 
-with the traceless parts A₀ = S_A − (tr S_A / d) I and B₀. Within one system S_B is close
-to a multiple of S_A, and a is close to d divided by the effective rank
-`(tr S)² / tr(S²)`, which is larger than 1 unless all directions weigh alike.
+with the traceless parts A₀ = S_A − (tr S_A / d) I and B₀ of the moments. Within one
+system, S_B is close to a multiple of S_A. Then a is close to d divided by the effective
+rank `(tr S)² / tr(S²)`, which is larger than 1 unless all directions weigh alike.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _alignment(
 class BlockMoments:
     """Inner products of the second moments of blocks of rows.
 
-    Those of pooled blocks are sums of them.
+    The inner products of pooled blocks are sums of these.
     """
 
     n_columns: int
@@ -120,9 +120,9 @@ class BlockMoments:
     def from_blocks(cls, blocks: Sequence[Floats]) -> BlockMoments:
         """Compute the inner products from blocks of rows.
 
-        The cost is n d² for n rows, if the moments of all blocks fit into
-        `MOMENT_BYTES`. Otherwise tr(S_b S_c) = Σ (x·y)² over the rows x of b and y of c
-        is summed without any moment, at a cost of n² d / 2.
+        If the moments of all blocks fit into `MOMENT_BYTES`, they are computed, at a
+        cost of n d² for n rows. Otherwise, (x·y)² is summed over the rows x of b and y
+        of c, which gives tr(S_b S_c) without the moments, at a cost of n² d / 2.
 
         Examples
         --------
@@ -148,8 +148,8 @@ class BlockMoments:
 
         Examples
         --------
-        >>> products, traces = np.array([[1.0, 9.0], [9.0, 625.0]]), np.array([1.0, 25.0])
-        >>> blocks = BlockMoments(2, products, traces)
+        >>> products = np.array([[1.0, 9.0], [9.0, 625.0]])
+        >>> blocks = BlockMoments(2, products, np.array([1.0, 25.0]))
         >>> blocks.pooled([np.array([0, 1])]).products.tolist()
         [[644.0]]
         """

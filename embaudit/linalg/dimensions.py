@@ -10,14 +10,17 @@ from embaudit.core.checked import RNG, Matrix, as_generator
 from embaudit.core.tolerances import ROUNDING
 from embaudit.linalg.rows import float64_blocks, sample_rows, unit_rows
 
-HELD = 0.999
+LENGTH_SHARE = 0.999
 """Share of the squared length of unit rows that the used dimensions hold."""
 LEAST_USABLE = 8
-"""Fewest dimensions that rows could use at which their use of few is reported. It
-bounds the number of columns, and that of rows, because n rows use at most n
-dimensions."""
+"""Rows that could use fewer dimensions are not collapsed.
+
+It is a bound for the number of columns and for the number of rows, because n rows use
+at most n dimensions."""
 MOST_ROWS = 100_000
-"""Largest number of rows that are summed up; from a larger table, as many are drawn."""
+"""Number of rows up to which all rows are summed up.
+
+From a larger table, this many rows are drawn."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +40,13 @@ class Dimensions:
     by the mean squared cosine of all pairs of rows, where each row is also paired with
     itself: d for rows spread evenly over d dimensions, 1 for rows on a line."""
     n_rows: int
-    """Rows with a direction that were looked at."""
+    """Number of rows with a direction that were summed up."""
     n_all_rows: int
-    """All rows with a direction."""
+    """Number of all rows with a direction."""
 
     @property
     def usable(self) -> int:
-        """Dimensions that so many rows of so many columns can use at most."""
+        """Largest number of dimensions that so many rows and columns can use."""
         return min(self.width, self.n_rows)
 
     @property
@@ -86,7 +89,7 @@ def dimensions_of(x: Matrix, directed: np.ndarray, rng: RNG = 0) -> Dimensions:
     moments /= np.trace(moments)
     variances = np.linalg.eigvalsh(moments)[::-1]
     # The margin prevents rounding of the sum from adding one more dimension.
-    used = 1 + int(np.argmax(np.cumsum(variances) >= HELD - ROUNDING))
+    used = 1 + int(np.argmax(np.cumsum(variances) >= LENGTH_SHARE - ROUNDING))
     return Dimensions(
         width=x.shape[1],
         used=used,

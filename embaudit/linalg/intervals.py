@@ -2,8 +2,9 @@
 
 Values of pairs share entities, so they are not independent draws, and a bootstrap of
 them gives intervals that are too narrow. The delete-a-group jackknife leaves out a
-twentieth of the entities at a time, so it counts what pairs share. Such a variance is
-never too small on average (Efron & Stein, Annals of Statistics 9, 1981).
+twentieth of the entities at a time, so its variance includes the effect of shared
+entities. On average, this variance is never too small (Efron & Stein, Annals of
+Statistics 9, 1981).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from embaudit.core.checked import Floats
 Z95 = 1.959963984540054
 """95 % of a normal distribution lie within this many standard deviations."""
 TAIL = 0.025
-"""Probability that an interval leaves out at either end."""
+"""Probability of a value below a 95 % interval, and of a value above it."""
 GROUPS = 20
 """Number of parts of the entities; each one is left out in turn."""
 
@@ -40,14 +41,14 @@ def independent_draws(n: int, total: int) -> float:
 
 
 def mean_interval(values: Floats, draws: float) -> tuple[float, float]:
-    """Compute the 95 % interval of the mean of values (Student's t).
+    """Compute the 95 % interval of the mean of values by Student's t distribution.
 
     Parameters
     ----------
     values : array of shape (n,)
         The drawn values.
     draws : float
-        Number of independent draws that they are worth.
+        Number of independent draws that the values are worth.
 
     Examples
     --------
@@ -70,8 +71,9 @@ def mean_interval(values: Floats, draws: float) -> tuple[float, float]:
 def quantile_ranks(n: int, level: float, draws: float) -> tuple[int, int]:
     """Return the ranks, from 1 on, of the ends of the 95 % interval of a quantile.
 
-    They depend on the level and the number of values only (Woodruff, JASA 47, 1952). A
-    rank below 1 or above n means that the values give no such end.
+    The ranks depend only on the level and the numbers of values and draws (Woodruff,
+    JASA 47, 1952). If a rank is below 1 or above n, the interval is unbounded at that
+    end.
 
     Examples
     --------
@@ -101,12 +103,14 @@ def wilson_interval(share: float, n: float) -> tuple[float, float]:
 
 def draw_groups(n_rows: int, rng: np.random.Generator) -> NDArray[np.uint8]:
     """Assign each entity to one of at most `GROUPS` non-empty parts of equal size."""
-    # A byte each: numpy sorts bytes by counting them.
+    # NumPy sorts bytes by counting them, which is faster than sorting wider integers.
     return (rng.permutation(n_rows) % min(GROUPS, n_rows)).astype(np.uint8)
 
 
 def standard_error(draws: Floats) -> float:
-    """Compute the standard error of the mean of independent draws; 0 for one draw.
+    """Compute the standard error of the mean of independent draws.
+
+    It is 0 for one draw.
 
     Examples
     --------
@@ -119,7 +123,7 @@ def standard_error(draws: Floats) -> float:
 
 
 def jackknife_margin(
-    replicates: Floats, n_intervals: int = 1, *, beside: float = 0.0
+    replicates: Floats, n_intervals: int = 1, *, other_error: float = 0.0
 ) -> Floats:
     """Compute half the width of a 95 % interval by the delete-a-group jackknife.
 
@@ -130,8 +134,8 @@ def jackknife_margin(
         without a group; the width is infinite then.
     n_intervals : int
         Number of intervals that hold together (Bonferroni).
-    beside : float
-        Standard error from other draws, which are independent.
+    other_error : float
+        Standard error of an independent source, such as other draws.
 
     Examples
     --------
@@ -142,7 +146,7 @@ def jackknife_margin(
 
     n_groups = len(replicates)
     # The variance is `(g − 1)/g Σ (θ_i − θ̄)²`.
-    error = np.sqrt((n_groups - 1) * replicates.var(axis=0) + beside**2)
+    error = np.sqrt((n_groups - 1) * replicates.var(axis=0) + other_error**2)
     n_errors = float(stdtrit(n_groups - 1, 1 - TAIL / n_intervals))
     return np.asarray(np.nan_to_num(error * n_errors, nan=np.inf))
 
@@ -183,8 +187,8 @@ def leave_out_means(
 def _without_each_group(cell_sums: NDArray[Any]) -> Floats:
     """Return sums over pairs without each group, from sums by the groups of both ends.
 
-    It is the sum of all cells less the row and the column of the group, plus the cell
-    that both have in common.
+    From the sum of all cells, subtract the row and the column of the group. The cell in
+    both of them was subtracted twice, so add it once.
     """
     n_groups = math.isqrt(len(cell_sums))
     table = cell_sums.reshape(n_groups, n_groups)

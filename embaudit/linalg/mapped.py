@@ -1,4 +1,4 @@
-"""Rows that a function makes of the rows of a matrix, a block at a time."""
+"""Rows of a matrix that a function changes while they are read, block by block."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from embaudit.linalg.transformed_rows import Rows
 LONG = 256
 """Columns from which a block takes longer to compute than to send to a process."""
 RowMap: TypeAlias = "Callable[[Floats], Floats]"
-"""Makes vectors of a few rows, both in float64. It must not keep the rows."""
+"""Function of a block of rows in float64, which returns one row in float64 for each of
+them. It must not keep the block, because the next block overwrites it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Mapped:
-    """Rows that a function makes of the rows of a matrix when they are taken.
+    """Rows of a matrix that a function changes whenever they are taken.
 
     Rows taken by index are in float64. No changed copy of the matrix is kept.
 
@@ -36,7 +37,7 @@ class Mapped:
     x: Rows
     """(p, k), may lie on disk."""
     function: RowMap
-    """Function of some rows."""
+    """Changes a block of rows."""
     width: int
     """Number of columns of the result."""
 
@@ -62,15 +63,14 @@ class Mapped:
         def computed(chunk: slice) -> tuple[slice, Matrix]:
             result = np.empty((chunk.stop - chunk.start, self.width), dtype=self.dtype)
             for rows, block in cached_blocks(self.x, chunk):
-                result[rows.start - chunk.start : rows.stop - chunk.start] = (
-                    self.function(block)
-                )
+                places = slice(rows.start - chunk.start, rows.stop - chunk.start)
+                result[places] = self.function(block)
             return chunk, result
 
-        # Only long rows are worth the way to another process and back.
-        yield from parallel_map(
-            computed, row_blocks(*self.x.shape), in_threads=self.x.shape[1] < LONG
-        )
+        # Sending short rows to another process takes longer than changing them.
+        is_short = self.x.shape[1] < LONG
+        chunks = row_blocks(*self.x.shape)
+        yield from parallel_map(computed, chunks, in_threads=is_short)
 
     def stored(self) -> Matrix:
         """Compute all rows in the stored precision."""

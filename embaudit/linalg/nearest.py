@@ -1,4 +1,4 @@
-"""The nearest rows by cosine: one exact search in float64, and the lists it finds.
+"""The nearest rows by cosine: an exact search in float64, and lists of neighbours.
 
 The search computes the cosines of the given rows with a block of candidates at a time.
 For each row it keeps the largest cosines so far, and merges only the cosines of a block
@@ -25,6 +25,7 @@ from embaudit.core.checked import (
 from embaudit.core.parallel import BLOCK_BYTES, parallel_map, row_blocks
 from embaudit.core.ties import cosine_rounding, order_lists
 from embaudit.core.tolerances import TIE
+from embaudit.core.words import counted
 from embaudit.errors import must_be
 from embaudit.linalg.pairs import pair_cosines
 from embaudit.linalg.rows import block_norms, unit_rows
@@ -133,11 +134,11 @@ def tie_of(x: Rows) -> float:
 
 @dataclass(frozen=True, eq=False)
 class NeighbourLists:
-    """The N rows with the largest cosines to each of some rows; no row lists itself.
+    """Lists of the N rows with the largest cosines to a row, for some of the rows.
 
-    A neighbour is *kept* in other lists if it is listed there, or if it ties with the
-    last one listed there: rows of one direction stay tied in every equivalent model,
-    and their order says nothing.
+    No row lists itself. A neighbour is *kept* in other lists if it is listed there, or
+    if it ties with the last neighbour there, because rows of one direction stay tied in
+    every equivalent model and their order says nothing.
     """
 
     rows: Indices
@@ -155,7 +156,7 @@ class NeighbourLists:
 
     @property
     def tied(self) -> Flags:
-        """(m,) whether the last neighbour ties with the first row not listed."""
+        """(m,) True if the last neighbour ties with the first row not listed."""
         return self.cosines[:, -1] - self.runner_up <= TIE
 
     def first(self, n: int) -> NeighbourLists:
@@ -183,10 +184,10 @@ class NeighbourLists:
         )
 
     def among(self, first: Indices, n: int) -> NeighbourLists:
-        """Return the lists that `neighbours` finds with `n` and `first`.
+        """Restrict the lists to rows that represent themselves, and to length `n`.
 
-        They are taken from these lists if these hold enough rows that stand for
-        themselves. The other lists are searched for.
+        The result is that of `neighbours` with `n` and `first`. A list that holds too
+        few rows that represent themselves is searched for again.
 
         Examples
         --------
@@ -196,9 +197,9 @@ class NeighbourLists:
         [1, 0, 0, 1]
         """
         is_listed = self.indices >= 0
-        stands_for_itself = first[self.indices] == self.indices
+        is_representative = first[self.indices] == self.indices
         is_of_own_group = self.indices == first[self.rows, None]
-        stays = is_listed & stands_for_itself & ~is_of_own_group
+        stays = is_listed & is_representative & ~is_of_own_group
         # The entries that stay come first, in their order; one more is the runner-up.
         place = np.argsort(~stays, axis=1, kind="stable")[:, : n + 1]
         indices = np.take_along_axis(self.indices, place, axis=1)
@@ -242,13 +243,15 @@ class NeighbourLists:
         [True, True, True, True]
         """
         if not np.array_equal(self.rows, other.rows):
+            others = counted(len(other.rows), "other row")
             raise must_be(
-                "the lists compared",
-                "of the same rows",
-                f"{len(self.rows)} and {len(other.rows)} others",
+                "the compared lists",
+                "lists of the same rows",
+                f"lists of {counted(len(self.rows), 'row')} and of {others}",
             )
         is_entry = self.indices >= 0
-        # One column of the other lists at a time, to avoid an array of m × N × N flags.
+        # Compare with one column of the other lists at a time, because all at once
+        # would take m × N × N flags.
         stays = np.zeros(self.indices.shape, dtype=bool)
         for column in other.indices.T:
             stays |= self.indices == column[:, None]
@@ -314,7 +317,7 @@ def _search(
                 is_tied = np.abs(cosines - levels) <= cosine_rounding(x.shape[1])
                 np.copyto(cosines, levels, where=is_tied)
             cosines[:, excluded] = -np.inf
-            # A row is no neighbour of itself, nor of the row that stands for it.
+            # A row is no neighbour of itself, nor of the row that represents it.
             place = own[batch] - block.start
             itself = np.flatnonzero((place >= 0) & (place < len(candidates)))
             cosines[itself, place[itself]] = -np.inf
@@ -392,19 +395,19 @@ def list_length(n: int | None, n_rows: int, *, left_out: int = 0) -> int:
 
 
 def require_length(n: int | None, n_rows: int) -> None:
-    """Raise InputError if a list of `n` neighbours would need more rows than there are.
+    """Raise InputError unless each of `n_rows` rows has `n` other rows.
 
     Examples
     --------
     >>> require_length(12, 10)
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: n_neighbours must be an integer from 1 to 9, as lists
-    hold others of 10 rows; got 12.
+    embaudit.errors.InputError: n_neighbours must be an integer from 1 to 9, because a
+    row has 9 other rows; got 12.
     """
     if n is not None and as_count(n, "n_neighbours") >= max(n_rows, 2):
-        others = f"lists hold others of {n_rows:,} rows"
-        length = f"an integer from 1 to {n_rows - 1:,}, as {others}"
+        others = counted(n_rows - 1, "other row")
+        length = f"an integer from 1 to {n_rows - 1:,}, because a row has {others}"
         raise must_be("n_neighbours", length, n)
 
 
@@ -422,8 +425,8 @@ def neighbours(
     rows : array of int, optional
         Rows whose neighbours to find; all rows by default.
     first : array of int (p,), optional
-        The row that stands for each row. Only rows that stand for themselves are
-        listed, and no list holds the row that stands for its own row.
+        For each row, the number of the row that represents it. Only rows that represent
+        themselves are listed, and the list of a row leaves out its representative.
 
     Examples
     --------

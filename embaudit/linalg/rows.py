@@ -18,9 +18,10 @@ from embaudit.linalg.transformed_rows import Rows
 T = TypeVar("T")
 CACHE_BYTES = 2**20
 """Size of a float64 block that stays in the second-level cache between two steps."""
+PASS_BYTES = 2**23
+"""Size of a float64 block of a pass that several threads share."""
 WIDE = 256
 """Columns above which rows are long: no k×k matrix is made for each random gauge."""
-A = TypeVar("A")
 
 
 def float64_blocks(x: Rows) -> Iterator[tuple[slice, Floats]]:
@@ -30,7 +31,10 @@ def float64_blocks(x: Rows) -> Iterator[tuple[slice, Floats]]:
 
 
 def each_chunk(x: Matrix, function: Callable[[slice], T]) -> Iterator[T]:
-    """Apply a function without side effects to slices of rows, in order, by all workers."""
+    """Apply a function to slices of rows on all workers, and yield results in order.
+
+    The function must not have side effects.
+    """
     return parallel_map(function, row_blocks(*x.shape))
 
 
@@ -39,24 +43,25 @@ def cached_blocks(
 ) -> Iterator[tuple[slice, Floats]]:
     """Yield `(rows, block)` of a chunk in float64, small enough to stay in the cache.
 
-    A block has at least `least` rows, unless the chunk has fewer.
-    The block is a buffer, overwritten by the next one.
+    A block has at least `least` rows, except for the last one. All blocks are views of
+    one buffer, so each block is overwritten by the next one.
     """
-    buffer: Floats | None = None
-    for local in row_blocks(
-        chunk.stop - chunk.start,
-        x.shape[1],
-        budget=max(CACHE_BYTES, 8 * least * x.shape[1]),
-    ):
+    n_rows, n_columns = chunk.stop - chunk.start, x.shape[1]
+    budget = max(CACHE_BYTES, 8 * least * n_columns)
+    buffer: Floats = np.empty((0, n_columns))
+    for local in row_blocks(n_rows, n_columns, budget=budget):
+        size = local.stop - local.start
+        if local.start == 0:
+            # No later block is larger than the first one.
+            buffer = np.empty((size, n_columns))
         rows = slice(chunk.start + local.start, chunk.start + local.stop)
-        buffer = np.empty((local.stop, x.shape[1])) if buffer is None else buffer
-        block = buffer[: local.stop - local.start]
+        block = buffer[:size]
         block[...] = x[rows]
         yield rows, block
 
 
-def in_order(terms: Iterable[A]) -> A:
-    """Add terms in their order, so that a sum does not depend on the workers.
+def in_order(terms: Iterable[T]) -> T:
+    """Add terms in their order, so that the sum does not depend on the workers.
 
     Examples
     --------
@@ -66,14 +71,17 @@ def in_order(terms: Iterable[A]) -> A:
     return reduce(add, terms)
 
 
-PASS_BYTES = 2**23
-"""A float64 block of a pass that several threads share."""
-
-
 def sample_rows(rows: int | Indices, size: int, rng: np.random.Generator) -> Indices:
-    """Draw `size` different rows, in order, or return all rows if there are no more.
+    """Draw row numbers without replacement and sort them.
 
-    `rows` is the number of rows, or their numbers.
+    Parameters
+    ----------
+    rows : int or array of int
+        The number of rows, or the row numbers to draw from.
+    size : int
+        How many rows to draw. All rows are returned if there are no more.
+    rng : numpy Generator
+        Source of randomness.
 
     Examples
     --------
@@ -81,7 +89,9 @@ def sample_rows(rows: int | Indices, size: int, rng: np.random.Generator) -> Ind
     [0, 1, 2]
     """
     pool: Indices = np.arange(rows) if isinstance(rows, int) else rows
-    return np.sort(pool if len(pool) <= size else rng.choice(pool, size, replace=False))
+    if len(pool) > size:
+        pool = rng.choice(pool, size, replace=False)
+    return np.sort(pool)
 
 
 def row_norms(x: Rows) -> Floats:
@@ -105,19 +115,17 @@ def block_norms(block: Floats) -> Floats:
     """Compute `row_norms` of one block of rows."""
     with np.errstate(over="ignore", under="ignore"):
         norms: Floats = np.sqrt(np.einsum("ij,ij->i", block, block))
-    extreme = (norms < SAFE_SQUARE) | (norms > 1 / SAFE_SQUARE)
-    if extreme.any():
-        largest = np.abs(block[extreme]).max(axis=1, keepdims=True)
-        scaled = np.divide(
-            block[extreme],
-            largest,
-            out=np.zeros_like(block[extreme]),
-            where=largest > 0,
-        )
+    is_extreme = (norms < SAFE_SQUARE) | (norms > 1 / SAFE_SQUARE)
+    if is_extreme.any():
+        # Divide each row by its largest entry first, so that no square overflows or
+        # vanishes.
+        rows = block[is_extreme]
+        largest = np.abs(rows).max(axis=1, keepdims=True)
+        scaled = np.divide(rows, largest, out=np.zeros_like(rows), where=largest > 0)
         lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
         # A norm above the largest float64 is infinite; callers refuse such rows.
         with np.errstate(over="ignore"):
-            norms[extreme] = largest[:, 0] * lengths
+            norms[is_extreme] = largest[:, 0] * lengths
     return norms
 
 
@@ -155,19 +163,19 @@ def unit_rows(
 
 
 def _divide(block: Floats, none: float, unit: NDArray[Any]) -> None:
-    """Write the directions of a block of rows."""
+    """Divide a block of rows by their norms and write the result to `unit`."""
     norms = block_norms(block)
-    zero = norms == 0
-    norms[zero] = 1
+    is_zero = norms == 0
+    norms[is_zero] = 1
     np.divide(block, norms[:, None], out=unit, casting="same_kind")
-    unit[zero] = none
+    unit[is_zero] = none
     subnormal = np.flatnonzero(norms < 1e-290)
     if len(subnormal):
-        # Division by the largest entry first: a subnormal norm has lost digits.
-        scaled = block[subnormal] / np.abs(block[subnormal]).max(axis=1, keepdims=True)
-        unit[subnormal] = (
-            scaled / np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
-        )
+        # A subnormal norm has lost digits, so divide by the largest entry first.
+        rows = block[subnormal]
+        scaled = rows / np.abs(rows).max(axis=1, keepdims=True)
+        lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+        unit[subnormal] = scaled / lengths[:, None]
 
 
 def gram(x: Matrix) -> Floats:
@@ -176,10 +184,10 @@ def gram(x: Matrix) -> Floats:
 
 
 def triangular_factor(x: Matrix, weights: Vector | None = None) -> Floats:
-    """Compute R with `RᵀR = xᵀx` by streamed QR.
+    """Compute R with `RᵀR = xᵀx` by QR of a block of rows at a time.
 
-    A Gram matrix squares the condition number, and QR does not. With weights w of the
-    rows, (n,), it is `RᵀR = xᵀ diag(w) x`.
+    Unlike a Gram matrix, QR does not square the condition number. With weights w of
+    the rows, (n,), it is `RᵀR = xᵀ diag(w) x`.
 
     Examples
     --------
@@ -188,9 +196,11 @@ def triangular_factor(x: Matrix, weights: Vector | None = None) -> Floats:
     >>> np.abs(triangular_factor(np.array([[1.0], [2.0]]), np.array([9.0, 4.0])))
     array([[5.]])
     """
-    factor: Floats = np.zeros((0, x.shape[1]))
+    triangle: Floats = np.zeros((0, x.shape[1]))
     for rows, block in float64_blocks(x):
-        weighted = block if weights is None else block * np.sqrt(weights[rows, None])
+        if weights is not None:
+            block = block * np.sqrt(weights[rows, None])
         # The triangle so far has the inner products of all earlier rows.
-        factor = np.asarray(np.linalg.qr(np.vstack([factor, weighted]), mode="r"))
-    return factor
+        stacked = np.vstack([triangle, block])
+        triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
+    return triangle

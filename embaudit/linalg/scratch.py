@@ -10,16 +10,16 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-HELD = 2**26
-"""Bytes up to which an array lies in memory."""
-PIECE = 2**20
-"""Bytes written at a time where a system cannot set room aside."""
+MEMORY_BYTES = 2**26
+"""Size of an array up to which it lies in memory."""
+WRITE_BYTES = 2**20
+"""Number of zeros written at a time if the system cannot reserve space for a file."""
 
 
 def scratch(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """Make an empty array; a large array lies in a temporary file.
+    """Make an array without values, which lies in a temporary file if it is large.
 
-    Where such a file finds no room, memory has to hold it.
+    It lies in memory if the disk has no space for the file.
 
     Examples
     --------
@@ -27,21 +27,25 @@ def scratch(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     (2, 3)
     """
     size = prod(shape) * np.dtype(dtype).itemsize
-    if size <= HELD:
+    if size <= MEMORY_BYTES:
         return np.empty(shape, dtype=dtype)
     try:
         with tempfile.TemporaryFile(prefix="embaudit-") as file:
-            _set_aside(file, size)
+            _reserve(file, size)
             return np.memmap(file, dtype=dtype, mode="r+", shape=shape)
     except OSError:
         return np.empty(shape, dtype=dtype)
 
 
-def _set_aside(file: IO[bytes], size: int) -> None:
-    """Reserve the size of a file, because a full disk later would end the process."""
+def _reserve(file: IO[bytes], size: int) -> None:
+    """Reserve disk space for a file, or raise OSError.
+
+    Without it, the process would be killed once it writes to a memory map and the disk
+    is full.
+    """
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file.fileno(), 0, size)
         return
-    for start in range(0, size, PIECE):
-        file.write(bytes(min(PIECE, size - start)))
+    for start in range(0, size, WRITE_BYTES):
+        file.write(bytes(min(WRITE_BYTES, size - start)))
     file.flush()

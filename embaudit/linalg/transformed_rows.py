@@ -1,4 +1,4 @@
-"""Matrices by rows, and lengths of rows."""
+"""Protocol of matrices that are read by rows, and lengths of rows."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ class Rows(Protocol):
 
 
 def lengths(block: Matrix) -> Vector:
-    """Lengths of rows in their own precision, which may overflow or vanish."""
+    """Compute the lengths of rows in the precision of the rows.
+
+    Squares of entries can overflow to infinity or vanish; `row_norms` avoids this.
+    """
     with np.errstate(over="ignore", under="ignore"):
         return np.asarray(np.sqrt(np.einsum("ij,ij->i", block, block)))

@@ -225,7 +225,8 @@ def test_five_intervals_that_hold_together_have_a_fifth_of_the_error_probability
 
 def test_an_independent_standard_error_adds_by_squares():
     expected = t.ppf(0.975, 11) * np.sqrt(STANDARD_ERROR**2 + 3**2)
-    np.testing.assert_allclose(jackknife_margin(LEAVE_ONE_OUT, beside=3.0), expected)
+    found = jackknife_margin(LEAVE_ONE_OUT, other_error=3.0)
+    np.testing.assert_allclose(found, expected)
 
 
 def test_the_interval_is_infinite_if_nothing_remains_without_a_value():

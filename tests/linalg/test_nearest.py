@@ -246,7 +246,9 @@ def test_neighbours_refuse_a_single_row_and_a_short_list_of_first_copies() -> No
 def test_lists_of_different_rows_are_not_compared() -> None:
     two = ea.neighbours(THREE_ROWS, 1, rows=[0, 1])
     one = ea.neighbours(THREE_ROWS, 1, rows=[0])
-    with pytest.raises(InputError, match="must be of the same rows; got 2 and 1"):
+    with pytest.raises(
+        InputError, match="of the same rows; got lists of 2 rows and of 1 other"
+    ):
         two.kept_in(one)
 
 
