@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
+from os import PathLike
 from shlex import quote
 from unicodedata import category
 
@@ -124,7 +125,25 @@ class Parameter:
     name: str
 
 
-Part = str | Option | Parameter
+@dataclass(frozen=True)
+class File:
+    """A file, a folder or a URL that a sentence names.
+
+    Examples
+    --------
+    >>> error = InputError("{} must be whole.", File("a.npz"))
+    >>> str(error), error.files
+    ('a.npz must be whole.', ('a.npz',))
+    """
+
+    path: object
+    """The path, which may be a text."""
+
+    def __str__(self) -> str:
+        return _shown(str(self.path))
+
+
+Part = str | Option | Parameter | File
 """A piece of a sentence."""
 
 
@@ -137,9 +156,9 @@ class Sentence:
         The text. With values, each `{}` stands for one of them; without values, braces
         are text.
     *values : object
-        Options, other sentences, and anything that `str` can write. A text that can
-        hold braces, such as the name of a file, is a value and never part of the
-        template.
+        Options, files, other sentences, and anything that `str` can write. A path is a
+        file. A text that can hold braces, such as the name of a file, is a value and
+        never part of the template.
 
     Examples
     --------
@@ -155,8 +174,10 @@ class Sentence:
         for value, text in zip(values, texts[1:], strict=True):
             if isinstance(value, Sentence):
                 parts.extend(value.parts)
-            elif isinstance(value, Option | Parameter):
+            elif isinstance(value, Option | Parameter | File):
                 parts.append(value)
+            elif isinstance(value, PathLike):
+                parts.append(File(value))
             else:
                 parts.append(str(value))
             parts.append(text)
@@ -174,7 +195,7 @@ class Sentence:
             elif isinstance(part, Parameter):
                 texts.append(part.name)
             else:
-                texts.append(part)
+                texts.append(str(part))
         return "".join(texts)
 
     def for_cli(self, options: Collection[str] = ()) -> str:
@@ -195,15 +216,22 @@ class Sentence:
             elif isinstance(part, Parameter):
                 texts.append(part.name)
             else:
-                texts.append(part)
+                texts.append(str(part))
         return "".join(texts)
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Files that the sentence names, in the order in which they are read."""
+        return tuple(str(part) for part in self.parts if isinstance(part, File))
+
     def map_texts(self, function: Callable[[str], str]) -> Sentence:
-        """Return the sentence with a function applied to its texts and values."""
+        """Return the sentence with a function applied to its texts, files and values."""
         parts: list[Part] = []
         for part in self.parts:
             if isinstance(part, str):
                 parts.append(function(part))
+            elif isinstance(part, File):
+                parts.append(File(function(str(part))))
             elif isinstance(part, Option) and isinstance(part.value, str):
                 parts.append(replace(part, value=function(part.value)))
             else:
@@ -262,6 +290,11 @@ class InputError(ValueError):
     def __reduce__(self) -> tuple[type[InputError], tuple[Sentence]]:
         """Keep the options of the sentence in the copy that another process gets."""
         return type(self), (self.sentence,)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Files that the sentence names, in the order in which they are read."""
+        return self.sentence.files
 
     def for_cli(self, options: Collection[str] = ()) -> str:
         """Write the sentence for the command line.
@@ -323,19 +356,23 @@ class EquivalenceError(InputError):
 
 
 def must_be(
-    name: str, allowed: str | Sentence, got: object, remedy: str | Sentence = ""
+    name: str | Sentence | File,
+    allowed: str | Sentence,
+    got: object,
+    remedy: str | Sentence = "",
 ) -> InputError:
     """Build the sentence of an error in one value.
 
     Parameters
     ----------
-    name : str
+    name : str, Sentence or File
         Name of the value. An identifier is the name of a parameter, so a name from a
         file, such as that of an array, needs a noun before it.
     allowed : str or Sentence
         The set that the value must belong to, completing "must be ...".
     got : object
-        The value given, shown by `str`; quote a user's own words with `repr`.
+        The value given, shown by `str`; quote a user's own words with `repr`. A
+        sentence, a file and a path stay what they are.
     remedy : str or Sentence, optional
         Advice to the user, as a clause.
 
@@ -349,10 +386,12 @@ def must_be(
     >>> str(must_be("alpha", "a number >= 0", -1, "0 switches the penalty off"))
     'alpha must be a number >= 0; got -1; 0 switches the penalty off.'
     """
-    subject: Parameter | str = name
-    if name.isidentifier():
+    subject: object = name
+    if isinstance(name, str) and name.isidentifier():
         subject = Parameter(name)
-    sentence = Sentence("{} must be {}; got {}", subject, allowed, _short(got))
+    if not isinstance(got, Sentence | File | PathLike):
+        got = _short(got)
+    sentence = Sentence("{} must be {}; got {}", subject, allowed, got)
     if remedy:
         sentence = Sentence("{}; {}", sentence, remedy)
     return InputError("{}.", sentence)

@@ -77,7 +77,7 @@ def compare(
         try:
             readings = [reading.read(path) for path in paths]
         except InputError as error:
-            if not any(file in str(error) for file in files):
+            if not set(files) & set(error.files):
                 raise
             # The file is right for one of them at most, and one command names no
             # second.

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from embaudit.core.parallel import row_blocks
 from embaudit.core.words import nearest_to
-from embaudit.errors import InputError, KeywordError, must_be
+from embaudit.errors import InputError, KeywordError, Sentence, must_be
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -342,7 +342,7 @@ def as_numbers(values: ArrayLike, name: str) -> Floats:
     return numbers.astype(np.float64)
 
 
-def as_texts(texts: Sequence[str], name: str) -> NDArray[np.str_]:
+def as_texts(texts: Sequence[str], name: str | Sentence) -> NDArray[np.str_]:
     r"""Make an array of texts.
 
     NumPy stores each text with the length of the longest one, so a list of which one

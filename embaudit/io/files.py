@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 
 from embaudit.core.checked import as_list
 from embaudit.core.inputs import note_input
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, Sentence, must_be
 from embaudit.io.remote import as_url, fetched
 
 AnyPath: TypeAlias = str | os.PathLike[str]
@@ -63,17 +63,19 @@ def existing_path(
         raise must_be(what, "a file that exists", local, remedy) from error
     except (OSError, ValueError) as error:
         raise InputError(
-            f"{local} cannot be read: {getattr(error, 'strerror', None) or error}."
+            "{} cannot be read: {}.", local, getattr(error, "strerror", None) or error
         ) from error
     if not (S_ISREG(state.st_mode) or S_ISDIR(state.st_mode)):
         raise must_be(
             what,
             "a file or directory",
-            f"{local}, a pipe or device",
+            Sentence("{}, a pipe or device", local),
             "save it to a file first",
         )
     if S_ISREG(state.st_mode) and state.st_size == 0:
-        raise must_be(what, "a file with something in it", f"{local}, which is empty")
+        raise must_be(
+            what, "a file with something in it", Sentence("{}, which is empty", local)
+        )
     if (
         S_ISREG(state.st_mode)
         and state.st_size < 1024
@@ -82,7 +84,7 @@ def existing_path(
         raise must_be(
             what,
             "the file itself",
-            f"{local}, a pointer of Git LFS",
+            Sentence("{}, a pointer of Git LFS", local),
             "fetch it with: git lfs pull",
         )
     note_input(local)

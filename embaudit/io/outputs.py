@@ -13,7 +13,7 @@ from stat import S_IMODE
 from typing import IO, Any
 
 from embaudit.core.inputs import noted_inputs
-from embaudit.errors import InputError, Option, Sentence, must_be
+from embaudit.errors import File, InputError, Option, Sentence, must_be
 from embaudit.io.files import AnyPath, as_path, distinct_outputs
 
 STREAMS = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
@@ -50,11 +50,16 @@ def writable(path: AnyPath, *, force: bool) -> Path:
     # Links in a circle are a RuntimeError before Python 3.13.
     except (OSError, RuntimeError) as error:
         raise InputError(
-            f"{path} cannot be written: {getattr(error, 'strerror', None) or error}."
+            "{} cannot be written: {}.",
+            File(path),
+            getattr(error, "strerror", None) or error,
         ) from error
     if is_directory:
         raise must_be(
-            "the output", "a file", f"the directory {path}", "name a file in it"
+            "the output",
+            "a file",
+            Sentence("the directory {}", File(path)),
+            "name a file in it",
         )
     # The name as it is: following it leads to the file, pipe or device behind a stream.
     is_stream = os.path.abspath(path).startswith(STREAMS)  # noqa: PTH100
@@ -62,7 +67,7 @@ def writable(path: AnyPath, *, force: bool) -> Path:
         raise must_be(
             "the output",
             "a regular file",
-            f"{path}, a device, pipe or stream",
+            Sentence("{}, a device, pipe or stream", File(path)),
             "name a file of its own",
         )
     if not has_folder:
@@ -189,7 +194,9 @@ def _failures_worded(target: Path) -> Iterator[None]:
 
 def _cannot(target: Path, error: OSError) -> InputError:
     return InputError(
-        f"{target} cannot be written: {error.strerror or 'no space left, or the file is too large'}."
+        "{} cannot be written: {}.",
+        File(target),
+        error.strerror or "no space left, or the file is too large",
     )
 
 
@@ -205,7 +212,7 @@ def _named(temporary: Path, target: Path, *, force: bool) -> None:
             f"{target.stem[:50]}-{secrets.token_hex(4)}{target.suffix}"
         )
         temporary.replace(spare)
-        got = f"{target}, which somebody else made meanwhile"
+        got = Sentence("{}, which somebody else made meanwhile", File(target))
         raise must_be(
             "the output",
             "a file that does not exist yet",

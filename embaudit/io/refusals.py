@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from embaudit.core.words import listed
-from embaudit.errors import InputError, Option, Sentence, must_be
+from embaudit.errors import File, InputError, Option, Sentence, must_be
 from embaudit.io.files import first_bytes, plain_suffix
 from embaudit.io.unpacked import member
 
@@ -104,7 +104,7 @@ numpy.save('vectors.npy', [index.get_item_vector(i) for i in range(index.get_n_i
         return must_be(
             "the input",
             "a model or vectors",
-            f"{path}, a folder without a model that is known",
+            Sentence("{}, a folder without a model that is known", File(path)),
             remedy,
         )
     suffix = path.suffix.lower()
@@ -113,7 +113,7 @@ numpy.save('vectors.npy', [index.get_item_vector(i) for i in range(index.get_n_i
         return must_be(
             "the input",
             "a model or vectors",
-            f"{path}, {what}",
+            Sentence("{}, {}", File(path), what),
             remedy.format(path=str(path)),
         )
     beginning = first_bytes(path)
@@ -125,7 +125,7 @@ numpy.save('vectors.npy', [index.get_item_vector(i) for i in range(index.get_n_i
         return must_be(
             "the input",
             "a file whose name tells its format",
-            f"{path}, which is {kind}",
+            Sentence("{}, which is {}", File(path), kind),
             remedy,
         )
     suggestion = Sentence(
@@ -161,19 +161,22 @@ def refuse_foreign(path: Path, *, needs: str = "a model or vectors") -> None:
         raise must_be(
             "the input",
             needs,
-            f"{path}, a packed file",
-            f"unpack it with: gunzip {path}",
+            Sentence("{}, a packed file", File(path)),
+            Sentence("unpack it with: gunzip {}", File(path)),
         )
     if plain_suffix(path) == ".mtx" or beginning.startswith(b"%%MatrixMarket"):
         what, remedy = ADVICE[".mtx"]
         raise must_be(
-            "the input", needs, f"{path}, {what}", remedy.format(path=str(path))
+            "the input",
+            needs,
+            Sentence("{}, {}", File(path), what),
+            remedy.format(path=str(path)),
         )
     if suffix == ".bin" and beginning.startswith(ZEROS):
         raise must_be(
             "the input",
             needs,
-            f"{path}, an index of hnswlib by its first bytes",
+            Sentence("{}, an index of hnswlib by its first bytes", File(path)),
             ADVICE[".hnsw"][1],
         )
     # No pickle goes on with a zero; an integer of four bytes may, such as the width of
@@ -217,8 +220,9 @@ def _refusal(path: Path, *, name: str | None = None, out: str = OUT) -> InputErr
     elif conversion == "torch":
         words |= _of_torch(path)
     return InputError(
-        f"{path} must be a file of plain numbers; it is a pickle, which could run code; convert it "
-        f"{_SENTENCES['pickle'][conversion].format(**words)}."
+        "{} must be a file of plain numbers; it is a pickle, which could run code; convert it {}.",
+        File(path),
+        _SENTENCES["pickle"][conversion].format(**words),
     )
 
 

@@ -257,9 +257,8 @@ def _opened(
             contents, request = with_left(contents, request)
             yield where, entry.name, contents.of_kind(request.kind), request
     except OSError as error:
-        raise InputError(
-            with_urls(f"{where} cannot be read: {error.strerror or error}.")
-        ) from error
+        refused = Sentence("{} cannot be read: {}.", where, error.strerror or error)
+        raise InputError(refused.map_texts(with_urls)) from error
 
 
 def _require_another(left: Path, files: Sequence[Path]) -> None:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from embaudit.errors import InputError, Sentence, must_be, without_secrets
+from embaudit.errors import File, InputError, Sentence, must_be, without_secrets
 
 URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.+)", re.DOTALL)
 """A scheme of two letters at least, for C:/ is a drive; a `Path` has lost one of its
@@ -129,17 +129,25 @@ def naming(path: str) -> Iterator[None]:
         ...
     embaudit.errors.InputError: v.npy: rows must be finite.
     """
-    path = without_secrets(path)
     try:
         yield
     except InputError as error:
         sentence = error.sentence
-        if path not in str(error) and with_urls(path) not in str(error):
-            sentence = Sentence("{}: {}", path, sentence)
+        if not _names(sentence, path):
+            sentence = Sentence("{}: {}", File(path), sentence)
         sentence = sentence.map_texts(with_urls)
-        if str(sentence) == str(error):
+        if sentence.parts == error.sentence.parts:
             raise
         raise type(error)(sentence) from error
+
+
+def _names(sentence: Sentence, path: str) -> bool:
+    """Return True if a sentence names a file, a file in that folder, or its URL."""
+    for name in (without_secrets(path), with_urls(path)):
+        for file in sentence.files:
+            if file == name or Path(name) in Path(file).parents:
+                return True
+    return False
 
 
 def with_urls(text: str) -> str:

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from stat import S_ISREG
 
-from embaudit.errors import must_be
+from embaudit.errors import File, must_be
 from embaudit.io.catalogue import FORMATS
 from embaudit.io.files import AnyPath, plain_suffix
 from embaudit.io.remote import as_url
@@ -70,7 +70,7 @@ def unchanged(
     for path, state in sorted(before.items()):
         if state != after.get(path) and path.resolve() not in own:
             raise must_be(
-                f"{path}",
+                File(path),
                 "left alone while it is read",
                 "another file since, or none",
                 "run the command again",

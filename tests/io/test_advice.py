@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 import zipfile
 from pathlib import Path
@@ -9,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from embaudit.errors import InputError
+from embaudit.errors import File, InputError, must_be
 from embaudit.io import formats, load
+from embaudit.io.remote import naming
 
 
 def refused(path: Path) -> str:
@@ -164,3 +166,30 @@ def test_the_advice_for_a_folder_of_parts_names_the_folder(
         f"{parts[0]} must be a file of plain numbers; it is a pickle, which could run "
         f"code; convert it in Python: {advice}"
     )
+
+
+@pytest.mark.parametrize(
+    ("file", "is_prefixed"),
+    [
+        ("shards", False),
+        ("shards/part-0.csv", False),
+        ("shards-of-users", True),
+        ("old/shards", True),
+    ],
+)
+def test_an_error_is_prefixed_unless_it_names_the_file_or_a_file_in_it(
+    file: str, is_prefixed: bool
+) -> None:
+    error = InputError("{} must be whole.", File(file))
+    with pytest.raises(InputError) as refused, naming("shards"):
+        raise error
+    prefix = "shards: " if is_prefixed else ""
+    assert str(refused.value) == f"{prefix}{file} must be whole."
+    assert refused.value.files == (("shards", file) if is_prefixed else (file,))
+
+
+def test_files_that_an_error_names_survive_pickling() -> None:
+    error = must_be(Path("a.npz"), "a file that exists", Path("b.npz"))
+    copied = pickle.loads(pickle.dumps(error))
+    assert copied.files == ("a.npz", "b.npz")
+    assert str(copied) == "a.npz must be a file that exists; got b.npz."

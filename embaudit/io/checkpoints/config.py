@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import File, InputError, Sentence, must_be
 from embaudit.io.checkpoints.architectures import ARCHITECTURES, Architecture
 from embaudit.io.checkpoints.tokens import other_task, without_tokens
 from embaudit.io.json_text import parsed_file
@@ -297,5 +297,8 @@ def refusal_of(folder: Path) -> InputError | None:
     word, name = encoder[0] or "sentence-transformers", encoder[1]
     remedy = f"export them in Python: {EXPORTS[name].format(path=str(folder))}"
     return must_be(
-        "the input", "vectors", f"{folder}, an encoder ({word}, as {name} says)", remedy
+        "the input",
+        "vectors",
+        Sentence("{}, an encoder ({}, as {} says)", File(folder), word, name),
+        remedy,
     )

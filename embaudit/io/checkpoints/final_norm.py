@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from embaudit.errors import must_be
+from embaudit.errors import File, Sentence, must_be
 from embaudit.io.checkpoints.architectures import ELSEWHERE
 from embaudit.io.checkpoints.config import Config
 from embaudit.io.codecs.arrays import Arrays
@@ -68,7 +68,7 @@ def _norm_in(
         listed = ", ".join(near[-6:]) or "there is none that looks like one"
         raise must_be(
             "norm",
-            f"the name of a tensor of {where}, or none",
+            Sentence("the name of a tensor of {}, or none", File(where)),
             repr(name),
             f"norms there: {listed}",
         )

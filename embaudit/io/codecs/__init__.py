@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from embaudit.errors import must_be
+from embaudit.errors import File, Sentence, must_be
 from embaudit.io.codecs.npy import Npy, Npz
 from embaudit.io.codecs.safetensors import Safetensors, recognises
 from embaudit.io.files import existing_path
@@ -27,7 +27,9 @@ def open_arrays(path: Path) -> Safetensors | Npz | Npy:
         return Npz(path) if path.suffix.lower() == ".npz" else Npy(path)
     if path.is_dir():
         remedy = "name a file in it, such as model.safetensors.index.json for a checkpoint in several parts"
-        raise must_be("the path", "a file", f"the folder {path}", remedy)
+        raise must_be(
+            "the path", "a file", Sentence("the folder {}", File(path)), remedy
+        )
     allowed = "a .safetensors, .safetensors.index.json, .npz or .npy file"
     remedy = "save it as safetensors; a pickle may run any code, so it is not opened"
     raise must_be(path.name, allowed, f"suffix {path.suffix!r}", remedy)

@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from embaudit.core.checked import as_whole_array, storage_of
 from embaudit.core.parallel import fill_in_threads, row_blocks
 from embaudit.core.progress import track
-from embaudit.errors import InputError
+from embaudit.errors import File, InputError
 from embaudit.linalg.scratch import scratch
 
 Shape: TypeAlias = tuple[int, ...]
@@ -113,7 +113,10 @@ class Place:
         )
         if len(numbers) < stop - start:
             raise InputError(
-                f"{self.path} ends after {len(numbers)} of {stop - start} numbers; the file is cut off."
+                "{} ends after {} of {} numbers; the file is cut off.",
+                File(self.path),
+                len(numbers),
+                stop - start,
             )
         return numbers
 

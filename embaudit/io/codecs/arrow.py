@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from embaudit.core.checked import storage_of
 from embaudit.core.parallel import fill_in_threads
-from embaudit.errors import InputError, must_be
+from embaudit.errors import File, InputError, Sentence, must_be
 from embaudit.io.codecs.delimited import require_distinct
 from embaudit.io.codecs.lists import is_vectors, stack
 from embaudit.io.codecs.npy import READ_ERRORS, reason
@@ -98,7 +98,10 @@ class ArrowTable:
                     "write it with those, or name the tables to read, one or more",
                 )
                 raise must_be(
-                    f"the columns of {file}", f"those of {files[0]}", got, remedy
+                    Sentence("the columns of {}", File(file)),
+                    Sentence("those of {}", File(files[0])),
+                    got,
+                    remedy,
                 )
         lengths = tuple(header[1] for header in headers)
         rows = sum(lengths)
@@ -195,14 +198,14 @@ class ArrowTable:
         columns = {name: self.column(name) for name in self.schema.names}
         return pa.table(columns, schema=self.schema).to_pandas()  # type: ignore[no-any-return]
 
-    def first_list(self, name: str, called: str) -> NDArray[Any]:
+    def first_list(self, name: str, called: Sentence) -> NDArray[Any]:
         """Read the first of a column of lists, (1, k): all have its length and type; (0, 0) where there is none."""
         first = next(
             (batch.column(0) for batch in self.batches([name]) if len(batch)), None
         )
         return np.empty((0, 0)) if first is None else stack(first.slice(0, 1), called)
 
-    def matrix(self, name: str, called: str) -> NDArray[Any]:
+    def matrix(self, name: str, called: Sentence) -> NDArray[Any]:
         """Read a column of lists as `stack` does, files side by side; see `scratch` for where it is held.
 
         Raises
@@ -251,7 +254,7 @@ class ArrowTable:
                     for column in batch.columns
                 )
                 raise must_be(
-                    f"the vectors of {self.path}",
+                    Sentence("the vectors of {}", File(self.path)),
                     "free of missing numbers",
                     f"{missing} missing",
                 )
@@ -309,7 +312,7 @@ def _header(path: Path) -> tuple[pa.Schema, int, int]:
         # Names are decoded only here.
         require_distinct(schema.names, path)
         if not schema.names:
-            raise must_be(f"{path}", "a table with columns", "none")
+            raise must_be(File(path), "a table with columns", "none")
         if metadata is not None:
             groups = map(metadata.row_group, range(metadata.num_row_groups))
             return (
@@ -425,7 +428,7 @@ def is_stream(path: Path) -> bool:
 def damaged(path: Path, error: Exception) -> InputError:
     """Return the refusal of a Parquet or Arrow file that cannot be read."""
     return must_be(
-        f"{path}",
+        File(path),
         f"a readable {path.suffix.lower()} table",
         reason(error),
         "write it again",
@@ -492,7 +495,7 @@ def _require_room(path: Path, files: Sequence[Path], claimed: int) -> None:
     if claimed > max(available, UNPACKED * packed):
         got = f"{claimed:,} bytes of columns by its metadata"
         raise must_be(
-            f"{path}",
+            File(path),
             f"a table that fits into the {available:,} bytes of memory available",
             got,
         )

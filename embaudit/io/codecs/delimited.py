@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import File, InputError, Sentence, must_be
 from embaudit.io.codecs.lists import is_list
 from embaudit.io.files import existing_file, plain_suffix
 from embaudit.io.unpacked import open_bytes
@@ -128,7 +128,7 @@ def sniff(
         raise must_be(
             "the input",
             "delimited text or Parquet",
-            f"{path}, a binary file",
+            Sentence("{}, a binary file", File(path)),
             "audit reads models",
         )
     # The separator of the suffix goes first, then those that texts hardly hold; a space
@@ -152,7 +152,7 @@ def sniff(
             if is_even or (rows and sep is not None):
                 if len(rows[0]) > MOST_COLUMNS:
                     raise must_be(
-                        f"{path}",
+                        File(path),
                         f"a table of at most {MOST_COLUMNS:,} columns",
                         f"{len(rows[0]):,}",
                         "write the vectors as .npy or .parquet",
@@ -162,7 +162,7 @@ def sniff(
                 )
     tried = "equally many columns in every line, cut by one of :: tab , ; | space"
     raise must_be(
-        f"{path}",
+        File(path),
         f"a table with {tried}",
         "other lines",
         "repair it, or put ids before a single column",
@@ -183,8 +183,8 @@ def continued(first: Delimited, path: Path) -> Delimited:
     if len(header) != first.width or first.names not in (None, header):
         remedy = "write it with those, in that order, or name the tables to read, one or more"
         raise must_be(
-            f"the columns of {path}",
-            f"those of {first.path}",
+            Sentence("the columns of {}", File(path)),
+            Sentence("those of {}", File(first.path)),
             ", ".join(header)[:200],
             remedy,
         )
@@ -199,13 +199,15 @@ def _sample(path: Path) -> tuple[str, str]:
             lines = [file.readline(LONGEST) for _ in range(SAMPLE_LINES)]
             rest = file.read(SAMPLE_BYTES)
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error}.") from error
+        raise InputError("{} cannot be read: {}.", File(path), error) from error
     data = b"".join(lines) + (
         rest if len(rest) < SAMPLE_BYTES else rest[: rest.rfind(b"\n") + 1]
     )
     if not data.strip():
         raise must_be(
-            "the input", "a file with something in it", f"{path}, which is empty"
+            "the input",
+            "a file with something in it",
+            Sentence("{}, which is empty", File(path)),
         )
     try:
         return data.decode("utf-8-sig"), "utf8"
@@ -260,7 +262,7 @@ def _with_header(
         raise must_be(
             "the input",
             "a table with rows below its header",
-            f"only a header in {source.path}",
+            Sentence("only a header in {}", File(source.path)),
         )
     names = tuple(cell.strip() for cell in first)
     require_distinct(filter(None, names), source.path)
@@ -272,7 +274,7 @@ def require_distinct(names: Iterable[str], path: Path) -> None:
     twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if twice is not None:
         raise must_be(
-            f"the columns of {path}",
+            Sentence("the columns of {}", File(path)),
             "of different names",
             f"{twice!r} more than once",
             "rename one",
@@ -351,7 +353,7 @@ def _parsed(
                 ),
             )
     except OSError as error:
-        raise InputError(f"{source.path} cannot be read: {error}.") from error
+        raise InputError("{} cannot be read: {}.", File(source.path), error) from error
     # In order: bytes that are no UTF-8 behind the sample, quotes that are letters, and
     # what is wrong with a line.
     except ValueError as error:
@@ -363,7 +365,7 @@ def _parsed(
         if settled is not None and settled.quoted and _fault(letters) is None:
             return _parsed(source, columns, letters)
         other = InputError(
-            f"{source.path} cannot be read: {str(error).splitlines()[0]}."
+            "{} cannot be read: {}.", File(source.path), str(error).splitlines()[0]
         )
         raise _fault(settled or source, columns) or other from error
 
@@ -470,7 +472,7 @@ def _fault(
                 remedy = "repair that line; the file may be cut off"
                 got = f"{len(row)} in line {line}"
                 return must_be(
-                    f"{source.path}",
+                    File(source.path),
                     f"a table of {source.width} columns in every line",
                     got,
                     remedy,
@@ -479,7 +481,7 @@ def _fault(
                 if row[position] and not NUMBER.fullmatch(row[position]):
                     name = source.names[position] if source.names else position
                     return must_be(
-                        f"column {name} of {source.path}",
+                        Sentence("column {} of {}", name, File(source.path)),
                         "numbers",
                         f"{row[position]!r} in line {line}",
                     )
@@ -487,7 +489,10 @@ def _fault(
         remedy = "double a quote inside a quoted field, or write the table as Parquet"
         got = f"others in line {line + 1}"
         return must_be(
-            f"the quotes of {source.path}", "closed before the next column", got, remedy
+            Sentence("the quotes of {}", File(source.path)),
+            "closed before the next column",
+            got,
+            remedy,
         )
     return None
 

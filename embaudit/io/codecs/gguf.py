@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import File, InputError, Sentence, must_be
 from embaudit.io.codecs.arrays import Place, Tensor, decode_to_buffer
 from embaudit.io.codecs.safetensors import numbers_at
 from embaudit.io.files import first_bytes
@@ -87,7 +87,7 @@ class Gguf:
             if isinstance(error, InputError):
                 raise
             raise must_be(
-                f"{path}", "a GGUF file that is whole", str(error), "fetch it again"
+                File(path), "a GGUF file that is whole", str(error), "fetch it again"
             ) from error
         self.tensors = {
             name: Tensor(
@@ -103,7 +103,7 @@ class Gguf:
         version = _number(data, "I")
         if version not in VERSIONS:
             raise must_be(
-                f"{self.path}",
+                File(self.path),
                 "GGUF of version 2 or 3, little-endian",
                 version,
                 "convert it anew",
@@ -202,7 +202,7 @@ class Gguf:
 
     def _unknown(self, name: str) -> InputError:
         remedy = "convert it to F16, or update the package gguf"
-        what = f"tensor {name!r} of {self.path}"
+        what = Sentence("tensor {} of {}", repr(name), File(self.path))
         return must_be(
             what,
             "of a type that the package gguf can read",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from embaudit.errors import InputError, Option, Sentence, must_be
+from embaudit.errors import File, InputError, Option, Sentence, must_be
 from embaudit.io.codecs.delimited import as_ids
 from embaudit.io.codecs.npy import reason
 from embaudit.io.files import plain_suffix
@@ -52,10 +52,10 @@ def table(path: Path) -> pa.Table:
     except InputError:
         raise
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error}.") from error
+        raise InputError("{} cannot be read: {}.", File(path), error) from error
     except (ValueError, TypeError, OverflowError, pa.ArrowException) as error:
         raise must_be(
-            f"{path}", f"JSON of {ALLOWED}", reason(error), "write it again"
+            File(path), f"JSON of {ALLOWED}", reason(error), "write it again"
         ) from error
 
 
@@ -141,4 +141,4 @@ def _other(content: Any, path: Path) -> InputError:
         elif "added_tokens" in content:
             got = "a tokenizer"
             remedy = Sentence("give its folder")
-    return must_be(f"{path}", ALLOWED, got, remedy)
+    return must_be(File(path), ALLOWED, got, remedy)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import must_be
+from embaudit.errors import Sentence, must_be
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,7 +34,7 @@ def is_list(cell: str) -> bool:
     return SEVERAL.fullmatch(cell) is not None or BRACKETED.fullmatch(cell) is not None
 
 
-def matrix(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
+def matrix(column: pa.ChunkedArray, name: str | Sentence) -> NDArray[Any]:
     """Read a column of such cells into a matrix of shape (n, k).
 
     Raises
@@ -58,7 +58,7 @@ def matrix(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
     return np.concatenate(parts)
 
 
-def _parsed(chunk: pa.Array, name: str, start: int) -> pa.Array:
+def _parsed(chunk: pa.Array, name: str | Sentence, start: int) -> pa.Array:
     """Read cells as lists of numbers; none stays none."""
     import pyarrow as pa
     from pyarrow import compute
@@ -84,7 +84,7 @@ def _parsed(chunk: pa.Array, name: str, start: int) -> pa.Array:
 
 
 def stack(
-    lists: pa.Array, name: str, row: int = 0, width: int | None = None
+    lists: pa.Array, name: str | Sentence, row: int = 0, width: int | None = None
 ) -> NDArray[Any]:
     """Stack lists of one length, the first of which is that of some row of the table."""
     from pyarrow import compute

@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import InputError
+from embaudit.errors import InputError, Sentence
 from embaudit.io.codecs.arrays import (
     UNNAMED,
     Memory,
@@ -46,14 +46,16 @@ def reason(error: BaseException) -> str:
     return lines[0].rstrip(".")[:200]
 
 
-def unreadable(name: str, whole: str, error: BaseException) -> InputError:
+def unreadable(name: Path | Sentence, whole: str, error: BaseException) -> InputError:
     """Return the refusal of an array or a file that is pickled, cut off or altered."""
     if "Python objects" in str(error) or "allow_pickle" in str(error):
         return InputError(
-            f"{name} must be a plain array; it is pickled, which could run code; save it as numbers or text."
+            "{} must be a plain array; it is pickled, which could run code; save it as "
+            "numbers or text.",
+            name,
         )
     return InputError(
-        f"{name} must be {whole}; it is not ({reason(error)}); save it again."
+        "{} must be {}; it is not ({}); save it again.", name, whole, reason(error)
     )
 
 
@@ -123,7 +125,7 @@ class Npy:
             require_letters(array)
         except READ_ERRORS as error:
             raise unreadable(
-                str(path), "a whole .npy file, an array in numpy's file format", error
+                path, "a whole .npy file, an array in numpy's file format", error
             ) from error
         self.tensors = {UNNAMED: Tensor(array.shape, type_name(array.dtype))}
         self._place = Place(path, array.offset, array.dtype, array.shape)
@@ -194,7 +196,7 @@ class Npz:
                     name: self._header(archive, f"{name}.npy") for name in names
                 }
         except READ_ERRORS as error:
-            raise unreadable(str(path), "a whole .npz archive", error) from error
+            raise unreadable(path, "a whole .npz archive", error) from error
         self.tensors = {
             name: Tensor(shape, type_name(dtype))
             for name, (shape, _, dtype) in self._headers.items()
@@ -222,7 +224,7 @@ class Npz:
             require_letters(array)
         except READ_ERRORS as error:
             raise unreadable(
-                f"{name} in {self.path}", "a whole array", error
+                Sentence("{} in {}", name, self.path), "a whole array", error
             ) from error
         return array
 
@@ -240,7 +242,7 @@ class Npz:
                     pass
         except READ_ERRORS as error:
             raise unreadable(
-                f"{name} in {self.path}", "a whole array", error
+                Sentence("{} in {}", name, self.path), "a whole array", error
             ) from error
         return self.place(name).entries
 

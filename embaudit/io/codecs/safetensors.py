@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import must_be
+from embaudit.errors import File, Sentence, must_be
 from embaudit.io.codecs.arrays import Place, Read, Stream, Tensor, as_stored, widened
 from embaudit.io.codecs.npy import reason
 from embaudit.io.files import existing_file
@@ -108,7 +108,7 @@ class Safetensors:
         """
         tensor, place = self.tensors[name], self._places[name]
         if tensor.dtype not in DTYPES.values():
-            what = f"tensor {name!r} of {place.path}"
+            what = Sentence("tensor {} of {}", repr(name), File(place.path))
             raise must_be(
                 what, "of dtype " + ", ".join(DTYPES), tensor.dtype, "convert it to F32"
             )
@@ -188,7 +188,7 @@ def _opened(path: Path) -> tuple[dict[str, str], dict[str, tuple[Tensor, Place]]
     except (SafetensorError, ValueError) as error:
         got = reason(error).removeprefix("Error while deserializing header: ")
         raise must_be(
-            f"{path}", "a safetensors file that is whole", got, "fetch it again"
+            File(path), "a safetensors file that is whole", got, "fetch it again"
         ) from error
     metadata = header.pop("__metadata__", None) or {}
     placed = {}
@@ -197,7 +197,7 @@ def _opened(path: Path) -> tuple[dict[str, str], dict[str, tuple[Tensor, Place]]
         # numpy makes no such array, even if another dimension is 0.
         if prod(max(size, 1) for size in shape) > MOST_NUMBERS:
             raise must_be(
-                f"tensor {name!r} of {path}",
+                Sentence("tensor {} of {}", repr(name), File(path)),
                 "of a shape that memory can hold",
                 shape,
                 "fetch it again",

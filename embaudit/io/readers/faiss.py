@@ -9,7 +9,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import File, InputError, must_be
 from embaudit.io.intake import Contents, Source
 from embaudit.io.request import Request
 from embaudit.io.saving import Draft
@@ -45,7 +45,7 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
         index = faiss.read_index(str(path), flags)
     except (RuntimeError, MemoryError) as error:
         raise InputError(
-            f"{path} must be a whole FAISS index; faiss cannot read it."
+            "{} must be a whole FAISS index; faiss cannot read it.", File(path)
         ) from error
     finally:
         for name, limit in limits.items():
@@ -89,7 +89,7 @@ def vectors_of(
         allowed = "an index that keeps vectors as they are (flat, IVFFlat or HNSWFlat, with ids or without)"
         got = f"{type(storage).__name__} of {index.ntotal}"
         remedy = "save the vectors that were added to it as .npy or .parquet"
-        raise must_be(f"{where}", allowed, got, remedy)
+        raise must_be(File(where), allowed, got, remedy)
     if isinstance(storage, faiss.IndexFlat):
         return storage.reconstruct_n(0, storage.ntotal), ids
     # Inverted lists hold vectors by their cell; the numbers that they are kept under
@@ -101,7 +101,7 @@ def vectors_of(
     places, codes = (np.concatenate(arrays) for arrays in zip(*lists, strict=True))
     if len(places) != index.ntotal:
         raise must_be(
-            f"{where}",
+            File(where),
             f"a whole FAISS index of {index.ntotal:,} vectors",
             f"{len(places):,} in its lists",
         )
@@ -112,7 +112,7 @@ def vectors_of(
         if places[0] < 0 or places[-1] >= len(ids):
             place = places[0] if places[0] < 0 else places[-1]
             raise must_be(
-                f"{where}",
+                File(where),
                 f"a whole FAISS index with {len(ids):,} ids",
                 f"a vector of number {place:,} in its lists",
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from embaudit.errors import Option, Sentence, must_be
+from embaudit.errors import File, Option, Sentence, must_be
 from embaudit.io.checkpoints.config import OF_GGUF, config_of_gguf
 from embaudit.io.checkpoints.named_rows import named_by
 from embaudit.io.checkpoints.tokens import Tokens
@@ -37,7 +37,7 @@ def contents(path: Path, request: Request) -> Contents:
             "with {}",
             Option("weight"),
         )
-        raise must_be(f"{path}", "a whole model", f"one part of {parts}", remedy)
+        raise must_be(File(path), "a whole model", f"one part of {parts}", remedy)
     config = config_of_gguf(file.metadata, shifted=f"{OF_GGUF}.bias" in file.tensors)
     base = contents_of(file, request, path, config)
     name, tokens = base.fields["right"].name, None

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import InputError, Option, Sentence, must_be
+from embaudit.errors import File, InputError, Option, Sentence, must_be
 from embaudit.io.codecs.arrays import Arrays, Tensor
 from embaudit.io.codecs.npy import READ_ERRORS, reason
 from embaudit.io.intake import Contents, Source
@@ -79,7 +79,7 @@ class Hdf5:
             for place, dataset in datasets:
                 if dataset.external or dataset.is_virtual:
                     raise must_be(
-                        f"{place} of {path}",
+                        Sentence("{} of {}", place, File(path)),
                         "in the file itself",
                         "a dataset in others",
                         "copy it there",
@@ -135,7 +135,7 @@ class Hdf5:
             raise
         except READ_ERRORS as error:
             raise must_be(
-                f"{self.path}", "a whole HDF5 file", reason(error), "write it again"
+                File(self.path), "a whole HDF5 file", reason(error), "write it again"
             ) from error
 
     def _called(self, file: Any, place: str) -> str:
@@ -164,7 +164,7 @@ class Hdf5:
             require_sense(*self._sizes[name])
         except ValueError as error:
             raise must_be(
-                f"{name} of {self.path}",
+                Sentence("{} of {}", name, File(self.path)),
                 "a dataset that is stored in the file",
                 error,
                 "write it again",
@@ -212,7 +212,7 @@ def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Co
     """
     if "QuantizedDTypePolicy" in str(config):
         raise must_be(
-            f"{where}",
+            File(where),
             "numbers as they are",
             "layers that Keras has quantised",
             "save the model before it is quantised",
@@ -259,7 +259,7 @@ def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Co
             Option("link", "sigmoid"),
         )
         raise must_be(
-            f"the head of {where}",
+            Sentence("the head of {}", File(where)),
             "a softmax over labels",
             f"{right} with {other}",
             remedy,
@@ -283,7 +283,7 @@ def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Co
             Option("link", "identity"),
         )
         raise must_be(
-            f"the layers of {where} behind its tables",
+            Sentence("the layers of {} behind its tables", File(where)),
             "a Dot",
             ", ".join(dict.fromkeys(between)),
             remedy,
@@ -336,7 +336,10 @@ def _of_anndata(stored: Hdf5, request: Request) -> Request:
             measured = Option("weight", "X")
             remedy = Sentence("{}, or take what was measured with {}", choice, measured)
             raise must_be(
-                f"the embedding of {stored.path}", "one", listed or "none", remedy
+                Sentence("the embedding of {}", File(stored.path)),
+                "one",
+                listed or "none",
+                remedy,
             )
         weight = of_rows[0]
     side = SIDES.get(weight.split("/")[0])

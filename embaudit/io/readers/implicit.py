@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import File, InputError, Sentence, must_be
 from embaudit.io.codecs.npy import Npz
 from embaudit.io.intake import Contents, Part, Source
 from embaudit.io.request import Request
@@ -46,13 +46,13 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
     stored = Npz(path)
     if "user_factors" not in stored.tensors or "item_factors" not in stored.tensors:
         raise InputError(
-            f"{path} must hold factors; it is a nearest-neighbour model of implicit, which has none; "
-            "save an ALS, BPR or logistic model instead."
+            "{} must hold factors; it is a nearest-neighbour model of implicit, which has none; save an ALS, BPR or logistic model instead.",
+            File(path),
         )
     rank = stored["factors"]
     if rank.shape or rank.dtype.kind not in "iu":
         raise must_be(
-            f"factors in {path}",
+            Sentence("factors in {}", File(path)),
             "one whole number",
             f"{rank.dtype} of shape {rank.shape}",
             "save it again",

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.words import listed
-from embaudit.errors import InputError, Option, Sentence, must_be
+from embaudit.errors import File, InputError, Option, Sentence, must_be
 from embaudit.io.checkpoints.config import Config
 from embaudit.io.checkpoints.final_norm import with_norm
 from embaudit.io.checkpoints.tokens import CLASSIFIERS, OF_TOKENS
@@ -214,7 +214,7 @@ def choose(shapes: Shapes, request: Request, where: object) -> Layout:
         if array is not None and array not in shapes:
             raise must_be(
                 name,
-                f"one of {_listed(shapes)} in {where}",
+                Sentence("one of {} in {}", _listed(shapes), File(where)),
                 repr(array),
                 file_remedy(name, array),
             )
@@ -275,7 +275,10 @@ def choose(shapes: Shapes, request: Request, where: object) -> Layout:
             Option("kind", "vectors"),
         )
         raise must_be(
-            f"the arrays of {where}", "one recognised table, pair or head", got, remedy
+            Sentence("the arrays of {}", File(where)),
+            "one recognised table, pair or head",
+            got,
+            remedy,
         )
     return layouts[0]
 
@@ -377,8 +380,13 @@ def _pair(
     scale = _find(shapes, SINGULAR)
     if scale is not None and len(shapes[scale]) == 1 and request.left is None:
         raise InputError(
-            f"{where} must hold two factor matrices; it holds {left}, {scale} and {right}, and where {scale} "
-            f"belongs decides the cosines; save left and right factors with {scale} multiplied in."
+            "{} must hold two factor matrices; it holds {}, {} and {}, and where {} belongs decides the cosines; save left and right factors with {} multiplied in.",
+            File(where),
+            left,
+            scale,
+            right,
+            scale,
+            scale,
         )
     fields = {field: _find(shapes, names) for field, names in FIELDS.items()}
     # A mean of all ratings is one number; "mean" of another size is something else.
@@ -515,7 +523,7 @@ def require_settled(
     for name, tensor in layout.left_over(tensors).items():
         for why, remedy in _could_be(name, tensor, layout, tensors):
             what, got = (
-                f"every array of {where} that could matter",
+                Sentence("every array of {} that could matter", File(where)),
                 f"{name} {tensor.shape}, {why}",
             )
             way_out = Sentence("leave it out with {}", Option("ignore", name))
@@ -562,7 +570,7 @@ def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -
     )
     if adapted is not None:
         raise must_be(
-            f"the head of {where}",
+            Sentence("the head of {}", File(where)),
             "one matrix",
             f"{adapted}, which changes it",
             "merge the adapters into the model (model.merge_and_unload() in PEFT) and "
@@ -592,7 +600,10 @@ def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -
             )
             got = f"{layout.right} and {rival}, both {shape}"
             raise must_be(
-                f"the head of {where}", "the only matrix of its shape", got, remedy
+                Sentence("the head of {}", File(where)),
+                "the only matrix of its shape",
+                got,
+                remedy,
             )
     if GENERIC.search(layout.right):
         remedy = Sentence(
@@ -611,14 +622,18 @@ def require_head(layout: Layout, tensors: Mapping[str, Tensor], where: object) -
         after = next(takers, None)
         if after is not None:
             got = f"{layout.right} {shape}, whose outputs {after} takes"
-            raise must_be(f"the head of {where}", "its last layer", got, remedy)
+            raise must_be(
+                Sentence("the head of {}", File(where)), "its last layer", got, remedy
+            )
         beside = next(
             (x for x in remaining if 1 in shape and matrices[x][0] == max(shape) > 1),
             None,
         )
         if beside is not None:
             got = f"{layout.right} {shape}, one number for each row of {beside}"
-            raise must_be(f"the head of {where}", "rows of labels", got, remedy)
+            raise must_be(
+                Sentence("the head of {}", File(where)), "rows of labels", got, remedy
+            )
 
 
 def require_told(head: str, config: Config, request: Request, where: object) -> None:
@@ -644,7 +659,7 @@ def require_told(head: str, config: Config, request: Request, where: object) -> 
             Option("weight", head),
         )
         raise must_be(
-            f"the head of {where}",
+            Sentence("the head of {}", File(where)),
             f"there, for {config.no_head}",
             f"only {head}",
             remedy,
@@ -662,7 +677,10 @@ def require_told(head: str, config: Config, request: Request, where: object) -> 
             Option("link", "sigmoid"),
         )
         raise must_be(
-            f"the head of {where}", "a softmax over labels", config.other_task, remedy
+            Sentence("the head of {}", File(where)),
+            "a softmax over labels",
+            config.other_task,
+            remedy,
         )
 
 
@@ -677,7 +695,7 @@ def require_floats(name: str, tensors: Mapping[str, Tensor], where: object) -> N
     """
     dtype, what = (
         tensors[name].dtype,
-        name if name == str(where) else f"{name} of {where}",
+        name if name == str(where) else Sentence("{} of {}", name, File(where)),
     )
     # What the format itself has undone is float32.
     if dtype != "bfloat16" and dtype not in ("float16", "float32", "float64"):

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import File, InputError, Sentence, must_be
 from embaudit.io.codecs.npy import Npz, write_npz
 from embaudit.io.intake import Contents, Part, Source
 from embaudit.io.json_text import parsed
@@ -43,14 +43,16 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
     version = _scalar(stored, MARK, "iu")
     if version != VERSION:
         raise must_be(
-            f"the format version of {path}",
+            Sentence("the format version of {}", File(path)),
             f"at most {VERSION}",
             version,
             "upgrade embaudit to read it",
         )
     if "right" not in stored.tensors:
         raise InputError(
-            f"{path} must hold an array named right; it holds {', '.join(stored.tensors)}; save it again."
+            "{} must hold an array named right; it holds {}; save it again.",
+            File(path),
+            ", ".join(stored.tensors),
         )
     arrays = [name for name in ARRAYS if name in stored.tensors]
     fields = {
@@ -86,7 +88,7 @@ def _norm(stored: Npz) -> FinalNorm:
         shift = stored[SHIFT] if SHIFT in stored.tensors else None
         return FinalNorm(kind, stored[NORM], shift, float(epsilon))  # type: ignore[arg-type]
     except ValueError as error:
-        what = f"the final norm in {stored.path}"
+        what = Sentence("the final norm in {}", File(stored.path))
         raise must_be(
             what, "one that embaudit wrote", repr(kind), "save it again"
         ) from error
@@ -99,7 +101,7 @@ def _tying(stored: Npz) -> Tying:
         status, embedding, because = map(str, parsed(text.encode()))
         return Tying(status, embedding, because)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
-        what = f"the tying in {stored.path}"
+        what = Sentence("the tying in {}", File(stored.path))
         raise must_be(
             what, "one that embaudit wrote", repr(text), "save it again"
         ) from error
@@ -109,7 +111,11 @@ def _scalar(stored: Npz, name: str, kinds: str) -> Any:
     value = stored[name] if name in stored.tensors else np.empty(0)
     if value.shape != () or value.dtype.kind not in kinds:
         raise InputError(
-            f"{name} in {stored.path} must be one value; got {value.dtype} {value.shape}; save it again."
+            "{} in {} must be one value; got {} {}; save it again.",
+            name,
+            File(stored.path),
+            value.dtype,
+            value.shape,
         )
     return value.item()
 

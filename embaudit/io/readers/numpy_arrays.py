@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from embaudit.errors import must_be
+from embaudit.errors import File, must_be
 from embaudit.io.codecs.arrays import UNNAMED, Memory
 from embaudit.io.codecs.npy import Npy, Npz, write_npy
 from embaudit.io.files import existing_file
@@ -53,7 +53,7 @@ def contents(path: Path, request: Request) -> Contents:
     shape = files.tensors[str(path)].shape
     if len(squeezed(shape)) != 2:
         raise must_be(
-            f"{path}",
+            File(path),
             "a matrix, one row an entity",
             f"shape {shape}",
             "choose one slice, and save that",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import Option, Sentence, must_be
+from embaudit.errors import File, Option, Sentence, must_be
 from embaudit.io.codecs.npy import reason
 from embaudit.io.intake import Contents, Source
 from embaudit.io.readers.layout import OF_HEAD
@@ -72,7 +72,7 @@ def contents(path: Path, request: Request) -> Contents:
         Exception
     ) as error:  # what protobuf raises has no class of its own that is public
         raise must_be(
-            f"{path}", "a whole ONNX file", reason(error), "write it again"
+            File(path), "a whole ONNX file", reason(error), "write it again"
         ) from error
     operations = frozenset[str]().union(*(head.operations for head in heads))
     if len({head.name for head in heads}) != 1 or "Sigmoid" in operations:
@@ -84,7 +84,7 @@ def contents(path: Path, request: Request) -> Contents:
             or "others"
         )
         raise must_be(
-            f"the outputs of {path}",
+            Sentence("the outputs of {}", File(path)),
             "one linear map, perhaps with a softmax",
             got,
             "export the weights and the bias in Python: numpy.savez('head.npz', "
@@ -98,7 +98,7 @@ def contents(path: Path, request: Request) -> Contents:
             "say with {} that the outputs are scores of labels", Option("kind", "head")
         )
         raise must_be(
-            f"the outputs of {path}",
+            Sentence("the outputs of {}", File(path)),
             "probabilities of labels",
             f"those of {head.name} as they are",
             remedy,
@@ -116,7 +116,7 @@ def contents(path: Path, request: Request) -> Contents:
         ]
         if unlike:
             raise must_be(
-                f"the biases of {path}",
+                Sentence("the biases of {}", File(path)),
                 f"one number for each of {n} labels in a row",
                 ", ".join(unlike),
             )

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from embaudit.errors import Option, Sentence, must_be
+from embaudit.errors import File, Option, Sentence, must_be
 from embaudit.io.checkpoints.config import config_of
 from embaudit.io.checkpoints.named_rows import named_by
 from embaudit.io.checkpoints.tokens import classes_of, is_classifier, tokens_of
@@ -88,7 +88,7 @@ def _opened(path: Path, request: Request) -> Safetensors:
             Option("weight"),
         )
         raise must_be(
-            f"{path}", "a whole checkpoint", f"one part of {int(shard[1])}", remedy
+            File(path), "a whole checkpoint", f"one part of {int(shard[1])}", remedy
         )
     checkpoint = Safetensors(path)
     if config_of(checkpoint.path.parent).model_type == MODEL2VEC:

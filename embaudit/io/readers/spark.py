@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import File, InputError, must_be
 from embaudit.io.intake import Contents, Source
 from embaudit.io.readers.tables import contents_of_table, opened
 from embaudit.io.request import Request
@@ -48,12 +48,13 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
     models = _models_in(path)
     if not models:
         raise InputError(
-            f"{path} must be the directory of a saved ALS model; it holds no factors."
+            "{} must be the directory of a saved ALS model; it holds no factors.",
+            File(path),
         )
     if len(models) > 1:
         got = ", ".join(stage.name for stage in models)
         raise must_be(
-            f"{path}",
+            File(path),
             "a pipeline with one ALS model",
             got,
             "name the folder of one of its stages",
@@ -67,7 +68,7 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
     missing = [folder for folder in folders if not (path / folder).is_dir()]
     if missing:
         raise must_be(
-            f"{path}",
+            File(path),
             f"a directory with {' and '.join(folders)}",
             f"no {missing[0]}",
             "copy all of it",

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import Option, Sentence, must_be
+from embaudit.errors import File, Option, Sentence, must_be
 from embaudit.io.codecs import json_vectors
 from embaudit.io.codecs.arrow import COUNTS, SUFFIXES, ArrowTable
 from embaudit.io.codecs.delimited import (
@@ -124,7 +124,9 @@ def opened(path: Path, files: tuple[Path, ...] = ()) -> TableFile:
     if not (files or path.is_dir()):
         return _with_header(path)
     what, files = (
-        f"the files of {path}" if path.name and not files else "files read as one",
+        Sentence("the files of {}", File(path))
+        if path.name and not files
+        else "files read as one",
         files or files_below(path),
     )
     kinds = {file.suffix.lower() for file in files}
@@ -221,7 +223,9 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
     )
     if not vectors:
         raise must_be(
-            f"the vectors of {table.path}", "columns of numbers", "empty cells"
+            Sentence("the vectors of {}", File(table.path)),
+            "columns of numbers",
+            "empty cells",
         )
     _require_floats(table, vectors)
     return TableLayout(vectors, False, beside)
@@ -251,7 +255,7 @@ def _ids_of_text(table: TableFile, lists: list[int]) -> int | None:
             "write a header that calls ids id, or choose them with {}",
             Option("vector_id"),
         )
-        what = f"the first column of {table.path}"
+        what = Sentence("the first column of {}", File(table.path))
         raise must_be(
             what,
             "ids or numbers of the vectors",
@@ -318,7 +322,7 @@ def _family(table: TableFile, places: list[int], request: Request) -> tuple[int,
             else table.listed()
         )
         raise must_be(
-            f"the vectors of {table.path}",
+            Sentence("the vectors of {}", File(table.path)),
             "a column of lists, or columns such as e0 to e63",
             got,
             remedy,
@@ -406,7 +410,12 @@ def _chosen(table: TableFile, lists: list[int], request: Request) -> list[int]:
     if len(lists) > 1:
         got = " and ".join(table.names[i] if table.names else str(i) for i in lists)
         remedy = Sentence("keep one, or choose it with {}", Option("vector"))
-        raise must_be(f"the vectors of {table.path}", "in one column", got, remedy)
+        raise must_be(
+            Sentence("the vectors of {}", File(table.path)),
+            "in one column",
+            got,
+            remedy,
+        )
     return lists
 
 
@@ -438,7 +447,7 @@ def _bias(
                 Option("bias", name),
                 Option("ignore", name),
             )
-            what = f"every column of {table.path} that could matter"
+            what = Sentence("every column of {} that could matter", File(table.path))
             raise must_be(
                 what, "named or left out", f"{name}, which is called a bias", remedy
             )
@@ -453,11 +462,12 @@ def _require_vectors(table: TableFile) -> None:
         and {*plain} & (ID_NAMES - {"id"})
         and ({*plain} & RATING_NAMES or table.width <= 4)
     ):
-        remedy = (
-            f"factorize them first: `embaudit fit {table.path} --objective product`"
+        remedy = Sentence(
+            "factorize them first: `embaudit fit {} --objective product`",
+            File(table.path),
         )
         raise must_be(
-            f"{table.path}",
+            File(table.path),
             "a table of vectors, one per row",
             f"interactions ({table.listed()})",
             remedy,
@@ -503,7 +513,7 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
         As `contents` does.
     """
     if table.arrow is not None and not table.arrow.rows:
-        raise must_be(f"{table.path}", "a table with rows", "none")
+        raise must_be(File(table.path), "a table with rows", "none")
     layout = layout_of(table, request)
     if table.arrow is None:
         parsed = cache(partial(_parsed, table, layout))

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import as_texts
-from embaudit.errors import InputError, must_be
+from embaudit.errors import File, InputError, Sentence, must_be
 from embaudit.io.intake import Contents, Source
 from embaudit.io.request import Request
 from embaudit.io.saving import Draft
@@ -68,7 +68,7 @@ def _table(path: Path) -> tuple[NDArray[np.str_], NDArray[np.float32]]:
             count, size, line = _header(file, path)
             if count == 0 or not size:
                 raise must_be(
-                    f"the header of {path}",
+                    Sentence("the header of {}", File(path)),
                     "a count and a dimension above 0",
                     f"{count} {size}",
                 )
@@ -77,10 +77,10 @@ def _table(path: Path) -> tuple[NDArray[np.str_], NDArray[np.float32]]:
             else:
                 tokens, vectors = _of_binary(line + file.read(), count, size, path)
     except (OSError, MemoryError) as error:
-        raise InputError(f"{path} cannot be read: {error}.") from error
+        raise InputError("{} cannot be read: {}.", File(path), error) from error
     if all(b"." in token and NUMBERS.fullmatch(token) for token in tokens):
         raise must_be(
-            f"{path}",
+            File(path),
             "a table of tokens and vectors",
             "numbers only",
             "save bare vectors as .npy or .csv",
@@ -95,7 +95,7 @@ def _header(file: IO[bytes], path: Path) -> tuple[int | None, int, bytes]:
     first = file.readline(2**20).removeprefix(codecs.BOM_UTF8)
     if first.startswith(FASTTEXT):
         remedy = "save its vectors as .vec, as fastText writes beside it"
-        raise must_be(f"{path}", "vectors", "a fastText model", remedy)
+        raise must_be(File(path), "vectors", "a fastText model", remedy)
     if header := HEADER.fullmatch(first):
         return int(header[1]), int(header[2]), file.readline(2**20)
     # Numbers are counted from the end; a token that is a number itself is still the
@@ -107,7 +107,9 @@ def _header(file: IO[bytes], path: Path) -> tuple[int | None, int, bytes]:
     )
     if not size:
         got = repr(first[:60].decode("utf-8", "replace"))
-        raise must_be(f"{path}", "lines of a token and its numbers, cut by spaces", got)
+        raise must_be(
+            File(path), "lines of a token and its numbers, cut by spaces", got
+        )
     return None, size, first
 
 
@@ -139,7 +141,7 @@ def _of_text(
                 shown = repr(line[:40].decode("utf-8", "replace"))
                 got = f"{shown} as line {len(tokens) + 1} of the vectors"
                 raise must_be(
-                    f"{path}",
+                    File(path),
                     f"lines of a token and {size} numbers",
                     got,
                     "fetch it again",
@@ -149,7 +151,7 @@ def _of_text(
         if not block[-1].endswith(b"\n") and _may_be_cut(block[-1], size):
             remedy = "fetch it again, or end that line if it is whole"
             raise must_be(
-                f"{path}", "whole lines", "a last line without an end", remedy
+                File(path), "whole lines", "a last line without an end", remedy
             )
         if count is not None and len(tokens) > count:
             raise _other_count(path, count, "more")
@@ -171,7 +173,7 @@ def _may_be_cut(line: bytes, size: int) -> bool:
 
 def _other_count(path: Path, count: int | None, got: str) -> InputError:
     return must_be(
-        f"{path}",
+        File(path),
         f"a table of {count} vectors, as its header says",
         got,
         "fetch it again",
@@ -202,7 +204,7 @@ def _of_binary(
     if data[position : position + 2**20].strip(b"\n"):
         remedy = "fetch it again; a token that holds a space also shifts what follows, so save such vectors as text"
         raise must_be(
-            f"{path}",
+            File(path),
             f"at its end after {count} vectors, as its header says",
             "more bytes",
             remedy,
@@ -222,7 +224,9 @@ def _require_aligned(
     if garbled is not None:
         got = f"other bytes at token {garbled[:40].decode('utf-8', 'replace')!r}"
         remedy = "a token that holds a space shifts what follows, so save such vectors as text"
-        raise must_be(f"{path}", "tokens without spaces and their numbers", got, remedy)
+        raise must_be(
+            File(path), "tokens without spaces and their numbers", got, remedy
+        )
 
 
 def keeps(draft: Draft) -> frozenset[str]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, as_texts
-from embaudit.errors import Option, Sentence, must_be
+from embaudit.errors import File, Option, Sentence, must_be
 from embaudit.io.codecs.arrow import SUFFIXES, ArrowTable
 from embaudit.io.codecs.delimited import (
     NUMBER,
@@ -71,9 +71,9 @@ class TableFile:
         """Name a column; by its number where there is no header."""
         return self.names[position] if self.names else str(position)
 
-    def called(self, position: int) -> str:
+    def called(self, position: int) -> Sentence:
         """Name a column and its file."""
-        return f"column {self.title(position)} of {self.path}"
+        return Sentence("column {} of {}", self.title(position), self.path)
 
     def position(
         self, column: str | int, what: str, remedy: str | Sentence = ""
@@ -98,7 +98,7 @@ class TableFile:
                 return plain.index(plain_name(column))
         raise must_be(
             f"the {what} column",
-            f"one of {self.listed()} in {self.path}",
+            Sentence("one of {} in {}", self.listed(), File(self.path)),
             repr(column),
             remedy,
         )
@@ -121,7 +121,7 @@ class TableFile:
         """
         position = self.optional_column(what, name, customary, place, option=option)
         if position is None:
-            names = f"the {what} column of {self.path}"
+            names = Sentence("the {} column of {}", what, File(self.path))
             raise must_be(
                 names,
                 "one with a customary name",
@@ -157,7 +157,7 @@ class TableFile:
         if len(places) > 1:
             got = " and ".join(self.names[i] for i in places)
             raise must_be(
-                f"the {what} column of {self.path}",
+                Sentence("the {} column of {}", what, File(self.path)),
                 "one",
                 got,
                 Sentence("choose it with {}", Option(option or what)),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, is_number, require_one_of
 from embaudit.core.words import counted
-from embaudit.errors import Option, Sentence, must_be
+from embaudit.errors import File, Option, Sentence, must_be
 from embaudit.io.codecs.delimited import Cell, Header
 from embaudit.io.files import AnyPath
 from embaudit.io.tables.columns import codes, numbers, open_table, read_columns
@@ -167,7 +167,7 @@ def read_interactions(
     items, item_ids = codes(table, read.pop(item_at), item_at)
     n_rows = len(users)
     if not n_rows:
-        raise must_be(f"{table.path}", "a table with rows", "none")
+        raise must_be(File(table.path), "a table with rows", "none")
     values = (
         np.ones(n_rows)
         if rating_at is None
@@ -180,7 +180,7 @@ def read_interactions(
             Option("rating", 2),
         )
         raise must_be(
-            f"the third column of {table.path}",
+            Sentence("the third column of {}", File(table.path)),
             "ratings",
             f"numbers from {values.min():.0f} on",
             remedy,
@@ -200,7 +200,10 @@ def read_interactions(
                 "merge them with {} (or mean, last, max)", Option("duplicates", "sum")
             )
             raise must_be(
-                f"the rows of {table.path}", "one for each user and item", got, remedy
+                Sentence("the rows of {}", File(table.path)),
+                "one for each user and item",
+                got,
+                remedy,
             )
         merged = frame.groupby(["user", "item"], as_index=False).agg(
             {"value": duplicates}
@@ -222,7 +225,7 @@ def read_interactions(
     for count, what in zip(matrix.shape, ("users", "items"), strict=True):
         if count < 2:
             raise must_be(
-                f"{table.path}",
+                File(table.path),
                 f"interactions of at least 2 {what}",
                 count,
                 "check which columns are read" if keep.all() else "lower the threshold",

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import as_count, as_texts, require_each, with_seen_zeros
-from embaudit.errors import InputError, Option, Sentence, must_be
+from embaudit.errors import File, InputError, Option, Sentence, must_be
 from embaudit.io.codecs.arrays import UNNAMED
 from embaudit.io.codecs.arrow import SUFFIXES
 from embaudit.io.codecs.delimited import BY_SUFFIX, as_ids, plain_name
@@ -175,22 +175,24 @@ def _labels(where: Path, n_rows: int, what: str) -> NDArray[np.str_]:
             else _from_text(text, n_rows)
         )
     except OSError as error:
-        raise InputError(f"{where} cannot be read: {error.strerror}.") from error
+        raise InputError(
+            "{} cannot be read: {}.", File(where), error.strerror
+        ) from error
     except UnicodeDecodeError as error:
         raise must_be(
             "the file of labels",
             "text in UTF-8",
-            f"other bytes in {where}",
+            Sentence("other bytes in {}", File(where)),
             LATIN.format(where),
         ) from error
     except ValueError as error:
         if isinstance(error, InputError):
             raise InputError("{}: {}", where, error.sentence) from error
         raise must_be(
-            "the file of labels", "valid JSON", f"{where} ({error})"
+            "the file of labels", "valid JSON", Sentence("{} ({})", File(where), error)
         ) from error
     _require_rows(len(labels), n_rows, where, what)
-    return as_texts(labels, f"the labels in {where}")
+    return as_texts(labels, Sentence("the labels in {}", where))
 
 
 def _from_text(text: str, n_rows: int) -> list[str]:
@@ -330,7 +332,7 @@ def read_counts(source: Any, side: Side) -> Any:
         array = Npy(where)[UNNAMED]
         if array.ndim != 1 or array.dtype.kind not in "fiu":
             raise must_be(
-                f"{where}", "one number a row", f"{array.dtype} of shape {array.shape}"
+                File(where), "one number a row", f"{array.dtype} of shape {array.shape}"
             )
         _require_rows(len(array), len(side), where, f"{side.title} counts")
         return np.asarray(array, dtype=np.float64)
@@ -351,7 +353,7 @@ def read_counts(source: Any, side: Side) -> Any:
             else "check its column of ids"
         )
         raise must_be(
-            f"the counts in {where}",
+            Sentence("the counts in {}", File(where)),
             f"those of all {len(wanted)} {side.title}s",
             got,
             remedy,
@@ -384,7 +386,7 @@ def _positions(table: TableFile) -> tuple[int, int]:
         places = [rest if place is None else place for place in places]
     if places[0] is None or places[1] is None:
         raise must_be(
-            f"the columns of {table.path}",
+            Sentence("the columns of {}", File(table.path)),
             "called id and count",
             table.listed(),
             "rename them",
