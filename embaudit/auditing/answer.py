@@ -281,8 +281,6 @@ def _fixed(basis: Basis) -> Answer:
     pinned = basis.findings["pinned"]
     because = f"{pinned.rows} are the same in {pinned.scope.all_models}"
     advice = "Read these cosines as part of what the model predicts."
-    if basis.model.left is None and not is_head(basis.model):
-        advice = "Read these cosines as fixed, whatever the other side holds."
     return basis.answer(word, because, ("pinned",), advice)
 
 

@@ -15,7 +15,13 @@ import numpy as np
 
 from embaudit.auditing.finding import Kind, Scope
 from embaudit.auditing.wording import Nouns
-from embaudit.canonical import Models, Pinning, other_temperature, pinned_test
+from embaudit.canonical import (
+    Models,
+    Pinning,
+    Reason,
+    other_temperature,
+    pinned_test,
+)
 from embaudit.canonical.moved import Moved
 from embaudit.canonical.row_span import (
     outside_shares,
@@ -32,8 +38,10 @@ from embaudit.linalg.pairs import n_pairs
 from embaudit.model import Equivalence, FactorModel, Role, SideName
 from embaudit.model.objectives import Status
 from embaudit.model.pairs import Pairs
-from embaudit.model.trainings import known_objective
+from embaudit.model.trainings import known_objective, known_training
 
+OTHER_SIDE = "the other side (`--left-file FILE`) would decide it"
+"""What would decide the freedom of rows whose proof needs the other side."""
 LARGEST_SAMPLE = 2_000
 """Largest number of rows per side of a model with another temperature."""
 
@@ -414,8 +422,17 @@ def _pinned(model: FactorModel, pinning: Pinning, role: Role) -> Freedom:
         # Labels keep their lengths if inputs are shifted.
         return _shifted(model, "left")
     nouns, moved = Nouns.of(model, role), pinning.moved_of(role)
+    if model.compared == "dot":
+        doubted = _doubted_products(model, pinning)
+        if doubted is not None:
+            return doubted
     if pinning.status == "pinned":
-        return Freedom(False, Kind.PROVEN, pinning.explain(nouns.predictions))
+        text = pinning.explain(nouns.predictions)
+        if pinning.models in (Models.GAUGES, Models.AFFINE):
+            # The proof needs a condition on the other side, which was not loaded.
+            text += " The other side was not loaded, so its rank was not tested."
+            return Freedom(None, Kind.UNDECIDED, text, deciding=OTHER_SIDE)
+        return Freedom(False, Kind.PROVEN, text)
     if pinning.status == "free" and moved is not None and moved.max_abs > MIN_MOVEMENT:
         return Freedom(True, Kind.SHOWN, pinning.explain(nouns.predictions))
     if moved is None:
@@ -426,6 +443,41 @@ def _pinned(model: FactorModel, pinning: Pinning, role: Role) -> Freedom:
             "equivalent model that was found moves others alone."
         )
     return Freedom(None, Kind.UNDECIDED, text)
+
+
+def _doubted_products(model: FactorModel, pinning: Pinning) -> Freedom | None:
+    """Return why products of rows may leave cosines open; None if they do not.
+
+    Training compares different rows. So the products of rows with themselves are not
+    predicted, unless products of enough different rows fix them. A softmax, or a
+    difference of products, does not show what is added to all products.
+    """
+    items = Nouns.of(model).items
+    training = known_training(model.objective)
+    if training is not None and "softmax" in training.links:
+        return Freedom(
+            None,
+            Kind.UNDECIDED,
+            f"Training compared products of {items}, usually by a softmax or by their "
+            "differences. These do not show a constant that is added to every product: "
+            "a further column, equal in all rows, adds one and moves cosines. Only if "
+            "training fitted the products themselves, they fix the cosines.",
+            deciding=(
+                "whether training fitted the products themselves (`--compared dot` "
+                "instead of `--objective`) would decide it"
+            ),
+        )
+    if pinning.reason is Reason.COMPARED_BY_PRODUCT_OF_FEW:
+        return Freedom(
+            None,
+            Kind.UNDECIDED,
+            f"Products of different {items} fix the lengths of the rows only if there "
+            f"are enough rows. With {counted(model.n_right, 'row')} in "
+            f"{counted(model.rank, 'dimension')}, rows of other lengths can have the "
+            "same products and other cosines.",
+            deciding=f"more {items} of the same model would decide it",
+        )
+    return None
 
 
 def _shifted(model: FactorModel, side: SideName) -> Freedom:
@@ -492,5 +544,10 @@ def _freedom(
         f"with the same {nouns.predictions} turns one"
     )
     if model.left is None:
-        text += ", if no bias takes part"
+        # A bias of the other side, which was not loaded, would free a shift.
+        text += (
+            ", if no bias takes part. The other side was not loaded, so it is not known "
+            "whether it has a bias."
+        )
+        return Freedom(None, Kind.UNDECIDED, text, deciding=OTHER_SIDE)
     return Freedom(False, Kind.PROVEN, f"{text}.")

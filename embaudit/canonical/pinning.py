@@ -42,9 +42,9 @@ class Models(Enum):
     """Set of models that "pinned" speaks of."""
 
     GAUGES = auto()
-    """Linear maps of one side, whatever the other side holds."""
+    """Linear maps of one side, if the other side has full rank."""
     AFFINE = auto()
-    """Linear maps and shifts of one side, whatever the other side holds."""
+    """Linear maps and shifts of one side, if the other side has full rank."""
     SAME_RANK = auto()
     """Models whose rows span as many dimensions."""
     USED_DIMENSIONS = auto()
@@ -56,13 +56,10 @@ class Models(Enum):
 
 
 SCOPES = {
-    Models.GAUGES: (
-        "linear maps of these rows, whatever the other side holds, if that has full "
-        "rank"
-    ),
+    Models.GAUGES: "linear maps of these rows, if the other side has full rank",
     Models.AFFINE: (
-        "linear maps and shifts of these rows in the dimensions that they span, "
-        "whatever the other side holds, if that has full rank"
+        "linear maps and shifts of these rows in the dimensions that they span, if the "
+        "other side has full rank"
     ),
     Models.SAME_RANK: "equivalent models of the same rank",
     Models.USED_DIMENSIONS: "equivalent models of the dimensions that these rows use",

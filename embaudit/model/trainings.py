@@ -176,8 +176,11 @@ TRAININGS = (
         links=("identity", "softmax"),
         compared="dot",
         law="none",
-        fixes="every cosine of rows compared with each other",
-        free="every cosine of two sides",
+        fixes=(
+            "differences of products; the cosines of one table, too, if the products "
+            "themselves were fitted"
+        ),
+        free="a constant added to all products; with two sides every cosine",
         source="Karpukhin et al. (2020)",
     ),
     Training(

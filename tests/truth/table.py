@@ -300,8 +300,10 @@ def shapes() -> Iterator[Row]:
     yield Row(
         "parallel vectors",
         vectors(line),
-        {"right": "P"},
+        {"right": "U"},
+        {"EMB105": "tip"},
         says=("vectors of rank 1", "if no bias takes part"),
+        answer=OPEN,
     )
     nearly = vectors(line + 1e-5 * drawn(4, 2, 1))
     yield Row("nearly parallel vectors", nearly, alone, TWO, answer=OPEN)
@@ -322,8 +324,37 @@ def shapes() -> Iterator[Row]:
     yield Row(
         "vectors on a line",
         vectors(q[:, :1]),
-        {"right": "P"},
+        {"right": "U"},
+        {"EMB105": "tip"},
         says=("if no bias takes part",),
+        answer=OPEN,
+    )
+    # The same items, loaded with users that have a bias, may be turned by a shift.
+    yield Row(
+        "sigmoid vectors on a line",
+        vectors(q[:, :1]).replace(link="sigmoid"),
+        {"right": "U"},
+        {"EMB105": "tip"},
+        says=("if no bias takes part",),
+        answer=OPEN,
+    )
+    # Users without the third direction leave these items room, users with it do not.
+    for name, users in (("lack", np.eye(2, 3)), ("have", drawn(9, 3))):
+        yield Row(
+            f"cosines of items, a direction that users {name}",
+            user(users, drawn(6, 3, 1), link="cosine", objective="cosine"),
+            {"right": "F"} if name == "lack" else {"right": "P", "left": "P"},
+            {"EMB101": "issue"} if name == "lack" else {},
+        )
+    yield Row(
+        "cosines of the same items alone",
+        vectors(drawn(6, 3, 1)).replace(link="cosine", objective="cosine"),
+        {"right": "U"},
+        {"EMB105": "tip"},
+        says=("and the other side (`--left-file FILE`) would decide it",),
+        never=("as part of what the model predicts",),
+        answer=OPEN,
+        whole=False,
     )
     yield Row(
         "a row of zeros",
@@ -337,9 +368,11 @@ def shapes() -> Iterator[Row]:
     yield Row(
         "unit vectors alone",
         single,
-        {"right": "P"},
+        {"right": "U"},
+        {"EMB105": "tip"},
         whole=False,
-        says=("if that has full rank",),
+        says=("if the other side has full rank",),
+        answer=OPEN,
     )
     unit = drawn(8, 2)
     unit = vectors(unit / np.linalg.norm(unit, axis=1, keepdims=True))
@@ -348,7 +381,7 @@ def shapes() -> Iterator[Row]:
         ("have length 1", "Only rows trained at length 1 are fixed, and only if they span enough directions", "`--objective cosine`", "`--compared cosine`"),
         ("fixed, whatever",), answer=OPEN,
     )  # fmt: skip
-    same = ("as fixed, whatever the other side holds", "if that has full rank")
+    same = ("if the other side has full rank", "The other side was not loaded")
     other = (
         "Training minimised",
         "have length 1",
@@ -363,11 +396,12 @@ def shapes() -> Iterator[Row]:
         yield Row(
             f"unit rows, {name} cosine",
             unit.replace(**declared),
-            {"right": "P"},
-            {},
+            {"right": "U"},
+            {"EMB105": "tip"},
             same,
             other,
             whole=False,
+            answer=OPEN,
         )
     said = (
         "Every latent direction counts the same",
@@ -680,8 +714,10 @@ def temperatures() -> Iterator[Row]:
     yield Row(
         "arcface, fifty labels alone",
         FactorModel.from_vectors(q).replace(objective="arcface", link="cosine"),
-        {"right": "P"},
+        {"right": "U"},
+        {"EMB105": "tip"},
         whole=False,
+        answer=OPEN,
     )
     yield Row(
         "cosines, items on a circle",
@@ -1142,9 +1178,49 @@ def compared() -> Iterator[Row]:
             (("products of these rows",), level[1:]) if how == "dot" else (level, ())
         )
         table = FactorModel.from_vectors(rows, compared=how)
+        n, k = rows.shape
+        if how == "dot" and n <= k:
+            # Other lengths can have the same products of different rows.
+            yield Row(
+                f"compared by {how}: {name}",
+                table,
+                {"right": "U"},
+                found | {"EMB105": "tip"},
+                ("rows of other lengths can have the same products",),
+                ("who is nearest is fixed",),
+                answer=OPEN,
+            )
+            continue
         says = (*says, "who is nearest is fixed", "never compare cosines of two models")
         yield Row(
             f"compared by {how}: {name}", table, pinned, found, says, never + unsaid
+        )
+    # Tables with equal products of different rows, in which the first row has another
+    # nearest row; and enough rows, whose products fix the lengths.
+    shared = np.full((3, 3), 1.0)
+    for name, squares in (("second", [3, 2, 9]), ("third", [3, 9, 2])):
+        gram = shared + np.diag(np.subtract(squares, 1.0))
+        yield Row(
+            f"compared by dot: three rows, the {name} nearest to the first",
+            FactorModel.from_vectors(np.linalg.cholesky(gram), compared="dot"),
+            {"right": "U"},
+            {"EMB105": "tip"},
+            ("more items of the same model would decide it",),
+            answer=OPEN,
+        )
+    # A softmax does not show the constant that a further column adds to all products.
+    for name, rows in (
+        ("", drawn(40, 4)),
+        (" and a constant", np.hstack([drawn(40, 4), np.ones((40, 1))])),
+    ):
+        yield Row(
+            f"dpr: rows{name}",
+            FactorModel.from_vectors(rows, compared="dot").replace(objective="dpr"),
+            {"right": "U"},
+            {"EMB105": "tip", **({"EMB407": "tip"} if name else {})},
+            ("do not show a constant that is added to every product",),
+            ("who is nearest is fixed",),
+            answer=OPEN,
         )
     spectrum = np.sqrt(1 / np.arange(1.0, 25))
     one_space = drawn(400, 24) * spectrum

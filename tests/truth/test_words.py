@@ -102,7 +102,10 @@ def test_cosines_of_two_sides_are_fixed_where_the_rows_span_enough(word):
 
 @pytest.mark.parametrize("word", COSINES)
 def test_one_side_of_two_towers_is_tested(word):
-    assert audited(ea.FactorModel.from_vectors(ITEMS), word).answer.word == "YES"
+    found = audited(ea.FactorModel.from_vectors(ITEMS), word)
+    assert found.answer.word == OPEN
+    assert "the other side (`--left-file FILE`) would decide it" in found.answer.because
+    assert "if the other side has full rank" in found.verdict
     few = audited(ea.FactorModel.from_vectors(np.eye(3)), word)
     assert (few.model.link.name, few.model.compared, few.answer.word) == (
         "cosine",
@@ -144,10 +147,17 @@ def test_one_of_two_towers_with_a_temperature_is_a_convention(word):
         assert found.answer.word == CONVENTION
 
 
-@pytest.mark.parametrize("word", [*TOGETHER, *PRODUCTS])
+@pytest.mark.parametrize("word", PRODUCTS)
+def test_products_behind_a_softmax_do_not_say_yes(word):
+    found = audited(ea.FactorModel.from_vectors(ITEMS), word)
+    assert (found.model.compared, found.answer.word) == ("dot", OPEN)
+    assert "do not show a constant that is added to every product" in found.verdict
+
+
+@pytest.mark.parametrize("word", TOGETHER)
 def test_rows_compared_with_each_other_say_yes(word):
     found = audited(ea.FactorModel.from_vectors(ITEMS), word)
-    assert found.model.compared == ("cosine" if word in TOGETHER else "dot")
+    assert found.model.compared == "cosine"
     assert found.answer.because.startswith(
         "who is nearest is fixed, because training compared these rows with each other "
         f"({word}, as you declared)"

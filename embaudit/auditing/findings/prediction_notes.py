@@ -118,6 +118,12 @@ def compared(evidence: Evidence) -> Iterator[Finding]:
             "fixed. If training compared them through a temperature, levels such as "
             "0.80 are a convention of this model."
         )
+    elif evidence.diagnosis.freedom.moves is None:
+        code = "products"
+        text = (
+            "Predictions are products of these rows with each other, or are made of "
+            "such products."
+        )
     else:
         code = "products"
         text = (
