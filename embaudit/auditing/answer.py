@@ -402,8 +402,8 @@ def _of_one_side(basis: Basis) -> Answer:
     elif found.case is Case.OTHER_TABLE:
         codes = ("second_table", "free")
         because = (
-            f"{basis.clause('second_table')}. Give the second set (`--left-file FILE`): the "
-            "rows themselves do not show what they were multiplied with"
+            f"{basis.clause('second_table')}. Give the second set (`--left-file "
+            "FILE`): the rows themselves do not show what they were multiplied with"
         )
     else:
         codes = ("one_side", "free")

@@ -546,8 +546,8 @@ def _freedom(
     if model.left is None:
         # A bias of the other side, which was not loaded, would free a shift.
         text += (
-            ", if no bias takes part. The other side was not loaded, so it is not known "
-            "whether it has a bias."
+            ", if no bias takes part. The other side was not loaded, so it is not "
+            "known whether it has a bias."
         )
         return Freedom(None, Kind.UNDECIDED, text, deciding=OTHER_SIDE)
     return Freedom(False, Kind.PROVEN, f"{text}.")

@@ -72,7 +72,7 @@ def counted_labels_of(head: HeadReport) -> str:
 
 
 def share_of_labels(share: float, head: HeadReport) -> str:
-    """Write a share of these labels, such as "47 % of the labels" or "6 of 8 labels"."""
+    """Write a share of these labels, such as "47 % of the labels", "6 of 8 labels"."""
     labels = counted_labels_of(head)
     n_rows = head.neighbours.n_rows
     if n_rows >= FEW and head.neighbours.exact:
