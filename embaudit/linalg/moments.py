@@ -10,10 +10,11 @@ matrices in float32 take the Gram matrix in float64, which is several times fast
 Gram matrix loses singular values below √(k eps), about 1e-7, of the largest one, and
 the rounding of float32 hides these as well.
 
-For rows of 4,096 columns, the Gram matrix takes 0.5 s of processor time for every 1,000
-rows, and its axes take 16 s. A Gram matrix in float32 would take half of the former, and
-the inverse of a triangle a tenth of the latter. Both need a proof that rounding hides no
-dimension, so every matrix is summed up in float64 and has its axes computed.
+For rows of 4,096 columns, the Gram matrix takes 0.5 s of processor time for every
+1,000 rows, and its axes take 16 s. A Gram matrix in float32 would take half of the
+former, and the inverse of a triangle a tenth of the latter. Both need a proof that
+rounding hides no dimension, so every matrix is summed up in float64 and has its axes
+computed.
 """
 
 from __future__ import annotations
