@@ -50,12 +50,16 @@ def _largest_entries(tile: Matrix, keep: int) -> Flags:
     """
     # The copy frees the partition, which is as large as the tile.
     smallest_kept = np.partition(tile, -keep, axis=1)[:, -keep, None].copy()
-    is_larger = tile > smallest_kept
-    is_tied = tile == smallest_kept
-    # The tied entries fill the places that the larger entries leave, from the left.
-    n_places = keep - np.count_nonzero(is_larger, axis=1)
-    is_placed = np.cumsum(is_tied, axis=1) <= n_places[:, None]
-    return np.asarray(is_larger | (is_tied & is_placed))
+    is_kept = tile >= smallest_kept
+    has_more = np.flatnonzero(np.count_nonzero(is_kept, axis=1) > keep)
+    if len(has_more):
+        # The tied entries fill the places that the larger entries leave, from the left.
+        is_larger = tile[has_more] > smallest_kept[has_more]
+        is_tied = tile[has_more] == smallest_kept[has_more]
+        n_places = keep - np.count_nonzero(is_larger, axis=1)
+        is_placed = np.cumsum(is_tied, axis=1) <= n_places[:, None]
+        is_kept[has_more] = is_larger | (is_tied & is_placed)
+    return np.asarray(is_kept)
 
 
 def _entries_above(tile: Matrix, threshold: Vector, keep: int) -> Hits:

@@ -147,7 +147,7 @@ def _fill_cosines(x: Rows, y: Rows, pairs: NDArray[np.intp], cosines: Floats) ->
     def fill(block: slice) -> None:
         np.einsum("ij,ij->i", first[i[block]], second[j[block]], out=cosines[block])
 
-    fill_in_threads(fill, row_blocks(len(pairs), 2 * x.shape[1], budget=CACHE_BYTES))
+    fill_in_threads(fill, row_blocks(len(pairs), x.shape[1], budget=CACHE_BYTES))
 
 
 def _distinct(numbers: Indices, n_rows: int) -> tuple[Indices, Indices]:
