@@ -15,7 +15,7 @@ from embaudit.model.trainings import TRAINING_WORDS
 
 def codes_for(nouns: Nouns) -> dict[str, Entry]:
     """Return the entry of each code, sorted by code, in the nouns of a model."""
-    entries = {module.ENTRY.name: module.ENTRY.told_in(nouns) for module in MODULES}
+    entries = {module.ENTRY.name: module.ENTRY.with_nouns(nouns) for module in MODULES}
     return {code: entries[code] for code in sorted(entries)}
 
 

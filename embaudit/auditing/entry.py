@@ -43,13 +43,15 @@ class Entry:
     grows: bool = True
     """True if a larger absolute value of the number behind a finding is worse."""
 
-    def told_in(self, nouns: Nouns) -> Entry:
-        """Return the entry with the nouns of a model in place of those in braces.
+    def with_nouns(self, nouns: Nouns) -> Entry:
+        """Return the entry with the nouns of a model in place of names in braces.
+
+        The texts of an entry name rows and predictions in braces, such as `{items}`.
 
         Examples
         --------
         >>> from embaudit.auditing.wording import USERS_AND_ITEMS
-        >>> Entry("role", "Which cosines: {item}-{item} or others.").told_in(
+        >>> Entry("role", "Which cosines: {item}-{item} or others.").with_nouns(
         ...     USERS_AND_ITEMS
         ... ).meaning
         'Which cosines: item-item or others.'

@@ -327,10 +327,8 @@ def _either(model: FactorModel, roles: Sequence[Role], rng: int) -> EquivalenceC
 
     A role is free if both readings agree on it, and undecided otherwise.
     """
-    dots, cosines = (
-        equivalence_class_of(model.replace(link=link), roles, rng=rng)
-        for link in ("identity", "cosine")
-    )
+    dots = equivalence_class_of(model.replace(link="identity"), roles, rng=rng)
+    cosines = equivalence_class_of(model.replace(link="cosine"), roles, rng=rng)
     freedom = {}
     for role, by_cosine in cosines.freedom.items():
         # Cosines may also have been divided by a temperature, which frees them within a

@@ -77,8 +77,8 @@ _ENTRIES = (
         "gauge",
         meaning=(
             "A change of the factors of both sides at once that leaves every "
-            "{prediction} as it is. A stretch of the {users} that is undone on the "
-            "{items} is one. Cosines within a side need not stay."
+            "{prediction} as it is, such as a stretch of the {users} that is undone on "
+            "the {items}. Cosines within a side can change."
         ),
         example=(
             "Double the first column of the {users} and halve that of the {items}: "
@@ -122,8 +122,8 @@ _ENTRIES = (
     Entry(
         "budget",
         meaning=(
-            "How strong the gauges are that a statement speaks of: up to which κ, and "
-            "up to which shift."
+            "The largest strength of the gauges that a statement is about: the largest "
+            "κ, and the longest shift."
         ),
         example=(
             "Within κ = 1.5, a cosine of 0.50 can become anything from 0.14 to 0.74."
@@ -168,8 +168,8 @@ _ENTRIES = (
     Entry(
         "label",
         meaning=(
-            "What a softmax head gives a probability to, a row for each: a token of a "
-            "language model, or a class."
+            "A token of a language model, or a class. A softmax head has one row per "
+            "label, and gives each label a probability."
         ),
         example="Label rows are also called unembeddings.",
         also=("unembedding",),
@@ -197,13 +197,13 @@ _ENTRIES = (
     Entry(
         "certified",
         meaning=(
-            "A neighbour is certified when no gauge within the budget can push it out "
-            "of its list. A list is certified when all its entries are. What is not "
-            "certified may still stay: nothing is proven about it."
+            "A neighbour is certified if no gauge within the budget can push it out of "
+            "its list. A list is certified if all its entries are. Nothing is proven "
+            "about an entry that is not certified: it can still stay."
         ),
         example=(
-            "'12 % certified within κ = 1.5' means: for 12 % it is proven that they "
-            "stay, for 88 % it is open."
+            "'12 % certified within κ = 1.5' means that 12 % are proven to stay, and "
+            "that 88 % are open."
         ),
         also=(
             "proven while axes stretch up to κ =",
@@ -229,18 +229,18 @@ _ENTRIES = (
     Entry(
         "witness",
         meaning=(
-            "A concrete gauge that does what a statement says is possible, whose "
-            "{predictions} were checked."
+            "A concrete gauge that shows a statement, and whose {predictions} were "
+            "checked."
         ),
         example="The gauge that brings a cosine to the end of its range.",
     ),
     Entry(
         "attack",
         meaning=(
-            "A search for the gauge within a budget that moves cosines, or reorders "
-            "lists, as much as it can."
+            "A search for the gauge within a budget that moves cosines most, or "
+            "changes lists most."
         ),
-        example="It shows what is possible; certificates show what is not.",
+        example="An attack shows what is possible; certificates show what is not.",
     ),
     Entry(
         "prediction cosine",
@@ -281,12 +281,12 @@ _ENTRIES = (
     Entry(
         "duplicate",
         meaning=(
-            "A row of the same direction as another one, but for the rounding of the "
-            "numbers as they are stored."
+            "A row with the same direction as another row, up to the rounding of the "
+            "stored numbers."
         ),
         example=(
-            "Tokens that a language model never saw in training often keep one and the "
-            "same row."
+            "Tokens that a language model never saw in training often keep one row in "
+            "common."
         ),
         also=(
             "copy",
@@ -297,7 +297,7 @@ _ENTRIES = (
     Entry(
         "shared",
         meaning=(
-            "Rows of a side that both models hold, matched by their ids or by their "
+            "Rows of a side that both models have, matched by their ids or by their "
             "order. A row is the vector of one {item} or {user}."
         ),
         also=("rows",),
@@ -306,8 +306,8 @@ _ENTRIES = (
     Entry(
         "direction",
         meaning=(
-            "Where a row points, whatever its length. Cosines compare directions; a "
-            "row of zeros has none."
+            "The direction of a row does not depend on its length. Cosines compare "
+            "directions; a row of zeros has none."
         ),
         example="Twice a row has the same direction, so its cosines stay.",
         pages=(),
@@ -315,17 +315,16 @@ _ENTRIES = (
     Entry(
         "set aside",
         meaning=(
-            "Rows that stand for nothing anybody asks about, such as special tokens "
-            "and padding. They are in no sample, and still count as neighbours of "
-            "others."
+            "Special rows, such as special tokens and padding, that are in no sample. "
+            "They still count as neighbours of other rows."
         ),
         also=("special rows",),
     ),
     Entry(
         "logit cosine",
         meaning=(
-            "The cosine of what a softmax head gives to two labels over many inputs, "
-            "freed of what no probability shows."
+            "The cosine of the logits of two labels over many inputs. The mean logit "
+            "of each input is subtracted first, because no probability shows it."
         ),
         example="Two labels that are likely for the same inputs have one near 1.",
         also=("cosine of the logits",),
@@ -365,8 +364,8 @@ _ENTRIES = (
     Entry(
         "drift",
         meaning=(
-            "How far {predictions} moved where they must not move. Rounding explains "
-            "some; more fails the check (EMB001)."
+            "How far {predictions} moved although they must not move. Rounding "
+            "explains a small drift; a larger one fails the check (EMB001)."
         ),
         example="A largest change of 1e-15 is rounding.",
         also=(
@@ -406,8 +405,8 @@ _ENTRIES = (
     Entry(
         "gate",
         meaning=(
-            "What lets a release pass or stops it: `--fail-on issue`, or a baseline. "
-            "docs/gate.md shows one."
+            "The rule that lets a release pass or stops it: `--fail-on issue`, or a "
+            "baseline. docs/gate.md shows one."
         ),
         also=(
             "release",
@@ -418,8 +417,8 @@ _ENTRIES = (
     Entry(
         "baseline",
         meaning=(
-            "The JSON of an earlier audit (`--baseline FILE`): beside it only what is "
-            "new or worse stops a release."
+            "The JSON of an earlier audit (`--baseline FILE`). With a baseline, only "
+            "findings that are new or worse stop a release."
         ),
         also=("known",),
         pages=(),
@@ -427,14 +426,13 @@ _ENTRIES = (
     Entry(
         "finding",
         meaning=(
-            "One conclusion of an audit, with how firmly it stands: shown (by an "
-            "example), proven, measured, assumed (you declared it) or undecided. Its "
-            "scope names the equivalent models, and its rows name the cosines, that it "
-            "speaks of."
+            "One conclusion of an audit, with its certainty: shown (by an example), "
+            "proven, measured, assumed (you declared it) or undecided. Its scope names "
+            "the equivalent models, and its rows name the cosines, that it is about."
         ),
         example=(
-            "Every sentence of a report is the text of a finding; those that ask for "
-            "nothing are notes."
+            "Every sentence of a report is the text of a finding. A finding that asks "
+            "for no action is a note."
         ),
         also=(
             "note",
@@ -468,8 +466,8 @@ _ENTRIES = (
     Entry(
         "by a change of axes",
         meaning=(
-            "What the best gauge takes away of the change, on rows that were not used "
-            "to find it. It changes no prediction."
+            "The part of the change that the best gauge removes, on rows that were not "
+            "used to find it. A gauge changes no prediction."
         ),
         also=(
             "correlation on the same axes",
@@ -480,8 +478,8 @@ _ENTRIES = (
     Entry(
         "by dimensions no prediction sees",
         meaning=(
-            "What a side holds in a direction that no row of the other side has. It "
-            "moves cosines and no score."
+            "The part of the change in directions that no row of the other side has. "
+            "It moves cosines and no score."
         ),
         also=(
             "lost to dimensions no prediction sees",
@@ -493,8 +491,8 @@ _ENTRIES = (
     Entry(
         "by a real change",
         meaning=(
-            "What is left between the two models once one of them is brought to the "
-            "axes of the other. The parts add up to the change."
+            "The difference that is left after one model is brought to the axes of the "
+            "other. The parts add up to the change."
         ),
         also=(
             "mean change",
@@ -516,7 +514,7 @@ _ENTRIES = (
     ),
     Entry(
         "lost to a real change",
-        meaning="Neighbours that are lost even once the gauge is applied.",
+        meaning="Neighbours that are lost even after the gauge is applied.",
         pages=("compare",),
     ),
     Entry(
@@ -555,22 +553,24 @@ _ENTRIES = (
     ),
     Entry(
         "precision",
-        meaning="Share of the nearest that are related to the one asked for.",
+        meaning=(
+            "Share of the nearest rows that are related to the row whose list it is."
+        ),
         pages=("evaluate",),
     ),
     Entry(
         "AUC",
         meaning=(
-            "Probability that one that shares a label comes before one that shares "
-            "none; ties count half."
+            "Probability that a row with a label in common comes before a row without "
+            "one; ties count half."
         ),
         pages=("evaluate",),
     ),
     Entry(
         "NDCG",
         meaning=(
-            "How much of what the list could gain it does gain, early places counting "
-            "more."
+            "Gain of a list as a share of the largest possible gain, where early "
+            "places count more."
         ),
         pages=("evaluate",),
     ),
@@ -582,8 +582,8 @@ _ENTRIES = (
     Entry(
         "CSLS",
         meaning=(
-            "Cosine less half the mean cosine of the one listed with its 10 nearest: "
-            "hubs are listed less."
+            "Cosine minus half the mean cosine of the listed row with its 10 nearest "
+            "rows, so that hubs are listed less often."
         ),
         pages=("evaluate",),
     ),
@@ -639,8 +639,8 @@ _ENTRIES = (
     Entry(
         "direction_gap",
         meaning=(
-            "What it takes because its directions differ. All gaps add up to 1 less "
-            "the global cosine."
+            "What a block takes from the global cosine because its directions differ. "
+            "All gaps add up to 1 minus the global cosine."
         ),
         pages=("blocks",),
     ),
@@ -674,12 +674,12 @@ _ENTRIES = (
     ),
     Entry(
         "pooled",
-        meaning="Over all rows, whatever their group.",
+        meaning="Computed over all rows, whatever their group.",
         pages=("simpson",),
     ),
     Entry(
         "within",
-        meaning="Within groups, all groups taken together.",
+        meaning="Computed within groups, all groups taken together.",
         pages=("simpson",),
     ),
     Entry(
@@ -822,13 +822,13 @@ _ENTRIES = (
     Entry(
         "convention",
         meaning=(
-            "A way to read one head that changes no probability: as stored, with its "
-            "final norm folded in, or with its average row subtracted. No convention "
-            "is truer than another."
+            "A way to write one head that changes no probability: as stored, with its "
+            "final norm folded in, or with its mean row subtracted. No convention is "
+            "truer than another."
         ),
         example=(
-            "Subtracting the average row changes who is nearest in many heads, and no "
-            "probability in any."
+            "Subtracting the mean row changes the nearest labels of many heads, and no "
+            "probability of any."
         ),
         also=(
             "as stored",
@@ -845,7 +845,7 @@ _ENTRIES = (
     ),
     Entry(
         "similarity",
-        meaning="A number that ranks the other rows for a row that is asked about.",
+        meaning="A number that ranks the other rows for one row.",
         also=(
             "dot product",
             "difference",
@@ -896,7 +896,7 @@ def words_for(nouns: Nouns) -> Mapping[str, Entry]:
     >>> words_for(Nouns.of(head))["role"].meaning.partition(".")[0]
     'Which cosines are meant: label-label, input-input or input-label'
     """
-    return {entry.name: entry.told_in(nouns) for entry in _ENTRIES}
+    return {entry.name: entry.with_nouns(nouns) for entry in _ENTRIES}
 
 
 WORDS = words_for(USERS_AND_ITEMS)

@@ -124,7 +124,7 @@ CHECKS: tuple[Check, ...] = (
     freedom_notes.freedom,
     freedom_notes.unit_sides,
     freedom_notes.what_would_decide,
-    training_notes.made,
+    training_notes.made_of_predictions,
     training_notes.order,
     training_notes.no_minimum,
     training_notes.second_table,

@@ -86,9 +86,10 @@ def shortest(evidence: Evidence) -> Iterator[Finding]:
 
 def _shortest(evidence: Evidence, head: HeadReport, summary: ShiftSummary) -> Finding:
     """Name the pair that needs the shortest shift, and what half of the pairs need."""
-    made = head.constructions[0]
+    opposite = head.constructions[0]
     label, row_title = evidence.model.title("right"), evidence.model.row_title("right")
-    first, second = (row_quoted(row_title, str(name)) for name in made.names)
+    first = row_quoted(row_title, str(opposite.names[0]))
+    second = row_quoted(row_title, str(opposite.names[1]))
     pairs = _pairs_of(head, summary, label)
     return Finding(
         code="shortest",
@@ -97,11 +98,11 @@ def _shortest(evidence: Evidence, head: HeadReport, summary: ShiftSummary) -> Fi
         scope=Scope(f"shifts of all {label}s"),
         rows=f"{label} cosines of {pairs}",
         role="right",
-        value=made.shift,
+        value=opposite.shift,
         text=(
-            f"A shift of {made.shift:.2g} times a typical row (median) makes {first} "
-            f"and {second} (cosine {made.before:.2f}) exactly opposite. Half of "
-            f"{pairs} need no more than {up(summary.quantiles[0.5]):.2f}."
+            f"A shift of {opposite.shift:.2g} times a typical row (median) makes "
+            f"{first} and {second} (cosine {opposite.before:.2f}) exactly opposite. "
+            f"Half of {pairs} need no more than {up(summary.quantiles[0.5]):.2f}."
         ),
     )
 

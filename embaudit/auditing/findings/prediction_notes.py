@@ -40,7 +40,7 @@ def predictions_stay(evidence: Evidence) -> Iterator[Finding]:
     if not changes:
         return
     model = evidence.model
-    made = counted(evidence.n_visited, "equivalent model")
+    models = counted(evidence.n_visited, "equivalent model")
     noun = prediction_noun(model)
     heading = "Check" if is_alone(model) else "Predictions"
     where = ""
@@ -50,10 +50,10 @@ def predictions_stay(evidence: Evidence) -> Iterator[Finding]:
         code="predictions",
         severity=Severity.NOTE,
         kind=Kind.MEASURED,
-        scope=Scope(f"the {made} visited"),
+        scope=Scope(f"the {models} visited"),
         rows=f"every {noun}",
         value=max(changes),
-        text=f"{heading}: {made} made every {noun} the same{where}, up to rounding.",
+        text=f"{heading}: {models} made every {noun} the same{where}, up to rounding.",
     )
 
 

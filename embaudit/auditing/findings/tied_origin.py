@@ -42,19 +42,19 @@ def check(evidence: Evidence) -> Iterator[Finding]:
     label = evidence.model.title("right")
     noun = "head" if is_head(evidence.model) else "model"
     pinning, change = evidence.equivalence.pinning, head.centred.change
-    rest = "Linear gauges still keep every probability."
+    other_gauges = "Linear gauges still keep every probability."
     if pinning is not None:
-        rest = pinning.explain()
+        other_gauges = pinning.explain()
     if head.centred.ok:
         text = (
             f"The {label}s lie at their mean row, whose removal changes no "
-            f"probability; other shifts would. {rest}"
+            f"probability; other shifts would. {other_gauges}"
         )
     else:
         size = f"a relative {change:.2g}" if change < 1 else f"a factor e^{change:.1f}"
         text = (
             f"With it, removing the mean row changes a probability by {size}: that is "
-            f"another {noun}. {rest}"
+            f"another {noun}. {other_gauges}"
         )
     yield Finding(
         code=ENTRY.name,

@@ -17,7 +17,7 @@ NOTES = ("made", "order", "no_minimum", "second_table")
 """Words of the notes that this module can write."""
 
 
-def made(evidence: Evidence) -> Iterator[Finding]:
+def made_of_predictions(evidence: Evidence) -> Iterator[Finding]:
     """Report vectors that were made to hold prediction cosines of another model."""
     diagnosis = evidence.diagnosis
     if diagnosis.case is not Case.MADE_OF_PREDICTIONS:

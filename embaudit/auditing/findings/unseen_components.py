@@ -73,14 +73,16 @@ def _reported(evidence: Evidence, movement: Movement, side: SideName) -> Finding
     is_issue = lists_change or reaches(movement.mean_abs, MOVES)
     # The number of dimensions that predictions see. Rows hold nothing in columns of
     # zeros, which `model` leaves out but `evidence.width` counts.
-    seen = reached_space(model, side).shape[1]
+    n_seen = reached_space(model, side).shape[1]
     width = model.rank if evidence.width is None else evidence.width
     among = ""
     if not movement.exact:
         among = f" among {drawn_of(movement.n_pairs, movement.n_all_pairs, 'pair')}"
-    near = f". There {differing_lists}" if movement.top_n else ""
+    lists = ""
+    if movement.top_n:
+        lists = f" Then {differing_lists}."
     outside = percent(evidence.equivalence.outside.get(side, 0.0))
-    unseen = counted(model.rank - seen, "dimension")
+    unseen = counted(model.rank - n_seen, "dimension")
     return Finding(
         code=ENTRY.name,
         severity=Severity.ISSUE if is_issue else Severity.TIP,
@@ -93,12 +95,12 @@ def _reported(evidence: Evidence, movement: Movement, side: SideName) -> Finding
             f"{item} rows hold what no prediction sees in {unseen}: without it {effect}"
         ),
         text=(
-            f"Predictions see {item} rows in only {seen} of "
+            f"Predictions see {item} rows in only {n_seen} of "
             f"{counted(width, 'dimension')}: {_reason(evidence, side, width)}. What "
             f"{item}s hold in the others is arbitrary, and their cosines count it in "
             f"full: up to {outside} of a row's squared length. Without it {item} "
             f"cosines differ by {movement.mean_abs:.2g} on average and by "
-            f"{movement.max_abs:.2g} at most{among}{near}."
+            f"{movement.max_abs:.2g} at most{among}.{lists}"
         ),
         remedy=(
             "Project those directions out (the canonical models of this audit do), or "
