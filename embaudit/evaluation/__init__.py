@@ -1,4 +1,7 @@
-"""Evaluation on labels: which similarity finds the entities that share one, or were consumed together."""
+"""Evaluation of similarities by known relations of entities.
+
+Entities are related if they share a label or were consumed together.
+"""
 
 from embaudit.evaluation.evaluate import Evaluation, evaluate_similarities
 from embaudit.evaluation.truth import (

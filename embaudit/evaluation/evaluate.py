@@ -42,21 +42,20 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CANDIDATES = 50_000
-"""Rows among which neighbours are looked up; more are sampled."""
+"""Largest number of rows among which neighbours are searched; more are sampled."""
 MIN_QUERIES = 30
-"""Queries that a verdict takes: no interval over fewer is narrower than ±0.1 (rule of
-three).
-"""
+"""Smallest number of queries for a verdict.
+
+No interval over fewer queries is narrower than ±0.1 (rule of three)."""
 CONFIDENCE = "with 95 % confidence"
-"""Where the interval of a difference from the raw cosine lies on one side of 0."""
-RAW, CSLS = "cosine", "CSLS"
-"""Baseline similarity, the cosine of the stored factors; and the same less the local
-mean that makes hubs.
-"""
+"""Words for an interval of a difference from the raw cosine that excludes 0."""
+RAW = "cosine"
+"""Baseline similarity, the cosine of the stored factors."""
+CSLS = "CSLS"
+"""The cosine less the local mean that makes hubs."""
 PREDICTION = "prediction cosine"
-"""Also the plain cosine of right rows in the left-whitened gauge, and of left rows in
-the right-whitened one.
-"""
+"""The plain cosine of right rows in the left-whitened gauge, and of left rows in the
+right-whitened gauge."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +69,9 @@ class Evaluation(Result):
     n: int
     """Length of the neighbour lists."""
     n_candidates: int
-    """Rows that have a label and a direction, or 50,000 of them."""
+    """Number of rows that have a label and a direction, or 50,000 of them."""
     n_left_out: int
-    """Rows that lack one."""
+    """Number of rows that lack a label or a direction."""
     queries: Indices
     """Rows whose neighbours were judged, (q,)."""
     by_query: dict[str, NDArray[np.float64]]
@@ -86,10 +85,10 @@ class Evaluation(Result):
     relation: str = "share a label"
     """Verb phrase of two related rows, such as "share a label"."""
     counts: NDArray[np.float64] | None = None
-    """(q,) interactions behind each query; None where they are not known."""
+    """(q,) number of interactions of each query; None if unknown."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return the record for JSON, with None for numbers that do not exist."""
         return plain_dict(
             {
                 "role": self.role,
@@ -111,11 +110,14 @@ class Evaluation(Result):
             f"{name} {three_decimals(values[:, 0].mean())}"
             for name, values in self.by_query.items()
         )
-        return f"Evaluation({len(self.queries):,} {self.title}s, precision at {self.n}: {parts}, chance {self.chance:.3f})"
+        return (
+            f"Evaluation({len(self.queries):,} {self.title}s, precision at {self.n}: "
+            f"{parts}, chance {self.chance:.3f})"
+        )
 
     @property
     def decides(self) -> bool:
-        """True if enough rows were asked to say which similarity is better."""
+        """True if there are enough queries to say which similarity is better."""
         return len(self.queries) >= MIN_QUERIES
 
     def value(self, similarity: str, measure: str = "precision") -> float:
@@ -131,7 +133,7 @@ class Evaluation(Result):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row for each similarity and measure.
+        """Return one row per similarity and measure.
 
         Returns
         -------
@@ -139,22 +141,22 @@ class Evaluation(Result):
             Columns similarity, measure, value, ci_low, ci_high (95 %, by leaving out
             groups of entities, as queries and as candidates) and the same for the
             difference from the raw cosine. The intervals of the differences in one
-            measure hold together: chance keeps all of them true in 95 % of cases,
-            whichever of them is picked afterwards.
+            measure hold together: in 95 % of cases all of them are true, so the best
+            similarity can be picked afterwards.
         """
         import pandas as pd
 
         return pd.DataFrame(self.records())
 
     def records(self) -> list[dict[str, Any]]:
-        """Return one record a similarity and measure: the rows of `to_frame`.
+        """Return one record per similarity and measure, the rows of `to_frame`.
 
         Columns
         -------
         similarity : str
             Name of the similarity.
         measure : {"precision", "auc", "ndcg"}
-            Measure that it is judged by.
+            Measure.
         value : float
             Mean over the queries.
         ci_low : float
@@ -171,19 +173,27 @@ class Evaluation(Result):
         """
         rows = []
         for name in self.by_query:
-            for i, measure in enumerate(MEASURES):
-                value, low, high = self._interval(name, i)
-                difference, less, more = self._difference(name, i)
-                rows.append({
-                    "similarity": name, "measure": measure, "value": value, "ci_low": low, "ci_high": high,
-                    "difference": difference, "difference_ci_low": less, "difference_ci_high": more,
-                })  # fmt: skip
+            for place, measure in enumerate(MEASURES):
+                value, low, high = self._interval(name, place)
+                difference, least, largest = self._difference(name, place)
+                rows.append(
+                    {
+                        "similarity": name,
+                        "measure": measure,
+                        "value": value,
+                        "ci_low": low,
+                        "ci_high": high,
+                        "difference": difference,
+                        "difference_ci_low": least,
+                        "difference_ci_high": largest,
+                    }
+                )
         return rows
 
     def by_count(self) -> list[dict[str, Any]]:
-        """Return the precision of each similarity by how many interactions are behind a query; none without counts.
+        """Return the precision of each similarity by the interactions of the queries.
 
-        None where all counts are the same.
+        The list is empty without counts, and if all counts are the same.
 
         Columns
         -------
@@ -206,19 +216,24 @@ class Evaluation(Result):
         # entities stretch. Queries of one count stay in one third.
         edges = np.quantile(self.counts, [1 / 3, 2 / 3])
         place = np.searchsorted(edges, self.counts, side="left")
-        return [
-            {
-                "third": third,
-                "similarity": name,
-                "least": float(self.counts[place == i].min()),
-                "most": float(self.counts[place == i].max()),
-                "n_queries": int((place == i).sum()),
-                "precision": float(values[place == i, 0].mean()),
-            }
-            for i, third in enumerate(("tail", "middle", "head"))
-            if (place == i).any()
-            for name, values in self.by_query.items()
-        ]
+        records = []
+        for number, third in enumerate(("tail", "middle", "head")):
+            is_member = place == number
+            if not is_member.any():
+                continue
+            counts = self.counts[is_member]
+            for name, values in self.by_query.items():
+                records.append(
+                    {
+                        "third": third,
+                        "similarity": name,
+                        "least": float(counts.min()),
+                        "most": float(counts.max()),
+                        "n_queries": int(np.count_nonzero(is_member)),
+                        "precision": float(values[is_member, 0].mean()),
+                    }
+                )
+        return records
 
     def _interval(self, name: str, measure: int) -> tuple[float, float, float]:
         value = float(self.by_query[name][:, measure].mean())
@@ -257,68 +272,96 @@ class Evaluation(Result):
 
     def explain(self) -> str:
         """Describe in plain words which similarity serves these entities best."""
-        n, title = len(self.queries), self.title
-        drawn = (
-            "" if self.n_candidates + self.n_left_out == self.n_rows else "drawn ones; "
-        )
-        left_out = f" ({drawn}{self.n_left_out:,} lack a label or a direction)"
-        among = (
-            "all"
-            if self.n_candidates == self.n_rows
-            else f"{self.n_candidates:,}{left_out}"
-        )
-        text = (
-            f"{n:,} of {counted(self.n_rows, title)} asked, neighbours among {among}. Of the {self.n} nearest by "
-            f"cosine, {percent(self.value(RAW))} {self.relation} with the {title} asked for (precision); "
-            f"{percent(self.chance).replace('<', 'less than ')} would by chance. "
-        )
+        texts = [self._sample(), self._baseline()]
         if not self.decides:
-            return (
-                f"{text}{n} asked are too few for a verdict, which takes {MIN_QUERIES}."
+            texts.append(
+                f"{len(self.queries)} queries are too few to say which similarity is "
+                f"better; this needs {MIN_QUERIES}."
             )
+            return " ".join(texts)
+        texts.append(self._best_precision())
+        texts += [self._best_by(measure) for measure in MEASURES[1:]]
+        texts.append(self._worse_prediction())
+        return " ".join(text for text in texts if text)
+
+    def _sample(self) -> str:
+        """Say how many rows are queries and candidates."""
+        queries = f"{len(self.queries):,} of {counted(self.n_rows, self.title)}"
+        if self.n_candidates == self.n_rows:
+            return f"Queries: {queries}; neighbours are searched among all."
+        reasons = []
+        if self.n_candidates + self.n_left_out < self.n_rows:
+            reasons.append("drawn at random")
+        if self.n_left_out:
+            reasons.append(
+                f"{self.n_left_out:,} without label or direction are skipped"
+            )
+        return (
+            f"Queries: {queries}; neighbours are searched among "
+            f"{self.n_candidates:,} ({', '.join(reasons)})."
+        )
+
+    def _baseline(self) -> str:
+        """Give the precision of the raw cosine and of a random list."""
+        chance = percent(self.chance).replace("<", "less than ")
+        return (
+            f"Of the {self.n} nearest by cosine, {percent(self.value(RAW))} "
+            f"{self.relation} with the query (precision); by chance it would be "
+            f"{chance}."
+        )
+
+    def _best_precision(self) -> str:
+        """Say which similarity has the best precision, and how sure this is."""
         winner = self._better(MEASURES[0])
         best = winner or self.best()
         difference, low, high = self._difference(best, 0)
-        by = f"{percent(self.value(best))}, which is {100 * low:+.1f} to {100 * high:+.1f} percentage points from the "
-        by += f"cosine's (95 %, allowing for {len(self.by_query) - 1} compared)"
-        if winner:
-            text += f"By precision, {winner} serves better: {by}."
-        elif exceeds(difference, 0):
-            text += (
-                f"By precision, no other similarity is better {CONFIDENCE}: the best, "
-                f"{best}, reaches {by}."
-            )
-        else:
-            text += "By precision, no other similarity does better."
-        for measure in MEASURES[1:]:
-            winner = self._better(measure)
-            better = winner or "no other similarity"
-            text += f" By {measure.upper()}, {better} is better {CONFIDENCE}"
-            if winner:
-                values = self.value(winner, measure), self.value(RAW, measure)
-                text += (
-                    f": {three_decimals(values[0])} against {three_decimals(values[1])}"
-                )
-            text += "."
-        # What an audit recommends may find less: it is what predictions fix, and no
-        # better taste.
-        places = range(len(MEASURES)) if PREDICTION in self.by_query else ()
-        worse = [
-            MEASURES[place]
-            for place in places
-            if self._difference(PREDICTION, place)[2] < 0
-        ]
-        measures = " and ".join(
-            each if each == MEASURES[0] else each.upper() for each in worse
+        figures = (
+            f"{percent(self.value(best))}, a difference of {100 * low:+.1f} to "
+            f"{100 * high:+.1f} percentage points from the cosine (95 %, allowing for "
+            f"{len(self.by_query) - 1} comparisons)"
         )
+        if winner:
+            return f"By precision, {winner} serves better: {figures}."
+        if exceeds(difference, 0):
+            return (
+                f"By precision, no other similarity is better {CONFIDENCE}: the best, "
+                f"{best}, reaches {figures}."
+            )
+        return "By precision, no other similarity does better."
+
+    def _best_by(self, measure: str) -> str:
+        """Say which similarity is best by a measure next to precision."""
+        winner = self._better(measure)
+        if not winner:
+            return f"By {measure.upper()}, no other similarity is better {CONFIDENCE}."
+        value = three_decimals(self.value(winner, measure))
+        baseline = three_decimals(self.value(RAW, measure))
         return (
-            f"{text} The {PREDICTION} is worse by {measures} {CONFIDENCE}."
-            if worse
-            else text
+            f"By {measure.upper()}, {winner} is better {CONFIDENCE}: {value} against "
+            f"{baseline}."
         )
 
+    def _worse_prediction(self) -> str:
+        """Name the measures by which the prediction cosine is worse.
+
+        An audit recommends it because predictions fix it, and not because it finds
+        more.
+        """
+        if PREDICTION not in self.by_query:
+            return ""
+        measures = []
+        for place, measure in enumerate(MEASURES):
+            if self._difference(PREDICTION, place)[2] < 0:
+                measures.append(measure if place == 0 else measure.upper())
+        if not measures:
+            return ""
+        return f"The {PREDICTION} is worse by {' and '.join(measures)} {CONFIDENCE}."
+
     def _better(self, measure: str) -> str | None:
-        """Return the best similarity whose difference from the raw cosine has an interval above 0, if any has."""
+        """Return the best similarity of those that are surely better than the cosine.
+
+        The interval of the difference must lie above 0. None if no similarity has one.
+        """
         place = MEASURES.index(measure)
         better = [
             name for name in self.by_query if self._difference(name, place)[1] > 0
@@ -341,27 +384,29 @@ def evaluate_similarities(
 ) -> Evaluation:
     """Score similarities by labels: does a neighbour share one?
 
-    Judged are the raw cosine, the dot product, the cosine of centred rows, CSLS and,
-    where both sides are at hand, the cosines in the three canonical gauges; one of
-    these is the prediction cosine, and is named so. CSLS is the cosine less half the
-    mean cosine of the candidate with its 10 nearest, so that hubs are listed less
-    (Conneau et al. 2018, section 2.3; the query's own mean changes no list).
+    The similarities are the raw cosine, the dot product, the cosine of centred rows,
+    CSLS and, if both sides are loaded, the cosines in the three canonical gauges, one
+    of which is the prediction cosine. CSLS is the cosine less half the mean cosine of
+    the candidate with its 10 nearest, so hubs are listed less (Conneau et al. 2018,
+    section 2.3; the mean of the query changes no list).
 
     Parameters
     ----------
     model : FactorModel, path or object
-        What to judge, or what `embaudit.io.as_model` makes of it.
+        A model, or an object that `embaudit.io.as_model` reads.
     truth : sequence or Truth
-        Labels of the rows of the side, one or many each (see `as_truth`), or what users
-        consumed last (see `last_together`).
+        Labels of the rows of the side, one or many per row (see `as_truth`), or the
+        items that users consumed last (see `last_together`).
     role : {"left", "right"}
-        Which side.
+        Side.
     n_neighbours : int, optional
-        Length of the neighbour lists; a third of the other rows by default, 10 at most.
+        Length of the neighbour lists. The default is 10, but at most a third of the
+        other rows.
     n_queries : int
-        Rows whose neighbours are judged, drawn at random if there are more.
+        Number of rows whose neighbours are judged, drawn at random if there are more.
     separator : str, optional
-        Between the labels of one text, such as "|"; found by default (see `as_truth`).
+        Text between the labels of a row, such as "|". By default it is found (see
+        `as_truth`).
     rng : numpy Generator or int
         Draws the queries and the groups behind the intervals; the same seed gives the
         same numbers.
@@ -379,7 +424,8 @@ def evaluate_similarities(
     --------
     >>> from embaudit.model import FactorModel
     >>> items = np.array([[1.0, 0.1], [1.0, -0.1], [0.1, 1.0], [-0.1, 1.0]])
-    >>> found = evaluate_similarities(FactorModel.from_vectors(items), ["a", "a", "b", "b"], n_neighbours=1)
+    >>> model, labels = FactorModel.from_vectors(items), ["a", "a", "b", "b"]
+    >>> found = evaluate_similarities(model, labels, n_neighbours=1)
     >>> found.value("cosine"), round(found.chance, 3)
     (1.0, 0.333)
     """
@@ -389,24 +435,22 @@ def evaluate_similarities(
     role = model.side_name(role)
     x = model.factors(role)
     labels = as_truth(truth, len(x), separator=separator)
-    rows = np.arange(len(x)) if labels.is_complete else labels.labelled
+    rows = labels.labelled
+    if labels.is_complete:
+        rows = np.arange(len(x))
     rows = rows[model.side(role).norms[rows] > 0]
     left_out = len(x) - len(rows)
     if len(rows) < 3:
         title = model.title(role)
-        remedy = f"label more {title}s; a row of zeros does not count"
         raise must_be(
             f"the {title}s that have a label and a direction",
             "at least 3",
             len(rows),
-            remedy,
+            f"label more {title}s; a row of zeros does not count",
         )
-    usual = list_length(None, len(rows))
-    n = as_count(
-        usual if n_neighbours is None else n_neighbours,
-        "n_neighbours",
-        most=len(rows) - 2,
-    )
+    if n_neighbours is None:
+        n_neighbours = list_length(None, len(rows))
+    n = as_count(n_neighbours, "n_neighbours", most=len(rows) - 2)
     as_count(n_queries, "n_queries", least=2)
     draw = as_generator(rng)
     rows = sample_rows(rows, CANDIDATES, draw)
@@ -416,37 +460,38 @@ def evaluate_similarities(
     queries = queries[answerable]
     if len(queries) < 2:
         raise InputError(
-            "{} must relate some rows and not all; got labels that leave nothing to tell "
-            "apart.",
+            "{} must relate some rows and not all; got labels by which no row has both "
+            "related and unrelated rows.",
             Parameter("truth"),
         )
     vectors = {name: make(rows) for name, make in similarities(model, role)}
     versions: dict[str, Version] = {name: (x, x) for name, x in vectors.items()}
     versions[CSLS] = scaled_locally(vectors[RAW])
-    measured = query_measures(
-        versions, labels, rows, queries, draw_groups(len(rows), draw), n=n
-    )
+    groups = draw_groups(len(rows), draw)
+    by_query, replicates = query_measures(versions, labels, rows, queries, groups, n=n)
     counts = model.side(role).counts
-    behind = (
-        None if counts is None else np.asarray(counts, dtype=np.float64)[rows[queries]]
-    )
+    if counts is not None:
+        counts = np.asarray(counts, dtype=np.float64)[rows[queries]]
     return Evaluation(
-        role,
-        model.title(role),
-        n,
-        len(rows),
-        left_out,
-        rows[queries],
-        *measured,
-        chance,
-        len(x),
-        labels.relation,
-        behind,
+        role=role,
+        title=model.title(role),
+        n=n,
+        n_candidates=len(rows),
+        n_left_out=left_out,
+        queries=rows[queries],
+        by_query=by_query,
+        replicates=replicates,
+        chance=chance,
+        n_rows=len(x),
+        relation=labels.relation,
+        counts=counts,
     )
 
 
 def scaled_locally(unit: NDArray[np.float64], n: int = 10) -> Version:
-    """Return vectors whose dot product is the cosine less half the candidate's mean cosine with its `n` nearest.
+    """Return vectors whose dot product is CSLS.
+
+    It is the cosine less half the mean cosine of the candidate with its `n` nearest.
 
     Examples
     --------
@@ -456,33 +501,42 @@ def scaled_locally(unit: NDArray[np.float64], n: int = 10) -> Version:
            [ 0.3,  0.6,  0.4],
            [-0.3,  0.4,  0.6]])
     """
-    # With (u, 1) and (v, −r/2) the dot product is u·v − r/2, so that lists are searched
-    # as for any other similarity.
+    # The dot product of (u, 1) and (v, −r/2) is u·v − r/2, so lists are searched as for
+    # any other similarity.
     near = neighbours(unit, min(n, len(unit) - 1))
-    density = np.nanmean(np.where(near.indices >= 0, near.cosines, np.nan), axis=1) / 2
-    return np.column_stack([unit, np.ones(len(unit))]), np.column_stack(
-        [unit, -density]
-    )
+    cosines = np.where(near.indices >= 0, near.cosines, np.nan)
+    half_means = np.nanmean(cosines, axis=1) / 2
+    queries = np.column_stack([unit, np.ones(len(unit))])
+    candidates = np.column_stack([unit, -half_means])
+    return queries, candidates
 
 
 def _chance(
     truth: Truth, rows: Indices, queries: Indices
 ) -> tuple[float, NDArray[np.bool_]]:
-    """Compute the mean share of related candidates, and which queries have some but not all of them related."""
-    blocks = (queries[block] for block in row_blocks(len(queries), 4 * len(rows)))
-    # A query shares its labels with itself, which does not count.
-    related = np.concatenate(
-        [(truth.gains(rows[block], rows) > 0).sum(axis=1) - 1 for block in blocks]
-    )
-    answerable = (related > 0) & (related < len(rows) - 1)
-    share = related[answerable] / (len(rows) - 1)
-    return float(share.mean()) if answerable.any() else float("nan"), answerable
+    """Return the mean share of related candidates, and flags of the usable queries.
+
+    A query is usable if some but not all candidates are related to it.
+    """
+    counts = []
+    for block in row_blocks(len(queries), 4 * len(rows)):
+        gains = truth.gains(rows[queries[block]], rows)
+        # A query shares its labels with itself, which does not count.
+        counts.append((gains > 0).sum(axis=1) - 1)
+    n_related = np.concatenate(counts)
+    is_usable = (n_related > 0) & (n_related < len(rows) - 1)
+    if not is_usable.any():
+        return float("nan"), is_usable
+    return float((n_related[is_usable] / (len(rows) - 1)).mean()), is_usable
 
 
 def similarities(
     model: FactorModel, role: SideName
 ) -> Iterator[tuple[str, Callable[[Indices], NDArray[np.float64]]]]:
-    """Yield each similarity's name and a function that makes vectors of rows whose dot product it is."""
+    """Yield the name of each similarity and a function that makes vectors of rows.
+
+    The similarity is the dot product of these vectors.
+    """
     # A row without direction is similar to nothing.
     directions = partial(unit_rows, none=0)
     x = model.factors(role)
@@ -503,8 +557,8 @@ def similarities(
     if model.predicts is Equivalence.COSINES:
         return
     for name, exponent in EXPONENTS.items():
-        # At that exponent the cosine is the prediction cosine, which was yielded
-        # already (docs/theory.md, "The canonical line").
+        # At this exponent the cosine is the prediction cosine, which is yielded above
+        # (docs/theory.md, "The canonical line").
         if exponent != (0 if role == "right" else 1):
             view = form.view(x, role, exponent)
             yield f"{name} cosine", lambda rows, view=view: directions(view[rows])  # type: ignore[misc]

@@ -1,4 +1,8 @@
-"""Known relations of entities: shared labels (clusters, genres, categories), or what users consumed last, together."""
+"""Known relations of entities: shared labels, or items that users consumed together.
+
+Labels are clusters, genres or categories. Items are related if they are the last two
+items of a user.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +22,9 @@ from embaudit.io.tables.titles import places_of
 from embaudit.model.side import Side
 
 MISSING = ("", "nan", "none", "null", "na", "n/a", "(no genres listed)")
-"""Texts, in lower case, that say that there is no label."""
+"""Texts in lower case that mean that there is no label."""
 SEPARATORS = ("|", ";", ", ", ",")
-"""What may stand between the labels of one text, tried in this order."""
+"""Separators of the labels of one text, tried in this order."""
 TIMES = ("timestamp", "time", "ts", "unixtime")
 """Customary names of a column of times."""
 
@@ -36,14 +40,15 @@ class Truth:
     relation: str = "share a label"
     """Verb phrase of two rows with a common label."""
     is_complete: bool = False
-    """True if a row without a label is related to none; else nothing is known of it."""
+    """True if a row without a label is related to no row, False if it is unknown."""
     source: str = ""
-    """Description of the labels: by which column, and of whom; empty where they were
-    given.
-    """
+    """Description of labels that were read from a file; empty for other labels."""
 
     def __repr__(self) -> str:
-        return f"Truth({self.table.shape[0]:,} rows, {len(self.labels)} labels, {self.table.nnz:,} assignments)"
+        return (
+            f"Truth({self.table.shape[0]:,} rows, {len(self.labels)} labels, "
+            f"{self.table.nnz:,} assignments)"
+        )
 
     @property
     def labelled(self) -> Indices:
@@ -51,22 +56,23 @@ class Truth:
         return np.flatnonzero(np.diff(self.table.indptr))
 
     def gains(self, rows: Indices, columns: Indices) -> NDArray[np.float32]:
-        """Compute how much labels two rows share: common over all labels of the two (Jaccard), 1 for equal sets.
+        """Return the Jaccard similarity of the labels of rows.
+
+        It is the number of common labels over the number of all labels of both rows, so
+        1 for equal sets.
 
         Returns
         -------
         array of shape (len(rows), len(columns))
         """
-        a, b = self.table[rows], self.table[columns]
-        common = (a @ b.T).toarray()
-        either = (
-            np.asarray(a.sum(axis=1))[:, None]
-            + np.asarray(b.sum(axis=1))[None, :]
-            - common
-        )
-        return np.asarray(
-            np.divide(common, either, out=np.zeros_like(common), where=either > 0)
-        )
+        of_rows, of_columns = self.table[rows], self.table[columns]
+        n_common = (of_rows @ of_columns.T).toarray()
+        n_of_row = np.asarray(of_rows.sum(axis=1))[:, None]
+        n_of_column = np.asarray(of_columns.sum(axis=1))[None, :]
+        n_all = n_of_row + n_of_column - n_common
+        gains = np.zeros_like(n_common)
+        np.divide(n_common, n_all, out=gains, where=n_all > 0)
+        return np.asarray(gains)
 
 
 def as_truth(
@@ -75,17 +81,19 @@ def as_truth(
     *,
     separator: str | None = None,
 ) -> Truth:
-    """Read labels: one value a row, a text such as "Comedy|Drama", or a list or set of values a row.
+    """Read labels of rows.
+
+    A row has one value, a text such as "Comedy|Drama", or a list or set of values.
 
     Parameters
     ----------
     truth : sequence of length n_rows
         Labels; None, NaN and empty texts mean that a row has none.
     n_rows : int
-        How many rows there must be.
+        Required number of rows.
     separator : str, optional
-        Between the labels of one text; by default what `separator_in` finds, and "" for
-        texts that are one label each.
+        Separator of the labels of one text, or "" for texts that are one label each. By
+        default `separator_in` finds it.
 
     Raises
     ------
@@ -123,12 +131,13 @@ def as_truth(
             "truth",
             f"labels of {n_rows} rows",
             result.table.shape[0],
-            "give one entry a row, None for none",
+            "give one entry per row, None for a row without labels",
         )
     if len(result.labels) < 2:
         got = result.labels[0] if result.labels else "none"
         raise InputError(
-            "{} must hold at least two labels, to tell related rows from others; got {}.",
+            "{} must hold at least two labels, to tell related rows from others; "
+            "got {}.",
             Parameter("truth"),
             got,
         )
@@ -154,8 +163,10 @@ def labels_in(text: str | None, separator: str = "|") -> tuple[str, ...]:
 
     Examples
     --------
-    >>> labels_in("Drama|Comedy"), labels_in("|Drama"), labels_in("(no genres listed)"), labels_in(None)
-    (('Drama', 'Comedy'), ('Drama',), (), ())
+    >>> labels_in("Drama|Comedy"), labels_in("|Drama"), labels_in(None)
+    (('Drama', 'Comedy'), ('Drama',), ())
+    >>> labels_in("(no genres listed)")
+    ()
     """
     parts = (text or "").split(separator) if separator else [text or ""]
     return tuple(
@@ -164,12 +175,11 @@ def labels_in(text: str | None, separator: str = "|") -> tuple[str, ...]:
 
 
 def separator_in(texts: Iterable[str | None]) -> str:
-    """Find what stands between the labels of texts, such as "Comedy, Drama".
+    """Find the separator of the labels in texts such as "Comedy, Drama".
 
     A separator is one of `|`, `;` and a comma. Texts that hold `|` are split there. Any
-    other separator must show that it joins labels which recur: after splitting there
-    are fewer labels than there were different texts. Names such as "Lee, Ang" become
-    more.
+    other separator must join labels that recur, so splitting must give fewer labels
+    than there are different texts. Names such as "Lee, Ang" give more labels.
 
     Returns
     -------
@@ -199,18 +209,19 @@ def separator_in(texts: Iterable[str | None]) -> str:
 def _labels(value: Any, separator: str) -> set[str]:
     if isinstance(value, str):
         return set(labels_in(value, separator))
-    several = isinstance(value, (list, tuple, set, frozenset, np.ndarray))
-    values: Iterable[Any] = value if several else [value]
+    values: Iterable[Any] = [value]
+    if isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
+        values = value
     texts = {str(v).strip() for v in values if v is not None and v == v}
     return {text for text in texts if text.lower() not in MISSING}
 
 
 def last_together(path: AnyPath, side: Side, *, time: str | None = None) -> Truth:
-    r"""Relate the last two items of every user, to judge similarities by what was consumed together.
+    r"""Relate the last two items of every user.
 
-    Only items of the model count, and users whose times tell which two were the last.
-    Leave these interactions out of training: what a model has seen it may have learned
-    by heart.
+    Only items of the model count, and only users whose times say which two items were
+    the last. Leave these interactions out of training, because a model can learn its
+    training data by heart.
 
     Parameters
     ----------
@@ -239,7 +250,8 @@ def last_together(path: AnyPath, side: Side, *, time: str | None = None) -> Trut
     >>> items = FactorModel.from_vectors(np.eye(3), ids=[10, 20, 30]).right_side
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "seen.csv")
-    ...     _ = file.write_text("userId,movieId,timestamp\n1,10,5\n1,20,7\n1,30,6\n2,10,1\n2,30,2\n")
+    ...     rows = ["userId,movieId,timestamp", "1,10,5", "1,20,7", "1,30,6"]
+    ...     _ = file.write_text("\n".join([*rows, "2,10,1", "2,30,2", ""]))
     ...     truth = last_together(file, items)
     >>> truth.labels, truth.table.toarray().tolist()
     (('1', '2'), [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
@@ -281,12 +293,10 @@ def last_together(path: AnyPath, side: Side, *, time: str | None = None) -> Trut
         (np.ones(2 * len(users), dtype=np.float32), places),
         shape=(len(side), len(users)),
     )
-    source = f"the last two items, by {time}, of {len(users):,} of {counted(matrix.shape[0], 'user')}"
-    source += (
-        " (the others have ties, or fewer than two items of the model)"
-        if len(users) < matrix.shape[0]
-        else ""
-    )
+    n_users = counted(matrix.shape[0], "user")
+    source = f"the last two items, by {time}, of {len(users):,} of {n_users}"
+    if len(users) < matrix.shape[0]:
+        source += " (the others have ties, or fewer than two items of the model)"
     labels = tuple(map(str, interactions.user_ids[users]))
     return Truth(
         labels, table, "were consumed together last", is_complete=True, source=source

@@ -228,4 +228,4 @@ def test_labels_of_a_column_are_judged_one_by_one_in_the_suggested_evaluation(
     assert f"judged by genres, split at '{separator}': 40 of 40 items" in judged
     # The 20 films of both kinds share a label with all others, and so are not asked.
     # The other 20 share one with the 9 of their own kind and the 20 of both: 29 of 39.
-    assert "74 % would by chance" in " ".join(judged.split())
+    assert "by chance it would be 74 %" in " ".join(judged.split())

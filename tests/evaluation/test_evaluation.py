@@ -112,8 +112,8 @@ def test_fewer_than_30_queries_give_no_verdict():
     model = FactorModel.from_vectors(draw.standard_normal((40, 3)))
     labels = [f"{i // 2}" if i < 2 * 14 else f"alone {i}" for i in range(40)]
     few = evaluate_similarities(model, labels, n_neighbours=3)
-    assert "28 asked are too few for a verdict, which takes 30." in few.explain()
-    assert "better" not in few.explain()
+    assert "28 queries are too few to say which similarity is better" in few.explain()
+    assert "By precision" not in few.explain()
     enough = evaluate_similarities(
         model, [*labels[:28], "x", "x", *labels[30:]], n_neighbours=3
     )
@@ -169,7 +169,7 @@ def test_rows_of_zeros_are_neither_queries_nor_neighbours():
     right[0] = 0
     found = evaluate_similarities(model.replace(right=right), GENRES, n_neighbours=3)
     assert found.n_left_out == 3
-    assert "neighbours among 9 (3 lack a label or a direction)" in found.explain()
+    assert "among 9 (3 without label or direction are skipped)" in found.explain()
     assert 0 not in found.queries
 
 
@@ -367,7 +367,7 @@ def test_the_separator_of_labels_does_not_change_an_evaluation(separator):
     items = np.random.default_rng(0).normal(size=(40, 3))
     found = evaluate_similarities(FactorModel.from_vectors(items), labels)
     assert found.chance == pytest.approx(24 / 39)
-    assert "62 % would by chance" in found.explain()
+    assert "by chance it would be 62 %" in found.explain()
     whole = evaluate_similarities(FactorModel.from_vectors(items), labels, separator="")
     assert whole.chance == pytest.approx(9 / 39)
 

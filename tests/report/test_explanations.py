@@ -269,9 +269,9 @@ def test_an_evaluation_of_few_items_gives_precision_and_chance_without_a_verdict
     items = vectors(at_angles(0, 5, 10, 90, 95, 100))
     text = ea.evaluate_similarities(items, list("aaabbb"), n_neighbours=2).explain()
     # Of the five others of each item two share its label.
-    assert "100 % share a label with the item asked for (precision)" in text
-    assert "40 % would by chance" in text
-    assert text.endswith("6 asked are too few for a verdict, which takes 30.")
+    assert "100 % share a label with the query (precision)" in text
+    assert "by chance it would be 40 %" in text
+    assert "6 queries are too few to say which similarity is better" in text
 
 
 def test_an_evaluation_names_the_similarity_that_is_better():
@@ -282,8 +282,8 @@ def test_an_evaluation_names_the_similarity_that_is_better():
     model = user_item(np.diag([100.0, 0.01, 0.01]), np.c_[0.1 * sign, circle])
     labels = np.where(sign > 0, "even", "odd")
     text = ea.evaluate_similarities(model, labels, n_neighbours=2).explain()
-    assert "0 % share a label with the item asked for (precision)" in text
-    assert "49 % would by chance" in text  # 19 of 39
+    assert "0 % share a label with the query (precision)" in text
+    assert "by chance it would be 49 %" in text  # 19 of 39
     assert "By precision, prediction cosine serves better: 100 %" in text
     assert "By AUC, prediction cosine is better with 95 % confidence: 1.000" in text
 
