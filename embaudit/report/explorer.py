@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from embaudit.attacks import Attack
 from embaudit.auditing.audit import Audit
 from embaudit.auditing.evidence import Evidence, with_probes
 from embaudit.auditing.wording import Nouns, is_alone
@@ -48,15 +47,17 @@ LISTED = 10
 """Neighbours that a list holds."""
 FIRST = 20
 """Rows among which the one shown first is chosen."""
-EXPONENT = "exponent"
-"""The kind of the canonical family."""
+EXPONENT, STORED = "exponent", "stored"
+"""Kinds of families: the canonical one, and the model as stored, which only a shift
+moves.
+"""
 TASTE = "What the predictions fix is not better taste: it says what the model predicts, and no more."
 """Beside the cosines of what is predicted."""
 STEPS = 40
 """Places of the slider of exponents; the condition number is known at each."""
 FEW_STEPS, WIDE = 10, 256
 """The same above this rank, where each takes long."""
-NOUNS = {"identity": "scores", "sigmoid": "probabilities", "softmax": "probabilities", "cosine": "predicted cosines",
+NOUNS = {"identity": "scores", "sigmoid": "probabilities", "softmax": "probabilities",
          "ranking": "leads"}  # fmt: skip
 """Nouns for the predictions that are shown."""
 
@@ -66,7 +67,7 @@ class Family:
     """Equivalent models `rows · exp(step (t − origin))`, `other_rows · exp(−step (t − origin))`, t from 0 to high."""
 
     kind: str
-    """"exponent", "worst", "folded", "rotation" or "stored"."""
+    """"exponent" or "stored"."""
     rows: Floats
     """(m, d) the rows explored, at the origin."""
     other_rows: Floats
@@ -88,8 +89,7 @@ class Family:
     shows: tuple[tuple[float, str], ...] = ()
     """Places that a button leads to, and what it says."""
     kappas: tuple[float, ...] | None = None
-    """κ between the model at hand and each place; None where it follows from the steps.
-    """
+    """κ between the model as stored and each place; None for the model as stored."""
     is_gauge: bool = True
     """True if a gauge leads there from the model at hand, so that exact ranges are
     known.
@@ -103,101 +103,38 @@ class Family:
 
 
 def families_of(
-    audit: Audit, some: FactorModel, side: SideName, centred: tuple[float, float] | None
+    evidence: Evidence,
+    explored: FactorModel,
+    side: SideName,
+    centred: tuple[float, float] | None,
 ) -> tuple[Family, ...]:
-    """Collect the families that move something: exponents, the worst gauge, the final norm, else one control.
+    """Collect the canonical family, if the model has one, and the model as stored.
 
     Parameters
     ----------
-    some : FactorModel
+    evidence : Evidence
+    explored : FactorModel
         The rows of both sides that are explored.
+    side : {"left", "right"}
     centred : (float, float), optional
-        The shift that subtracts the mean row, where rows may be shifted: canonical
-        forms have it subtracted.
+        The shift that subtracts the mean row, if rows may be shifted: canonical forms
+        have it subtracted.
     """
-    evidence, model = audit.evidence, audit.evidence.model
-    exponents = canonical(evidence, some, side) if model.left is not None else None
-    moving = [
-        each
-        for each in (worst(evidence, some, side), folded(evidence, some, side))
-        if each is not None
-    ]
-    if exponents is not None and centred is not None:
+    stored = _family(STORED, explored, side, np.zeros(evidence.model.rank))
+    exponents = None
+    if evidence.model.left is not None:
+        exponents = canonical(evidence, explored, side)
+    if exponents is None:
+        return (stored,)
+    if centred is not None:
         exponents = replace(exponents, home=centred)
-    still = np.zeros(model.rank)
-    if not moving and exponents is None and centred is None:
-        # The control turns both sides alike, which moves nothing.
-        moving = [_family("rotation", some, side, still, high=90.0, places=90)]
-    elif not moving:
-        # The model at hand, which nothing but a shift moves.
-        moving = [_family("stored", some, side, still)]
-    return (*((exponents,) if exponents is not None else ()), *moving)
+    return exponents, stored
 
 
-def folded(evidence: Evidence, some: FactorModel, side: SideName) -> Family | None:
-    """Fold the gains of a final norm in, step by step; None without one, or where a gain is zero."""
-    norm = None if evidence.norm is None else evidence.norm.norm
-    if (
-        norm is None
-        or norm.width != evidence.model.rank
-        or side != "right"
-        or not norm.gain.all()
-    ):
-        return None
-    # The sign of a gain turns its axis over, which moves no cosine, so only sizes
-    # matter.
-    gains = np.log(np.abs(np.asarray(norm.gain, dtype=np.float64)))
-    # Equal gains scale all axes alike, and nothing moves.
-    if np.ptp(gains) == 0:
-        return None
-    stops, shows = (
-        ((0.0, "as stored"), (1.0, "folded")),
-        ((1.0, "Final norm folded in"),),
-    )
-    text = f"{norm.title}, κ = {norm.condition_number:.3g}"
-    # A factor common to all axes moves no cosine; without it neither side grows as the
-    # other shrinks.
-    return _family(
-        "folded", some, side, gains - gains.mean(), stops=stops, shows=shows, claim=text
-    )
-
-
-def worst(evidence: Evidence, some: FactorModel, side: SideName) -> Family | None:
-    """Walk to the worst linear gauge that was found; None where none was."""
-    attack = found_attack(evidence, side)
-    if attack is None:
-        return None
-    # With G = U S Vᵀ the turn by V moves no cosine: rows in the axes U, stretched by S,
-    # show all that G does.
-    axes, stretch, _ = np.linalg.svd(attack.gauge.matrix(side))
-    # The stretch S^t leads evenly from the model at t = 0 to the worst gauge at t = 1,
-    # where κ is κ(G)^t.
-    step = np.log(stretch) - np.log(stretch).mean()
-    # A gauge that stretches all axes alike moves nothing.
-    if np.ptp(step) < 1e-6:
-        return None
-    # How many lists it drives out is told of those here.
-    sought, _, _ = attack.explain().partition(". ")
-    shows, text = ((1.0, "Worst stretch found"),), f"{sought}."
-    return _family(
-        "worst", some, side, step, turn=axes, basis=axes, shows=shows, claim=text
-    )
-
-
-def found_attack(evidence: Evidence, side: SideName) -> Attack | None:
-    """Choose the attack on neighbour lists, or on cosines where lists were not attacked."""
-    kinds = ("neighbours", "movement")
-    # A family stretches axes and shifts nothing, so it cannot lead to gauges that do.
-    able = [
-        attack
-        for attack in evidence.limits.attacks
-        if attack.role == side and not attack.gauge.shifts
-    ]
-    return min(able, key=lambda attack: kinds.index(attack.objective), default=None)
-
-
-def canonical(evidence: Evidence, some: FactorModel, side: SideName) -> Family | None:
-    """Run through the canonical family; None for one side alone, or where cosines are predicted."""
+def canonical(
+    evidence: Evidence, explored: FactorModel, side: SideName
+) -> Family | None:
+    """Return the canonical family; None for one side alone, or if cosines are predicted."""
     if evidence.position is None or evidence.model.predicts is Equivalence.COSINES:
         return None
     form = evidence.position.form
@@ -210,7 +147,7 @@ def canonical(evidence: Evidence, some: FactorModel, side: SideName) -> Family |
     # divided by it.
     return _family(
         EXPONENT,
-        model_at(some, 0.5, form),
+        model_at(explored, 0.5, form),
         side,
         -logs if side == "right" else logs,
         origin=0.5,
@@ -234,23 +171,18 @@ def canonical(evidence: Evidence, some: FactorModel, side: SideName) -> Family |
 
 
 def _family(
-    kind: str,
-    some: FactorModel,
-    side: SideName,
-    step: Floats,
-    *,
-    turn: Floats | None = None,
-    **fields: Any,
+    kind: str, explored: FactorModel, side: SideName, step: Floats, **fields: Any
 ) -> Family:
-    """Take the rows of both sides of a small model, turned into other axes where these are given."""
+    """Take the rows of both sides of a small model."""
     other = OPPOSITE[side]
-    rows, other_rows = (
-        np.asarray(some.factors(name), dtype=np.float64) for name in (side, other)
-    )
-    if turn is not None:
-        rows, other_rows = rows @ turn, other_rows @ turn
     return Family(
-        kind, rows, other_rows, _bias(some, side), _bias(some, other), step, **fields
+        kind,
+        np.asarray(explored.factors(side), dtype=np.float64),
+        np.asarray(explored.factors(other), dtype=np.float64),
+        _bias(explored, side),
+        _bias(explored, other),
+        step,
+        **fields,
     )
 
 
@@ -449,13 +381,13 @@ def explorer(audit: Audit) -> Explorer | None:
     >>> model = FactorModel.from_user_item(draw.normal(size=(9, 3)), draw.normal(size=(20, 3)))
     >>> found = explorer(audit(model, n_gauges=1))
     >>> [one.kind for one in found.families], len(found.names), len(found.other_names)
-    (['exponent', 'worst'], 20, 9)
+    (['exponent', 'stored'], 20, 9)
     """
     evidence, model, side = audit.evidence, audit.evidence.model, shown_side(audit)
     other, drawn = OPPOSITE[side], model.left is None
     # Probabilities and orders are those of right rows within a left one.
     able = model.compared is None and (
-        side == "right" or model.link.name in ("identity", "sigmoid", "cosine")
+        side == "right" or model.link.name in ("identity", "sigmoid")
     )
     if (
         not able
@@ -463,12 +395,9 @@ def explorer(audit: Audit) -> Explorer | None:
         or (model.rank == 1 and not model.free_shifts)
     ):
         return None
-    # Families are counted before they are made: each holds the rows once more, and all
-    # share the room.
-    n_families = sum(
-        (not drawn, found_attack(evidence, side) is not None, evidence.norm is not None)
-    )
-    n_rows, n_others = how_many(model.rank, n_families)
+    # Each family holds the rows once more: a model of both sides as stored, and at
+    # exponents.
+    n_rows, n_others = how_many(model.rank, families=1 if drawn else 2)
     # Left rows that are not at hand are drawn.
     rng = np.random.default_rng(evidence.seed)
     whole = with_probes(model, rng) if drawn else model
@@ -480,7 +409,10 @@ def explorer(audit: Audit) -> Explorer | None:
     if n_some < 3:
         return None
     pad = Pad.of(model, some, side) if side in model.free_shifts else None
-    families = families_of(audit, some, side, None if pad is None else pad.centred)
+    centred = None if pad is None else pad.centred
+    families = families_of(evidence, some, side, centred)
+    if pad is None and families[0].kind == STORED:
+        return None
     title = "state" if drawn and model.link.name == "softmax" else model.title(other)
     random = tuple(f"random {title} {i + 1}" for i in range(n_other))
     return Explorer(
@@ -559,17 +491,14 @@ def _shows(
     if pad is None or not pad.mean:
         yield from named
         return
-    # The mean row is subtracted from the model at its start, which is a place of every
-    # family but the canonical one.
-    index = next(i for i, each in enumerate(families) if each.kind != EXPONENT)
-    subtracted = Show("Mean row subtracted", index, families[index].start, pad.centred)
-    first = audit.head is not None and audit.head.origin_matters
-    yield from (subtracted, *named) if first else (*named, subtracted)
-    yield from (
-        Show("Folded and subtracted", i, 1.0, pad.centred)
-        for i, each in enumerate(families)
-        if each.kind == "folded"
-    )
+    # The mean row is subtracted from the model as stored, which is the last family.
+    subtracted = Show("Mean row subtracted", len(families) - 1, 0.0, pad.centred)
+    if audit.head is not None and audit.head.origin_matters:
+        yield subtracted
+        yield from named
+    else:
+        yield from named
+        yield subtracted
 
 
 def _first(
@@ -662,7 +591,8 @@ def held(explored: Explorer) -> str:
     --------
     >>> from embaudit.auditing.audit import audit
     >>> from embaudit.model import FactorModel
-    >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], ids=["</script>", "b", "c"])
+    >>> labels = ["</script>", "b", "c"]
+    >>> model = FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], labels=labels)
     >>> "\\u003c/script\\u003e" in held(explorer(audit(model)))
     True
     """

@@ -94,7 +94,7 @@ MODELS = {
     "rankings": random_model(k=3, link="ranking", means=(0.5, 1.0)),
     "softmax": random_model(k=3, means=(0.5, 1.0), link="softmax"),
 }
-"""Models of two sides, which have an exponent family and a worst gauge."""
+"""Models of two sides, which have an exponent."""
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def head():
     return ea.audit(model, n_gauges=1, final_norm=FinalNorm("rms", GAIN))
 
 
-@pytest.mark.parametrize("kind", ["exponent", "worst"])
+@pytest.mark.parametrize("kind", ["exponent", "stored"])
 @pytest.mark.parametrize("name", MODELS)
 def test_predictions_are_those_of_the_model_everywhere(audits, name, kind):
     data, model = data_of(audits[name]), MODELS[name]
@@ -171,25 +171,6 @@ def test_the_slider_of_exponents_starts_at_the_position_of_the_model():
     assert Family(data, "exponent").fields["start"] == 0.25
 
 
-@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-def test_the_slider_of_the_worst_gauge_leads_from_the_model_to_that_gauge(
-    audits, share
-):
-    model, audit = MODELS["scores"], audits["scores"]
-    family = Family(data_of(audit), "worst")
-    (attack,) = [
-        one
-        for one in audit.evidence.limits.attacks
-        if one.role == "right" and one.objective == "neighbours"
-    ]
-    u, s, vt = np.linalg.svd(attack.gauge.matrix("right"))
-    equal = model.right @ (u * s**share) @ vt
-    rows, _ = family.moved_rows(share)
-    np.testing.assert_allclose(cosines(rows), cosines(equal), atol=1e-12)
-    kappa = np.exp(share * np.ptp(family.step))
-    assert kappa == pytest.approx(2.0**share, rel=1e-12)
-
-
 def test_a_shift_to_the_centre_subtracts_the_mean_row_of_all_rows(audits):
     model, data = MODELS["softmax"], data_of(audits["softmax"])
     mean = model.right.mean(axis=0)
@@ -198,10 +179,10 @@ def test_a_shift_to_the_centre_subtracts_the_mean_row_of_all_rows(audits):
     assert data["pad"]["mean"] == pytest.approx(np.linalg.norm(mean))
     centre = (-np.linalg.norm(mean) / unit, 0.0)
     assert data["pad"]["reach"] >= -centre[0]
-    # Canonical forms have the mean row subtracted; other families start at the model.
+    # Canonical forms have the mean row subtracted; the stored rows do not.
     assert Family(data, "exponent").fields["home"] == pytest.approx(centre)
-    assert Family(data, "worst").fields["home"] == [0.0, 0.0]
-    rows, _ = Family(data, "worst").moved_rows(0.0, centre)
+    assert Family(data, "stored").fields["home"] == [0.0, 0.0]
+    rows, _ = Family(data, "stored").moved_rows(0.0, centre)
     np.testing.assert_allclose(cosines(rows), cosines(model.right - mean), atol=1e-12)
     rows, _ = Family(data, "exponent").moved_rows(0.3)
     equal = ea.at_exponent(model, 0.3)
@@ -210,37 +191,16 @@ def test_a_shift_to_the_centre_subtracts_the_mean_row_of_all_rows(audits):
 
 def test_shifts_run_along_two_orthogonal_directions_of_a_typical_length(audits):
     model, data = MODELS["softmax"], data_of(audits["softmax"])
-    shifts = Family(data, "worst").shifts
+    shifts = Family(data, "stored").shifts
     unit = np.median(np.linalg.norm(model.right, axis=1))
     np.testing.assert_allclose(shifts @ shifts.T, unit**2 * np.eye(2), atol=1e-9)
     points = unpacked(data["pad"]["points"]).reshape(-1, 2)
-    rows, _ = Family(data, "worst").moved_rows(0.0)
+    rows, _ = Family(data, "stored").moved_rows(0.0)
     np.testing.assert_allclose(points, rows @ shifts.T / unit**2, atol=1e-4)
 
 
-def test_the_final_norm_of_a_head_is_folded_in_step_by_step(head):
-    rows, _ = Family(data_of(head), "folded").moved_rows(1.0)
-    np.testing.assert_allclose(
-        cosines(rows), cosines(head.model.right * GAIN), atol=1e-12
-    )
-
-
-@pytest.mark.parametrize(
-    ("model", "kinds"),
-    [
-        (random_model(k=3, link="cosine"), ["rotation"]),
-        (
-            random_model(n=None, k=3, link=ea.softmax_link(unit_rows=True)),
-            ["rotation"],
-        ),
-        (random_model(n=None, k=3, link="softmax"), ["worst"]),
-        (random_model(n=None, k=3), ["worst"]),
-    ],
-    ids=["cosine", "labels of length 1", "head", "vectors"],
-)
-def test_families_of_models_without_a_canonical_form(model, kinds):
-    data = data_of(ea.audit(model, quick=True))
-    assert [family["kind"] for family in data["families"]] == kinds
+def test_a_head_alone_has_the_family_of_the_model_as_stored(head):
+    assert [family["kind"] for family in data_of(head)["families"]] == ["stored"]
 
 
 def test_a_small_model_is_held_whole_with_its_names():
@@ -250,7 +210,7 @@ def test_a_small_model_is_held_whole_with_its_names():
     data = data_of(audit)
     assert data["names"] == names
     assert data["other_names"] == [f"user {i}" for i in range(9)]
-    rows, _ = Family(data, "worst").moved_rows(0.0)
+    rows, _ = Family(data, "stored").moved_rows(0.0)
     np.testing.assert_allclose(cosines(rows), cosines(model.right), atol=1e-12)
     assert data["listed"] == 10
     assert len(set(data["first"])) == 2
@@ -264,7 +224,7 @@ def test_of_a_large_model_the_300_rows_with_most_interactions_are_held():
     audit = ea.audit(model, quick=True)
     data = data_of(audit)
     assert data["names"] == [f"item {i}" for i in range(100, 400)]
-    rows, _ = Family(data, "worst").moved_rows(0.0)
+    rows, _ = Family(data, "stored").moved_rows(0.0)
     np.testing.assert_allclose(cosines(rows), cosines(model.right[100:]), atol=1e-12)
     parts = explorer_parts(audit)
     assert parts["few"] == "300 of 400 items"
@@ -278,7 +238,7 @@ def test_of_a_large_model_without_counts_300_rows_are_drawn_at_random():
     numbers = [int(name.removeprefix("item ")) for name in data["names"]]
     assert len(set(numbers)) == len(numbers) == 300
     assert max(numbers) > 300
-    rows, others = Family(data, "worst").moved_rows(0.0)
+    rows, others = Family(data, "stored").moved_rows(0.0)
     np.testing.assert_allclose(cosines(rows), cosines(model.right[numbers]), atol=1e-12)
     users = [int(name.removeprefix("user ")) for name in data["other_names"]]
     assert len(users) == 100
@@ -289,39 +249,19 @@ def test_of_a_large_model_without_counts_300_rows_are_drawn_at_random():
     assert explorer_parts(audit)["which"] == "drawn at random"
 
 
-@pytest.mark.parametrize(
-    ("link", "other_name", "sentence"),
-    [
-        (
-            "softmax",
-            "random state 1",
-            "Probabilities of 100 states drawn at random, among all 30 labels.",
-        ),
-        (
-            "identity",
-            "random user 1",
-            "Scores of 100 users drawn at random, for all 30 items.",
-        ),
-    ],
-)
-def test_a_missing_other_side_is_drawn_at_random_and_called_so(
-    link, other_name, sentence
-):
-    if link == "softmax":
-        model = ea.FactorModel.from_softmax(random_model(k=3).right)
-    else:
-        model = ea.FactorModel.from_vectors(random_model(k=3).right)
-    audit = ea.audit(model, quick=True)
+def test_the_inputs_that_a_head_lacks_are_drawn_at_random_and_called_so():
+    audit = ea.audit(ea.FactorModel.from_softmax(random_model(k=3).right), quick=True)
     data = data_of(audit)
     assert len(data["other_names"]) == 100
-    assert data["other_names"][0] == other_name
-    assert explorer_parts(audit)["of_which"] == sentence
+    assert data["other_names"][0] == "random state 1"
+    assert explorer_parts(audit)["of_which"] == (
+        "Probabilities of 100 states drawn at random, among all 30 labels."
+    )
 
 
 @pytest.mark.parametrize(
     ("link", "sentence"),
     [
-        ("cosine", "Predicted cosines of all 40 users, for all 30 items."),
         ("sigmoid", "Probabilities of all 40 users, for all 30 items."),
         ("ranking", "Leads of all 40 users, among all 30 items."),
     ],
@@ -339,8 +279,12 @@ def test_the_page_says_which_predictions_it_shows(link, sentence):
         # Two rows: the only neighbour of each is the other one.
         ea.FactorModel.from_user_item(np.eye(2), np.eye(2)),
         ea.FactorModel.from_vectors(random_model(k=3).right, compared="cosine"),
+        # These have neither an exponent nor a free origin.
+        ea.FactorModel.from_vectors(random_model(k=3).right),
+        random_model(k=3, link="cosine"),
+        random_model(n=None, k=3, link=ea.softmax_link(unit_rows=True)),
     ],
-    ids=["one direction", "two rows", "compared rows"],
+    ids=["one direction", "two rows", "compared rows", "one side", "cosine", "unit"],
 )
 def test_there_is_no_explorer_where_nothing_could_move(model):
     assert explorer(ea.audit(model, quick=True)) is None
@@ -397,13 +341,10 @@ def centre_of(audit):
     return np.round([-pad["mean"] / pad["unit"], 0.0], 9).tolist()
 
 
-def test_buttons_of_a_recommender_lead_to_the_standard_forms_and_the_worst_gauge(
-    audits,
-):
+def test_buttons_of_a_recommender_lead_to_the_standard_forms(audits):
     assert buttons(audits["scores"]) == [
         ("Prediction cosine", "exponent", 0.0, [0, 0]),
         ("Balanced", "exponent", 0.5, [0, 0]),
-        ("Worst stretch found", "worst", 1.0, [0, 0]),
     ]
 
 
@@ -412,22 +353,15 @@ def test_the_prediction_cosine_of_users_is_at_exponent_1():
     assert buttons(audit)[0] == ("Prediction cosine", "exponent", 1.0, [0, 0])
 
 
-def test_buttons_of_a_head_lead_to_the_centre_and_to_the_folded_norm(head):
+def test_the_button_of_a_head_leads_to_its_rows_without_their_mean(head):
     centre = centre_of(head)
-    shown = buttons(head)
-    # The answer for this head is about its mean row, so that button comes first.
-    assert shown[0] == ("Mean row subtracted", "worst", 0.0, centre)
-    assert ("Final norm folded in", "folded", 1.0, [0, 0]) in shown
-    assert shown[-1] == ("Folded and subtracted", "folded", 1.0, centre)
-    family = Family(data_of(head), "folded")
-    rows, _ = family.moved_rows(1.0, centre)
+    assert buttons(head) == [("Mean row subtracted", "stored", 0.0, centre)]
+    rows, _ = Family(data_of(head), "stored").moved_rows(0.0, centre)
     labels = head.model.right
-    expected = cosines((labels - labels.mean(axis=0)) * GAIN)
+    expected = cosines(labels - labels.mean(axis=0))
     np.testing.assert_allclose(cosines(rows), expected, atol=1e-6)
 
 
-def test_the_button_of_the_mean_row_comes_later_if_it_matters_little():
-    rows = np.random.default_rng(0).normal(size=(40, 4))
-    nearly_centred = ea.FactorModel.from_softmax(rows - rows.mean(axis=0) + 0.01)
-    names = [name for name, *_ in buttons(ea.audit(nearly_centred, n_gauges=1))]
-    assert names == ["Worst stretch found", "Mean row subtracted"]
+def test_the_button_of_the_mean_row_comes_last_if_it_matters_little(audits):
+    names = [name for name, *_ in buttons(audits["free biases"])]
+    assert names == ["Prediction cosine", "Balanced", "Mean row subtracted"]

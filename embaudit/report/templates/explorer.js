@@ -15,29 +15,14 @@
     return made;
   });
   const m = data.names.length, n = data.other_names.length;
-  const atHand = families.find((one) => one.kind !== "exponent") || families[0];
+  const atHand = families.find((one) => one.kind === "stored");
   const absorbed = data.link === "identity" || data.link === "sigmoid";
 
   // Formulas ------------------------------------------------------------------------------------------------
 
-  function turned(x, count, width, angle) {
-    const out = Float64Array.from(x), c = Math.cos(angle * Math.PI / 180), s = Math.sin(angle * Math.PI / 180);
-    for (let i = 0; i < count; i++) {
-      for (let l = i * width; l + 1 < (i + 1) * width; l += 2) {
-        out[l] = c * x[l] - s * x[l + 1];
-        out[l + 1] = s * x[l] + c * x[l + 1];
-      }
-    }
-    return out;
-  }
-
   /** Rows of both sides, and biases, in the equivalent model at one place of a family, shifted by a and b typical rows. */
   function moved(family, at, [a, b]) {
     const { width } = family, one = a - family.home[0], other = b - family.home[1];
-    if (family.kind === "rotation") {
-      return { width, rows: turned(family.rows, m, width, at), others: turned(family.other_rows, n, width, at),
-        rowBias: family.row_bias, otherBias: family.other_bias };
-    }
     const rows = new Float64Array(m * width), others = new Float64Array(n * width);
     const otherBias = Float64Array.from(family.other_bias);
     const weight = family.step.map((step) => Math.exp(step * (at - family.origin)));
@@ -172,10 +157,7 @@
   /** The condition number between your model and a place of a family; NaN where no gauge leads there. */
   function kappa(family, at) {
     if (!family.is_gauge) return NaN;
-    if (family.kappas) return family.kappas[Math.round(at / family.high * family.places)];
-    let most = -Infinity, least = Infinity;
-    for (const step of family.step) { most = Math.max(most, step); least = Math.min(least, step); }
-    return Math.exp(Math.abs(at - family.origin) * (most - least));
+    return family.kappas ? family.kappas[Math.round(at / family.high * family.places)] : 1;
   }
 
   const length = ([a, b]) => (data.pad ? Math.hypot(a, b) * data.pad.unit : 0);
@@ -205,7 +187,6 @@
   // Neither none nor all where it is some.
   const percent = (share) => (share > 0 && share < 0.01 ? "<1 %" : share > 0.99 && share < 1 ? ">99 %"
     : `${Math.round(100 * share)} %`);
-  const atStart = () => now.family === start.family && now.at === start.at;
   const shows = [{ button: $("reset"), ...start }, ...data.shows.map(({ family, at, shift }, i) => (
     { button: $(`show-${i}`), family: families[family], at, shift }))];
 
@@ -277,15 +258,11 @@
     families.forEach((family, at) => {
       const slider = $(`slider-${at}`);
       if (!slider) return;
-      const active = family === now.family && !(family === start.family && now.at === start.at && family.kind !== "rotation");
+      const active = family === now.family;
       const value = family === now.family ? now.at : family.start;
       slider.value = value;
       slider.closest(".control").classList.toggle("active", active);
-      // One family moves at a time: the others stand at your model, and say that they do nothing.
-      const off = family !== now.family && now.family.kind !== "stored" && !atStart();
-      slider.closest(".control").classList.toggle("off", off);
-      const said = off ? "off" : family.kind === "exponent" ? value.toFixed(3).replace(/\.?0+$/, "")
-        : family.kind === "rotation" ? `${value}°` : `κ = ${kappa(family, value).toFixed(2)}`;
+      const said = String(Number(value.toFixed(3)));
       $(`value-${at}`).textContent = said;
       slider.setAttribute("aria-valuetext", said);
     });
