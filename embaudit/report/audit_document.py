@@ -69,6 +69,7 @@ from embaudit.report.figures import (
     CertifiedCurveDisplay,
     MovementDisplay,
     PredictionDisplay,
+    predicted_word,
     shown_side,
 )
 from embaudit.report.next_steps import Invocation, next_steps
@@ -663,22 +664,6 @@ def audit_document(
         _conventions(audit),
     )
     paragraphs = tuple(_said(audit))
-    # Words are explained where a reader meets them, which a heading or a finding is as
-    # well.
-    met = [
-        *paragraphs,
-        str(audit.answer),
-        "budget",
-        *(() if glance is None else glance.key),
-    ]
-    met += [f"{each.title} {each.text} {each.remedy}" for each in audit.findings]
-    for section in sections:
-        tables = (block.table for block in section.parts if block.table is not None)
-        met += [
-            *section.paragraphs,
-            *section.end,
-            *(" ".join((table.caption, *table.headings)) for table in tables),
-        ]
     model = audit.model
     sides = " × ".join(
         counted(len(model.side(side)), model.title(side)) for side in model.sides
@@ -700,8 +685,33 @@ def audit_document(
         steps=() if invocation is None else tuple(next_steps(audit, invocation)),
         glance=glance,
         n_asked=len(compared_neighbours(audit)[0]) if audit.options.show else 0,
-        words=tuple(definitions(model, met)),
+        words=tuple(definitions(model, _words(audit))),
     )
+
+
+def _words(audit: Audit) -> Iterator[str]:
+    """Yield the words of an audit that not every reader of cosines knows.
+
+    Each word comes after those that explain it.
+    """
+    evidence, model = audit.evidence, audit.evidence.model
+    yield from ("gauge", "κ", "budget", "role", "equivalent model")
+    if evidence.position is not None:
+        yield from ("exponent", "whitened")
+    if evidence.limits.certificates:
+        yield "certified"
+    if evidence.limits.ranges:
+        yield "range"
+    if model.link.name == "softmax":
+        yield "label"
+    if any(
+        trait.twins is not None and trait.twins.share > 0 for trait in evidence.traits
+    ):
+        yield "duplicate"
+    if model.free_shifts:
+        yield "shift"
+    if evidence.predicted is not None:
+        yield predicted_word(model, shown_side(audit))
 
 
 def _cases(audit: Audit) -> tuple[tuple[str, str], ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,11 +34,6 @@ MOST_DECIMALS = 6
 """Largest number of decimals of a cosine."""
 NAME = 80
 """Characters of a name beside a picture or in the explorer."""
-DEFINED = ("gauge", "κ", "budget", "role", "exponent", "certified", "equivalent model", "label", "duplicate", "shift",
-           "whitened", "prediction cosine", "logit cosine", "range")  # fmt: skip
-"""Words that not every reader of cosines knows, in an order in which each leans on
-those before it.
-"""
 
 
 @dataclass(frozen=True)
@@ -369,25 +363,21 @@ def read_parts(intake: Intake) -> Iterator[tuple[str, str]]:
     yield from ((str(block), "left over") for block in intake.left_over)
 
 
-def definitions(model: FactorModel, texts: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Define the words that occur in some texts, under their names or others that they go by.
+def definitions(model: FactorModel, words: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield words with the first sentences of their meanings.
 
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> for word, meaning in definitions(FactorModel.from_vectors([[1.0]]), ["12 % certified", "No gauge does it."]):
+    >>> for word, meaning in definitions(FactorModel.from_vectors([[1.0]]), ["gauge", "certified"]):
     ...     print(f"{word}: {meaning}")
     gauge: a change of the factors of both sides at once that leaves every score as it is.
     certified: a neighbour is certified when no gauge within the budget can push it out of its list.
     """
-    # Names of options and commands are no words that need a meaning.
-    met = re.sub("`[^`]*`", " ", " ".join(texts))
-    words = words_for(Nouns.of(model))
-    for word in DEFINED:
-        names = "|".join(map(re.escape, (word, *words[word].also)))
-        if re.search(rf"(?<!\w)(?:{names})s?(?!\w)", met, re.IGNORECASE):
-            first = words[word].meaning.split(". ")[0].removesuffix(".")
-            yield word, f"{first[0].lower()}{first[1:]}."
+    entries = words_for(Nouns.of(model))
+    for word in words:
+        sentence = entries[word].meaning.split(". ")[0].removesuffix(".")
+        yield word, f"{sentence[0].lower()}{sentence[1:]}."
 
 
 def glossary(page: str, nouns: Nouns = USERS_AND_ITEMS) -> tuple[tuple[str, str], ...]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -49,7 +47,6 @@ def _template(name: str) -> jinja2.Template:
     made.filters |= {
         "coded": coded,
         "unbroken": unbroken,
-        "worded": worded,
         "fitted": fitted,
         "table_text": table_text,
         "image": image,
@@ -121,36 +118,6 @@ def table_text(text: str) -> Markup:
     '84\xa0% (76\xa0%)'
     """
     return unbroken(text.replace(" %", "\xa0%"))
-
-
-def worded(text: str, words: Sequence[tuple[str, str]]) -> Markup:
-    """Set code as `coded` does, and let each word that the page explains lead to what it means, where it is met first.
-
-    Examples
-    --------
-    >>> str(worded("A gauge of κ = 2: a gauge.", [("gauge", "a change"), ("range", "all values")]))
-    'A <a class="word" href="#word-0" title="a change">gauge</a> of κ = 2: a gauge.'
-    >>> str(worded("A gauge group.", [("gauge", "a change"), ("gauge group", "a set of them")]))
-    'A <a class="word" href="#word-1" title="a set of them">gauge group</a>.'
-    """
-    places, met = {name.lower(): i for i, (name, _) in enumerate(words)}, set[int]()
-    # The longest come first, or a short word would be linked within a longer one.
-    names = "|".join(map(re.escape, sorted(places, key=len, reverse=True)))
-
-    def linked(match: re.Match[str]) -> str:
-        at = places.get((match["word"] or "").lower())
-        if at is None or at in met:
-            return match[0]
-        met.add(at)
-        return f'<a class="word" href="#word-{at}" title="{escape(words[at][1])}">{match[0]}</a>'
-
-    # Code and tags are matched before words are, so that no link is made inside them.
-    inside = (
-        rf"<code>.*?</code>|<[^>]*>|(?<!\w)(?P<word>{names})s?(?!\w)"
-        if names
-        else "(?P<word>$^)"
-    )
-    return Markup(re.sub(inside, linked, str(coded(text)), flags=re.IGNORECASE))  # noqa: S704 (escaped before)
 
 
 def fitted(table: Table) -> Table:

@@ -12,7 +12,6 @@ from rich.console import Console
 
 import embaudit as ea
 from embaudit.report.audit_document import audit_document
-from embaudit.report.document import definitions
 from embaudit.report.tables import Table
 from embaudit.report.terminal import brief, print_audit
 
@@ -116,10 +115,13 @@ def test_the_page_shows_the_answer_then_the_terms_then_the_verdict(
     )
 
 
-def test_a_term_is_defined_if_a_text_has_it_in_the_plural_but_not_within_a_word():
-    model = ea.FactorModel.from_vectors([[1.0]])
-    meaning = "which cosines are meant: item-item, user-user or user-item."
-    assert list(definitions(model, ["gauged by roles"])) == [("role", meaning)]
+def test_the_words_of_an_audit_are_those_of_what_it_measured(document):
+    rows = random_model(p=9, k=3).right
+    compared = ea.FactorModel.from_vectors(rows, compared="cosine")
+    of_vectors = audit_document(ea.audit(compared, quick=True), drawn=False)
+    measured = {"certified", "range", "exponent", "whitened", "prediction cosine"}
+    assert measured <= {word for word, _ in document.words}
+    assert measured.isdisjoint(word for word, _ in of_vectors.words)
 
 
 def test_a_narrow_terminal_shows_only_the_essential_columns(result, document):
