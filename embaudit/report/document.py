@@ -93,7 +93,7 @@ class Lists:
     @property
     def first(self) -> Lists:
         """The first list alone, with no neighbour marked."""
-        before = tuple(replace(each, stays=True) for each in self.before)
+        before = tuple(replace(near, stays=True) for near in self.before)
         return replace(self, headings=self.headings[:1], before=before, after=())
 
     @property
@@ -251,7 +251,7 @@ class Document:
     @property
     def lists(self) -> tuple[Lists, ...]:
         """Neighbour lists of all sections."""
-        return tuple(each for section in self.sections for each in section.lists)
+        return tuple(lists for section in self.sections for lists in section.lists)
 
     @property
     def ends(self) -> tuple[str, ...]:
@@ -261,7 +261,9 @@ class Document:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Findings of all sections."""
-        return tuple(each for section in self.sections for each in section.findings)
+        return tuple(
+            finding for section in self.sections for finding in section.findings
+        )
 
     @property
     def paragraphs(self) -> tuple[str, ...]:
@@ -291,29 +293,29 @@ def lists_of(
     >>> lists.before, lists.after[0].cosine, len(lists.after[0].name)
     ((Near(name='b', cosine='0.50', stays=False, level=''),), '0.25', 120)
     """
-    called = partial(row_called, title)
+    row_name = partial(row_called, title)
     before = zip(
         example.before, example.stay, levels or [""] * len(example.before), strict=True
     )
     after = zip(example.after, example.stayed, strict=True)
     decimals = _decimals([cosine for _, cosine in example.before], decimals)
     copies = f"{copied(example.left_out)} left out" if example.left_out else ""
-    made = Lists(
-        named(called(example.name)),
+    lists = Lists(
+        named(row_name(example.name)),
         headings,
         tuple(
-            Near(named(called(name)), in_decimals(cosine, decimals), columns, level)
+            Near(named(row_name(name)), in_decimals(cosine, decimals), columns, level)
             for (name, cosine), columns, level in before
         ),
         tuple(
-            Near(named(called(name)), in_decimals(cosine, decimals), columns)
+            Near(named(row_name(name)), in_decimals(cosine, decimals), columns)
             for (name, cosine), columns in after
         ),
         "; ".join(filter(None, (note, copies))),
     )
     # Both lists become equally long, as rows of a table need; who is cut off no longer
     # counts as kept.
-    return made.head(len(made.before))
+    return lists.head(len(lists.before))
 
 
 def _decimals(cosines: Sequence[float], fewest: int) -> int:

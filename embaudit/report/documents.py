@@ -629,17 +629,22 @@ def threshold_table(comparison: Comparison, role: SideName) -> Table:
     change, title = comparison.changes[role], comparison.title(role)
     # Where no cosine changed, thresholds stay as they are.
     thresholds = change.thresholds if change.mean_total > FLOAT32_TIE else ()
-    rows = [(each.before, each.after, each, each.share) for each in thresholds]
+    rows = [
+        (threshold.before, threshold.after, threshold, threshold.share)
+        for threshold in thresholds
+    ]
     frame = pd.DataFrame(rows, columns=["before", "now", "95 %", "pairs above"])
     # Counts of all pairs have no interval.
-    if all(each.low == each.after == each.high for each in thresholds):
+    if all(
+        threshold.low == threshold.after == threshold.high for threshold in thresholds
+    ):
         frame = frame.drop(columns="95 %")
     note = ""
     if thresholds:
         n_rows = len(change.match) - change.n_without_direction - change.n_duplicates
         note = drawn_of(thresholds[0].n_pairs, n_pairs(n_rows), "pair")
     # Shares have as many decimals as it takes to tell them apart.
-    shares = [each.share for each in thresholds]
+    shares = [threshold.share for threshold in thresholds]
     texts = dict(zip(shares, percents_apart(shares), strict=True))
     return Table(
         f"thresholds that keep as many {title}-{title} pairs",
@@ -682,8 +687,8 @@ def moved_table(comparison: Comparison, role: SideName, n: int = 10) -> Table:
         for record in comparison.moved_most(role, n).to_dict("records")
         if float(f"{record['total']:.3f}") > 0
     ]
-    called = partial(row_called, "" if change.match.has_names else title)
-    columns = {title: [called(str(record["name"])) for record in records]}
+    row_name = partial(row_called, "" if change.match.has_names else title)
+    columns = {title: [row_name(str(record["name"])) for record in records]}
     for part, heading in names.items():
         columns[heading] = [record[part] for record in records]
     frame = pd.DataFrame(columns)

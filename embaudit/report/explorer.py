@@ -141,7 +141,7 @@ def canonical(
     logs = np.log(form.family.scales)
     places = STEPS if len(logs) <= WIDE else FEW_STEPS
     visited = [
-        each for each in evidence.equivalents if isinstance(each, CanonicalModel)
+        model for model in evidence.equivalents if isinstance(model, CanonicalModel)
     ]
     # From the exponent ½ to e one side is multiplied by s^(e − ½), and the other is
     # divided by it.
@@ -153,7 +153,7 @@ def canonical(
         origin=0.5,
         start=round(evidence.position.exponent * places) / places,
         places=places,
-        stops=tuple((each.exponent, each.title_for(side)) for each in visited),
+        stops=tuple((model.exponent, model.title_for(side)) for model in visited),
         # Where the other side is whitened, the cosines of this one are those of its
         # predictions.
         shows=(
@@ -229,13 +229,13 @@ class Pad:
     """Length of a typical row."""
 
     @classmethod
-    def of(cls, model: FactorModel, some: FactorModel, side: SideName) -> Pad:
+    def of(cls, model: FactorModel, explored: FactorModel, side: SideName) -> Pad:
         """Shift along the mean row of all rows, and across it where the rows explored spread most."""
         unit, centre = (
             model.side(side).median_length,
             np.asarray(model.side(side).moments.mean, dtype=np.float64),
         )
-        rows = np.asarray(some.factors(side), dtype=np.float64)
+        rows = np.asarray(explored.factors(side), dtype=np.float64)
         # A mean row of rounding alone has no direction worth a slider.
         mean = (
             length if (length := float(np.linalg.norm(centre))) > 1e-9 * unit else 0.0
@@ -246,8 +246,8 @@ class Pad:
         # Of the two directions of largest spread, one is far from the mean row; its
         # part across that is the second.
         across = first_best(
-            [each - (each @ along) * along for each in spread[:2]],
-            lambda each: float(np.linalg.norm(each)),
+            [direction - (direction @ along) * along for direction in spread[:2]],
+            lambda direction: float(np.linalg.norm(direction)),
         )
         # In one dimension nothing lies across, and the zeros stay.
         across /= np.linalg.norm(across) or 1.0
@@ -336,7 +336,7 @@ class Explorer:
                 "listed": self.listed,
                 "shows": self.shows,
                 "tolerance": self.tolerance,
-                "families": [self._family(each) for each in self.families],
+                "families": [self._family(family) for family in self.families],
             }
         )
 
@@ -401,16 +401,16 @@ def explorer(audit: Audit) -> Explorer | None:
     # Left rows that are not at hand are drawn.
     rng = np.random.default_rng(evidence.seed)
     whole = with_probes(model, rng) if drawn else model
-    beside = np.arange(n_others) if drawn else chosen_rows(model, other, n_others, rng)
+    others = np.arange(n_others) if drawn else chosen_rows(model, other, n_others, rng)
     chosen = chosen_rows(model, side, n_rows, rng)
-    some = whole.take(**{side: chosen, other: beside})
-    n_some, n_other = len(some.side(side)), len(some.side(other))
-    # Of two rows each has one neighbour, which no change replaces.
-    if n_some < 3:
+    explored = whole.take(**{side: chosen, other: others})
+    n_explored, n_other = len(explored.side(side)), len(explored.side(other))
+    # Each of two rows has one neighbour, which no change replaces.
+    if n_explored < 3:
         return None
-    pad = Pad.of(model, some, side) if side in model.free_shifts else None
+    pad = Pad.of(model, explored, side) if side in model.free_shifts else None
     centred = None if pad is None else pad.centred
-    families = families_of(evidence, some, side, centred)
+    families = families_of(evidence, explored, side, centred)
     if pad is None and families[0].kind == STORED:
         return None
     title = "state" if drawn and model.link.name == "softmax" else model.title(other)
@@ -421,7 +421,7 @@ def explorer(audit: Audit) -> Explorer | None:
         total=len(audit.model.side(side)),
         # Rows without names are called by their numbers in the whole model.
         names=tuple(names_of(whole, side, chosen)),
-        other_names=random if drawn else tuple(names_of(whole, other, beside)),
+        other_names=random if drawn else tuple(names_of(whole, other, others)),
         drawn=drawn,
         link=model.link.name,
         soft_cap=model.link.soft_cap,
@@ -429,10 +429,10 @@ def explorer(audit: Audit) -> Explorer | None:
         offset=model.offset if model.link.sees_biases else 0.0,
         families=families,
         pad=pad,
-        first=_first(some, side, families[0], min(LISTED, n_some - 1)),
-        listed=min(LISTED, n_some - 1),
+        first=_first(explored, side, families[0], min(LISTED, n_explored - 1)),
+        listed=min(LISTED, n_explored - 1),
         shows=tuple(_shows(audit, families, pad)),
-        tolerance=max((each.tolerance for each in evidence.drift), default=0.0),
+        tolerance=max((drift.tolerance for drift in evidence.drift), default=0.0),
     )
 
 
@@ -484,9 +484,9 @@ def _shows(
 ) -> Iterator[Show]:
     """Name what is worth seeing: named places of families, and the mean row subtracted; first where that matters."""
     named = [
-        Show(name, index, at, each.home)
-        for index, each in enumerate(families)
-        for at, name in each.shows
+        Show(name, index, at, family.home)
+        for index, family in enumerate(families)
+        for at, name in family.shows
     ]
     if pad is None or not pad.mean:
         yield from named
@@ -502,11 +502,11 @@ def _shows(
 
 
 def _first(
-    some: FactorModel, side: SideName, family: Family, n: int
+    explored: FactorModel, side: SideName, family: Family, n: int
 ) -> tuple[int, int]:
     """Choose a well-known row whose neighbours change most at the far end of a family, and one of those that go."""
-    counts = some.side(side).counts
-    weight = some.side(side).norms if counts is None else counts
+    counts = explored.side(side).counts
+    weight = explored.side(side).norms if counts is None else counts
     # Among rows that a reader is likely to know: those with most interactions, or the
     # longest.
     queries = np.sort(largest_first(weight)[:FIRST])
@@ -515,7 +515,7 @@ def _first(
     far_end = 0.0 if family.start > family.high - family.start else family.high
     far = family.rows * np.exp(family.step * (far_end - family.origin))
     before, after = (
-        neighbours(some.factors(side), n, rows=queries),
+        neighbours(explored.factors(side), n, rows=queries),
         neighbours(far, n, rows=queries),
     )
     stays = before.kept_in(after)
@@ -558,10 +558,10 @@ def explorer_parts(audit: Audit) -> dict[str, Any]:
         words_for(Nouns.of(audit.model))["gauge"].meaning,
         ("pinned", "undecided", "one_side", "not_searched"),
     )
-    told = [
-        each
-        for each in audit.conclusions
-        if each.code in shown and each.role in (None, audit.evidence.role)
+    sentences = [
+        conclusion.text
+        for conclusion in audit.conclusions
+        if conclusion.code in shown and conclusion.role in (None, audit.evidence.role)
     ]
     # A browser runs a script only if its digest is the one that the page allows, so
     # nothing within a name can run.
@@ -575,7 +575,7 @@ def explorer_parts(audit: Audit) -> dict[str, Any]:
         "heading": Nouns.of(audit.model).predictions.capitalize(),
         "explained": (
             f"Each setting is a gauge: {gauge[0].lower()}{gauge[1:]}",
-            *(each.text for each in told),
+            *sentences,
         ),
         "of_which": f"{noun.capitalize()} of {inputs}, {within} {few}.",
         "held": held(explored),

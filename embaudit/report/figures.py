@@ -227,10 +227,10 @@ class MovementDisplay(RowDisplay):
     ) -> Self:
         """Show the models of each family in one row; those without a cosine are left out."""
         rows = [
-            (name, each)
-            for name, moves in families.items()
-            for each in moves
-            if np.isfinite(each.mean_abs)
+            (name, movement)
+            for name, movements in families.items()
+            for movement in movements
+            if np.isfinite(movement.mean_abs)
         ]
         return cls._of_rows(
             [name for name, _ in rows], [each for _, each in rows], title
@@ -364,9 +364,9 @@ class CertifiedCurveDisplay(TableDisplay):
 
         limits, model = audit.evidence.limits, audit.evidence.model
         by_role = {
-            each.role: each
-            for each in limits.certificates
-            if holds_shifts(model, each.role, each.group)
+            certificate.role: certificate
+            for certificate in limits.certificates
+            if holds_shifts(model, certificate.role, certificate.group)
         }
         if not by_role or role not in (None, *by_role):
             raise must_be(

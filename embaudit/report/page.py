@@ -43,16 +43,16 @@ def environment(*, escapes: bool) -> jinja2.Environment:
 
 @cache
 def _template(name: str) -> jinja2.Template:
-    made = environment(escapes=True)
-    made.filters |= {
+    templates = environment(escapes=True)
+    templates.filters |= {
         "coded": coded,
         "unbroken": unbroken,
         "fitted": fitted,
         "table_text": table_text,
         "image": image,
     }
-    made.globals |= {"LIGHT": LIGHT, "DARK": DARK}
-    return made.get_template(name)
+    templates.globals |= {"LIGHT": LIGHT, "DARK": DARK}
+    return templates.get_template(name)
 
 
 def image(shown: Display, palette: Palette) -> str:

@@ -35,16 +35,18 @@ def junit(audit: Audit, outcome: Outcome) -> str:
     """
     # Codes without a finding are test cases, too, so that a forge shows what passed.
     cases = {
-        code: [each for each in outcome.judged if each.finding.code == code.name]
+        code: [judged for judged in outcome.judged if judged.finding.code == code.name]
         for code in CODES.values()
     }
     ignored = {
         name
         for name, findings in cases.items()
-        if any(each.status == "ignored" for each in findings)
+        if any(judged.status == "ignored" for judged in findings)
     }
     stopped = {
-        name for name, findings in cases.items() if any(each.stops for each in findings)
+        name
+        for name, findings in cases.items()
+        if any(judged.stops for judged in findings)
     }
     # A code has failed as soon as one of its findings stops, whatever else of it is
     # ignored.
@@ -68,7 +70,7 @@ def markdown(audit: Audit, outcome: Outcome) -> str:
     """Write the answer and the findings for a comment on a change."""
     codes = [
         CODES[name]
-        for name in dict.fromkeys(each.finding.code for each in outcome.judged)
+        for name in dict.fromkeys(judged.finding.code for judged in outcome.judged)
     ]
     return filled("audit.md.j2", audit=audit, outcome=outcome, codes=codes)
 
@@ -100,13 +102,18 @@ def filled(template: str, **values: Any) -> str:
     """Fill a template that chats or forges read: of Markdown by `plain`, of XML by `line` and escaped by itself."""
     from embaudit.report.page import environment
 
-    made = environment(escapes=".xml" in template)
-    made.filters |= {"plain": plain_text, "line": _line, "told": _told, "coded": _coded}
-    return made.get_template(template).render(version=__version__, **values) + "\n"
+    templates = environment(escapes=".xml" in template)
+    templates.filters |= {
+        "plain": plain_text,
+        "line": _line,
+        "explained": _explained,
+        "coded": _coded,
+    }
+    return templates.get_template(template).render(version=__version__, **values) + "\n"
 
 
-def _told(code: Entry) -> str:
-    """Write as list in Markdown what `embaudit explain` says of a code."""
+def _explained(code: Entry) -> str:
+    """Write the explanation of a code, as `embaudit explain` prints it, as a list in Markdown."""
     return "\n".join(
         f"- *{heading}*: {_coded(text)}" for heading, text in code.sections
     )
