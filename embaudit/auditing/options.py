@@ -127,14 +127,17 @@ class AuditOptions:
     n_gauges: int | None = field(
         default=None,
         metadata=typed(
-            int, "Random draws from each group (default: 8).", "Effort", is_rare=True
+            int,
+            "Number of random models per group (default: 8).",
+            "Effort",
+            is_rare=True,
         ),
     )
     """Number of random draws from each group (default: 8)."""
     n_pairs: int | None = field(
         default=None,
         metadata=typed(
-            int, "Pairs to draw (default: 100,000, or all).", "Effort", is_rare=True
+            int, "Number of pairs to draw (default: 100,000).", "Effort", is_rare=True
         ),
     )
     """Number of pairs drawn without replacement (default: 100,000). All pairs are used
@@ -143,7 +146,10 @@ class AuditOptions:
     n_lists: int | None = field(
         default=None,
         metadata=typed(
-            int, "Lists to compare per side (default: 400).", "Effort", is_rare=True
+            int,
+            "Number of neighbour lists per side (default: 400).",
+            "Effort",
+            is_rare=True,
         ),
     )
     """Largest number of rows of a side whose neighbour lists are compared
@@ -153,7 +159,7 @@ class AuditOptions:
         default=None,
         metadata=typed(
             int,
-            "Starting points of each attack (default: 3); 0 for no attacks.",
+            "Number of starting points of each attack (default: 3); 0 for no attacks.",
             "Effort",
             is_rare=True,
         ),
@@ -165,7 +171,10 @@ class AuditOptions:
     n_steps: int | None = field(
         default=None,
         metadata=typed(
-            int, "Steps from each starting point (default: 20).", "Effort", is_rare=True
+            int,
+            "Number of steps from each starting point (default: 20).",
+            "Effort",
+            is_rare=True,
         ),
     )
     """Gradient steps from each starting point (default: 20)."""
@@ -189,7 +198,7 @@ class AuditOptions:
         default=2.0,
         metadata=typed(
             float,
-            "Largest over smallest stretch of the random maps.",
+            "Largest condition number of the random maps (default: 2).",
             "Effort",
             is_rare=True,
         ),
@@ -197,15 +206,22 @@ class AuditOptions:
     """Budget κ of the random linear gauges: largest stretch over smallest stretch."""
     show: Sequence[str] = field(
         default=(),
-        metadata=typed(list[str], "Show the neighbours of this id or title.", "Output"),
+        metadata=typed(
+            list[str],
+            "Show the neighbours of the row with this id or "
+            "title. Repeat it for several rows.",
+            "Output",
+        ),
     )
     """Ids or titles of rows whose neighbours are shown. By default a few drawn rows."""
     groups: Sequence[str | GaugeGroup] = field(
         default=(),
         metadata=typed(
             list[str],
-            "Only these models: canonical, diagonal, linear, orthogonal, translation, "
-            "affine.",
+            "Family of equivalent models: canonical, diagonal, "
+            "linear, orthogonal, translation or affine (default: "
+            "all that keep the predictions). Repeat it for "
+            "several families.",
             "Effort",
             is_rare=True,
         ),
@@ -218,8 +234,8 @@ class AuditOptions:
         default=None,
         metadata=typed(
             str,
-            "Cosines of the answer: right (item, the default), left (user), "
-            "cross (user-item).",
+            "Cosines that the answer is about: right (item, the "
+            "default), left (user) or cross (user-item).",
             "Output",
         ),
     )
@@ -239,7 +255,7 @@ class AuditOptions:
     soft_cap: float | None = field(
         default=None,
         metadata=typed(
-            float, "The head caps its logits at this value.", "Training", is_rare=True
+            float, "Value at which the head caps its logits.", "Training", is_rare=True
         ),
     )
     """Constant c of a softmax head that caps its logits, `c · tanh(s/c)`. If it is
@@ -248,7 +264,10 @@ class AuditOptions:
     normalised: bool = field(
         default=False,
         metadata=typed(
-            bool, "The head brings label rows to length 1.", "Training", is_rare=True
+            bool,
+            "The head divides its label rows by their lengths.",
+            "Training",
+            is_rare=True,
         ),
     )
     """Whether a softmax head divides its label rows by their lengths. If so, only
@@ -258,7 +277,7 @@ class AuditOptions:
         default=False,
         metadata=typed(
             bool,
-            "Find which labels can be the most probable one.",
+            "Find the labels that can be the most probable one.",
             "Output",
             is_rare=True,
         ),
@@ -272,8 +291,8 @@ class AuditOptions:
         default=None,
         metadata=typed(
             str,
-            "Column of the items' table that names parts of one table: do they share "
-            "one coordinate system?",
+            "Column of the items' table that divides the rows into parts; the audit "
+            "tests whether they share one coordinate system.",
             "Your file",
             is_rare=True,
         ),

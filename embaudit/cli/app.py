@@ -49,7 +49,7 @@ Number = float | None
 Rng = Annotated[
     int,
     typer.Option(
-        "--rng", help="Seed of every random draw.", min=0, rich_help_panel="Effort"
+        "--rng", help="Seed of all random draws.", min=0, rich_help_panel="Effort"
     ),
 ]
 Quiet = Annotated[
@@ -66,7 +66,7 @@ Jobs = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Threads that share the work; one a core by default.",
+        help="Number of threads (default: one per core).",
         rich_help_panel="Effort",
     ),
 ]
@@ -78,13 +78,13 @@ Model = Annotated[
 ]
 More = Annotated[
     list[Path] | None,
-    typer.Argument(help="More tables, whose rows follow.", show_default=False),
+    typer.Argument(help="More tables, whose rows are appended.", show_default=False),
 ]
 Partial = Annotated[
     bool,
     typer.Option(
         "--partial",
-        help="Go on where less than half of the rows match.",
+        help="Continue if less than half of the rows match the table of --items.",
         rich_help_panel="Your file",
         hidden=True,
     ),

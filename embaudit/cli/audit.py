@@ -33,8 +33,8 @@ class Heatmap:
     heatmap: Annotated[
         File,
         Option(
-            help="Draw cosines of all pairs of rows, stored and predicted: .png, .svg "
-            "or .pdf.",
+            help="Draw the cosines of all pairs of rows, stored and "
+            "predicted, to this .png, .svg or .pdf file.",
             rich_help_panel="Output",
             hidden=True,
         ),
@@ -105,22 +105,24 @@ class Gating:
     fail_on: Annotated[
         FailOn | None,
         Option(
-            help="Exit with 1 if a finding has at least this severity; never disables "
-            "this, even with --baseline.",
+            help="Exit with 1 if a finding has at least this "
+            "severity. `never` disables this, even with "
+            "--baseline.",
             rich_help_panel="Gate",
         ),
     ] = None
     baseline: Annotated[
         File,
         Option(
-            help="JSON of an earlier audit; only what is new or worse counts.",
+            help="JSON of an earlier audit. Only findings that are new or worse count.",
             rich_help_panel="Gate",
         ),
     ] = None
     ignore_code: Annotated[
         Texts,
         Option(
-            help="Do not count findings of this code, such as EMB202.",
+            help="Do not count findings of this code, such as EMB202. "
+            "Repeat it for several codes.",
             rich_help_panel="Gate",
             hidden=True,
         ),
@@ -129,7 +131,8 @@ class Gating:
         bool,
         Option(
             "--allow-missing-scores",
-            help="Pass although predictions cannot be compared with the baseline's.",
+            help="Pass although the predictions cannot be compared "
+            "with those of the baseline.",
             rich_help_panel="Gate",
             hidden=True,
         ),
@@ -137,7 +140,7 @@ class Gating:
     junit: Annotated[
         File,
         Option(
-            help="Write the findings as JUnit, a test case for each code.",
+            help="Write the findings as JUnit XML, one test case per code.",
             rich_help_panel="Gate",
             hidden=True,
         ),
@@ -258,7 +261,7 @@ def audit(
     workers: Workers,
     gating: Gating,
 ) -> None:
-    """Audit a model: are its cosines fixed by what it predicts, why, what is next."""
+    """Audit a model: do its predictions fix its cosines, why, and what is next?"""
     from embaudit.auditing.audit import audit as run
     from embaudit.io import source_of
     from embaudit.report.document import Origin

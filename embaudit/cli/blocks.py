@@ -22,18 +22,21 @@ def blocks(
             show_default=False,
         ),
     ],
-    y: Annotated[Path, Argument(help="The same names and shapes.", show_default=False)],
+    y: Annotated[
+        Path, Argument(help="Tensors of the same names and shapes.", show_default=False)
+    ],
     *,
     cut: Annotated[
         Text,
         Option(
             "--blocks",
-            help="tensors, rows, coordinates, or patterns like 'layers.3.*,head*'.",
+            help="Blocks to compare: tensors, rows, coordinates, or "
+            "patterns such as 'layers.3.*,head*'.",
         ),
     ] = None,
     missing: Annotated[
         Literal["error", "skip"],
-        Option(help="Names that only one side has: error, or skip."),
+        Option(help="What to do with names that only one side has."),
     ] = "error",
     output: Output,
     workers: Workers,

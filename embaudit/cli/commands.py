@@ -13,14 +13,14 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 COMMANDS = {
-    "audit": "How far do cosines move while predictions stay?",
-    "blocks": "Take the cosine of two sets of tensors apart.",
-    "compare": "What a gauge explains between two trained models.",
+    "audit": "Do the predictions of a model fix its cosines?",
+    "blocks": "Compare two sets of tensors block by block.",
+    "compare": "May one trained model replace another?",
     "demo": "The Netflix paper's argument on simulated data.",
-    "evaluate": "Which similarity finds known labels best?",
+    "evaluate": "Which similarity finds known labels or interactions best?",
     "explain": "Say what a code or a word of a report means.",
     "fit": "Factorize a table of interactions in closed form.",
-    "fix": "Write vectors whose cosine the predictions pin down.",
+    "fix": "Write vectors whose cosine the predictions fix.",
     "formats": "List the formats, or say how one file would be read.",
     "gauge": "Write another model with the same predictions.",
     "reproduce": "Draw the papers' figures with their numbers.",

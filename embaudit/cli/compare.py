@@ -24,31 +24,38 @@ def compare(
     *,
     n_neighbours: Annotated[
         Count,
-        typer.Option(help="Length of the neighbour lists; 10, of few rows a third."),
+        typer.Option(
+            help="Number of neighbours (default: 10, or a third of "
+            "the rows of a small model)."
+        ),
     ] = None,
     fail_below: Annotated[
         list[str] | None,
         typer.Option(
             "--fail-below",
-            help="Exit 1 below this share: top=0.6 (recommended lists), kept=0.7 "
-            "(neighbour lists), predicted=0.7, scores=0.9, rows=0.97, shared=1; rows "
-            "count by interactions.",
+            help="Exit with 1 if a share is below its limit: top=0.6 "
+            "(recommended lists), kept=0.7 (neighbour lists), "
+            "predicted=0.7, scores=0.9, rows=0.97 or shared=1. "
+            "Repeat it for several shares. Rows are weighted by "
+            "their interactions.",
         ),
     ] = None,
     reference: Annotated[
         Path | None,
         typer.Option(
             "--reference",
-            help="A second training run of the first model with another seed. Its shares, "
-            "less an allowance, are the limits that --fail-below does not set.",
+            help="Another training run of the first model, with "
+            "another seed. Its shares, minus an allowance, are "
+            "the limits of the shares that --fail-below does not "
+            "set.",
         ),
     ] = None,
     allow_swapped: Annotated[
         bool,
         typer.Option(
             "--allow-swapped",
-            help="With --fail-below or --reference, let rows pass that have the vector of "
-            "another row.",
+            help="With --fail-below or --reference, accept rows that "
+            "have the vector of another row.",
         ),
     ] = False,
     reading: Given,
@@ -59,8 +66,8 @@ def compare(
 ) -> None:
     """Compare two trained models: may the second one replace the first?
 
-    Options of reading hold for both: one file of --labels or --ids names the rows of
-    either.
+    Options for reading apply to both models, so a file of --labels or --ids must name
+    the rows of both.
     """
     from embaudit.comparison import compare as run
     from embaudit.errors import InputError

@@ -48,11 +48,15 @@ def evaluate(
         Text,
         Option(
             help="Text between several labels of one item; '' if each text is one label.",
-            show_default="found by itself",
+            show_default="detected",
         ),
     ] = None,
     n_neighbours: Annotated[
-        Count, Option(help="Length of the neighbour lists; 10, of few rows a third.")
+        Count,
+        Option(
+            help="Number of neighbours (default: 10, or a third of "
+            "the rows of a small model)."
+        ),
     ] = None,
     reading: Given,
     titles: Titles,
@@ -60,7 +64,10 @@ def evaluate(
     output: Output,
     workers: Workers,
 ) -> None:
-    """Score similarities by what is known: do neighbours share a label, or were they consumed together?"""
+    """Compare similarities by labels or interactions that are known.
+
+    A similarity is good if neighbours share a label, or were consumed together.
+    """
     from embaudit.errors import InputError, must_be, without_secrets
     from embaudit.evaluation import evaluate_similarities, last_together
     from embaudit.io import join_texts

@@ -34,18 +34,26 @@ class Columns:
     user: Annotated[Text, Option(help="Column of the users, by name or position.")] = (
         None
     )
-    item: Annotated[Text, Option(help="Column of the items.")] = None
-    rating: Annotated[Text, Option(help="Column of the ratings or counts.")] = None
-    threshold: Annotated[Number, Option(help="Keep ratings from here on.")] = None
+    item: Annotated[Text, Option(help="Column of the items, by name or position.")] = (
+        None
+    )
+    rating: Annotated[
+        Text, Option(help="Column of the ratings or counts, by name or position.")
+    ] = None
+    threshold: Annotated[Number, Option(help="Smallest rating that is kept.")] = None
     binarise: Annotated[
         bool, Option("--binarise", help="Count every kept rating as 1.")
     ] = False
     duplicates: Annotated[
-        str, Option(help="Rows of one user and item: error, sum, mean, last or max.")
+        str,
+        Option(
+            help="What to do with several rows of one user and item: "
+            "error, sum, mean, last or max."
+        ),
     ] = "error"
-    sep: Annotated[
-        Text, Option(help="Column separator.", show_default="found by itself")
-    ] = None
+    sep: Annotated[Text, Option(help="Column separator.", show_default="detected")] = (
+        None
+    )
     header: Annotated[
         Header, Option(help="Whether the first line names the columns.")
     ] = Header.AUTO
@@ -62,13 +70,18 @@ class Columns:
 @with_groups
 def fit(
     interactions: Annotated[
-        Path, Argument(help="CSV, TSV, .dat, Parquet or Arrow; may be gzipped.")
+        Path,
+        Argument(
+            help="Table of interactions: CSV, TSV, .dat, Parquet or "
+            "Arrow; text can be gzipped."
+        ),
     ],
     *,
     objective: Annotated[
         Penalty,
         Option(
-            help="What the penalty is on: the product (Eq. 1) or the factors (Eq. 2)."
+            help="Penalty on the product of the factors (Eq. 1 of the "
+            "Netflix paper) or on each factor (Eq. 2)."
         ),
     ],
     n_components: Annotated[int, Option(help="Number of latent dimensions.")] = 50,
@@ -76,14 +89,22 @@ def fit(
     split: Annotated[
         Text,
         Option(
-            help="Split of Eq. 1: 0 to 1, or identity, g^1/2, g^-1/2, sigma^-1/2.",
+            help="Split of the singular values between both sides in "
+            "Eq. 1: an exponent from 0 to 1, or identity, g^1/2, "
+            "g^-1/2, sigma^-1/2.",
             show_default="0.5",
         ),
     ] = None,
     columns: Columns,
-    items: Annotated[File, Option(help="Table with titles of the items.")] = None,
-    id: Annotated[Text, Option("--id", help="Its column of ids.")] = None,  # noqa: A002
-    title: Annotated[Text, Option(help="Its column of titles.")] = None,
+    items: Annotated[
+        File, Option(help="Table with the titles of the items; see --id and --title.")
+    ] = None,
+    id: Annotated[  # noqa: A002
+        Text, Option("--id", help="Column of the ids in the table of --items.")
+    ] = None,
+    title: Annotated[
+        Text, Option(help="Column of the titles in the table of --items.")
+    ] = None,
     partial: Partial = False,
     out: Annotated[Path, Option(help="The model file to write.")] = Path("model.npz"),
     rng: Annotated[
@@ -91,7 +112,8 @@ def fit(
         Option(
             "--rng",
             min=0,
-            help="Seed of the SVD's start: it moves no more than last digits of the closed form.",
+            help="Seed for the start of the SVD. It changes only the "
+            "last digits of the result.",
         ),
     ] = 0,
     jobs: Jobs = None,

@@ -36,21 +36,28 @@ def fix(
         Kind | None,
         Option(
             "--as",
-            help="What they are: prediction by default, of one side alone centred.",
+            help="Kind of vectors (default: prediction, or centred if "
+            "the model has one side only).",
         ),
     ] = None,
     role: Annotated[
-        Text, Option(help="Only this side: user or item; item by default.")
+        Text, Option(help="Side to write: right (item, the default) or left (user).")
     ] = None,
     dimensions: Annotated[
-        int | None, Option(help="Keep so many leading directions.")
+        int | None, Option(help="Number of leading directions to keep (default: all).")
     ] = None,
     unit: Annotated[
-        bool, Option("--unit", help="Length 1, so that a dot product is the cosine.")
+        bool,
+        Option(
+            "--unit",
+            help="Divide each row by its length, so that a dot product is the cosine.",
+        ),
     ] = False,
     keep_empty: Annotated[
         bool,
-        Option("--keep-empty", help="Keep rows without direction, such as zero rows."),
+        Option(
+            "--keep-empty", help="Keep rows that have no direction, such as zero rows."
+        ),
     ] = False,
     reading: Given,
     titles: Titles,
@@ -59,7 +66,7 @@ def fix(
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
-    """Write vectors whose plain cosine is what the predictions pin down, ready for a vector index."""
+    """Write vectors whose plain cosine the predictions fix, ready for a vector index."""
     from embaudit.io import distinct_outputs, require_output
     from embaudit.io.watched import unchanged
     from embaudit.remedy import fix as mend

@@ -17,13 +17,14 @@ from embaudit.cli.terminal import make_console
 @with_groups
 def formats(
     path: Annotated[
-        Path | None, typer.Argument(help="A file to look at; no vectors are read.")
+        Path | None,
+        typer.Argument(help="A file to inspect by its header; no vectors are read."),
     ] = None,
     more: More = None,
     *,
     reading: Given,
 ) -> None:
-    """List the model files embaudit reads and writes; of one file, say what it would be read as."""
+    """List the formats that are read and written; of one file, say how it is read."""
     from embaudit.io import formats as known
     from embaudit.io import look
 

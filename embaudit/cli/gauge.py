@@ -25,26 +25,37 @@ def gauge(
     group: Annotated[
         Text,
         Option(
-            help="Which change: diagonal, linear, orthogonal, translation, affine.",
+            help="Family of the random change: diagonal, linear, "
+            "orthogonal, translation or affine.",
             show_default="diagonal",
         ),
     ] = None,
     exponent: Annotated[
         Number,
         Option(
-            help="Go to the canonical model P = U s^e, Q = V s^(1-e) instead of a random one."
+            help="Write the canonical model P = U s^e, Q = V s^(1-e) "
+            "with this exponent e instead of a random one."
         ),
     ] = None,
     max_condition: Annotated[
         Number,
         Option(
-            help="Largest over smallest stretch of a random change.", show_default="2"
+            help="Largest condition number of the random change: "
+            "largest stretch over smallest.",
+            show_default="2",
         ),
     ] = None,
     audit: Annotated[
-        File, Option("--from", help="JSON of an audit: write a model that it names.")
+        File,
+        Option(
+            "--from",
+            help="JSON of an audit; write the equivalent model that "
+            "--name names there.",
+        ),
     ] = None,
-    name: Annotated[Text, Option(help="Its name there, such as 'linear 1'.")] = None,
+    name: Annotated[
+        Text, Option(help="Name of a model in the JSON of --from, such as 'linear 1'.")
+    ] = None,
     reading: Given,
     rng: Rng = 0,
     quiet: Quiet = False,

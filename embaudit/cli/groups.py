@@ -98,7 +98,7 @@ HELP_ALL = Parameter(
             "--help-all",
             is_eager=True,
             callback=_show_all,
-            help="Show this message with the options that few users need, and exit.",
+            help="Show this message with all options, and exit.",
         ),
     ],
 )

@@ -119,7 +119,8 @@ class Given:
     ignore: Annotated[
         Texts,
         Option(
-            help="Leave out this array; * stands for any letters.",
+            help="Skip this array; * stands for any letters. Repeat "
+            "it for several arrays.",
             rich_help_panel="Your file",
         ),
     ] = None

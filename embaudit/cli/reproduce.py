@@ -33,34 +33,42 @@ class Setting:
     """Settings of the Netflix figure that are not those of its size."""
 
     alpha_product: Annotated[
-        Number, Option(help="netflix: weight of the penalty of Eq. 1.")
+        Number, Option(help="For netflix: weight of the penalty of Eq. 1.")
     ] = None
     alpha_factors: Annotated[
-        Number, Option(help="netflix: weight of the penalty of Eq. 2.")
+        Number, Option(help="For netflix: weight of the penalty of Eq. 2.")
     ] = None
-    rank: Annotated[Count, Option(help="netflix: number of latent dimensions.")] = None
-    n_users: Annotated[Count, Option(help="netflix: how many users.")] = None
-    n_items: Annotated[Count, Option(help="netflix: how many items.")] = None
+    rank: Annotated[Count, Option(help="For netflix: number of latent dimensions.")] = (
+        None
+    )
+    n_users: Annotated[Count, Option(help="For netflix: number of users.")] = None
+    n_items: Annotated[Count, Option(help="For netflix: number of items.")] = None
     n_clusters: Annotated[
-        Count, Option(help="netflix: how many clusters of items to simulate.")
+        Count, Option(help="For netflix: number of clusters of items to simulate.")
     ] = None
 
 
 @app.command()
 @with_groups
 def reproduce(
-    name: Annotated[Name, Argument(help="Which figure.", show_default=False)],
+    name: Annotated[Name, Argument(help="Figure to reproduce.", show_default=False)],
     *,
     out: Annotated[Path, Option(help="Folder for PNG, PDF, CSV and JSON.")] = Path(
         "figures"
     ),
     size: Annotated[
         Size,
-        Option(help="Data of the Netflix figure: small, or as large as the paper's."),
+        Option(
+            help="For netflix: size of the simulated data, small or that of the paper."
+        ),
     ] = Size.SMALL,
     own: Setting,
     n_seeds: Annotated[
-        int, Option(help="Repeat the Netflix numbers for so many seeds.", min=1)
+        int,
+        Option(
+            help="For netflix: number of seeds for which the numbers are repeated.",
+            min=1,
+        ),
     ] = 5,
     rng: Rng = 0,
     quiet: Quiet = False,

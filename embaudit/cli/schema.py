@@ -9,9 +9,10 @@ from embaudit.cli.app import app
 
 @app.command()
 def schema() -> None:
-    """Print the JSON Schema of what audit writes with --json.
+    """Print the JSON Schema of the JSON that `embaudit audit` writes.
 
-    While schema_version stays, fields are added, and none is renamed, retyped or left out.
+    As long as schema_version stays the same, fields are added, and no field is renamed,
+    removed or changed in type.
     """
     from embaudit.report.schemas import schema as published
 

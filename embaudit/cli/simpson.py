@@ -23,19 +23,22 @@ def simpson(
     ],
     *,
     x: Annotated[str, typer.Option(help="Column of the first quantity.")],
-    y: Annotated[str, typer.Option(help="Column of the second.")],
+    y: Annotated[str, typer.Option(help="Column of the second quantity.")],
     groups: Annotated[
         list[str],
         typer.Option(
-            help="Column that groups the rows; repeat it to group by combinations.",
+            help="Column that groups the rows. Repeat it to group by "
+            "combinations of columns.",
             show_default=False,
         ),
     ],
     counts: Annotated[
         str | None,
-        typer.Option(help="Column that says how many cases a row stands for."),
+        typer.Option(help="Column with the number of cases that each row stands for."),
     ] = None,
-    min_size: Annotated[int, typer.Option(help="Smaller groups have no vote.")] = 5,
+    min_size: Annotated[
+        int, typer.Option(help="Smallest size of a group that counts.")
+    ] = 5,
     n_permutations: Annotated[
         int,
         typer.Option(help="Number of permutations for the p-value; 0 for no p-value."),
@@ -43,7 +46,8 @@ def simpson(
     rng: Rng = 0,
     output: Output,
     fail_on: Annotated[
-        FailOn, typer.Option(help="Exit 1 on findings of this severity.")
+        FailOn,
+        typer.Option(help="Exit with 1 if a finding has at least this severity."),
     ] = FailOn.NEVER,
 ) -> None:
     """Compare an association over all rows with the one within groups (Simpson's paradox)."""

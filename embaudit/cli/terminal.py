@@ -108,7 +108,7 @@ class Workers:
         Text,
         Option(
             callback=_scheduler,
-            help="Let the workers of a Dask scheduler at HOST:PORT do the work.",
+            help="Address HOST:PORT of a Dask scheduler whose workers do the work.",
             rich_help_panel="Effort",
             hidden=True,
         ),
@@ -202,7 +202,7 @@ class Output:
         bool,
         Option(
             "--full",
-            help="Print everything, not one screen of it.",
+            help="Print everything instead of one screen.",
             rich_help_panel="Output",
         ),
     ] = False
@@ -210,7 +210,7 @@ class Output:
         File,
         Option(
             "--json",
-            help="Write every number to this JSON file.",
+            help="Write all numbers to this JSON file.",
             rich_help_panel="Output",
         ),
     ] = None
@@ -224,7 +224,8 @@ class Output:
         File,
         Option(
             "--markdown",
-            help="Write what is found for a comment.",
+            help="Write a summary in Markdown, for example for a "
+            "comment on a pull request.",
             rich_help_panel="Output",
         ),
     ] = None

@@ -18,7 +18,9 @@ from embaudit.cli.terminal import make_console, progress_bars
 def verify(
     audit: Annotated[
         Path,
-        typer.Argument(help="What `embaudit audit --json` wrote.", show_default=False),
+        typer.Argument(
+            help="JSON that `embaudit audit --json` wrote.", show_default=False
+        ),
     ],
     path: Model,
     more: More = None,
@@ -27,13 +29,14 @@ def verify(
     titles: Titles,
     baseline: Annotated[
         File,
-        typer.Option(help="JSON of the baseline that the audit was compared with."),
+        typer.Option(help="JSON of the baseline of that audit."),
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Recompute an audit with the seed and options in its JSON; exit 1 at the first number or text that differs.
+    """Recompute an audit from its JSON, and exit with 1 if a number or text differs.
 
-    Read the model as it was read for the audit: the JSON has no options of reading.
+    The JSON holds the seed and the options of the audit, but not how the model was
+    read: repeat the options of "Your file".
     """
     from embaudit.auditing.recompute import recorded
     from embaudit.auditing.recompute import verify as compared
