@@ -1,4 +1,7 @@
-"""Displays: the numbers of pictures, drawn on axes, into files and into pages; matplotlib is loaded only then."""
+"""Displays: the numbers of figures, drawn on axes, in files and on pages.
+
+matplotlib is imported only when a figure is drawn.
+"""
 
 from __future__ import annotations
 
@@ -48,27 +51,25 @@ DARK: Palette = {
 POINTS = "#4a7cd0"
 """Colour of the points of a scatter plot, on light and on dark pages."""
 TITLE = "title"
-"""Marks text that stands below a picture on a page, where it breaks into lines, instead
-of above it.
-"""
+"""Group id of the title of a figure. A page hides it, and writes a caption instead."""
 LONGEST, NAME, LINES = 50, 26, 2
-"""Characters of a name, of a line of the name of a row, and lines of that at most."""
+"""Most characters of a name, and of a line of the name of a row, and most lines."""
 BESIDE = 24
-"""Characters of a name beside a heatmap."""
+"""Most characters of a name next to a heatmap."""
 UNKNOWN = "#9a9a9a"
 """Colour of cells without a number."""
 DIVERGING = "RdBu_r"
-"""Colours of cosines: two hues that people who confuse red and green tell apart, white
-at 0.
+"""Colour map of cosines: white at 0, and two hues that people who confuse red and green
+can tell apart.
 """
 NAMED = 0.04
-"""Share of the rows from which there is room for the name of a group."""
+"""Smallest share of the rows that a group needs for its name to have room."""
 UNDATED: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
     "pdf": {"Creator": None, "Producer": None, "CreationDate": None},
 }
-"""Formats, and what each would say of when and with what it was written."""
+"""Formats of figures, with the metadata that would make the same figure differ."""
 DOTS = 150
 """Dots per inch of a picture in a file."""
 PAGE_DOTS = 100
@@ -99,7 +100,9 @@ def settings_of(*styles: str | dict[Any, Any]) -> Iterator[None]:
 
 
 def drawn(name: object, longest: int = LONGEST) -> str:
-    r"""Write a name into a picture, where matplotlib reads dollars as the ends of a formula.
+    r"""Write a name for a figure: short, and with its dollar signs escaped.
+
+    matplotlib sets text between two dollar signs as a formula.
 
     Examples
     --------
@@ -110,7 +113,7 @@ def drawn(name: object, longest: int = LONGEST) -> str:
 
 
 def name_rows(ax: Any, names: Sequence[str]) -> None:
-    """Name rows from the top down, long names in two lines, and leave no more room than rows need."""
+    """Name the rows of an axis from the top down, long names in two lines."""
     lines = [
         wrap(drawn(name), NAME, max_lines=LINES, placeholder=" …") if name else []
         for name in names
@@ -134,7 +137,7 @@ def legend_above(ax: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Display(ABC):
-    """Base of the pictures of results; kinds of picture add their numbers and how these are drawn."""
+    """Base of the figures of results. Subclasses hold the numbers and draw them."""
 
     SIZE: ClassVar[tuple[float, float]] = (5.2, 3.4)
     """`size`, where it is always the same."""
@@ -157,7 +160,7 @@ class Display(ABC):
         return self.CAPTION.format(title=vars(self).get("title", ""))
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on the axes given, or on new ones, and return the same numbers with what was drawn on."""
+        """Draw on axes, new ones by default, and return a display that holds them."""
         if ax is None:
             from matplotlib import pyplot as plt
 
@@ -181,7 +184,10 @@ class Display(ABC):
         return drawn
 
     def _draw_scaled(self, ax: Any) -> None:
-        """Draw with letters as much smaller as the axes have less room than a figure of its own."""
+        """Draw with a font size in proportion to the room of the axes.
+
+        Axes as large as a figure of this display have the font size of the settings.
+        """
         import matplotlib as mpl
 
         figure = ax.figure.figure
@@ -279,7 +285,7 @@ def draw_matrix(
     colours: str = DIVERGING,
     low: float = -1.0,
 ) -> Any:
-    """Draw a matrix on axes, with a tick between every two groups, and return the image.
+    """Draw a matrix with a tick between every two groups, and return the image.
 
     Parameters
     ----------
@@ -310,7 +316,7 @@ def draw_matrix(
 
 
 def name_groups(ax: Any, groups: Sequence[str]) -> None:
-    """Write beside a heatmap what its groups are called, where they are high enough for a line of text.
+    """Write the names of groups next to a heatmap, if a line of text has room.
 
     Parameters
     ----------

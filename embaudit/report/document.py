@@ -1,4 +1,7 @@
-"""Documents: paragraphs, tables, figures and neighbour lists, before a renderer writes them, and words explained."""
+"""Documents: the paragraphs, tables, figures and neighbour lists of a result.
+
+Pages, notebooks, terminals and comments render the same document.
+"""
 
 from __future__ import annotations
 
@@ -196,7 +199,7 @@ class Glance:
 
 @dataclass(frozen=True)
 class Document:
-    """Everything shown of a result, in order: pages, notebooks, terminals and comments write the same one."""
+    """Everything that is shown of a result, in order."""
 
     question: str
     """The title."""
@@ -280,7 +283,9 @@ def lists_of(
     levels: Sequence[str] | None = None,
     decimals: int = 2,
 ) -> Lists:
-    """Write two lists of neighbours, the names cut to what can be read, bare numbers called as `row_called` does.
+    """Write the neighbour lists of a row in two models, with short names.
+
+    `row_called` names rows whose names are numbers.
 
     Cosines have `decimals` decimals, and more if all cosines of the first list would
     print alike although they differ.
@@ -340,7 +345,7 @@ def named(name: str) -> str:
 
 
 def names_of(model: FactorModel, role: SideName, rows: Indices) -> list[str]:
-    """Name rows: what is a bare number is called by what it is, and what is very long is cut.
+    """Name rows: numbers get the title of the row before them, long names are cut.
 
     Examples
     --------

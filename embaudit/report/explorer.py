@@ -1,6 +1,7 @@
-"""The gauge explorer: a few hundred rows that a reader moves between equivalent models, in the page itself.
+"""The explorer of a page, which moves a few hundred rows between equivalent models.
 
-A family is what one slider runs through: rows in axes that it stretches, each at its own rate.
+A family is a set of equivalent models that one slider runs through. It stretches each
+axis of the rows at a rate of its own.
 """
 
 from __future__ import annotations
@@ -64,7 +65,11 @@ NOUNS = {"identity": "scores", "sigmoid": "probabilities", "softmax": "probabili
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Equivalent models `rows · exp(step (t − origin))`, `other_rows · exp(−step (t − origin))`, t from 0 to high."""
+    """Equivalent models at the places t of a slider, from 0 to `high`.
+
+    Their rows are `rows · exp(step (t − origin))` on the side that is explored and
+    `other_rows · exp(−step (t − origin))` on the other side.
+    """
 
     kind: str
     """"exponent" or "stored"."""
@@ -134,7 +139,10 @@ def families_of(
 def canonical(
     evidence: Evidence, explored: FactorModel, side: SideName
 ) -> Family | None:
-    """Return the canonical family; None for one side alone, or if cosines are predicted."""
+    """Return the canonical family.
+
+    Return None for a model of one side, and for a model that predicts cosines.
+    """
     if evidence.position is None or evidence.model.predicts is Equivalence.COSINES:
         return None
     form = evidence.position.form
@@ -215,7 +223,7 @@ def packed(numbers: Floats) -> dict[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class Pad:
-    """Places of the origin of the rows: shifts along two directions, in typical (median) row lengths."""
+    """Shifts of the origin along two directions, in lengths of the median row."""
 
     directions: Floats
     """(2, k) of the length of a typical row; the first is that of the mean row."""
@@ -230,7 +238,10 @@ class Pad:
 
     @classmethod
     def of(cls, model: FactorModel, explored: FactorModel, side: SideName) -> Pad:
-        """Shift along the mean row of all rows, and across it where the rows explored spread most."""
+        """Choose the direction of the mean row, and one at right angles to it.
+
+        The second direction is the one in which the rows explored spread most.
+        """
         unit, centre = (
             model.side(side).median_length,
             np.asarray(model.side(side).moments.mean, dtype=np.float64),
@@ -291,7 +302,7 @@ class Show:
 
 @dataclass(frozen=True, eq=False)
 class Explorer:
-    """A few hundred rows of a model, in the families of equivalent models that sliders run through."""
+    """A few hundred rows of a model in each of its families."""
 
     title: str
     """Noun for one of the rows explored."""
@@ -371,7 +382,9 @@ class Explorer:
 
 
 def explorer(audit: Audit) -> Explorer | None:
-    """Collect what a page needs to move between equivalent models; None where there is nothing to move or to show.
+    """Collect the rows and families that a page explores.
+
+    Return None if no family or shift moves a cosine, or if there are too few rows.
 
     Examples
     --------
@@ -455,7 +468,9 @@ def how_many(rank: int, families: int) -> tuple[int, int]:
 def chosen_rows(
     model: FactorModel, role: SideName, most: int, rng: np.random.Generator
 ) -> Indices:
-    """Choose the rows with most interactions, or at random where nobody counted; none is a copy or set aside.
+    """Choose the rows with most interactions, or random rows without counts.
+
+    Duplicates and rows that were set aside are skipped.
 
     Examples
     --------
@@ -482,7 +497,10 @@ def chosen_rows(
 def _shows(
     audit: Audit, families: tuple[Family, ...], pad: Pad | None
 ) -> Iterator[Show]:
-    """Name what is worth seeing: named places of families, and the mean row subtracted; first where that matters."""
+    """Yield the buttons: the named places of families, and the mean row subtracted.
+
+    The mean row comes first if the audit of a head is about it.
+    """
     named = [
         Show(name, index, at, family.home)
         for index, family in enumerate(families)
@@ -504,7 +522,11 @@ def _shows(
 def _first(
     explored: FactorModel, side: SideName, family: Family, n: int
 ) -> tuple[int, int]:
-    """Choose a well-known row whose neighbours change most at the far end of a family, and one of those that go."""
+    """Choose the two rows that are shown first.
+
+    The first is a well-known row whose neighbours change most at the far end of the
+    family, and the second is one of the neighbours that it loses.
+    """
     counts = explored.side(side).counts
     weight = explored.side(side).norms if counts is None else counts
     # Among rows that a reader is likely to know: those with most interactions, or the
@@ -536,7 +558,10 @@ def script() -> str:
 
 
 def explorer_parts(audit: Audit) -> dict[str, Any]:
-    """Collect what the template of the explorer shows; the page allows this script and no other."""
+    """Return the values that the template of the explorer shows.
+
+    The page allows the script of the explorer and no other.
+    """
     explored, model = explorer(audit), audit.evidence.model
     if explored is None:
         return {"explorer": None, "allowed": ""}

@@ -1,4 +1,4 @@
-"""One page for every result: one file, nothing loaded, no raw points; its pictures are drawn inside."""
+"""The page of a result: one HTML file that loads nothing and holds its figures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,13 @@ _WHOLE = Markup('<span class="whole">{}</span>')
 
 
 def environment(*, escapes: bool) -> jinja2.Environment:
-    """Return what fills the templates of reports, whether or not it escapes what HTML and XML take for markup."""
+    """Return the environment of the templates of reports.
+
+    Parameters
+    ----------
+    escapes : bool
+        True to escape characters that are markup in HTML and XML.
+    """
     # A misspelt name in a template raises an error instead of leaving a gap on the
     # page.
     loader, undefined = jinja2.PackageLoader("embaudit.report"), jinja2.StrictUndefined
@@ -126,7 +132,7 @@ def fitted(table: Table) -> Table:
 
 
 def fragment(result: Result) -> str:
-    """Write what a notebook embeds: the top of the page, in a style that reaches nothing else of the notebook.
+    """Write the top of the page for a notebook, whose own style does not change.
 
     Examples
     --------

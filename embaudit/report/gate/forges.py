@@ -31,7 +31,8 @@ stands before it.
 def junit(audit: Audit, outcome: Outcome) -> str:
     """Write a test case for the predictions and for each code.
 
-    It failed where it stops, and is skipped where it is ignored or could not be looked at.
+    A test case fails if a finding stops the release, and is skipped if the code is
+    ignored or could not be checked.
     """
     # Codes without a finding are test cases, too, so that a forge shows what passed.
     cases = {
@@ -76,7 +77,7 @@ def markdown(audit: Audit, outcome: Outcome) -> str:
 
 
 def comment(result: Result, title: str = "", origin: Origin | None = None) -> str:
-    r"""Write what a result says, its first table and its notes for a comment on a change.
+    r"""Write the conclusion, the first table and the notes of a result as Markdown.
 
     Examples
     --------
@@ -99,7 +100,11 @@ def comment(result: Result, title: str = "", origin: Origin | None = None) -> st
 
 
 def filled(template: str, **values: Any) -> str:
-    """Fill a template that chats or forges read: of Markdown by `plain`, of XML by `line` and escaped by itself."""
+    """Fill a template of Markdown or XML.
+
+    Templates of Markdown escape texts by `plain`. Those of XML shorten texts by `line`,
+    and jinja2 escapes them.
+    """
     from embaudit.report.page import environment
 
     templates = environment(escapes=".xml" in template)
@@ -113,7 +118,7 @@ def filled(template: str, **values: Any) -> str:
 
 
 def _explained(code: Entry) -> str:
-    """Write the explanation of a code, as `embaudit explain` prints it, as a list in Markdown."""
+    """Write the explanation of a code as a list in Markdown."""
     return "\n".join(
         f"- *{heading}*: {_coded(text)}" for heading, text in code.sections
     )
@@ -151,5 +156,5 @@ def plain_text(text: str) -> str:
 
 
 def _line(text: str, most: int = WORDS) -> str:
-    """Keep a text on one line, of characters that XML takes, and short enough to be read."""
+    """Cut a text to one short line of characters that XML allows."""
     return cut(escaped(text.replace("\n", " ")), most)
