@@ -376,10 +376,9 @@ def definitions(model: FactorModel, words: Iterable[str]) -> Iterator[tuple[str,
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> for word, meaning in definitions(FactorModel.from_vectors([[1.0]]), ["gauge", "certified"]):
-    ...     print(f"{word}: {meaning}")
-    gauge: a change of the factors of both sides at once that leaves every score as it is.
-    certified: a neighbour is certified when no gauge within the budget can push it out of its list.
+    >>> model = FactorModel.from_vectors([[1.0]])
+    >>> list(definitions(model, ["exponent"]))
+    [('exponent', 'where a model stands among its equivalent models.')]
     """
     entries = words_for(Nouns.of(model))
     for word in words:
