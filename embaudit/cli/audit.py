@@ -204,44 +204,48 @@ READING = {*parameters_of(Given), *parameters_of(Titles)}
 """Parameters that commands besides `audit` take."""
 
 
-def _invocation(context: typer.Context) -> Invocation:
+def _invocation(context: typer.Context, titles: Titles) -> Invocation:
     """Spell the options that were typed as commands take them."""
     from embaudit.io.tables.titles import label_column
     from embaudit.report.next_steps import Invocation
 
-    # True: options that every command reads a model with; False: those of audit alone.
-    # The next command may be another.
-    words: dict[bool, list[str]] = {True: [], False: []}
+    # What is wrong with the table of items is said where it is read, so errors are
+    # suppressed here.
+    has_titles, truth = True, None
+    with suppress(InputError):
+        has_titles = titles.are_given
+        if titles.items is not None:
+            truth = label_column(titles.items, id=titles.id, title=titles.title)
+    reading: list[str] = []
+    items: list[str] = []
+    audit_options: list[str] = []
     for option in context.command.params:
         name = str(option.name)
         source = context.get_parameter_source(name)
         # Only what was typed is repeated: a command with every default would be hard to
         # read.
-        if (
-            name in {"path", "more", *LEFT_OUT}
-            or source is None
-            or source.name != "COMMANDLINE"
-        ):
+        is_typed = source is not None and source.name == "COMMANDLINE"
+        if not is_typed or name in {"path", "more", *LEFT_OUT}:
             continue
+        if name in parameters_of(Titles) and not has_titles:
+            words = items
+        elif name in READING:
+            words = reading
+        else:
+            words = audit_options
         flag, value = max(option.opts, key=len), context.params[name]
-        for each in value if isinstance(value, (list, tuple)) else (value,):
-            words[name in READING] += (
-                [flag] if each is True else [flag, without_secrets(str(each))]
-            )
-    truth, items = None, context.params["items"]
-    # What is wrong with the table is said where titles are read; a column that nobody
-    # asked for must not stop an audit.
-    with suppress(InputError):
-        truth = items and label_column(
-            items, id=context.params["id"], title=context.params["title"]
-        )
+        for one in value if isinstance(value, (list, tuple)) else (value,):
+            words.append(flag)
+            if one is not True:
+                words.append(without_secrets(str(one)))
     more = tuple(without_secrets(str(one)) for one in context.params["more"] or ())
     return Invocation(
         without_secrets(str(context.params["path"])),
-        tuple(words[True]),
-        tuple(words[False]),
+        tuple(reading),
+        tuple(audit_options),
         truth,
         more,
+        tuple(items),
     )
 
 
@@ -267,7 +271,7 @@ def audit(
     from embaudit.report.document import Origin
     from embaudit.report.terminal import print_audit, print_screen
 
-    invocation = _invocation(context)
+    invocation = _invocation(context, titles)
     settings: Settings = context.meta.get(SETTINGS, Settings())
     # On standard error, next to the results and not among them.
     if settings.path is not None and not output.quiet:

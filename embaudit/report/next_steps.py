@@ -64,6 +64,8 @@ class Invocation:
     """Column of the table of titles that can judge similarities; None without one."""
     more: tuple[str, ...] = ()
     """Further tables, whose rows follow those of the first."""
+    items: tuple[str, ...] = ()
+    """Options of a table of items without titles, which `fix` cannot use."""
 
     @property
     def title(self) -> str:
@@ -78,7 +80,8 @@ class Invocation:
 
     def audit(self, *more: str) -> str:
         """Return the command that audits the same model."""
-        return self._command("audit", *self.reading, *self.audit_options, *more)
+        words = (*self.reading, *self.items, *self.audit_options)
+        return self._command("audit", *words, *more)
 
     def fix(self, *more: str) -> str:
         """Return the command that writes vectors of the same model."""
@@ -86,7 +89,7 @@ class Invocation:
 
     def evaluate(self, *more: str) -> str:
         """Return the command that judges similarities of the same model."""
-        return self._command("evaluate", *self.reading, *more)
+        return self._command("evaluate", *self.reading, *self.items, *more)
 
     def _command(self, name: str, *words: str) -> str:
         paths = [self.path, *self.more]

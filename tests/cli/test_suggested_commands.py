@@ -214,6 +214,17 @@ def test_sides_have_names_in_python():
         ea.audit(found.model, left_name="text")
 
 
+def test_a_table_without_titles_is_no_option_of_fix(shell, folder):
+    lines = [f"{n},{'ab'[n % 2]}" for n in range(100, 140)]
+    (folder / "kinds.csv").write_text("\n".join(["id,kind", *lines]))
+    picture = "--items kinds.csv --heatmap-groups kind --heatmap kinds.svg"
+    commands = suggested(shell(f"embaudit audit ids.npz {picture} {SMALL}"))
+    assert {line.split()[1] for line in commands} == {"fix", "evaluate"}
+    for line in commands:
+        assert ("--items kinds.csv" in line) == (" evaluate " in line)
+        assert shell(f"{line}{' --force' * (' fix ' in line)}")
+
+
 @pytest.mark.parametrize("separator", ["|", ", "])
 def test_labels_of_a_column_are_judged_one_by_one_in_the_suggested_evaluation(
     shell, folder, separator
