@@ -74,7 +74,9 @@ HEADINGS = "in the first model", "in the second model"
 
 @singledispatch
 def document(result: Result) -> Document:
-    """Build the document of a result: its words and its table, where nothing more is registered for its type.
+    """Build the document of a result.
+
+    A type that registers no function of its own has its sentences and its table.
 
     Examples
     --------
@@ -234,7 +236,9 @@ class Score(NamedTuple):
 
 
 def evaluation_table(evaluation: Evaluation) -> Table:
-    """Tabulate similarities against measures, with intervals, and mark what differs from the cosine beyond chance.
+    """Tabulate similarities against measures, with intervals.
+
+    A star marks measures that differ from those of the cosine beyond chance.
 
     Examples
     --------
@@ -278,7 +282,7 @@ def evaluation_table(evaluation: Evaluation) -> Table:
 
 
 def thirds_table(evaluation: Evaluation) -> Table:
-    """Tabulate the precision of each similarity on the queries with few, some and many interactions."""
+    """Tabulate precision on the queries with few, some and many interactions."""
     import pandas as pd
 
     rows: dict[str, dict[str, Any]] = {}
@@ -323,7 +327,10 @@ def _intervals(
 
 
 def _differs(evaluation: Evaluation, record: Mapping[str, Any]) -> bool:
-    """Return True if the interval of the difference from the raw cosine leaves 0 out, and enough rows were asked."""
+    """Return True if a similarity differs from the cosine beyond chance.
+
+    The interval of the difference must exclude 0, over enough queries.
+    """
     return evaluation.decides and bool(
         record["difference_ci_low"] > 0 or record["difference_ci_high"] < 0
     )
@@ -421,7 +428,10 @@ def comparison_document(comparison: Comparison) -> Document:
 
 
 def _drawn(comparison: Comparison) -> Iterator[StackDisplay]:
-    """Take the parts of the mean change, if anything changed, and of the former neighbours, where they can be told."""
+    """Yield figures of the parts of the mean change and of the former neighbours.
+
+    There are none if there are too few rows to split a change into parts.
+    """
     if comparison.too_few_for:
         return
     changes = comparison.changes.items()
@@ -453,7 +463,7 @@ def _drawn(comparison: Comparison) -> Iterator[StackDisplay]:
 
 
 def _neighbours(comparison: Comparison) -> Section:
-    """Lay the neighbours of a few rows of each side beside each other, before and after."""
+    """List the neighbours of a few rows of each side in both models."""
     changes = {
         comparison.title(role): change
         for role, change in comparison.changes.items()
@@ -660,7 +670,7 @@ def threshold_table(comparison: Comparison, role: SideName) -> Table:
 
 
 def moved_table(comparison: Comparison, role: SideName, n: int = 10) -> Table:
-    """Return the entities of a side that moved most, with the parts of their change; none that its digits show as 0.
+    """Return the rows of a side that moved most, with the parts of their change.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Figures of results: each class holds the numbers of one, and matplotlib is loaded only to draw them."""
+"""Figures of results: each class holds the numbers of a figure, and draws them."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ LEAST_AXIS = 0.1
 LEVELS = (0.05, 0.25, 0.75, 0.95)
 """Quantiles of a movement that are drawn."""
 MOST_POINTS, MENU = 1_000, 22
-"""Points or bars up to which each is a shape of its own in a file, and characters of the
-name of a group.
+"""Largest number of points or bars that are shapes of a file; more become pixels. And
+the most characters of the name of a group.
 """
 INKED = 2_000
 """Sum of the opacity of all points of pairs."""
@@ -65,7 +65,7 @@ INKED = 2_000
 
 @dataclass(frozen=True, eq=False)
 class IntervalDisplay(RowDisplay):
-    """Values of rows along one axis, some of them marked, beside a level that all are compared with.
+    """Values of rows with intervals, compared with one level. Some rows are marked.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class StackDisplay(RowDisplay):
     label: str = ""
 
     def _draw(self, ax: Any, palette: Palette) -> None:
-        """Draw the parts of each bar from 0 on, on an axis that makes nothing of small bars."""
+        """Draw the parts of each bar, on an axis that is not shorter than 0.1."""
         parts = {name: sizes for name, sizes in self.columns.items() if name != "name"}
         start, least = (
             np.zeros(len(self.names)),
@@ -173,7 +173,9 @@ class StackDisplay(RowDisplay):
 
 @dataclass(frozen=True, eq=False)
 class MovementDisplay(RowDisplay):
-    """The middle 90 % and 50 % of |Δcos| over pairs, and its mean, a row for each name; models of one name share it.
+    """The mean, the middle 50 % and the middle 90 % of |Δcos| over pairs.
+
+    Each name has a row, which models of the same name share.
 
     Parameters
     ----------
@@ -207,7 +209,7 @@ class MovementDisplay(RowDisplay):
 
     @classmethod
     def of_audit(cls, audit: Audit, *, role: Role | None = None) -> Self:
-        """Show the movement to every equivalent model, of the first role measured by default."""
+        """Show the movement to every equivalent model, by default of the first role."""
         evidence = audit.evidence
         roles = (
             [record.role for record in evidence.movement[0]]
@@ -225,7 +227,7 @@ class MovementDisplay(RowDisplay):
     def of_families(
         cls, families: Mapping[str, Sequence[Movement]], title: str
     ) -> Self:
-        """Show the models of each family in one row; those without a cosine are left out."""
+        """Show the models of each family in one row. Skip models without a cosine."""
         rows = [
             (name, movement)
             for name, movements in families.items()
@@ -252,7 +254,7 @@ class MovementDisplay(RowDisplay):
         return cls(columns, about, f"|Δcos| of {title} pairs")
 
     def _draw(self, ax: Any, palette: Palette) -> None:
-        """Draw the middle 90 % and 50 % of each model as bars, and its mean as a dot."""
+        """Draw the middle of the pairs of each model as bars, and its mean as a dot."""
         rows = list(dict.fromkeys(self.names))
         places = np.array([rows.index(name) for name in self.names])
         low, lower, upper, high = (self.columns[f"q{level:g}"] for level in LEVELS)
@@ -312,7 +314,10 @@ class CertifiedCurveDisplay(TableDisplay):
         attacks: Iterable[Attack] = (),
         rows: str = "",
     ) -> Self:
-        """Compute the curve at some condition numbers (1 to 4 by default); attacks on other objectives are ignored."""
+        """Compute the curve at condition numbers, by default from 1 to 4.
+
+        Attacks on objectives other than neighbour lists are ignored.
+        """
         from embaudit.attacks import Attack
 
         attacks = list(attacks)
@@ -353,7 +358,7 @@ class CertifiedCurveDisplay(TableDisplay):
 
     @classmethod
     def of_audit(cls, audit: Audit, *, role: Role | None = None) -> Self:
-        """Take the lists that an audit certified against all gauges that are free, and the attacks on them.
+        """Take the certified lists of an audit, and the attacks on these lists.
 
         Raises
         ------
@@ -454,7 +459,7 @@ class BlockDisplay(TableDisplay):
         )
 
     def _draw(self, ax: Any, palette: Palette) -> None:
-        """Draw blocks as bars as wide as their weights, lines for the means, and the names that have room."""
+        """Draw blocks as bars of the width of their weights, and the means as lines."""
         cosines, (overall, mean, norm_cosine) = self.columns["cosine"], self.means
         # Each bar begins where the one before it ends, so the areas add up to Σ weight
         # · cosine.
@@ -544,7 +549,11 @@ class SimpsonDisplay(Display):
         return groups
 
     def _reach(self, code: int) -> Floats:
-        """Return the ends of a group's line: its rows drawn, else 1.5 standard deviations around its mean."""
+        """Return the ends of the line of a group.
+
+        They are the ends of its rows that are drawn, or 1.5 standard deviations on
+        either side of its mean.
+        """
         if self.draws_rows and self.report.sample is not None:
             rows = self.report.sample
             x = rows["x"][rows["code"] == code]
@@ -555,7 +564,7 @@ class SimpsonDisplay(Display):
         return reach
 
     def _draw(self, ax: Any, palette: Palette) -> None:
-        """Draw rows, the line of each group as far as its rows reach, and that of all rows."""
+        """Draw the rows, the line of each group, and the line of all rows."""
         import matplotlib as mpl
 
         groups = self.report.by_group
@@ -615,7 +624,9 @@ class SimpsonDisplay(Display):
 
 
 def predicted_word(model: FactorModel, role: Role) -> str:
-    """Call the cosine of what is predicted: of the labels of a head it is that of their logits.
+    """Return the name of the cosine of predictions.
+
+    Labels of a softmax head have logit cosines.
 
     Examples
     --------
@@ -718,7 +729,10 @@ class PredictionDisplay(TableDisplay):
     def of_audit(
         cls, audit: Audit, *, role: Role | str | None = None, n_pairs: int = 100_000
     ) -> Self:
-        """Take pairs of the model audited, drawn by its seed; of the side that the answer speaks of by default."""
+        """Draw pairs of the audited model by the seed of the audit.
+
+        By default they are pairs of the side that the answer is about.
+        """
         about = audit.evidence.role if audit.evidence.role != "cross" else "right"
         side = about if role is None else role
         return cls.of(audit.model, role=side, n_pairs=n_pairs, rng=audit.evidence.seed)
@@ -731,7 +745,7 @@ class PredictionDisplay(TableDisplay):
 
     @property
     def correlation(self) -> float:
-        """Pearson's r of the two over these pairs; NaN where one of them does not vary."""
+        """Pearson's r of the two cosines; NaN if one of them does not vary."""
         cosines, predicted = self._cosines
         if len(cosines) < 2 or min(np.ptp(cosines), np.ptp(predicted)) == 0:
             return float("nan")
@@ -748,7 +762,10 @@ class PredictionDisplay(TableDisplay):
         return f"Your cosine against {self.word}: {self.title}.{r}"
 
     def _draw(self, ax: Any, palette: Palette) -> None:
-        """Draw points, the fainter the more, and the diagonal where both cosines agree."""
+        """Draw the pairs as points, and the diagonal on which both cosines agree.
+
+        The more points there are, the more transparent they are.
+        """
         cosines, predicted = self._cosines
         ax.plot(
             [-1, 1],

@@ -104,7 +104,10 @@ def select_rows(
     n_rows: int = 400,
     rng: RNG = 0,
 ) -> Selection:
-    """Select the rows named, or draw some; by group and within it by interactions or length, else the like together.
+    """Select rows by name or at random, and put them in the order of a heatmap.
+
+    Rows stand by group, and within a group by interactions or length. Without groups
+    similar rows stand next to each other.
 
     Raises
     ------
@@ -205,7 +208,9 @@ def _value(group: str) -> tuple[float, str]:
 
 
 def leaf_order(cosines: Floats) -> Indices:
-    """Order rows so that like stands beside like: the optimal leaf order of average linkage; rows without cosine last.
+    """Order rows so that similar rows stand next to each other.
+
+    This is the optimal leaf order of average linkage. Rows without a cosine come last.
 
     Examples
     --------
@@ -271,7 +276,7 @@ class HeatmapDisplay(Display):
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height of a figure of its own: panels in a row, and room for names."""
+        """Width and height in inches: panels in a row, and room for names."""
         width, height = self.SIZE
         return width * len(self.panels) + 1.6, height
 
@@ -291,7 +296,10 @@ class HeatmapDisplay(Display):
         return f"{self.title[0].upper()}{self.title[1:]}. Panels: {panels}."
 
     def frame(self) -> pd.DataFrame:
-        """Return one row a pair: the numbers, names and groups of its rows, and its cosine in every panel."""
+        """Return one row per pair, with its cosine in every panel.
+
+        Columns before the cosines are the numbers, names and groups of its two rows.
+        """
         import pandas as pd
 
         ends = dict(
@@ -318,7 +326,11 @@ class HeatmapDisplay(Display):
         )
 
     def means(self, panel: Panel) -> dict[str, float]:
-        """Average over the pairs shown: within groups, between them, and how far they moved; what there is of these."""
+        """Return mean cosines over the pairs shown, without those that have no pairs.
+
+        Keys are "within" and "between" groups, and "moved": the mean change from the
+        first panel.
+        """
         first, second = np.triu_indices(len(self.names), 1)
         values, groups = (
             panel.cosines[first, second],
@@ -345,7 +357,7 @@ class HeatmapDisplay(Display):
         }
 
     def _draw(self, ax: Any, palette: Palette) -> None:  # noqa: ARG002 (one colour map)
-        """Draw the panels side by side, under the title and beside one bar of colours."""
+        """Draw the panels side by side, with one title and one bar of colours."""
         place = ax.get_subplotspec()
         if place is None:
             raise must_be(
@@ -421,7 +433,7 @@ def heatmap(
     equals: Sequence[EquivalentModel] | None = None,
     rng: RNG = 0,
 ) -> HeatmapDisplay:
-    """Compute the cosines of some rows in a model, in equivalent models, and those of their predictions.
+    """Compute the heatmaps of a model, of equivalent models and of its predictions.
 
     Parameters
     ----------
@@ -494,7 +506,7 @@ class _PanelMaker:
         return cosine_matrix(np.asarray(rows[self.rows], dtype=np.float64))
 
     def panel(self, name: str) -> Panel:
-        """Return the panel of a name: "furthest", the prediction cosine, or an equivalent model.
+        """Return a panel: "furthest", a prediction cosine, or an equivalent model.
 
         Raises
         ------
@@ -574,7 +586,7 @@ class _PanelMaker:
 def heatmap_of_audit(
     audit: Audit, *, role: Role | str | None = None, **options: Any
 ) -> HeatmapDisplay:
-    """Compute the heatmap of the model audited, beside the equivalent models that the audit visited and found.
+    """Compute the heatmaps of an audited model and of its equivalent models.
 
     Parameters
     ----------
@@ -616,7 +628,15 @@ _MAKERS: dict[object, Any] = {
 
 
 def display(result: object, picture: str = "", **options: Any) -> Display:
-    """Compute the picture of a result, the one named where it has several, without drawing it.
+    """Compute the figure of a result without drawing it.
+
+    Parameters
+    ----------
+    result : Result
+    picture : str
+        Name of another figure of an audit, such as "heatmap".
+    **options
+        Options of the figure.
 
     Examples
     --------
@@ -639,7 +659,7 @@ def plot_heatmap(
     beside: Sequence[str] | None = None,
     rng: RNG = 0,
 ) -> HeatmapDisplay:
-    """Draw the cosines between the rows of a side as heatmaps: the model, an equivalent one, and the predictions.
+    """Draw heatmaps of the cosines of a model, an equivalent one, and predictions.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Gate: whether an audit lets a release pass, and which findings stop it, beside those of an earlier audit."""
+"""The gate: whether an audit lets a release pass, and which findings stop it."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class Baseline:
         return cls(findings, sample, model)
 
     def status(self, finding: Finding) -> str:
-        """Return "new", "worse" or "known"; how grave a project calls a code is no news."""
+        """Return "new", "worse" or "known", compared with the findings of the baseline."""
         if (finding.code, finding.role or "") not in self.findings:
             return "new"
         once, number = self.findings[finding.code, finding.role or ""]
@@ -245,7 +245,7 @@ class Gate:
         return bool(self.fail_on or self.baseline or self.written)
 
     def beside(self, audit: Audit) -> Audit:
-        """Return an audit that holds its predictions against those of the baseline, too.
+        """Return the audit with the change of its predictions from the baseline.
 
         Raises
         ------
@@ -327,7 +327,10 @@ class Gate:
         return Outcome(self, audit.predictions_hold, judged, tuple(self._unlike(audit)))
 
     def _unlike(self, audit: Audit) -> Iterator[str]:
-        """Name what no finding sees beside a baseline: fewer rows, another objective or scale of scores."""
+        """Yield differences from the baseline that no finding reports.
+
+        These are fewer rows, another objective, and another scale of scores.
+        """
         if self.baseline is None:
             return
         model, change = audit.model, audit.evidence.score_change
@@ -407,7 +410,7 @@ class Outcome:
 
     @property
     def news(self) -> tuple[Judged, ...]:
-        """The findings that stop the release, or that are new or worse beside a baseline."""
+        """The findings that stop the release, or are new or worse than the baseline."""
         is_new = {"new", "worse"} if self.gate.baseline else set()
         return tuple(
             each for each in self.judged if each.stops or each.status in is_new
@@ -415,11 +418,11 @@ class Outcome:
 
     @property
     def passes(self) -> bool:
-        """True if the release may go."""
+        """True if the release passes."""
         return self.predictions_hold and not self.stopped_by
 
     def __str__(self) -> str:
-        """Write the last line of the screen: whether the release may go, by which findings, and what else changed."""
+        """Write the last line of the screen: what the gate decides, and why."""
         # An audit that failed can vouch for no finding, so this goes before all of
         # them.
         if not self.predictions_hold:
