@@ -1,7 +1,8 @@
-"""`embaudit demo`: the Netflix paper's argument in one run: one objective leaves cosines free, one chooses them.
+"""`embaudit demo`: the Netflix paper's argument in one run.
 
-Data, penalties and rank are those of the paper's simulation (its section 4); that nobody takes more than 40 % of the
-catalogue, and how other sizes scale the penalties, are choices of this project.
+One objective leaves cosines free, the other one chooses them. Data, penalties and rank
+are those of the paper's simulation (its section 4). This project chose that no user
+takes more than 40 % of the catalogue, and how other sizes scale the penalties.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def demo(
     rng: Rng = 0,
     quiet: Quiet = False,
 ) -> None:
-    """Simulate interactions, fit both objectives of the Netflix paper and audit both models."""
+    """Fit both objectives of the Netflix paper to simulated data; audit both models."""
     from rich.text import Text
 
     from embaudit.auditing.audit import audit

@@ -203,7 +203,7 @@ def _estimator(
 
 
 def _summary(data: Interactions, *, binarise: bool) -> Iterator[str]:
-    """Yield the size of the data, the columns that were used, and how many rows were merged or dropped."""
+    """Yield the size of the data, the columns used, and the rows merged or dropped."""
     n, p = data.matrix.shape
     rows, links = (
         counted(data.n_rows_read, "row"),

@@ -1,4 +1,4 @@
-"""`embaudit gauge`: write an equivalent model, to see for yourself what other tools make of it."""
+"""`embaudit gauge`: write an equivalent model, for example to try it in other tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Shared parts of commands at the terminal: a console, progress bars, and outputs promised before the work starts."""
+"""Parts that commands share: a console, progress bars, and files of results.
+
+Files are opened before the work starts.
+"""
 
 from __future__ import annotations
 
@@ -31,49 +34,46 @@ SUFFIXES = {
     "out": (".html", ".htm"),
     "markdown": (".md", ".markdown", ".txt"),
 }
-"""Suffixes of the files that options name, where they have one: a forge names files
-without.
+"""Suffixes of the files that options name. Files without a suffix are allowed, because
+forges name files without one.
 """
 T = TypeVar("T")
 Promise: TypeAlias = tuple[Path | None, Callable[..., str | bytes]]
-"""A file that may be asked for, and what makes its content of a result."""
+"""The path of an output, or None, and the function that makes its content."""
 
 
 def make_console(*, quiet: bool) -> Console:
-    """Make the console results are printed to; a quiet one swallows them.
+    """Make the console that results are printed to; a quiet console prints nothing.
 
-    Away from a terminal lines are wide enough for every table.
+    If the output is no terminal, lines are wide enough for every table.
     """
     from rich.console import Console
 
     class Output(Console):
         def print(self, *objects: Any, **options: Any) -> None:
-            """Print names as they are written, whatever they would do to a terminal."""
-            super().print(*map(_seen, objects), **options)
+            """Print objects with control characters as escapes."""
+            super().print(*map(_harmless, objects), **options)
 
     console = Output(quiet=quiet, highlight=False)
-    return (
-        console
-        if console.is_terminal
-        else Output(quiet=quiet, highlight=False, width=140)
-    )
+    if console.is_terminal:
+        return console
+    return Output(quiet=quiet, highlight=False, width=140)
 
 
-def _seen(printed: Any) -> Any:
-    """Escape what acts on a terminal; a text that has a colour of its own keeps it where it holds none of that."""
+def _harmless(printed: Any) -> Any:
+    """Write characters that steer a terminal as escapes.
+
+    A text that has none of them keeps its colours.
+    """
     from rich.text import Text
 
     if not isinstance(printed, (str, Text)):
         return printed
     plain = str(printed)
     lines = "\n".join(escaped(line) for line in plain.split("\n"))
-    return (
-        printed
-        if lines == plain
-        else lines
-        if isinstance(printed, str)
-        else Text(lines)
-    )
+    if lines == plain:
+        return printed
+    return lines if isinstance(printed, str) else Text(lines)
 
 
 def shown_name(path: Path) -> str:
@@ -88,12 +88,18 @@ def shown_name(path: Path) -> str:
 
 
 def progress_bars(*, quiet: bool) -> AbstractContextManager[None]:
-    """Show a bar with the remaining time for work of several steps, on a terminal only; none for a quiet command."""
+    """Show the remaining time of work with several steps, on a terminal only.
+
+    A quiet command shows nothing.
+    """
     return reporting(None) if quiet else nullcontext()
 
 
 def _scheduler(address: str | None) -> str | None:
-    """Refuse what is no address before anything is read: a Dask client would tell of it again and again."""
+    """Raise InputError unless the address is HOST:PORT, before anything is read.
+
+    A Dask client would report a wrong address again and again.
+    """
     if address is not None and not SCHEDULER.fullmatch(address):
         raise must_be("--dask", "HOST:PORT of a Dask scheduler", repr(address))
     return address
@@ -101,7 +107,7 @@ def _scheduler(address: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class Workers:
-    """Who shares the work."""
+    """The threads, or the workers of a Dask scheduler, that share the work."""
 
     jobs: Jobs = None
     dask: Annotated[
@@ -116,12 +122,12 @@ class Workers:
 
     @contextmanager
     def at_work(self, *, quiet: bool) -> Iterator[None]:
-        """Let threads, or the workers of a Dask scheduler, do what runs inside, and show how far it is.
+        """Let threads or workers do what runs inside, and show its progress.
 
         Raises
         ------
         InputError
-            If both are asked for, Dask is missing, or nobody answers there.
+            If both are given, if Dask is not installed, or if no scheduler answers.
         """
         from joblib import parallel_config
 
@@ -244,16 +250,16 @@ class Output:
         *more: Promise,
         comment: Callable[..., str] = _comment,
     ) -> Iterator[Callable[..., None]]:
-        """Open the files asked for before the work starts, so that what cannot be written is refused at once.
+        """Open the outputs before the work starts, so that errors come at once.
 
-        None of them may be an input. Yields what writes a result, by its title and
-        origin.
+        No output may be an input. Yield a function that writes a result, its title and
+        its origin to the outputs.
 
         Raises
         ------
         InputError
-            If an output cannot be written, or an input changed since; then none is
-            written.
+            If an output cannot be written, or an input has changed since; then no
+            output is written.
         """
         from embaudit.io import distinct_outputs, written_whole
         from embaudit.io.outputs import PACKED
@@ -287,12 +293,11 @@ class Output:
             def write(*values: Any) -> None:
                 for file, make in opened:
                     content = make(*values)
-                    # A picture goes beneath the text that all others are.
-                    _ = (
+                    # A picture is bytes; all other contents are text.
+                    if isinstance(content, str):
                         file.write(content)
-                        if isinstance(content, str)
-                        else file.buffer.write(content)
-                    )
+                    else:
+                        file.buffer.write(content)
 
             with unchanged(inputs):
                 yield write
@@ -328,7 +333,9 @@ def removed_if_refused() -> Iterator[list[Path]]:
 def values_in(
     pairs: Sequence[str] | None, option: str, example: str, kind: Callable[[str], T]
 ) -> dict[str, T]:
-    """Read the `NAME=VALUE` pairs of an option; what the names mean is for others to check.
+    """Read the `NAME=VALUE` pairs of an option.
+
+    Names are not checked.
 
     Examples
     --------
