@@ -110,7 +110,7 @@ def compare(
             )
         names = [shown_name(path) for path in paths]
         intakes = tuple(
-            (name, each.intake) for name, each in zip(names, loaded, strict=True)
+            (name, source.intake) for name, source in zip(names, loaded, strict=True)
         )
         write(result, " and ".join(names[:2]), Origin(intakes, seed=rng))
     output.show(result)

@@ -1,4 +1,8 @@
-"""The kinds of vectors to use instead: equivalent ones in a declared gauge, or ones the predictions fix."""
+"""Kinds of vectors to use instead of the factors as they are.
+
+They are the rows of an equivalent model in a declared gauge, or vectors whose cosines
+the predictions fix.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ from embaudit.core.checked import (
     named_keywords,
     require_one_of,
 )
-from embaudit.errors import EquivalenceError, Option, Sentence, must_be
+from embaudit.errors import EquivalenceError, InputError, Option, Sentence, must_be
 from embaudit.heads.conventions import Convention, centred_form, require_norm
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
@@ -67,37 +71,42 @@ def fix(
     final_norm: FinalNorm | None = None,
     rng: RNG = 0,
 ) -> Remedy:
-    """Make vectors that can be trusted more than the factors as they are.
+    """Make vectors whose cosines depend less on arbitrary axes than the factors do.
 
     Parameters
     ----------
     model : FactorModel, path or object
-        What to mend, or what `embaudit.io.as_model` makes it of.
-    as_ : {"prediction", "balanced", "left-whitened", "right-whitened", "centred", "folded", "folded-centred"}
-        By default prediction where both sides are at hand, and centred of one side
-        alone. prediction: vectors whose plain cosine is the prediction cosine, which no
-        gauge moves; one side at a time. balanced, left-whitened, right-whitened: the
-        equivalent model in that canonical gauge, a convention to agree upon. centred:
-        the equivalent model whose mean rows are 0 where predictions leave them free.
-        folded: a head with the gains of its final norm multiplied in. folded-centred:
-        that, less all that no probability shows but the axes.
+        A model, or an object that `embaudit.io.as_model` reads.
+    as_ : str, optional
+        Kind of vectors, one of `KINDS`. The default is "prediction" if both sides are
+        loaded, and "centred" for one side alone.
+
+        - "prediction": vectors of one side whose plain cosine is the prediction cosine,
+          which no gauge moves.
+        - "balanced", "left-whitened", "right-whitened": the equivalent model in this
+          canonical gauge, which is a convention.
+        - "centred": the equivalent model whose mean rows are 0 if predictions leave
+          them free.
+        - "folded": a head multiplied by the gains of its final norm.
+        - "folded-centred": a folded head without any component that no probability
+          shows; its axes stay a convention.
     role : {"left", "right"}, optional
-        Only this side's vectors. By default both sides of an equivalent model, the
-        right one otherwise.
+        Only this side's vectors. By default both sides of an equivalent model, and
+        otherwise the right one.
     dimensions : int, optional
-        Keep so many leading directions; by default all that the predictions see, which
-        costs nothing.
+        Number of leading directions to keep. By default all directions that the
+        predictions see, which changes nothing.
     unit : bool
         Divide vectors by their length, so that a dot product is the cosine; for one
         side only.
     keep_empty : bool
         Keep rows without direction in a table of vectors of one side. By default such
-        rows are left out, and rows of a model without ids get their numbers as ids.
+        rows are skipped, and rows of a model without ids get their numbers as ids.
     final_norm : FinalNorm, optional
-        What stands before a head that is folded; of a path or a live network, what
-        it says by default.
+        Norm before a head that is folded. By default the norm that the file or the
+        network declares.
     rng : numpy Generator or int
-        Draws the pairs on which the cost of fewer dimensions is measured.
+        Draws the pairs on which the loss by fewer dimensions is measured.
 
     Returns
     -------
@@ -114,7 +123,8 @@ def fix(
 
     Examples
     --------
-    >>> model = FactorModel.from_user_item([[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]])
+    >>> users, items = [[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]]
+    >>> model = FactorModel.from_user_item(users, items)
     >>> remedy = fix(model, "prediction", unit=True)
     >>> remedy
     Remedy(prediction vectors of items, 2 dimensions)
@@ -130,27 +140,29 @@ def fix(
     _require_products(model)
     if as_ not in (None, "prediction") or dimensions is not None:
         require_two_sides(model, "other vectors")
-    # Vectors alone have no predictions to take cosines of; centred they predict the
-    # same, or nothing that changed.
-    as_ = as_ or (
-        "prediction"
-        if model.left is not None or model.compared is not None
-        else "centred"
-    )
-    role = None if role is None else model.side_name(role)
-    both = as_ not in ("prediction", *FOLDED) and model.left is not None
-    roles: tuple[SideName, ...] = (
-        (role,) if role else ("left", "right") if both else ("right",)
-    )
+    if as_ is None:
+        # Vectors alone have no predictions to take cosines of. Centring keeps their
+        # predictions if there are any.
+        has_predictions = model.left is not None or model.compared is not None
+        as_ = "prediction" if has_predictions else "centred"
+    roles = _roles(model, as_, role)
     if unit:
         _require_no_lengths(model, roles)
     if not model.link.unit_sides:
         require_ordinary_size(model)
     if model.compared is not None:
-        told = "as they were compared with each other in training: their cosines follow from the predictions."
-        as_they_are: dict[SideName, RowMap] = {"right": lambda block: block}
         remedy = Remedy(
-            model, as_, ("right",), model.rank, False, as_they_are, {}, description=told
+            model,
+            as_,
+            ("right",),
+            model.rank,
+            False,
+            {"right": _unchanged},
+            {},
+            description=(
+                "as they were compared with each other in training: their cosines "
+                "follow from the predictions."
+            ),
         )
     elif as_ == "centred":
         remedy = _centred(model, roles, dimensions)
@@ -165,7 +177,25 @@ def fix(
     return replace(remedy, maps=maps, unit=True) if unit else remedy
 
 
+def _roles(
+    model: FactorModel, kind: str, role: SideName | str | None
+) -> tuple[SideName, ...]:
+    """Return the sides to write: the given one, or those of the kind."""
+    if role is not None:
+        return (model.side_name(role),)
+    is_of_one_side = kind in ("prediction", *FOLDED)
+    if is_of_one_side or model.left is None:
+        return ("right",)
+    return ("left", "right")
+
+
+def _unchanged(block: Floats) -> Floats:
+    """Return rows as they are."""
+    return block
+
+
 def _then_unit(function: RowMap) -> RowMap:
+    """Return the map that also divides rows by their length."""
     return lambda block: unit_rows(function(block), none=0)
 
 
@@ -176,21 +206,9 @@ def _folded(
     dimensions: int | None,
     norm: FinalNorm | None,
 ) -> Remedy:
-    """Fold the gains of the final norm into the label rows, centred as the form names it."""
+    """Multiply the label rows by the gains of the final norm, and centre them."""
     if norm is None:
-        is_head = model.link.name == "softmax"
-        can_centre = "right" in model.free_shifts or (
-            model.left is None and model.link.name == "identity"
-        )
-        remedy = Sentence(
-            "use {}", Option("as_", "centred" if can_centre else "prediction")
-        )
-        if is_head:
-            remedy = Sentence("read it with {}, or {}", Option("norm"), remedy)
-        got = "a head without one" if is_head else "no head"
-        raise must_be(
-            f"{kind} vectors", "those of a head whose final norm is known", got, remedy
-        )
+        raise _unknown_norm(model, kind)
     if dimensions is not None or roles != ("right",):
         got = "dimensions" if dimensions is not None else f"the {model.title('left')}s"
         raise must_be(
@@ -200,11 +218,9 @@ def _folded(
             "leave it out",
         )
     require_norm(model, norm)
-    form = (
-        centred_form(model, norm)
-        if kind == "folded-centred"
-        else Convention("folded", norm.gain)
-    )
+    form = Convention("folded", norm.gain)
+    if kind == "folded-centred":
+        form = centred_form(model, norm)
     bias = form.bias(model, norm)
     biases = {} if bias is None else {"right_bias": bias}
     return Remedy(
@@ -219,6 +235,22 @@ def _folded(
     )
 
 
+def _unknown_norm(model: FactorModel, kind: str) -> InputError:
+    """Return the error for a folded kind of a model without a final norm."""
+    is_table = model.left is None and model.link.name == "identity"
+    other_kind = "prediction"
+    if is_table or "right" in model.free_shifts:
+        other_kind = "centred"
+    got = "no head"
+    remedy = Sentence("use {}", Option("as_", other_kind))
+    if model.link.name == "softmax":
+        got = "a head without one"
+        remedy = Sentence("read it with {}, or {}", Option("norm"), remedy)
+    return must_be(
+        f"{kind} vectors", "those of a head whose final norm is known", got, remedy
+    )
+
+
 def _centred(
     model: FactorModel, roles: tuple[SideName, ...], dimensions: int | None
 ) -> Remedy:
@@ -229,11 +261,11 @@ def _centred(
             "left out for centred vectors, which keep them all",
             dimensions,
         )
-    # Vectors alone predict nothing that a shift could change; a head does.
-    alone = model.left is None and model.link.name == "identity"
-    # Elsewhere a shift must be absorbed by a bias or the softmax (docs/theory.md, "A
-    # shift is free where something absorbs it").
-    free: tuple[SideName, ...] = ("right",) if alone else model.free_shifts
+    # A shift must be absorbed by a bias or the softmax (docs/theory.md, "A shift is free
+    # where something absorbs it"). Vectors alone have no prediction to change.
+    free = model.free_shifts
+    if model.left is None and model.link.name == "identity":
+        free = ("right",)
     if not set(free) & set(roles):
         sides = " or ".join(f"{model.title(role)}s" for role in roles)
         raise EquivalenceError(
@@ -244,23 +276,22 @@ def _centred(
             sides,
             Option("as_", "prediction"),
         )
-    # Of very many columns moments are taken in the span of the rows, and centres
-    # carried back to the columns stored.
+    # If there are very many columns, moments are computed in the span of the rows, and
+    # centres are carried back to the stored columns.
     basis = span_basis(model)
     small = turned(model, basis)
     zero = np.zeros(small.rank)
-    centres = {
-        side: small.side(side).moments.mean if side in free else zero
-        for side in model.sides
-    }
-    biases = (
-        absorbed_biases(small, centres["left"], centres["right"])
-        if "left" in centres
-        else {}
-    )
+    centres: dict[SideName, Vector] = {}
+    for side in model.sides:
+        centres[side] = small.side(side).moments.mean if side in free else zero
+    biases: dict[str, Vector] = {}
+    if "left" in centres:
+        biases = absorbed_biases(small, centres["left"], centres["right"])
     maps = {}
     for role in roles:
-        centre = centres[role] if basis is None else basis @ centres[role]
+        centre = centres[role]
+        if basis is not None:
+            centre = basis @ centre
         maps[role] = _less(centre, small.side(role).moments.precision)
     objective = kept_objective(
         model.objective, Linear.IDENTITY, shifted_sides(small, centres)
@@ -286,7 +317,7 @@ def _require_no_lengths(model: FactorModel, roles: tuple[SideName, ...]) -> None
     if model.compared == "dot":
         raise must_be(
             "unit",
-            "left out where rows are compared by dot product, which needs their lengths",
+            "left out if rows are compared by dot product, which needs their lengths",
             True,
         )
     if len(roles) > 1:
@@ -294,12 +325,15 @@ def _require_no_lengths(model: FactorModel, roles: tuple[SideName, ...]) -> None
             "unit",
             "left out for a model, whose lengths its predictions need",
             True,
-            "pass role",
+            Sentence("choose one side with {}", Option("role")),
         )
 
 
 def _less(centre: Vector, precision: float) -> RowMap:
-    """Return the function that subtracts a centre; what is rounding becomes zero."""
+    """Return the map that subtracts a centre.
+
+    A result that is nothing but rounding becomes a row of zeros.
+    """
     length = np.linalg.norm(centre)
 
     def function(block: Floats) -> Floats:
@@ -312,6 +346,7 @@ def _less(centre: Vector, precision: float) -> RowMap:
 
 
 def _require_scores(model: FactorModel, kind: str) -> None:
+    """Refuse the gauges of a model that predicts cosines."""
     if model.link.name == "unknown" and kind != "prediction":
         raise EquivalenceError(
             "a model of rows of length 1 must say whether dot products or cosines were "
@@ -329,6 +364,7 @@ def _require_scores(model: FactorModel, kind: str) -> None:
 
 
 def _after(basis: Floats, function: RowMap) -> RowMap:
+    """Return the map that expresses rows in a basis first."""
     return lambda block: function(block @ basis)
 
 
@@ -339,7 +375,10 @@ def _canonical(
     dimensions: int | None,
     rng: RNG,
 ) -> Remedy:
-    """Make vectors by a canonical form: of very many columns, in the dimensions that the model's rows span."""
+    """Make vectors by a canonical form.
+
+    If there are very many columns, it is computed in the dimensions that the rows span.
+    """
     basis = span_basis(stored)
     model = turned(stored, basis)
     form = canonical_form(model)
@@ -350,25 +389,26 @@ def _canonical(
         raise must_be(
             "dimensions", f"an integer from 1 to {form.rank}", repr(dimensions), sees
         )
-    # Directions stand in the order of their singular values, so that the leading ones
-    # are the best to keep.
-    whole = kind != "prediction" and dimensions is None
-    n_dimensions = form.family.left.shape[1] if whole else int(dimensions or form.rank)
+    # Directions are in the order of their singular values, so the leading ones are the
+    # best to keep.
+    n_dimensions = form.rank
+    if dimensions is not None:
+        n_dimensions = int(dimensions)
+    elif kind != "prediction":
+        n_dimensions = form.family.left.shape[1]
     maps = {role: _map(model, form, kind, role, n_dimensions) for role in roles}
-    # A canonical gauge centres rows where predictions leave their mean free; biases
-    # take up what that changes.
-    biases = (
-        absorbed_biases(model, form.left_centre, form.right_centre)
-        if kind != "prediction"
-        else {}
-    )
+    # A canonical gauge centres rows if predictions leave their mean free. Biases make up
+    # for this.
+    biases: dict[str, Vector] = {}
+    if kind != "prediction":
+        biases = absorbed_biases(model, form.left_centre, form.right_centre)
     remedy = Remedy(model, kind, roles, n_dimensions, False, maps, biases)
     if n_dimensions < form.rank:
         remedy = replace(remedy, reduction=_reduction(remedy, form, n_dimensions, rng))
+    elif kind == "prediction":
+        remedy = replace(remedy, objective="prediction")
     else:
-        objective = (
-            kind if kind == "prediction" else objective_at(model, form, EXPONENTS[kind])
-        )
+        objective = objective_at(model, form, EXPONENTS[kind])
         remedy = replace(remedy, objective=objective)
     if basis is None:
         return remedy
@@ -386,6 +426,7 @@ def _map(
     role: SideName,
     n_dimensions: int,
 ) -> RowMap:
+    """Return the map from the rows of a side to vectors of a kind."""
     if kind == "prediction":
         function = prediction_rows(model, form, role)
         return lambda block: function(block)[:, :n_dimensions]
@@ -396,24 +437,25 @@ def _reduction(
     remedy: Remedy, form: CanonicalForm, n_dimensions: int, rng: RNG
 ) -> TruncationLoss:
     """Measure on sampled pairs how far the dropped directions move cosines."""
-    # Squares of singular values add up to the scores' sum of squares, and the leading
-    # ones keep most of it (Eckart and Young).
+    # The squares of the singular values add up to the scores' sum of squares. No other
+    # directions keep more of it than the leading ones (Eckart and Young).
     energy = form.singular_values[: form.rank] ** 2
     *_, role = remedy.roles
     whole = _map(remedy.model, form, remedy.kind, role, form.rank)
     x = remedy.model.factors(role)
-    # Of a rank to be reduced there are two rows at least.
+    # A rank above 1 takes at least two rows.
     pairs = draw_pairs(len(x), PROBES, rng=rng)
     # Rows that several pairs share are mapped once.
-    wanted, where = np.unique(pairs, return_inverse=True)
-    rows = whole(np.array(x[wanted], dtype=np.float64))
-    index = where.reshape(pairs.shape)
-    change = np.abs(
-        pair_cosines(rows[:, :n_dimensions], rows[:, :n_dimensions], index)
-        - pair_cosines(rows, rows, index)
-    )
+    drawn, places = np.unique(pairs, return_inverse=True)
+    rows = whole(np.array(x[drawn], dtype=np.float64))
+    cut_rows = rows[:, :n_dimensions]
+    places = places.reshape(pairs.shape)
+    before = pair_cosines(rows, rows, places)
+    change = np.abs(pair_cosines(cut_rows, cut_rows, places) - before)
     # Rows that lose all of their directions have no cosine left to compare.
-    errors = change[np.isfinite(change)] if np.isfinite(change).any() else np.zeros(1)
+    errors = change[np.isfinite(change)]
+    if not len(errors):
+        errors = np.zeros(1)
     return TruncationLoss(
         dimensions=n_dimensions,
         rank=form.rank,
@@ -427,7 +469,7 @@ def _reduction(
 
 
 def folded_words(form: Convention, norm: FinalNorm) -> str:
-    """Describe the factors multiplied in and the vectors taken away.
+    """Describe the gains and the vectors that are subtracted.
 
     Examples
     --------
@@ -436,11 +478,15 @@ def folded_words(form: Convention, norm: FinalNorm) -> str:
     >>> print(folded_words(Convention("folded", norm.gain), norm))
     with the gains of the final RMSNorm (κ = 4) multiplied in. With their lengths they predict, on states ...
     """
-    parts = ["what no state behind a LayerNorm sees"] if form.level else []
-    parts += ["their mean row"] if form.centre is not None else []
-    less = f", less {' and '.join(parts)}" if parts else ""
+    removed = []
+    if form.level:
+        removed.append("the component that no state behind a LayerNorm sees")
+    if form.centre is not None:
+        removed.append("their mean row")
+    less = f", less {' and '.join(removed)}" if removed else ""
     return (
-        f"with the gains of the final {norm.title} (κ = {norm.condition_number:.3g}) multiplied in{less}. With "
-        "their lengths they predict, on states normalised without gains, what the stored head predicts behind its "
-        "norm. The axes stay a convention."
+        f"with the gains of the final {norm.title} (κ = {norm.condition_number:.3g}) "
+        f"multiplied in{less}. With their lengths they predict, on states normalised "
+        "without gains, what the stored head predicts behind its norm. The axes stay a "
+        "convention."
     )

@@ -1,4 +1,7 @@
-"""Vectors that are computed when they are asked for, a chunk of rows at a time, and written with a check."""
+"""Vectors that are computed when they are needed, and written with a check.
+
+They are computed and written one block of rows at a time.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +31,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PROBES = 4096
-"""Rows, and pairs of rows, that a check looks at."""
+"""Number of rows, or of pairs of rows, in a check."""
 _CONVENTIONS = {
     "balanced": "each direction is shared out equally between the two sides",
-    "left-whitened": "the {left}s are whitened and the {right}s' cosines are prediction cosines",
-    "right-whitened": "the {right}s are whitened and the {left}s' cosines are prediction cosines",
+    "left-whitened": (
+        "the {left}s are whitened and the {right}s' cosines are prediction cosines"
+    ),
+    "right-whitened": (
+        "the {right}s are whitened and the {left}s' cosines are prediction cosines"
+    ),
 }
 
 
@@ -45,19 +52,19 @@ class TruncationLoss:
     rank: int
     """Directions that the predictions see."""
     energy_lost: float
-    """Share of the scores' sum of squares that is dropped; no choice of so many
-    directions drops less.
-    """
+    """Share of the scores' sum of squares that is dropped.
+
+    No other choice of as many directions drops less."""
     largest_singular_value_lost: float
-    """Norm of what is dropped from the score matrix: no score moves by more."""
+    """Spectral norm of the dropped part of the score matrix. No score moves by more."""
     mean_cosine_error: float
     """Mean absolute change of the cosines, over these pairs."""
     max_cosine_error: float
     """Largest absolute change of the cosines, over these pairs."""
     n_pairs: int
-    """Pairs looked at, drawn without replacement."""
+    """Number of these pairs, drawn without replacement."""
     n_all_pairs: int
-    """Pairs there are."""
+    """Number of all pairs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +72,7 @@ class Remedy(Result):
     """The vectors of one kind, not yet computed."""
 
     model: FactorModel
-    """The model they are made of."""
+    """The model whose rows are mapped."""
     kind: str
     """One of `KINDS`."""
     roles: tuple[SideName, ...]
@@ -79,20 +86,20 @@ class Remedy(Result):
     biases: dict[str, Vector]
     """Biases that keep the predictions, for an equivalent model."""
     reduction: TruncationLoss | None = None
-    """The cost of fewer dimensions, where some were dropped."""
+    """The loss by fewer dimensions; None if no dimension was dropped."""
     objective: str | None = None
-    """The training objective, where it keeps its value: the vectors are as good a solution then.
+    """The training objective if it keeps its value; None otherwise.
 
-    Vectors that hold prediction cosines, none of them dropped, have the objective "prediction"."""
+    Vectors that hold the prediction cosines without loss have the objective
+    "prediction"."""
     description: str = ""
-    """Description of the vectors in words, where they are a head behind a final norm,
-    or rows as they are.
-    """
+    """Description of a head behind a final norm, or of rows as they are; empty for
+    other vectors."""
     keep_empty: bool = False
     """True if rows without direction are kept in a table of vectors."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return the record for JSON, with None for numbers that do not exist."""
         return plain_dict(
             {
                 "kind": self.kind,
@@ -106,11 +113,15 @@ class Remedy(Result):
 
     def __repr__(self) -> str:
         sides = " and ".join(self._title(role) for role in self.roles)
-        return f"Remedy({self.kind} vectors of {sides}, {counted(self.columns, 'dimension')})"
+        size = counted(self.columns, "dimension")
+        return f"Remedy({self.kind} vectors of {sides}, {size})"
 
     @property
     def is_model(self) -> bool:
-        """True if the vectors make a model or a head, which needs all of its rows; else they are a table."""
+        """True if the vectors are a model or a head, False if they are a table.
+
+        A model or a head needs all of its rows.
+        """
         if len(self.roles) == 2:
             return True
         is_head = self.model.left is None and self.model.link.name != "identity"
@@ -124,15 +135,13 @@ class Remedy(Result):
         A row of zeros holds nothing that was learned, such as that of an item without
         interactions. Centring would give it a direction, which is that of the mean row.
         """
-        found: dict[SideName, Indices] = {}
+        empty: dict[SideName, Indices] = {}
         for role in self.roles:
-            # Lengths of the stored rows are known to be finite, so that squares
-            # suffice.
             is_empty = self.model.side(role).norms == 0
             for rows, block in self._mapped_rows(role).blocks():
                 is_empty[rows] |= ~block.any(axis=1)
-            found[role] = np.flatnonzero(is_empty)
-        return found
+            empty[role] = np.flatnonzero(is_empty)
+        return empty
 
     def _kept(self, role: SideName) -> Indices | None:
         """Return the rows of a side that are written; None for all of them."""
@@ -146,9 +155,10 @@ class Remedy(Result):
         return f"{self.model.title(role)}s"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row for each entity: its id and title, where it has one, and its vector.
+        """Return one row per entity.
 
-        Columns are `id`, `title` and `vector`, before them `role` where there are two sides.
+        The columns are `id`, `title` and `vector`. If there are two sides, the first
+        column is `role`.
         """
         import pandas as pd
 
@@ -157,25 +167,23 @@ class Remedy(Result):
             side, kept = self.model.side(role), self._kept(role)
             ids = np.arange(len(side)) if side.ids is None else side.ids
             rows = slice(None) if kept is None else kept
-            columns = {
-                "role": role,
-                "id": np.asarray(ids)[rows],
-                "title": np.asarray(self.model.names(role))[rows],
-                "vector": [*self.vectors(role)],
-            }
+            columns: dict[str, Any] = {}
+            if len(self.roles) > 1:
+                columns["role"] = role
+            columns["id"] = np.asarray(ids)[rows]
+            columns["title"] = np.asarray(self.model.names(role))[rows]
+            columns["vector"] = [*self.vectors(role)]
             tables.append(pd.DataFrame(columns))
-        return pd.concat(tables, ignore_index=True).drop(
-            columns=["role"] * (len(tables) == 1)
-        )
+        return pd.concat(tables, ignore_index=True)
 
     def explain(self) -> str:
-        """Describe in plain words the vectors, and their use.
+        """Describe the vectors and their use in plain words.
 
         Examples
         --------
         >>> from embaudit.remedy import fix
         >>> print(fix(FactorModel.from_user_item([[2.0]], [[1.0], [3.0]])).explain())
-        item vectors of 1 dimension, whose plain cosine is the cosine of the items' scores over the one user. Every ...
+        item vectors of 1 dimension, whose plain cosine is the cosine of the items' ...
         """
         return str(self.explanation())
 
@@ -202,14 +210,15 @@ class Remedy(Result):
         if len(self.roles) == 1:
             if self.unit:
                 texts.append(
-                    "Index them by dot product or cosine, which are the same for them."
+                    "Index them by dot product or cosine, which are the same for "
+                    "vectors of length 1."
                 )
             else:
                 texts.append("Index them by cosine.")
             if self.unit and self.kind != "prediction":
                 texts.append(
-                    "Without their lengths they are vectors to compare, and predict "
-                    "nothing."
+                    "Without their lengths these vectors can be compared, but they "
+                    "predict nothing."
                 )
         # Centred and folded rows can stand in the network in place of the head.
         are_heads = self.kind == "centred" or self.kind.startswith("folded")
@@ -224,15 +233,18 @@ class Remedy(Result):
             if not len(rows):
                 continue
             names = [str(name) for name in np.asarray(self.model.names(role))[rows[:5]]]
-            shown = ", ".join(names) + (", ..." if len(rows) > len(names) else "")
-            have = "has" if len(rows) == 1 else "have"
-            text = f"{counted(len(rows), self.model.title(role))} {have} no direction ({shown})"
+            if len(rows) > len(names):
+                names.append("...")
+            have, are = "have", "are"
+            if len(rows) == 1:
+                have, are = "has", "is"
+            count = counted(len(rows), self.model.title(role))
+            text = f"{count} {have} no direction ({', '.join(names)})"
             if self._kept(role) is not None:
-                verb = "is" if len(rows) == 1 else "are"
                 yield Sentence(
                     "{} and {} left out; {} keeps such rows.",
                     text,
-                    verb,
+                    are,
                     Option("keep_empty", True),
                 )
             elif self.is_model:
@@ -253,18 +265,21 @@ class Remedy(Result):
         def blocks() -> Iterator[tuple[slice, Matrix]]:
             start = 0
             for rows, block in vectors.blocks():
-                some = block[is_kept[rows]]
-                yield slice(start, start + len(some)), some
-                start += len(some)
+                kept_block = block[is_kept[rows]]
+                yield slice(start, start + len(kept_block)), kept_block
+                start += len(kept_block)
 
         return Stream((len(kept), vectors.width), vectors.dtype, blocks, n_blocks)
 
     def _mapped_rows(self, role: SideName) -> Mapped:
-        """Return the vectors of all rows of a side, those without direction too."""
+        """Return the vectors of all rows of a side, also of rows without direction."""
         return Mapped(self.model.factors(role), self.maps[role], self.columns)
 
     def vectors(self, role: SideName | None = None) -> Matrix:
-        """Compute the vectors of a side in memory: the right one, or the only one there is, by default."""
+        """Compute the vectors of a side in memory.
+
+        The default is the right side, or the only side.
+        """
         *_, last = self.roles
         stream = self.stream(last if role is None else role)
         result = np.empty(stream.shape, dtype=stream.dtype)
@@ -273,65 +288,70 @@ class Remedy(Result):
         return result
 
     def to_model(self) -> FactorModel:
-        """Return the vectors as a model: an equivalent one, or for one side a table of vectors with ids."""
+        """Return the vectors as an equivalent model, or one side as a table with ids."""
         fields = self._fields()
         fields |= {name: self.vectors(role) for name, role in self._places().items()}
         return FactorModel.from_arrays(**{"left": None, **fields})
 
     def _places(self) -> dict[str, SideName]:
-        """Map each field of a model to the side it holds: a table of vectors is always a right side."""
+        """Map each field of a model to the side that it holds.
+
+        A table of vectors is always a right side.
+        """
         if len(self.roles) == 2:
             return {"left": "left", "right": "right"}
         return {"right": next(iter(self.roles))}
 
     def _fields(self) -> dict[str, Any]:
-        """Return the fields of the model that the vectors make: links, biases, ids and names that still hold."""
-        model = self.model
+        """Return the fields of a model of the vectors, other than the vectors."""
         if len(self.roles) == 1:
-            (role,) = self.roles
-            side, kept = model.side(role), self._kept(role)
-            labels = {
-                f"right_{name}": getattr(side, name)
-                for name in ("ids", "names", "aside")
-            }
-            if kept is not None:
-                # Without ids rows go by their number, which leaving some out would
-                # change.
-                labels["right_ids"] = (
-                    np.arange(len(side)) if side.ids is None else side.ids
-                )
-                labels = {
-                    name: None if values is None else np.asarray(values)[kept]
-                    for name, values in labels.items()
-                }
-            predicts: dict[str, Any] = (
-                {"objective": self.objective} if self.objective == "prediction" else {}
-            )
-            alone = bool(self.description) or (
-                self.kind == "centred" and model.left is None
-            )
-            # A head without its lengths would predict otherwise; rows that training
-            # compared are of kind prediction.
-            if alone and (self.kind == "prediction" or not self.unit):
-                predicts = {
-                    "link": model.link,
-                    "right_bias": model.right_bias,
-                    "objective": self.objective,
-                }
-                predicts |= self.biases
-            other = OPPOSITE[role]
-            return {
-                **labels,
-                **predicts,
-                "roles": (model.title(other), model.title(role)),
-            }
-        names = ("link", "left_bias", "right_bias", "offset", "roles", "left_ids", "right_ids", "left_names",
-                 "right_names", "left_counts", "right_counts", "left_aside", "right_aside")  # fmt: skip
-        return {
-            **{name: getattr(model, name) for name in names},
-            **self.biases,
-            "objective": self.objective,
+            return self._table_fields(self.roles[0])
+        names = (
+            "link",
+            "left_bias",
+            "right_bias",
+            "offset",
+            "roles",
+            "left_ids",
+            "right_ids",
+            "left_names",
+            "right_names",
+            "left_counts",
+            "right_counts",
+            "left_aside",
+            "right_aside",
+        )
+        fields = {name: getattr(self.model, name) for name in names}
+        return {**fields, **self.biases, "objective": self.objective}
+
+    def _table_fields(self, role: SideName) -> dict[str, Any]:
+        """Return the fields of a table of the vectors of one side."""
+        model = self.model
+        side, kept = model.side(role), self._kept(role)
+        fields: dict[str, Any] = {
+            f"right_{name}": getattr(side, name) for name in ("ids", "names", "aside")
         }
+        if kept is not None:
+            # Rows without ids are known by their numbers, which would change if some
+            # rows were left out.
+            if side.ids is None:
+                fields["right_ids"] = np.arange(len(side))
+            for name, values in fields.items():
+                if values is not None:
+                    fields[name] = np.asarray(values)[kept]
+        is_alone = self.kind == "centred" and model.left is None
+        has_predictions = is_alone or bool(self.description)
+        # A head without its lengths would predict otherwise. Rows that training compared
+        # are of kind "prediction".
+        if has_predictions and (self.kind == "prediction" or not self.unit):
+            fields["link"] = model.link
+            fields["right_bias"] = model.right_bias
+            fields["objective"] = self.objective
+            fields |= self.biases
+        elif self.objective == "prediction":
+            fields["objective"] = self.objective
+        fields["roles"] = (model.title(OPPOSITE[role]), model.title(role))
+        return fields
 
     def write(self, path: AnyPath, *, force: bool = False) -> Path:
         """Write the vectors and read some of them back to verify the file.
@@ -339,58 +359,59 @@ class Remedy(Result):
         Parameters
         ----------
         path : path
-            `.npz` holds everything; `.parquet`, `.safetensors`, `.npy` and `.txt`
-            (word2vec) hold one side. All are written a chunk at a time. Titles are left
-            out where a format keeps the ids alone (`lost_fields` says so).
+            `.npz` holds all fields; `.parquet`, `.safetensors`, `.npy` and `.txt`
+            (word2vec) hold one side. All are written one block of rows at a time. A
+            format that holds ids alone loses the titles (`lost_fields` says so).
         force : bool
-            Whether an existing file may be replaced.
+            True if an existing file may be replaced.
 
         Returns
         -------
         Path
-            What was written.
+            The written file.
 
         Raises
         ------
         InputError
-            If the format has no room for all there is, the file exists, or what was
-            read back differs.
+            If the format cannot hold the vectors with their ids, if the file exists, or
+            if the numbers read back differ.
         """
         target = as_path(path, "the output")
         if len(self.roles) > 1 and plain_suffix(target) != ".npz":
-            sides, what = (
-                " and ".join(self._title(role) for role in self.roles),
-                plain_suffix(target),
-            )
             raise must_be(
-                f"vectors written as {what}",
+                f"vectors written as {plain_suffix(target)}",
                 "those of one side",
-                sides,
-                "pass role, or write .npz",
+                " and ".join(self._title(role) for role in self.roles),
+                Sentence("choose one side with {}, or write .npz", Option("role")),
             )
         draft = self._in_file(target)[0]
-        # Without ids a file would give the rows after one that is left out other
-        # numbers.
         for role in self.roles:
-            bare = self.model.side(role).ids is None
-            if (
-                bare
-                and self._kept(role) is not None
-                and "right_ids" not in room_in(writer_of(target), draft)
-            ):
-                raise must_be(
-                    "the output",
-                    f"a file that can record ids, since {counted(len(self.empty[role]), self.model.title(role))} "
-                    "without direction would be left out",
-                    f"a {plain_suffix(target)} file",
-                    Sentence(
-                        "write .npz or .parquet, or keep all rows with {}",
-                        Option("keep_empty", True),
-                    ),
-                )
+            self._require_room_for_ids(role, target, draft)
         save(draft, target, force=force)
         self.verify(target)
         return target
+
+    def _require_room_for_ids(self, role: SideName, target: Path, draft: Draft) -> None:
+        """Raise InputError if rows would be left out and the file cannot hold ids.
+
+        The file would give the rows after an omitted row other numbers.
+        """
+        has_ids = self.model.side(role).ids is not None
+        if has_ids or self._kept(role) is None:
+            return
+        if "right_ids" in room_in(writer_of(target), draft):
+            return
+        count = counted(len(self.empty[role]), self.model.title(role))
+        raise must_be(
+            "the output",
+            f"a file that can record ids, since {count} without direction would be "
+            "left out",
+            f"a {plain_suffix(target)} file",
+            Sentence(
+                "write .npz or .parquet, or keep all rows with {}",
+                Option("keep_empty", True),
+            ),
+        )
 
     def _in_file(self, path: AnyPath) -> tuple[Draft, Sentence]:
         """Return the fields that a file of a format gets, and sentences on the others.
@@ -439,7 +460,7 @@ class Remedy(Result):
         return self._in_file(path)[1]
 
     def verify(self, path: Path) -> None:
-        """Compare a file with what it should hold, in its first, middle and last rows.
+        """Compare the first, middle and last rows of a file with the vectors.
 
         Raises
         ------
@@ -450,8 +471,8 @@ class Remedy(Result):
             stored = stored_side(path, name)
             n = self.stream(role).shape[0]
             size = min(n, PROBES)
-            # A write that stopped early, or put a chunk in the wrong place, shows in
-            # one of these.
+            # A write that stopped early, or a block in a wrong place, shows in one of
+            # these parts.
             for start in sorted({0, (n - size) // 2, n - size}):
                 rows = slice(start, start + size)
                 kept = self._kept(role)
@@ -465,14 +486,16 @@ class Remedy(Result):
 def _require_same(
     stored: NDArray[Any], wanted: Floats, path: Path, written: np.dtype[Any]
 ) -> None:
-    # Text of float32 reads back as float64, and some files hold float32 alone: the
-    # coarser of both counts. Relative to the largest number: small entries carry the
-    # rounding of a whole product.
+    """Raise InputError if numbers that were read back differ from the vectors."""
+    # Text of float32 reads back as float64, and some files hold float32 only, so the
+    # coarser format of both counts. The tolerance is relative to the largest number,
+    # because small entries have the rounding of a whole product.
     precision = max(np.finfo(stored.dtype).eps, np.finfo(written).eps)
     tolerance = 8 * precision * np.abs(wanted).max()
     if stored.shape != wanted.shape or np.abs(stored - wanted).max() > tolerance:
         raise InputError(
-            f"{path} must hold the vectors that were written; what was read back differs; write it again."
+            f"{path} must hold the vectors that were written; the vectors read back "
+            "are others; write the file again."
         )
 
 
@@ -481,16 +504,17 @@ def _kind(remedy: Remedy) -> str | Sentence:
     if remedy.description:
         return remedy.description
     if remedy.kind == "prediction":
-        is_ = "is" if remedy.reduction is None else "comes near"
-        # Rankings stay where scores are multiplied by another number in each row, and
-        # prediction cosines do not.
-        same = (
-            "has the same scores"
-            if remedy.model.predicts is Equivalence.RANKINGS
-            else "predicts the same"
-        )
         cosine = _prediction_cosine(remedy.model, *remedy.roles)
-        return f"whose plain cosine {is_} {cosine}. Every model that {same} gives the same."
+        verb = "is" if remedy.reduction is None else "approximates"
+        # Rankings stay the same if the scores of a row are multiplied by a number, and
+        # prediction cosines do not.
+        condition = "predicts the same"
+        if remedy.model.predicts is Equivalence.RANKINGS:
+            condition = "has the same scores"
+        return (
+            f"whose plain cosine {verb} {cosine}. Every model that {condition} gives the "
+            "same."
+        )
     if remedy.kind == "centred":
         before = " before each was divided by its length" if remedy.unit else ""
         text = (
@@ -509,37 +533,47 @@ def _kind(remedy: Remedy) -> str | Sentence:
     convention = _CONVENTIONS[remedy.kind].format(
         left=remedy.model.title("left"), right=remedy.model.title("right")
     )
-    same = "stay the same and do not ask for this gauge: it turns no NO of an audit into a YES"
+    predictions = (
+        "The predictions stay the same. Other gauges predict the same, too, so this "
+        "choice turns no NO of an audit into a YES."
+    )
     if remedy.reduction is not None:
-        same = "change by what is dropped, and do not ask for this gauge"
+        predictions = "The predictions change by the dropped directions."
     return (
-        f"in the {remedy.kind} gauge: {convention}. The predictions {same}. Name it where you report cosines, and use "
-        "it for every model you compare."
+        f"in the {remedy.kind} gauge: {convention}. {predictions} Name the gauge when "
+        "you report cosines, and use it for every model you compare."
     )
 
 
 def _prediction_cosine(model: FactorModel, role: SideName) -> str:
-    """Name the cosine: of which numbers, over whom, centred how.
+    """Name the numbers of the prediction cosine, and how they are centred.
 
     Examples
     --------
     >>> model = FactorModel.from_user_item([[1.0], [2.0]], [[3.0]], offset=3.0)
     >>> print(_prediction_cosine(model, "right"))
     the cosine of the items' scores over all 2 users, without the offset
-    >>> print(_prediction_cosine(model.replace(right_bias=[1.0]), "left"))
-    the cosine of the users' scores over the one item, each item's centred over the users, so that no bias enters
+    >>> biased = model.replace(right_bias=[1.0])
+    >>> print(_prediction_cosine(biased, "left"))
+    the cosine of the users' scores over the one item, each item's centred over the
+    users, so that no bias enters
     """
     users, items = model.roles
     own, other = (items, users) if role == "right" else (users, items)
-    count = len(model.factors(OPPOSITE[role]))
-    numbers, sees_biases = model.link.noun, model.link.sees_biases
-    over = f"all {count:,} {other}s" if count > 1 else f"the one {other}"
-    sides = model.centred_sides
-    centred = [f"each {items}'s centred over the {users}s"] if "left" in sides else []
-    centred += [f"each {users}'s centred over the {items}s"] if "right" in sides else []
-    how = f", {' and '.join(centred)}" if centred else ""
-    if sees_biases and (model.left_bias is not None or model.right_bias is not None):
-        how += ", so that no bias enters"
-    elif not centred and model.offset and sees_biases:
-        how = ", without the offset"
-    return f"the cosine of the {own}s' {numbers} over {over}{how}"
+    n_others = len(model.factors(OPPOSITE[role]))
+    over = f"all {n_others:,} {other}s" if n_others > 1 else f"the one {other}"
+    text = f"the cosine of the {own}s' {model.link.noun} over {over}"
+    centred = []
+    if "left" in model.centred_sides:
+        centred.append(f"each {items}'s centred over the {users}s")
+    if "right" in model.centred_sides:
+        centred.append(f"each {users}'s centred over the {items}s")
+    if centred:
+        text += f", {' and '.join(centred)}"
+    if not model.link.sees_biases:
+        return text
+    if model.left_bias is not None or model.right_bias is not None:
+        text += ", so that no bias enters"
+    elif model.offset and not centred:
+        text += ", without the offset"
+    return text

@@ -156,3 +156,29 @@ def test_unit_divides_each_vector_by_its_length(kind):
     )
     lengths = np.linalg.norm(plain, axis=1, keepdims=True)
     np.testing.assert_allclose(unit, plain / lengths, atol=1e-14)
+
+
+STRETCH = np.geomspace(1e-3, 1e3, 8)
+LINKS_OF_EQUIVALENTS = ("identity", "sigmoid", "softmax")
+
+
+@pytest.mark.parametrize("link", LINKS_OF_EQUIVALENTS)
+@pytest.mark.parametrize("kind", ["balanced", "left-whitened", "right-whitened"])
+@pytest.mark.parametrize("stretch", [1.0, STRETCH], ids=["even", "stretched"])
+def test_an_equivalent_model_keeps_all_scores_to_twelve_digits(link, kind, stretch):
+    """Also if the columns of one side are a million times as long as others."""
+    draw = np.random.default_rng(0)
+    users, items = draw.standard_normal((50, 8)) + 1, draw.standard_normal((40, 8)) + 1
+    model = FactorModel.from_user_item(
+        users * stretch,
+        items / stretch,
+        user_bias=draw.standard_normal(50),
+        item_bias=draw.standard_normal(40),
+        link=link,
+    )
+    before, after = model.scores(), fix(model, kind).to_model().scores()
+    change = after - before
+    if link == "softmax":
+        # A softmax does not see a number that is added to a row of scores.
+        change -= change.mean(axis=1, keepdims=True)
+    assert np.abs(change).max() <= 1e-12 * np.abs(before).max()

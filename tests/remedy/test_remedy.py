@@ -387,14 +387,15 @@ def test_verify_refuses_a_file_with_one_number_changed(tmp_path):
     other = np.load(path)
     other[-1, 0] += 1e-6
     np.save(path, other)
-    with pytest.raises(InputError, match="what was read back differs"):
+    with pytest.raises(InputError, match="the vectors read back are"):
         remedy.verify(path)
 
 
 def test_a_table_of_vectors_holds_one_side_only(tmp_path):
     path = tmp_path / "v.parquet"
     with pytest.raises(
-        InputError, match="those of one side; got users and items; pass role"
+        InputError,
+        match="those of one side; got users and items; choose one side with role",
     ):
         fix(make(0), "balanced").write(path)
     fix(make(0), "balanced", role="left").write(path)
@@ -429,7 +430,7 @@ def test_verify_refuses_a_file_with_another_row(tmp_path, suffix, row):
     save(model.replace(right=rows), path, force=True)
     with pytest.raises(
         InputError,
-        match="must hold the vectors that were written; what was read back differs",
+        match="must hold the vectors that were written; the vectors read back are",
     ):
         remedy.verify(path)
 
@@ -463,7 +464,7 @@ RMS = FinalNorm("rms", [1.0, 2.0, 4.0])
             "balanced",
             {"unit": True},
             InputError,
-            "unit must be left out for a model, .*; pass role",
+            "unit must be left out for a model, .*; choose one side with role",
         ),
         (
             MODEL,
@@ -596,7 +597,7 @@ def test_the_frame_of_a_remedy_has_ids_titles_and_vectors():
 def test_rows_compared_by_dot_products_stay_as_they_are():
     np.testing.assert_array_equal(fix(BY_DOT).vectors(), COMPARED_ROWS)
     with pytest.raises(
-        InputError, match="unit must be left out where rows are compared by dot product"
+        InputError, match="unit must be left out if rows are compared by dot product"
     ):
         fix(BY_DOT, unit=True)
 

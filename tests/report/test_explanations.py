@@ -356,11 +356,13 @@ def test_a_remedy_with_fewer_dimensions_says_what_they_cost():
     # Of Σ s² = 81 + 1 the second direction holds 1/82. Cosines of ±80/82 become ±1
     # for four of the six pairs and stay -1 for two.
     text = ea.fix(balanced_pair(), role="left", dimensions=1, unit=True).explain()
-    assert text.startswith("user vectors of 1 dimension, whose plain cosine comes near")
+    assert text.startswith(
+        "user vectors of 1 dimension, whose plain cosine approximates"
+    )
     assert "Keeping 1 of 2 directions drops 1 % of the scores' sum of squares." in text
     assert "cosines move by 0.016 on average and by at most 0.024" in text
     assert text.endswith(
-        "Index them by dot product or cosine, which are the same for them."
+        "Index them by dot product or cosine, which are the same for vectors of length 1."
     )
 
 
@@ -378,7 +380,7 @@ def test_a_remedy_in_a_standard_form_is_called_a_convention(kind, sentence):
         f"user and item vectors of 2 dimensions, in the {kind} gauge"
     )
     assert sentence in text
-    assert "it turns no NO of an audit into a YES" in text
+    assert "turns no NO of an audit into a YES" in text
 
 
 def test_a_centred_remedy_says_what_a_shift_can_no_longer_do():
