@@ -19,7 +19,7 @@ of lists (mean of nine real models), in 1.3 times the time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
@@ -76,8 +76,8 @@ class Displacement(NamedTuple):
             return np.diag(scales)
         return np.asarray((self.axes * scales) @ self.axes.T)
 
-    def stretched(self, rows: Floats, sign: float = 1.0) -> Floats:
-        """Multiply rows by the root."""
+    def stretch(self, rows: Floats, sign: float = 1.0) -> Floats:
+        """Multiply rows by the root, or by its inverse with `sign = -1`."""
         if self.axes is None:
             return rows * np.exp(sign * self.logs / 2)
         return np.asarray(rows @ self.root(sign))
@@ -91,27 +91,26 @@ class Displacement(NamedTuple):
         length = float(np.linalg.norm(slopes.shift))
         if 0 < length < np.inf:
             factor = size * budget.radius / length
-            shift = within(shift + slopes.shift * factor, budget.radius)
+            shift = shorten(shift + slopes.shift * factor, budget.radius)
         if budget.is_diagonal:
             # The slope within diagonal metrics is the diagonal of H. Diagonal metrics
             # commute, so the logarithms add up.
-            direction = np.diag(slopes.metric)
-            direction = direction * _step_factor(direction, size, budget)
-            logs = self.logs + direction
-            return Displacement(shift, None, clipped(logs, budget.window))
+            slope = np.diag(slopes.metric)
+            logs = self.logs + slope * _step_factor(slope, size, budget)
+            return Displacement(shift, None, clip_to_window(logs, budget.window))
         # exp(H) by the eigenvalues of H, the largest of which is scaled to the share
         # `size` of the window.
         values, directions = np.linalg.eigh(slopes.metric)
-        values = np.exp(values * _step_factor(values, size, budget))
+        factors = np.exp(values * _step_factor(values, size, budget))
         root = self.root()
         # The step S ← S^½ exp(H) S^½ has the same length from every metric, and its
         # result is positive for every H.
-        moved = root @ (directions * values) @ directions.T @ root
-        squares, axes = np.linalg.eigh((moved + moved.T) / 2)
+        metric = root @ (directions * factors) @ directions.T @ root
+        squares, axes = np.linalg.eigh((metric + metric.T) / 2)
         # Rounding can make an eigenvalue far below the window negative. The projection
         # clips such eigenvalues in any case.
         squares = np.maximum(squares, squares[-1] * np.exp(-2 * budget.window))
-        return Displacement(shift, axes, clipped(np.log(squares), budget.window))
+        return Displacement(shift, axes, clip_to_window(np.log(squares), budget.window))
 
     def gauge(self, group: GaugeGroup, role: Role, span: Floats | None) -> Gauge:
         """Make the gauge of the set; with a span, it acts only in the span.
@@ -143,7 +142,7 @@ def _step_factor(values: Floats, size: float, budget: Budget) -> float:
     return 0.0
 
 
-def clipped(logs: Floats, window: float) -> Floats:
+def clip_to_window(logs: Floats, window: float) -> Floats:
     """Clip logarithms to a window of the given width, and centre the window on 0.
 
     The window lies around the middle of the values, so the same length is cut off at
@@ -153,8 +152,8 @@ def clipped(logs: Floats, window: float) -> Floats:
     return np.asarray(np.clip(logs - middle, -window / 2, window / 2) * (1 - ROUNDING))
 
 
-def within(shift: Floats, radius: float) -> Floats:
-    """Shorten a shift to a radius."""
+def shorten(shift: Floats, radius: float) -> Floats:
+    """Shorten a shift that is longer than the radius."""
     length = float(np.linalg.norm(shift))
     if length <= radius * (1 - ROUNDING):
         return shift
@@ -164,12 +163,24 @@ def within(shift: Floats, radius: float) -> Floats:
 N_RIVALS = 3
 """Number of rivals of a list in the smooth objective, in multiples of its length N."""
 
-Ascent: TypeAlias = tuple[float, Callable[[], Slopes]]
-"""A value, and a function that returns its slopes, or slopes of a smooth stand-in."""
+ValueAndSlopes: TypeAlias = tuple[float, Callable[[], Slopes]]
+"""A value, and a function that computes its slopes.
+
+The slopes of many displacements are not needed, and they take longer than the value.
+"""
 
 
-Moved: TypeAlias = tuple[Floats, Floats, Floats, Floats]
-"""Unit rows and lengths of both sides."""
+class MovedRows(NamedTuple):
+    """Rows of both sides after a displacement; for pairs of one side, the same twice."""
+
+    x: Floats
+    """(m, r) unit rows of the side attacked; a moved row of zeros stays zero."""
+    x_lengths: Floats
+    """(m,) lengths of the moved rows."""
+    y: Floats
+    """(n, r) unit rows of the other side."""
+    y_lengths: Floats
+    """(n,) lengths of the moved rows."""
 
 
 class Table(NamedTuple):
@@ -185,21 +196,18 @@ class Table(NamedTuple):
     is_shifted: tuple[bool, bool] = (False, False)
     """Flags: shifts move x; shifts move the second rows of pairs."""
 
-    def moved(self, displacement: Displacement) -> Moved:
-        """Return unit rows and lengths of both sides after a displacement.
-
-        A moved row of zeros stays zero.
-        """
-        x, x_lengths = _moved(self.x, displacement, self.is_shifted[0])
+    def move(self, displacement: Displacement) -> MovedRows:
+        """Apply a displacement to the rows of both sides."""
+        x, x_lengths = _move(self.x, displacement, self.is_shifted[0])
         if self.y is None:
-            return x, x_lengths, x, x_lengths
-        y, y_lengths = _moved(self.y, displacement, self.is_shifted[1], -1.0)
-        return x, x_lengths, y, y_lengths
+            return MovedRows(x, x_lengths, x, x_lengths)
+        y, y_lengths = _move(self.y, displacement, self.is_shifted[1], -1.0)
+        return MovedRows(x, x_lengths, y, y_lengths)
 
     def slopes(
         self,
         displacement: Displacement,
-        moved: Moved,
+        moved: MovedRows,
         first: Indices,
         second: Indices,
         force: Floats,
@@ -211,8 +219,7 @@ class Table(NamedTuple):
         `cos/2 (bᵀ H b - aᵀ H a)`. For a shift of a before the metric, the gradient is
         `S^½ (b - cos a) / ‖a‖`.
         """
-        x, x_lengths, y, y_lengths = moved
-        a, b = x[first], y[second]
+        a, b = moved.x[first], moved.y[second]
         # Derivatives of a·b/(‖a‖‖b‖) at unit rows: the terms `own` and `other` come
         # from the lengths of the rows, and `both` from their dot product. Across sides
         # the inverse metric moves b, so the dot product is fixed and `other` has its
@@ -225,25 +232,26 @@ class Table(NamedTuple):
             metric = (both + both.T - own - other) / 2
         else:
             metric = (other - own) / 2
-        shift = np.zeros(x.shape[1])
+        shift = np.zeros(a.shape[1])
         if self.is_shifted[0]:
-            towards_b = (force / x_lengths[first]) @ b
-            along_a = (pulled / x_lengths[first]) @ a
-            shift += displacement.stretched(towards_b - along_a)
+            towards_b = (force / moved.x_lengths[first]) @ b
+            along_a = (pulled / moved.x_lengths[first]) @ a
+            shift += displacement.stretch(towards_b - along_a)
         if self.is_shifted[1]:
-            towards_a = (force / y_lengths[second]) @ a
-            along_b = (pulled / y_lengths[second]) @ b
+            towards_a = (force / moved.y_lengths[second]) @ a
+            along_b = (pulled / moved.y_lengths[second]) @ b
             sign = 1.0 if self.y is None else -1.0
-            shift += displacement.stretched(towards_a - along_b, sign)
+            shift += displacement.stretch(towards_a - along_b, sign)
         return Slopes(metric, shift)
 
 
-def _moved(
+def _move(
     rows: Floats, displacement: Displacement, is_shifted: bool, sign: float = 1.0
 ) -> tuple[Floats, Floats]:
+    """Shift and stretch rows; return them at unit length, and their lengths."""
     if is_shifted:
         rows = rows + displacement.shift
-    x = displacement.stretched(rows, sign)
+    x = displacement.stretch(rows, sign)
     # A search calls this ten thousand times on few rows, so blocks and threads would
     # cost more than they give.
     lengths = np.sqrt(np.einsum("ij,ij->i", x, x))
@@ -261,19 +269,21 @@ class MeanShiftObjective:
     before: Floats
     """(m,) cosines of the stored rows."""
 
-    def at(self, displacement: Displacement) -> Ascent:
+    def at(self, displacement: Displacement) -> ValueAndSlopes:
         """Evaluate the mean; its slopes push each cosine on in the same direction."""
-        moved = self.table.moved(displacement)
+        moved = self.table.move(displacement)
         first, second = self.pairs.T
-        x, _, y, _ = moved
-        change = np.einsum("ij,ij->i", x[first], y[second]) - self.before
+        after = np.einsum("ij,ij->i", moved.x[first], moved.y[second])
+        change = after - self.before
         # The derivative of |Δ| is 0 where nothing has moved yet, so the search starts
         # elsewhere. There `change` is rounding, whose sign must not choose a direction.
         has_moved = np.abs(change) > cosine_rounding(self.table.x.shape[1])
         push = np.where(has_moved, np.sign(change), 0.0)
-        return float(np.abs(change).mean()), lambda: self.table.slopes(
-            displacement, moved, first, second, push
-        )
+
+        def slopes() -> Slopes:
+            return self.table.slopes(displacement, moved, first, second, push)
+
+        return float(np.abs(change).mean()), slopes
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,19 +301,23 @@ class NeighbourLossObjective:
     Rounding of the stored rows can move a cosine by as much.
     """
 
-    def at(self, displacement: Displacement) -> Ascent:
+    def at(self, displacement: Displacement) -> ValueAndSlopes:
         """Evaluate the share; the slopes are the slopes of a smooth stand-in.
 
         The share of entries lost is piecewise constant and has no useful slope. The
         stand-in is a smooth count of rivals that are about to pass entries.
         """
-        moved = self.table.moved(displacement)
-        cosines = cosines_of(moved[0], self.rows)
-        lost = float(driven_out(cosines, self.entries, self.tie).mean())
-        return lost, lambda: self._slopes(displacement, moved, cosines)
+        moved = self.table.move(displacement)
+        cosines = cosines_with_all(moved.x, self.rows)
+        lost = find_lost(cosines, self.entries, self.tie)
+
+        def slopes() -> Slopes:
+            return self._slopes(displacement, moved, cosines)
+
+        return float(lost.mean()), slopes
 
     def _slopes(
-        self, displacement: Displacement, moved: Moved, cosines: Floats
+        self, displacement: Displacement, moved: MovedRows, cosines: Floats
     ) -> Slopes:
         """Push every rival above the entries near to it.
 
@@ -312,7 +326,7 @@ class NeighbourLossObjective:
         """
         n = self.entries.shape[1]
         n_outside = cosines.shape[1] - n - 1
-        rivals = excluded(cosines, self.entries, min(N_RIVALS * n, n_outside))
+        rivals = strongest_rivals(cosines, self.entries, min(N_RIVALS * n, n_outside))
         inside = np.take_along_axis(cosines, self.entries, axis=1)
         outside = np.take_along_axis(cosines, rivals, axis=1)
         margins = outside[:, None, :] - inside[:, :, None]
@@ -333,40 +347,41 @@ Target: TypeAlias = MeanShiftObjective | NeighbourLossObjective
 """A value of displacements, to be maximised."""
 
 
-def cosines_of(rows: Floats, some: Indices) -> Floats:
-    """Compute the cosines of some unit rows with all rows.
+def cosines_with_all(rows: Floats, queries: Indices) -> Floats:
+    """Compute the cosines of the unit rows of the given numbers with all unit rows.
 
     The cosine of a row with itself or with a row of zeros is -inf.
     """
-    cosines = rows[some] @ rows.T
+    cosines = rows[queries] @ rows.T
     cosines[:, ~rows.any(axis=1)] = -np.inf
-    cosines[np.arange(len(some)), some] = -np.inf
+    cosines[np.arange(len(queries)), queries] = -np.inf
     return np.asarray(cosines)
 
 
-def excluded(cosines: Floats, entries: Indices, count: int) -> Indices:
-    """Return the strongest rows outside each list."""
-    if not count:
+def strongest_rivals(cosines: Floats, entries: Indices, count: int) -> Indices:
+    """Return the rows of the largest cosines outside each list, (m, count)."""
+    if count == 0:
         return np.zeros((len(cosines), 0), dtype=np.intp)
     outside = cosines.copy()
     np.put_along_axis(outside, entries, -np.inf, axis=1)
     return TopK(len(outside), count).add(outside).columns
 
 
-def driven_out(cosines: Floats, entries: Indices, tie: float) -> Flags:
+def find_lost(cosines: Floats, entries: Indices, tie: float) -> Flags:
     """Flag entries that have n others ahead of them by more than a tie.
 
     No neighbours are searched for, because only the n-th cosine of each row is needed.
     """
-    last = -entries.shape[1]
-    threshold = np.partition(cosines, last, axis=1)[:, last, None]
-    return np.asarray(np.take_along_axis(cosines, entries, axis=1) < threshold - tie)
+    n = entries.shape[1]
+    nth_cosine = np.partition(cosines, -n, axis=1)[:, -n, None]
+    return np.asarray(np.take_along_axis(cosines, entries, axis=1) < nth_cosine - tie)
 
 
-N_DRAWN = 24
+MIN_STARTS = 24
 """Smallest number of random starts that are compared in each set of displacements."""
-IN_ALL = 400
-"""Number of random starts times the number of dimensions, if there are more starts."""
+START_COORDINATES = 400
+"""In few dimensions there are more random starts: so many in all coordinates together.
+"""
 
 
 def best_displacement(
@@ -384,17 +399,15 @@ def best_displacement(
     # the next set, whose search cannot end below it.
     for budget in budgets:
         ramps = _ramps(objective.table, budget, best)
-        starts = list(_drawn(objective.table, budget, best, draw))
-        values = [_value(objective, start) for start in starts]
-        n_drawn = max(1, n_starts - len(ramps))
-        drawn = [starts[i] for i in largest_first(values)[:n_drawn]]
-        tops = [
-            _ascend(objective, start, budget, n_steps, goal)
-            for start in (best, *ramps, *drawn)
-        ]
+        random_starts = _random_starts(objective.table, budget, best, draw)
+        values = [_value(objective, start) for start in random_starts]
+        n_random = max(1, n_starts - len(ramps))
+        starts = [best, *ramps]
+        starts += [random_starts[i] for i in largest_first(values)[:n_random]]
+        results = [_ascend(objective, start, budget, n_steps, goal) for start in starts]
         # Most searches run out of steps before the top, so the best one is continued.
-        _, top = first_best(tops, itemgetter(0))
-        value, best = _ascend(objective, top, budget, 2 * n_steps, goal)
+        _, highest = first_best(results, itemgetter(0))
+        value, best = _ascend(objective, highest, budget, 2 * n_steps, goal)
         if value >= goal:
             break
     return best
@@ -433,8 +446,11 @@ def _ascend(
     return value, best
 
 
-def _attacked(table: Table) -> Floats:
-    """Return the rows whose axes and mean the starts are taken from."""
+def _rows_of_starts(table: Table) -> Floats:
+    """Return the rows whose axes and mean the starts are taken from.
+
+    These are the rows of the attacked side, or the shifted ones of the other side.
+    """
     if table.y is None or table.is_shifted[0]:
         return table.x
     return table.y
@@ -473,7 +489,7 @@ def _ramps(table: Table, budget: Budget, best: Displacement) -> list[Displacemen
     """
     if budget.radius:
         return []
-    x = _attacked(table)
+    x = _rows_of_starts(table)
     if budget.is_diagonal:
         axes = None
         energy = np.square(x).sum(axis=0)
@@ -485,44 +501,61 @@ def _ramps(table: Table, budget: Budget, best: Displacement) -> list[Displacemen
     ranks = np.empty(len(energy))
     ranks[largest_first(-energy)] = np.arange(len(energy))
     ramp = ranks / max(1, len(energy) - 1) - 0.5
-    return [
-        best._replace(
-            axes=axes, logs=clipped(sign * ramp * budget.window, budget.window)
-        )
-        for sign in (1.0, -1.0)
-    ]
+    up = clip_to_window(ramp * budget.window, budget.window)
+    down = clip_to_window(-ramp * budget.window, budget.window)
+    return [best._replace(axes=axes, logs=up), best._replace(axes=axes, logs=down)]
 
 
-def _drawn(
+def _random_starts(
     table: Table, budget: Budget, best: Displacement, draw: np.random.Generator
-) -> Iterator[Displacement]:
-    """Yield random starts of a set.
+) -> list[Displacement]:
+    """Draw starts of a set: shifts if the set has them, and vertices otherwise."""
+    x = _rows_of_starts(table)
+    if budget.radius:
+        return _shift_starts(x, budget, best, draw)
+    return _vertex_starts(x.shape[1], budget, best, draw)
 
-    With shifts, each start has a shift of the greatest length. Without shifts, each
-    start is a vertex of the window: every axis is at the upper or at the lower end.
+
+def _vertex_starts(
+    r: int, budget: Budget, best: Displacement, draw: np.random.Generator
+) -> list[Displacement]:
+    """Draw vertices of the window: every axis is at the upper or at the lower end."""
+    starts = []
+    for _ in range(max(MIN_STARTS, START_COORDINATES // r)):
+        # A random number of axes, at least one, is at the upper end of the window.
+        order = draw.permutation(r)
+        n_upper = draw.integers(1, max(2, r))
+        ends = np.where(order < n_upper, 0.5, -0.5)
+        axes = None if budget.is_diagonal else random_rotation(r, draw)
+        logs = clip_to_window(ends * budget.window, budget.window)
+        starts.append(best._replace(axes=axes, logs=logs))
+    return starts
+
+
+def _shift_starts(
+    x: Floats, budget: Budget, best: Displacement, draw: np.random.Generator
+) -> list[Displacement]:
+    """Return shifts of the greatest length, with and without the best metric.
+
+    Their directions are the mean row, the two axes with the most energy, and random
+    ones.
     """
-    x = _attacked(table)
     r = x.shape[1]
-    if not budget.radius:
-        for _ in range(max(N_DRAWN, IN_ALL // r)):
-            # A random number of axes, at least one, is at the upper end of the window.
-            order = draw.permutation(r)
-            n_upper = draw.integers(1, max(2, r))
-            corners = np.where(order < n_upper, 0.5, -0.5)
-            axes = None if budget.is_diagonal else random_rotation(r, draw)
-            logs = clipped(corners * budget.window, budget.window)
-            yield best._replace(axes=axes, logs=logs)
-        return
-    # The two axes with the most energy, the mean row, and random directions.
-    directions = [*_principal_axes(x).T[-2:], *draw.standard_normal((N_DRAWN // 4, r))]
+    directions = [
+        *_principal_axes(x).T[-2:],
+        *draw.standard_normal((MIN_STARTS // 4, r)),
+    ]
     mean = x.mean(axis=0)
     # The mean of centred rows is rounding, which has no direction.
     if np.linalg.norm(mean) > TIE * row_norms(x).max(initial=0.0):
         directions.insert(0, mean)
-    unstretched = best._replace(axes=None, logs=np.zeros(r))
+    no_stretch = best._replace(axes=None, logs=np.zeros(r))
+    starts = []
     for direction in directions:
         for sign in (-1.0, 1.0):
+            # A shift of twice the radius is shortened to just below the radius.
             length = 2 * sign * budget.radius / np.linalg.norm(direction)
-            shift = within(direction * length, budget.radius)
-            yield best._replace(shift=shift)
-            yield unstretched._replace(shift=shift)
+            shift = shorten(direction * length, budget.radius)
+            starts.append(best._replace(shift=shift))
+            starts.append(no_stretch._replace(shift=shift))
+    return starts

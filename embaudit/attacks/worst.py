@@ -20,9 +20,9 @@ from embaudit.attacks.ascent import (
     Table,
     Target,
     best_displacement,
-    cosines_of,
-    driven_out,
-    excluded,
+    cosines_with_all,
+    find_lost,
+    strongest_rivals,
 )
 from embaudit.canonical.row_span import orthonormal_span
 from embaudit.core.checked import (
@@ -186,11 +186,14 @@ def _require_counts(
     as_count(n_steps, "n_steps", least=0)
 
 
-SPANNED_ROWS = 64
-"""Number of rows whose pairs are drawn if the rows are long (see `WIDE`)."""
-NEARBY = 100
+ROWS_OF_PAIRS = 64
+"""Number of rows whose pairs are drawn if the rows are long (see `WIDE`).
+
+The search works in the span of these rows, so few rows keep it fast.
+"""
+MOST_RIVALS = 100
 """Number of rivals of each list during the search; in the end all rows are counted."""
-SPANNED_NEARBY = 5
+FEW_RIVALS = 5
 """Number of rivals of each list if the rows are long (see `WIDE`)."""
 
 
@@ -294,9 +297,9 @@ def worst_gauge(
     _require_counts(objective, n_pairs, n_rows, n, n_starts, n_steps)
     draw = as_generator(rng)
     if objective == "movement":
-        sample = _sampled_pairs(model, group, role, n_pairs, draw)
+        sample = _pair_sample(model, group, role, n_pairs, draw)
     else:
-        sample = _sampled_lists(model, group, role, n, n_rows, draw)
+        sample = _list_sample(model, group, role, n, n_rows, draw)
     gauge, achieved = Gauge.identity(model.rank), 0.0
     if sample.size and not group.fixes_cosines:
         shifts = any(sample.objective.table.is_shifted)
@@ -342,7 +345,7 @@ def _is_shifted(group: GaugeGroup, side: str) -> bool:
     return bool(group.max_shift) and group.side == side
 
 
-def _spanned(group: GaugeGroup, table: Table) -> tuple[Table, Floats | None]:
+def _in_span(group: GaugeGroup, table: Table) -> tuple[Table, Floats | None]:
     """Write long rows in orthonormal columns W that span them.
 
     Rows are left as they are for diagonal gauges, which act on the stored columns.
@@ -362,7 +365,7 @@ def _spanned(group: GaugeGroup, table: Table) -> tuple[Table, Floats | None]:
     return Table(table.x @ span, y, table.is_shifted), span
 
 
-def _sampled_pairs(
+def _pair_sample(
     model: FactorModel,
     group: GaugeGroup,
     role: Role,
@@ -372,7 +375,7 @@ def _sampled_pairs(
     """Draw pairs whose cosine has a range, and bound their mean movement."""
     first, second = Pairs(role).rows(model)
     if role != "cross" and model.rank > WIDE and not isinstance(group, Diagonal):
-        rows = sample_rows(model.side(role).directed, SPANNED_ROWS, draw)
+        rows = sample_rows(model.side(role).directed, ROWS_OF_PAIRS, draw)
         pairs = rows[draw_pairs(len(rows), n_pairs, rng=draw)]
     else:
         pairs = Pairs(role).sample(model, n_pairs, rng=draw)
@@ -393,9 +396,9 @@ def _sampled_pairs(
         rows, flat_places = np.unique(pairs[has_range], return_inverse=True)
         places = flat_places.reshape(-1, 2)
         y = None
-        is_shifted = (_is_shifted(group, role),) * 2
+        is_shifted = _is_shifted(group, role), _is_shifted(group, role)
     x = np.asarray(first[rows], dtype=np.float64)
-    table, span = _spanned(group, Table(x, y, is_shifted))
+    table, span = _in_span(group, Table(x, y, is_shifted))
     return _Sample(
         MeanShiftObjective(table, places, ranges.before[has_range]),
         bound,
@@ -405,7 +408,7 @@ def _sampled_pairs(
     )
 
 
-def _sampled_lists(
+def _list_sample(
     model: FactorModel,
     group: GaugeGroup,
     role: Role,
@@ -420,9 +423,9 @@ def _sampled_lists(
     if role == "cross":
         raise must_be("role", 'one of "left", "right" for neighbour lists', repr(role))
     side = model.side(role)
-    drawn = np.sort(draw.permutation(len(side))[:n_rows])
+    sample = np.sort(draw.permutation(len(side))[:n_rows])
     affine = group if isinstance(group, Affine) else None
-    certified = certified_neighbours(model, role=role, n=n, rows=drawn, group=affine)
+    certified = certified_neighbours(model, role=role, n=n, rows=sample, group=affine)
     # A row without direction has no list, and can leave the lists of others short. Such
     # lists are not sampled.
     is_full = ~np.isnan(certified.radii).any(axis=1)
@@ -438,9 +441,9 @@ def _sampled_lists(
     size = radii.size if n_outside else 0
     # The search sees the nearest rivals only. The entries that its result drives out
     # are counted among all rows.
-    most_rivals = NEARBY if model.rank <= WIDE else SPANNED_NEARBY
-    cosines = cosines_of(unit_rows(side.rows, none=0), rows)
-    rivals = excluded(cosines, entries, min(n_outside, most_rivals))
+    most_rivals = MOST_RIVALS if model.rank <= WIDE else FEW_RIVALS
+    cosines = cosines_with_all(unit_rows(side.rows, none=0), rows)
+    rivals = strongest_rivals(cosines, entries, min(n_outside, most_rivals))
     objective, span = _list_objective(group, role, side.rows, rows, entries, rivals)
     return _Sample(objective, bound, size, np.column_stack([rows, entries]), span)
 
@@ -477,14 +480,14 @@ def _list_objective(
     NeighbourLossObjective
         The share of entries lost.
     array of shape (k, w), or None
-        Columns that the rows are written in; see `_spanned`.
+        Columns that the rows are written in; see `_in_span`.
     """
     involved = np.hstack([rows[:, None], entries, rivals])
     distinct, flat_places = np.unique(involved, return_inverse=True)
     places = flat_places.reshape(involved.shape)
     x = np.asarray(factors[distinct], dtype=np.float64)
     is_shifted = _is_shifted(group, role)
-    table, span = _spanned(group, Table(x, is_shifted=(is_shifted, is_shifted)))
+    table, span = _in_span(group, Table(x, is_shifted=(is_shifted, is_shifted)))
     queries = places[:, 0]
     listed = places[:, 1 : 1 + entries.shape[1]]
     objective = NeighbourLossObjective(table, queries, listed, tie_of(factors))
@@ -497,5 +500,5 @@ def _share_lost(model: FactorModel, role: Role, gauge: Gauge, table: Indices) ->
     factors = model.factors(side)
     moved = unit_rows(gauge.apply(factors, side), none=0)
     rows, entries = table[:, 0], table[:, 1:]
-    lost = driven_out(cosines_of(moved, rows), entries, tie_of(factors))
-    return float(lost.mean())
+    cosines = cosines_with_all(moved, rows)
+    return float(find_lost(cosines, entries, tie_of(factors)).mean())

@@ -51,10 +51,10 @@ def test_slopes_of_cosines_are_those_of_differences(kind: str, diagonal: bool) -
         values, axes = np.linalg.eigh(h)
         metric = at.root() @ (axes * np.exp(values)) @ axes.T @ at.root()
         squares, axes = np.linalg.eigh((metric + metric.T) / 2)
-        x, _, y, _ = table.moved(Displacement(at.shift + shift, axes, np.log(squares)))
+        x, _, y, _ = table.move(Displacement(at.shift + shift, axes, np.log(squares)))
         return float(force @ np.einsum("ij,ij->i", x[first], y[second]))
 
-    slopes = table.slopes(at, table.moved(at), first, second, force)
+    slopes = table.slopes(at, table.move(at), first, second, force)
     no_stretch = np.zeros((R, R))
     on_shift = np.zeros(R)
     if any(table.is_shifted):
