@@ -20,7 +20,7 @@ import numpy as np
 from embaudit.core.checked import Floats, Matrix, frozen
 from embaudit.core.progress import track
 from embaudit.core.tolerances import EPS, FULL_SPAN, SPAN_RESIDUAL
-from embaudit.linalg.duplicates import spacing_of, spread
+from embaudit.linalg.duplicates import spaced_places, spacing_of
 from embaudit.linalg.rows import float64_blocks, unit_rows
 
 LARGEST = 1_300
@@ -242,7 +242,7 @@ def form_rounding(x: Matrix) -> float:
     Only bfloat16, float16 and float32 are recognised. Rows that were rounded in another
     way, for example to whole numbers, count as exact.
     """
-    some_rows = np.asarray(x[spread(len(x))], dtype=np.float64)
+    some_rows = np.asarray(x[spaced_places(len(x))], dtype=np.float64)
     return ROUNDED * spacing_of(some_rows)
 
 

@@ -15,7 +15,11 @@ import numpy as np
 from embaudit.core.checked import Flags, Floats, Matrix, Vector, frozen
 from embaudit.core.tolerances import FLOAT32_SHARE, USED_SHARE
 from embaudit.errors import InputError
-from embaudit.linalg.duplicates import duplicate_representatives, spacing_of, spread
+from embaudit.linalg.duplicates import (
+    duplicate_representatives,
+    spaced_places,
+    spacing_of,
+)
 from embaudit.linalg.mapped import Mapped
 from embaudit.linalg.rows import float64_blocks, unit_rows
 from embaudit.model import OPPOSITE, FactorModel, SideName
@@ -185,7 +189,7 @@ def spanning_bases(model: FactorModel) -> list[Floats | None]:
 
 def _spacing(x: Matrix) -> float:
     """Return the distance from 1 to the next number of the format of a few rows."""
-    return spacing_of(np.asarray(x[spread(len(x))], dtype=np.float64))
+    return spacing_of(np.asarray(x[spaced_places(len(x))], dtype=np.float64))
 
 
 def _sample_uses_all(model: FactorModel, share: float) -> bool:

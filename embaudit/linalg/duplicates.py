@@ -28,7 +28,7 @@ PROJECTIONS = 4
 are not near, but takes longer."""
 MOST_NEAR = 2_000_000
 """Largest number of near pairs, because the cosine of each one is computed."""
-SAMPLED = 256
+SAMPLE_SIZE = 256
 """Number of rows from which the storage format and the number of near pairs are
 estimated."""
 
@@ -46,12 +46,15 @@ def spacing_of(block: Floats) -> float:
     >>> [spacing_of(x.astype(kind).astype(float)) for kind in kinds]
     [0.0009765625, 1.1920928955078125e-07, 2.220446049250313e-16]
     """
-    exponents = np.frexp(block)[1]
-    if not (block == np.rint(block)).all():
-        for digits, least in SHORT_FORMATS:
-            units = block / np.ldexp(1.0, np.maximum(exponents - digits, least))
-            if (units == np.rint(units)).all():
-                return float(2.0 ** (1 - digits))
+    if (block == np.rint(block)).all():
+        return EPS
+    _, exponents = np.frexp(block)
+    for digits, smallest_exponent in SHORT_FORMATS:
+        # A format holds the multiples of its step at the size of each number.
+        steps = np.ldexp(1.0, np.maximum(exponents - digits, smallest_exponent))
+        multiples = block / steps
+        if (multiples == np.rint(multiples)).all():
+            return float(2.0 ** (1 - digits))
     return EPS
 
 
@@ -145,7 +148,7 @@ def equal_representatives(
 
 
 def duplicate_representatives(x: Matrix, rows: Indices) -> Indices:
-    """Find for each of some rows the first one of exactly its direction.
+    """Find for each row the first row of its direction, up to rounding.
 
     Parameters
     ----------
@@ -157,7 +160,7 @@ def duplicate_representatives(x: Matrix, rows: Indices) -> Indices:
     Returns
     -------
     array of shape (m,)
-        Places in `rows`.
+        The place in `rows` of the first row of the same direction.
 
     Examples
     --------
@@ -176,7 +179,7 @@ def duplicate_representatives(x: Matrix, rows: Indices) -> Indices:
 
 
 def near_pairs(x: Matrix, rows: Indices, least: float) -> Indices | None:
-    """Find every pair of some rows whose cosine exceeds `least`.
+    """Find every pair of the given rows whose cosine exceeds `least`.
 
     Parameters
     ----------
@@ -210,18 +213,26 @@ def near_pairs(x: Matrix, rows: Indices, least: float) -> Indices | None:
     points = _projections(x, rows)
     reach = _reach(least)
     tree = cKDTree(points)
-    sample = points[spread(len(points))]
+    sample = points[spaced_places(len(points))]
     # A point is within reach of itself.
     n_near = tree.query_ball_point(sample, reach, return_length=True).mean() - 1
     if n_near * len(points) / 2 > MOST_NEAR:
         return None
     pairs = np.asarray(tree.query_pairs(reach, output_type="ndarray"), dtype=np.intp)
-    return np.asarray(pairs[pair_cosines(x, x, rows[pairs]) > least])
+    # Distances of the projections are lower bounds, so the cosines decide.
+    is_near = pair_cosines(x, x, rows[pairs]) > least
+    return np.asarray(pairs[is_near])
 
 
-def spread(n: int) -> Indices:
-    """Take a few of n places, at equal distances."""
-    return np.unique(np.linspace(0, n - 1, min(n, SAMPLED)).astype(np.intp))
+def spaced_places(n: int) -> Indices:
+    """Return at most 256 of the places from 0 to n − 1, at equal distances.
+
+    Examples
+    --------
+    >>> spaced_places(3).tolist(), len(spaced_places(1_000))
+    ([0, 1, 2], 256)
+    """
+    return np.unique(np.linspace(0, n - 1, min(n, SAMPLE_SIZE)).astype(np.intp))
 
 
 def cluster_representatives(n: int, pairs: Indices) -> Indices:

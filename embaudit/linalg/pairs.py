@@ -13,7 +13,7 @@ from embaudit.linalg.rows import CACHE_BYTES, unit_rows
 from embaudit.linalg.transformed_rows import Rows
 
 ALL_PAIRS = 5_000_000
-"""Largest number of pairs that are all taken if the user names none."""
+"""Largest number of pairs that are all taken by default."""
 
 
 def pairs_or_all(
@@ -28,7 +28,7 @@ def pairs_or_all(
     >>> pairs_or_all(None, 10_000)
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: pairs must be named where there are more than 5,000,000;
+    embaudit.errors.InputError: pairs must be specified if there are more than 5,000,000;
     got None for 49,995,000; ...
     """
     if pairs is not None:
@@ -37,13 +37,11 @@ def pairs_or_all(
     if count > ALL_PAIRS:
         raise must_be(
             "pairs",
-            f"named where there are more than {ALL_PAIRS:,}",
+            f"specified if there are more than {ALL_PAIRS:,}",
             f"None for {count:,}",
             "pass row numbers (m, 2), or see movement and range_summary, which sample",
         )
-    if n_columns is None:
-        return all_pairs(n_rows)
-    return np.indices((n_rows, n_columns)).reshape(2, -1).T
+    return all_pairs(n_rows, n_columns)
 
 
 def as_pairs(
@@ -87,6 +85,7 @@ def as_pairs(
     has_type = index.size == 0 or index.dtype.kind in "iu"
     if not (has_shape and has_type):
         raise must_be("pairs", expected, f"{index.dtype} of shape {index.shape}")
+    # All four rows of two differences are rows of the first side.
     n_second = n_columns if index.shape[1] == 2 else n_rows
     limits = np.full(index.shape[1], n_second)
     limits[0] = n_rows
@@ -181,9 +180,9 @@ def _unit_rows_at(x: Rows, rows: Indices) -> Floats:
 
 
 def cosine_matrix(x: Rows) -> Floats:
-    """Compute all p×p cosines, in [-1, 1], of a table small enough for a figure.
+    """Compute the cosines of all pairs of p rows, (p, p), for example for a heatmap.
 
-    Cosines of a zero row are NaN.
+    Cosines of a zero row are NaN. The table has to be small.
 
     Examples
     --------
@@ -200,19 +199,21 @@ def cosine_matrix(x: Rows) -> Floats:
 
 
 def n_pairs(n_rows: int, n_columns: int | None = None) -> int:
-    """Count the pairs i < j of `n_rows`, or all pairs of rows and columns."""
-    return n_rows * (n_rows - 1) // 2 if n_columns is None else n_rows * n_columns
+    """Count the pairs i < j of one side, or all pairs of two sides."""
+    if n_columns is None:
+        return n_rows * (n_rows - 1) // 2
+    return n_rows * n_columns
 
 
-def all_pairs(n_rows: int) -> NDArray[np.intp]:
-    """List every pair i < j.
+def all_pairs(n_rows: int, n_columns: int | None = None) -> NDArray[np.intp]:
+    """List the pairs i < j of one side, or all pairs of two sides, in order.
 
     Examples
     --------
-    >>> all_pairs(3).tolist()
-    [[0, 1], [0, 2], [1, 2]]
+    >>> all_pairs(3).tolist(), all_pairs(1, 2).tolist()
+    ([[0, 1], [0, 2], [1, 2]], [[0, 0], [0, 1]])
     """
-    return np.column_stack(np.triu_indices(n_rows, 1))
+    return pairs_at(np.arange(n_pairs(n_rows, n_columns)), n_rows, n_columns)
 
 
 def draw_pairs(
@@ -246,27 +247,29 @@ def draw_pairs(
     as_count(size, "the number of pairs", least=0, most=MOST_COUNT)
     total = n_pairs(n_rows, n_columns)
     if total <= size:
-        numbers = np.arange(total)
-    else:
-        draw = as_generator(rng)
-        numbers = np.sort(draw.choice(total, size, replace=False, shuffle=False))
-    if n_columns is not None:
-        return np.asarray(np.column_stack(np.divmod(numbers, n_columns)), np.intp)
-    return pairs_at(numbers, n_rows)
+        return all_pairs(n_rows, n_columns)
+    draw = as_generator(rng)
+    places = np.sort(draw.choice(total, size, replace=False, shuffle=False))
+    return pairs_at(places, n_rows, n_columns)
 
 
-def pairs_at(places: NDArray[np.int64], n_rows: int) -> NDArray[np.intp]:
-    """Return the pairs at some places of `all_pairs(n_rows)`, without listing all.
+def pairs_at(
+    places: NDArray[np.int64], n_rows: int, n_columns: int | None = None
+) -> NDArray[np.intp]:
+    """Return the pairs at these places of `all_pairs`, without listing all pairs.
 
-    Counted from the last pair back, the first r (r − 1)/2 pairs lie among the last r
+    Of two sides, the pair (i, j) has the place `i · n_columns + j`. Of one side, counted
+    from the last pair back, the first r (r − 1)/2 pairs lie among the last r
     rows, and the next r pairs have row n − 1 − r as their first row. So the number m of
     pairs behind a pair gives r as the integer part of (1 + √(1 + 8 m))/2.
 
     Examples
     --------
-    >>> pairs_at(np.array([0, 2]), 3).tolist()
-    [[0, 1], [1, 2]]
+    >>> pairs_at(np.array([0, 2]), 3).tolist(), pairs_at(np.array([2]), 2, 2).tolist()
+    ([[0, 1], [1, 2]], [[1, 0]])
     """
+    if n_columns is not None:
+        return np.asarray(np.column_stack(np.divmod(places, n_columns)), np.intp)
     n_behind = n_pairs(n_rows) - 1 - places
     r = ((1 + np.sqrt(1.0 + 8.0 * n_behind)) / 2).astype(np.int64)
     # The root of a number above 2^53 is rounded. At m = r (r − 1)/2 it still rounds to

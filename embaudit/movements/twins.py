@@ -30,8 +30,8 @@ from embaudit.linalg.duplicates import (
     duplicate_representatives,
     near_pairs,
     resolution,
+    spaced_places,
     spacing_of,
-    spread,
 )
 from embaudit.linalg.intervals import wilson_interval
 from embaudit.linalg.nearest import neighbours
@@ -229,7 +229,7 @@ def copy_tolerance(side: Side) -> float:
     """
     rows = side.directed
     if len(rows):
-        rows = rows[spread(len(rows))]
+        rows = rows[spaced_places(len(rows))]
     sample = np.asarray(side.rows[rows], dtype=np.float64)
     return resolution(side.rows.shape[1], spacing_of(sample))
 

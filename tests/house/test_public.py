@@ -254,6 +254,6 @@ def test_all_pairs_of_many_rows_are_refused():
     assert large.cosines("cross").shape == (6328,)
     with pytest.raises(
         ea.InputError,
-        match=r"^pairs must be named where .* 5,000,000; got None for 5,003,866; pass",
+        match=r"^pairs must be specified if .* 5,000,000; got None for 5,003,866; pass",
     ):
         large.cosines("right")
