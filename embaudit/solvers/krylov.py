@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Floats
 
 BASIS_BYTES = 256 * 2**20
-"""Memory of the basis, unless `MIN_EXPANSION` asks for more."""
+"""Memory of the basis (256 MiB), unless `MIN_EXPANSION` asks for more."""
 MAX_COLUMNS = 1_000
 """Largest number of basis vectors, unless `MIN_EXPANSION` asks for more."""
 MIN_EXPANSION = 4
@@ -110,7 +110,8 @@ def block_krylov(
     next_check = FIRST_CHECK * n_vectors
     block = orthonormal(start)
     while True:
-        first, size = size, size + block.shape[1]
+        first = size
+        size += block.shape[1]
         basis[:, first:size] = block
         V = basis[:, :size]
         image = multiply(np.ascontiguousarray(block))
@@ -120,10 +121,11 @@ def block_krylov(
         projected[first:size, :size] = coefficients.T
         # G block = V coefficients + block_next coupling, which gives the residual of a
         # Ritz vector V z without another product: ‖coupling z_last‖.
-        rest = image - V @ coefficients
-        block, coupling = scipy.linalg.qr(rest, mode="economic", check_finite=False)
-        # The rest can be so small that rounding dominates its direction. So it is made
-        # orthogonal to the basis again after it has unit length ("twice is enough").
+        outside = image - V @ coefficients
+        block, coupling = scipy.linalg.qr(outside, mode="economic", check_finite=False)
+        # The part outside of the basis can be so small that rounding dominates its
+        # direction. So it is made orthogonal to the basis again once it has unit length
+        # ("twice is enough": Parlett, The Symmetric Eigenvalue Problem, 1980).
         room = capacity - size
         block = orthonormal(block - V @ (V.T @ block))[:, :room]
         if room > 0 and size < next_check:
@@ -141,7 +143,11 @@ def block_krylov(
 
 
 def _capacity(m: int, width: int, n_vectors: int, itemsize: int) -> int:
-    """Return the number of vectors that fit into memory, at least a few blocks."""
+    """Return the number of basis vectors of m entries for which there is room.
+
+    It is what fits into memory, but at least four times the wanted vectors and one
+    block, and at most m unless the block is wider.
+    """
     affordable = min(BASIS_BYTES // (m * itemsize), MAX_COLUMNS)
     wanted = max(MIN_EXPANSION * n_vectors, affordable)
     return max(min(m, wanted), width, n_vectors)

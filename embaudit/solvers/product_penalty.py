@@ -152,12 +152,12 @@ class ProductPenaltyMF(LinearEmbedding):
     def _column_scales(self, sigma: Floats) -> tuple[Floats, Floats]:
         """Compute `g^s` for A and `g^(1−s)` for B, where `g = 1 / (1 + α/σ²)`.
 
-        This is ridge regression of X on itself, at the rank of the k largest σ. Where σ
-        is zero both are zero.
+        The product `V_k diag(g) V_kᵀ` is the ridge regression of X on itself, in the k
+        leading directions. Both scales are zero where σ is zero.
         """
         is_positive = sigma > 0
         positive = sigma[is_positive]
-        # The square of α^½/σ, because α/σ² overflows earlier.
+        # α/σ² is computed as the square of α^½/σ, because σ² can underflow.
         g = 1 / (1 + (np.sqrt(float(self.alpha)) / positive) ** 2)
         scales_a = np.zeros_like(sigma)
         scales_b = np.zeros_like(sigma)

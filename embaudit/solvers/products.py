@@ -89,21 +89,21 @@ def transposed_view(part: Interactions) -> Interactions:
     Examples
     --------
     >>> X = sp.csr_array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]])
-    >>> turned = transposed_view(row_view(X, slice(1, 3)))
-    >>> turned.toarray()
+    >>> transposed = transposed_view(row_view(X, slice(1, 3)))
+    >>> transposed.toarray()
     array([[0., 3.],
            [2., 0.]])
-    >>> np.shares_memory(turned.data, X.data)
+    >>> np.shares_memory(transposed.data, X.data)
     True
     """
     if not is_sparse(part):
         return part.T
     # `part.T` copies the entries of a row view.
-    turned = sp.csc_array(part.shape[::-1], dtype=part.dtype)
-    turned.data = part.data
-    turned.indices = part.indices
-    turned.indptr = part.indptr
-    return turned
+    transposed = sp.csc_array(part.shape[::-1], dtype=part.dtype)
+    transposed.data = part.data
+    transposed.indices = part.indices
+    transposed.indptr = part.indptr
+    return transposed
 
 
 def row_parts(X: Interactions) -> list[slice]:
@@ -140,7 +140,13 @@ def times(X: Interactions, V: NDArray[Any]) -> NDArray[Any]:
 
 
 def transposed_times(X: Interactions, W: NDArray[Any]) -> NDArray[Any]:
-    """Compute `Xᵀ W`, the sum of `X_bᵀ W_b` over blocks of rows."""
+    """Compute `Xᵀ W`, the sum of `X_bᵀ W_b` over blocks b of rows.
+
+    Examples
+    --------
+    >>> transposed_times(np.array([[1.0, 2.0], [3.0, 4.0]]), np.ones((2, 1))).ravel()
+    array([4., 6.])
+    """
 
     def term(rows: slice) -> NDArray[Any]:
         return np.asarray(transposed_view(row_view(X, rows)) @ W[rows])
@@ -151,8 +157,8 @@ def transposed_times(X: Interactions, W: NDArray[Any]) -> NDArray[Any]:
 def gram_times(X: Interactions, V: NDArray[Any]) -> NDArray[Any]:
     """Compute `G V` for the Gram matrix of the smaller side, `XᵀX` or `XXᵀ`.
 
-    Both have the squares of the singular values as their nonzero eigenvalues. For `XᵀX`
-    it is the sum of `X_bᵀ (X_b V)` over blocks of rows.
+    The nonzero eigenvalues of both are the squares of the singular values of X. For
+    `XᵀX` the product is the sum of `X_bᵀ (X_b V)` over blocks b of rows.
     """
     n, p = X.shape
     if n < p:

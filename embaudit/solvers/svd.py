@@ -58,8 +58,10 @@ from embaudit.solvers.products import (
     with_dtype,
 )
 
-LAPACK_SIDE, LAPACK_ENTRIES = 500, 2_000_000
-"""Smaller side and number of entries up to which a full SVD takes below a second."""
+LAPACK_SIDE = 500
+"""Smaller side up to which a full SVD takes below a second."""
+LAPACK_ENTRIES = 2_000_000
+"""Number of entries up to which a full SVD takes below a second."""
 GRAM_SIDE = 4_000
 """Smaller side up to which its Gram matrix can be decomposed in seconds."""
 GRAM_PRODUCTS = 4e10
@@ -132,10 +134,10 @@ def _rayleigh_ritz(X: Interactions, basis: NDArray[Any]) -> _Triplets:
     """
     span = orthonormal(np.asarray(basis, dtype=np.float64))
     image = times(X, span)
-    _, values, turn = np.linalg.svd(triangular_factor(image))
-    right = span @ turn.T
-    rest = transposed_times(X, image) @ turn.T - right * values**2
-    return _Triplets(values, right, np.linalg.norm(rest, axis=0))
+    _, values, rotation = np.linalg.svd(triangular_factor(image))
+    right = span @ rotation.T
+    residuals = transposed_times(X, image) @ rotation.T - right * values**2
+    return _Triplets(values, right, np.linalg.norm(residuals, axis=0))
 
 
 def _from_smaller_side(X: Interactions, vectors: NDArray[Any]) -> NDArray[Any]:
@@ -211,11 +213,13 @@ def _by_krylov(X: Interactions, k: int, rng: np.random.Generator) -> _Triplets:
     triplets = _rayleigh_ritz(X, basis(with_dtype(X, np.float32), random_block))
     if triplets.are_exact(k):
         return triplets
-    wide = with_dtype(X, np.float64)
+    in_float64 = with_dtype(X, np.float64)
     for _ in range(MAX_REPEATS):
-        # Where the Gram matrix has the rows, right vectors v start it as X v.
-        start = triplets.right if p <= n else times(wide, triplets.right)
-        triplets = _rayleigh_ritz(X, basis(wide, start))
+        start = triplets.right
+        if n < p:
+            # The iteration is over XXᵀ, whose vectors are X v for right vectors v.
+            start = times(in_float64, start)
+        triplets = _rayleigh_ritz(X, basis(in_float64, start))
         if triplets.are_exact(k):
             break
     return triplets
@@ -224,20 +228,24 @@ def _by_krylov(X: Interactions, k: int, rng: np.random.Generator) -> _Triplets:
 def _triplets(
     X: Interactions, k: int, rng: np.random.Generator
 ) -> tuple[_Triplets, str]:
-    """Compute the triplets in the way that suits the size, and name that way."""
+    """Compute the triplets by the solver that suits the size; return its name, too."""
     n, p = X.shape
     m = min(n, p)
     if m <= LAPACK_SIDE and n * p <= LAPACK_ENTRIES:
         return _by_lapack(X, k), "lapack"
-    # The vectors of the Gram matrix are exact, and those of the iteration nearly so.
-    is_cheap = n * p * m <= GRAM_PRODUCTS or k >= GRAM_SHARE * m
-    if m <= GRAM_SIDE and (is_cheap or not is_sparse(X)):
+    # The Gram matrix is taken where it can be decomposed, because its vectors are exact
+    # and those of the iteration only nearly so. Only for a sparse matrix can iterating
+    # be much faster.
+    is_gram_fast = n * p * m <= GRAM_PRODUCTS or k >= GRAM_SHARE * m
+    if m <= GRAM_SIDE and (is_gram_fast or not is_sparse(X)):
         return _by_gram(X, k), "gram"
     return _by_krylov(X, k, rng), "krylov"
 
 
-def _in_range(X: Interactions) -> tuple[Interactions, float]:
-    """Return X and 1, or X divided by a power of two whose squares float32 can hold.
+def _scaled_for_float32(X: Interactions) -> tuple[Interactions, float]:
+    """Return X divided by a power of two, and that power.
+
+    The power is 1 unless squares of entries are too large or too small for float32.
 
     Raises
     ------
@@ -271,12 +279,12 @@ def zero_below(shape: tuple[int, ...], largest: float) -> float:
 
 def _positive_signs(right: NDArray[Any]) -> NDArray[Any]:
     """Make the entry of largest magnitude (the first of equals) of each column > 0."""
-    flipped = right.copy()
+    result = right.copy()
     for j, sizes in enumerate(np.abs(right).T):
-        leading = first_largest(sizes, tolerance=KRYLOV_VECTOR_ERROR * sizes.max())
-        if right[leading, j] < 0:
-            flipped[:, j] *= -1
-    return flipped
+        largest = first_largest(sizes, tolerance=KRYLOV_VECTOR_ERROR * sizes.max())
+        if right[largest, j] < 0:
+            result[:, j] *= -1
+    return result
 
 
 def truncated_svd(X: Any, k: int, *, rng: RNG = 0) -> TruncatedSVD:
@@ -321,7 +329,7 @@ def truncated_svd(X: Any, k: int, *, rng: RNG = 0) -> TruncatedSVD:
         ...
     embaudit.errors.InputError: X must be finite; got entries that are not; repair or drop their rows.
     """
-    rows, scale = _in_range(as_interactions(X))
+    rows, scale = _scaled_for_float32(as_interactions(X))
     limit = min(rows.shape)
     if not is_integer(k) or not 1 <= k <= limit:
         raise must_be("k", f"from 1 to min(n, p) = {limit}", repr(k))
@@ -340,7 +348,10 @@ def truncated_svd(X: Any, k: int, *, rng: RNG = 0) -> TruncatedSVD:
 
 
 def _warn_of_errors(triplets: _Triplets, k: int, floor: float) -> None:
-    """Warn of singular values that are neither exact nor zero within rounding."""
+    """Warn of singular values that are neither exact nor zero within rounding.
+
+    Values up to `floor` count as zero.
+    """
     values = triplets.values[:k]
     if np.any((values > floor) & (values < GRAM_RESOLVED * values[0])):
         warnings.warn(
