@@ -27,8 +27,9 @@ MAX_BLOCKS = 5_000_000
 """Largest number of blocks: their names and numbers take up to 1 GB."""
 FEW_ENTRIES = 2**20
 """Number of entries below which starting threads takes longer than the sums."""
-NAMED_CUTS = ("tensors", "rows", "coordinates")
-BLOCKS = (
+NAMED_PARTITIONS = ("tensors", "rows", "coordinates")
+"""Partitions that are chosen by name."""
+ALLOWED_BLOCKS = (
     "one of tensors, rows, coordinates, shell patterns of names such as 'layers.3.*', "
     "or labels of one array"
 )
@@ -86,18 +87,17 @@ def _shared_names(
     if len(names_of_x) == len(names_of_y) == 1 and (is_single(x) or is_single(y)):
         # An array without a name matches any other array that stands alone.
         return [(names_of_x[0], names_of_y[0])], []
-    unshared = []
-    only_x = [name for name in names_of_x if name not in y.tensors]
-    only_y = [name for name in names_of_y if name not in x.tensors]
-    if only_x:
-        unshared.append(("x", _listed_names(only_x)))
-    if only_y:
-        unshared.append(("y", _listed_names(only_y)))
+    only_in: dict[str, list[str]] = {
+        "x": [name for name in names_of_x if name not in y.tensors],
+        "y": [name for name in names_of_y if name not in x.tensors],
+    }
+    unshared = {side: _listed_names(names) for side, names in only_in.items() if names}
     if unshared and missing == "error":
+        got = [f"only {side} has {names}" for side, names in unshared.items()]
         raise must_be(
             "x and y",
             "of the same keys",
-            ", ".join(f"only {side} has {names}" for side, names in unshared),
+            ", ".join(got),
             Sentence(
                 "rename them, or compare what both have with {}",
                 Option("missing", "skip"),
@@ -106,7 +106,8 @@ def _shared_names(
     shared = [(name, name) for name in names_of_x if name in y.tensors]
     if not shared:
         raise must_be("x and y", "of at least one common key", "none")
-    return shared, [f"{side} alone has {names}: left out" for side, names in unshared]
+    notes = [f"{side} alone has {names}: left out" for side, names in unshared.items()]
+    return shared, notes
 
 
 def _shared_tensors(
@@ -129,29 +130,36 @@ def _shared_tensors(
                 "transpose or slice one of them",
             )
         tensors.append(SharedTensor(name, shape, x, y, name_in_x, name_in_y))
-    for (in_x, in_y), n in Counter(tensor.dtypes() for tensor in tensors).items():
-        if in_x != in_y:
+    n_tensors = Counter(tensor.dtypes() for tensor in tensors)
+    for (dtype_in_x, dtype_in_y), n in n_tensors.items():
+        if dtype_in_x != dtype_in_y:
             verb = "is" if n == 1 else "are"
-            notes.append(f"{counted(n, 'tensor')} {verb} {in_x} in x and {in_y} in y")
+            notes.append(
+                f"{counted(n, 'tensor')} {verb} {dtype_in_x} in x and {dtype_in_y} in y"
+            )
     return tensors, notes
 
 
 def _partition(blocks: Any, x: Readable, y: Readable, shape: Shape) -> str:
-    """Decide what the blocks are: tensors, rows, coordinates, names or labels."""
+    """Decide what the blocks are: tensors, rows, coordinates, names or labels.
+
+    `shape` is the shape of the first tensor, which decides for a single array.
+    """
     if blocks is None:
         if not is_single(x):
             return "tensors"
         return "rows" if len(shape) > 1 else "coordinates"
     if isinstance(blocks, str):
-        if blocks in NAMED_CUTS:
+        if blocks in NAMED_PARTITIONS:
             return blocks
-        if any(sign in blocks for sign in "*?["):
+        has_wildcard = any(sign in blocks for sign in "*?[")
+        if has_wildcard:
             return "names"
     elif is_single(x) and is_single(y) and np.ndim(blocks):
         return "labels"
     elif isinstance(blocks, (list, tuple)) and _are_patterns(blocks):
         return "names"
-    raise must_be("blocks", BLOCKS, repr(blocks))
+    raise must_be("blocks", ALLOWED_BLOCKS, repr(blocks))
 
 
 def _are_patterns(values: Sequence[Any]) -> bool:
@@ -193,6 +201,7 @@ def _by_tensor(tensors: Sequence[SharedTensor], partition: str) -> Blocks:
 
 
 def _n_blocks(tensor: SharedTensor, partition: str) -> int:
+    """Count the blocks of a tensor: its entries, its rows, or the whole tensor."""
     if partition == "coordinates":
         return tensor.size
     if partition == "rows" and len(tensor.shape) > 1:
@@ -201,13 +210,15 @@ def _n_blocks(tensor: SharedTensor, partition: str) -> int:
 
 
 def _block_names(tensor: SharedTensor, partition: str) -> Iterator[str]:
+    """Name the blocks of a tensor by their indices; a whole tensor by its name."""
     n_axes = len(tensor.shape)
     if partition == "coordinates" and n_axes > 1:
         for index in np.ndindex(tensor.shape):
             yield f"{tensor.name}[{', '.join(map(str, index))}]"
-    elif (partition == "coordinates" and n_axes == 1) or (
-        partition == "rows" and n_axes > 1
-    ):
+        return
+    are_rows = partition == "rows" and n_axes > 1
+    are_entries = partition == "coordinates" and n_axes == 1
+    if are_rows or are_entries:
         for i in range(tensor.shape[0]):
             yield f"{tensor.name}[{i}]"
     else:
@@ -235,7 +246,9 @@ def _by_pattern(
     The returned notes name patterns that match no tensor.
     """
     all_names = [tensor.name for tensor in tensors]
-    unused = [repr(pattern) for pattern in patterns if not _match(pattern, all_names)]
+    unused = [
+        repr(pattern) for pattern in patterns if not _matches_any(pattern, all_names)
+    ]
     if len(unused) == len(patterns):
         raise must_be(
             "blocks",
@@ -243,23 +256,24 @@ def _by_pattern(
             ", ".join(unused),
             f"the names are {_listed_names(all_names)}",
         )
-    single = _by_tensor(tensors, "tensors")
-    # The groups stand in the order of their first tensor.
+    by_tensor = _by_tensor(tensors, "tensors")
+    # Groups have the order of their first tensor.
     groups: dict[str, list[int]] = {}
-    for i, name in enumerate(single.names):
+    for i, name in enumerate(by_tensor.names):
         groups.setdefault(_first_match(name, patterns), []).append(i)
-    sums = [single.sums[:, members].sum(axis=1) for members in groups.values()]
-    sizes = [single.sizes[members].sum() for members in groups.values()]
+    sums = [by_tensor.sums[:, members].sum(axis=1) for members in groups.values()]
+    sizes = [by_tensor.sizes[members].sum() for members in groups.values()]
     notes = [f"no name matches {', '.join(unused)}"] if unused else []
     return Blocks(list(groups), np.array(sizes), np.stack(sums, axis=1)), notes
 
 
-def _match(pattern: str, names: Sequence[str]) -> bool:
+def _matches_any(pattern: str, names: Sequence[str]) -> bool:
     """Return True if a pattern matches any of the names; capitals matter."""
     return any(fnmatch.fnmatchcase(name, pattern) for name in names)
 
 
 def _first_match(name: str, patterns: Sequence[str]) -> str:
+    """Return the first pattern that matches a name, or "other"."""
     for pattern in patterns:
         if fnmatch.fnmatchcase(name, pattern):
             return pattern
@@ -350,11 +364,11 @@ def block_cosines(
     >>> block_cosines([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], ["a", "b", "a"]).cosines
     array([0.6, 1. ])
     """
-    left, right = as_source(x, "x"), as_source(y, "y")
-    tensors, notes = _shared_tensors(left, right, missing)
-    partition = _partition(blocks, left, right, tensors[0].shape)
+    source_x, source_y = as_source(x, "x"), as_source(y, "y")
+    tensors, notes = _shared_tensors(source_x, source_y, missing)
+    partition = _partition(blocks, source_x, source_y, tensors[0].shape)
     if partition == "labels":
-        found = _by_label(left, right, blocks)
+        found = _by_label(source_x, source_y, blocks)
     elif partition == "names":
         patterns = blocks
         if isinstance(blocks, str):
@@ -365,6 +379,6 @@ def block_cosines(
         found = _by_tensor(tensors, partition)
     _require_norms(found.sums)
     squares = found.sums[:2]
-    # In place, because there can be millions of blocks.
+    # The sums are changed in place, because there can be millions of blocks.
     squares[squares < SMALLEST_MAGNITUDE**2] = 0
     return BlockCosines(found.names, found.sizes, found.sums, partition, tuple(notes))

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SMALLEST = float(np.finfo(np.float64).tiny)
+"""Smallest positive number of full precision, which replaces a gap of 0 as divisor."""
 MAX_LISTED = 1_000
 """Largest number of blocks in a record; those of the largest gaps are kept."""
 
@@ -77,7 +78,7 @@ class BlockCosines(Drawn):
     partition: str
     """What the blocks are: tensors, rows, coordinates, names or labels."""
     notes: tuple[str, ...] = ()
-    """Remarks: tensors left out, dtypes that differ."""
+    """Remarks on skipped tensors and on types that differ."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; None stands for an undefined number."""
@@ -236,7 +237,7 @@ class BlockCosines(Drawn):
 
     @cached_property
     def is_defined(self) -> Flags:
-        """Blocks that have a local cosine."""
+        """Flags of the blocks that have a local cosine."""
         return ~np.isnan(self.cosines)
 
     @property

@@ -22,21 +22,25 @@ def _is_numbers(values: Any) -> bool:
 
 
 def _as_leaf(values: Any) -> Any | None:
-    """Return an array-like with shape and dtype, or None for a container of several.
+    """Return one array, or None for a container of arrays.
 
-    A list is an array if it holds numbers only, and a container otherwise.
+    A list is an array if it holds numbers only, in rows of equal length, and a container
+    otherwise.
     """
-    if hasattr(values, "detach") or (
-        hasattr(values, "dtype") and hasattr(values, "reshape")
-    ):
+    is_torch_tensor = hasattr(values, "detach")
+    is_array = hasattr(values, "dtype") and hasattr(values, "reshape")
+    if is_torch_tensor or is_array:
         return values
     if isinstance(values, Mapping):
         return None
     if not isinstance(values, Sequence) or isinstance(values, str):
         return np.asarray(values)
+    if not values or not _is_numbers(values):
+        return None
     try:
-        return np.asarray(values) if values and _is_numbers(values) else None
-    except ValueError:  # rows of different lengths: several arrays
+        return np.asarray(values)
+    except ValueError:
+        # Rows of different lengths are several arrays.
         return None
 
 
@@ -48,7 +52,8 @@ def _leaves(values: Any, prefix: str) -> Iterator[tuple[str, Any]]:
         return
     children = values.items() if isinstance(values, Mapping) else enumerate(values)
     for key, value in children:
-        yield from _leaves(value, f"{prefix}.{key}" if prefix else str(key))
+        name = f"{prefix}.{key}" if prefix else str(key)
+        yield from _leaves(value, name)
 
 
 def is_single(source: Readable) -> bool:

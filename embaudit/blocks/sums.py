@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Floats
 
 Read: TypeAlias = Callable[[int, int], NDArray[Any]]
-"""Return the entries of a tensor in C order from one number to another."""
+"""Function that reads the entries from a start to before a stop, in C order."""
 
-PIECE = 2**18
-"""Entries read and summed at a time: 2 MiB in float64."""
+PIECE_ENTRIES = 2**18
+"""Number of entries that are read and summed at a time: 2 MiB in float64."""
 
 
 class NotFiniteError(ValueError):
@@ -62,7 +62,8 @@ def block_sums(read_x: Read, read_y: Read, n_blocks: int, block_size: int) -> Fl
     """
     sums = np.zeros((3, n_blocks))
     for start, stop in _pieces(n_blocks, block_size):
-        blocks = slice(start // block_size, -(-stop // block_size))
+        # A piece holds whole blocks, or a part of one block.
+        blocks = slice(start // block_size, (stop + block_size - 1) // block_size)
         n = blocks.stop - blocks.start
         x = np.asarray(read_x(start, stop), dtype=np.float64).reshape(n, -1)
         y = np.asarray(read_y(start, stop), dtype=np.float64).reshape(n, -1)
@@ -77,13 +78,15 @@ def block_sums(read_x: Read, read_y: Read, n_blocks: int, block_size: int) -> Fl
 
 
 def _pieces(n_blocks: int, block_size: int) -> Iterator[tuple[int, int]]:
-    """Yield the range of entries of each piece: several blocks, or a part of one."""
+    """Yield start and stop of each piece: as many blocks as fit, or a part of one."""
     n_entries = n_blocks * block_size
-    if block_size <= PIECE:
-        step = PIECE // block_size * block_size
+    if block_size <= PIECE_ENTRIES:
+        blocks_per_piece = PIECE_ENTRIES // block_size
+        step = blocks_per_piece * block_size
         for start in range(0, n_entries, step):
             yield start, min(start + step, n_entries)
-    else:
-        for first in range(0, n_entries, block_size):
-            for start in range(first, first + block_size, PIECE):
-                yield start, min(start + PIECE, first + block_size)
+        return
+    for block_start in range(0, n_entries, block_size):
+        block_stop = block_start + block_size
+        for start in range(block_start, block_stop, PIECE_ENTRIES):
+            yield start, min(start + PIECE_ENTRIES, block_stop)
