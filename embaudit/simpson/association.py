@@ -43,8 +43,8 @@ def correlation(
     """
     # Two roots, because the product of two sums of squares can overflow.
     scale = np.asarray(np.sqrt(sxx) * np.sqrt(syy), dtype=np.float64)
-    no_correlation = np.full(scale.shape, np.nan)
-    r: Floats = np.divide(sxy, scale, out=no_correlation, where=scale > 0)
+    r: Floats = np.full(scale.shape, np.nan)
+    np.divide(sxy, scale, out=r, where=scale > 0)
     return np.clip(r, -1, 1)
 
 
@@ -63,18 +63,24 @@ def deviations(values: Floats, codes: NDArray[np.intp]) -> Floats:
     array([-1.,  1.,  0.,  0.,  0.])
     """
     sizes = np.bincount(codes)
-    # Subtract a value of the group first, so that deviations in a constant group are
-    # exactly 0: the mean of equal numbers is rounded.
-    one_value = np.empty(len(sizes))
-    one_value[codes] = values
-    offsets = values - one_value[codes]
-    means = np.bincount(codes, weights=offsets) / sizes
-    result: Floats = offsets - means[codes]
+    # The mean of equal numbers is rounded. So the last value of each group is subtracted
+    # first, and deviations in a constant group are exactly 0.
+    last_values = np.empty(len(sizes))
+    last_values[codes] = values
+    offsets = values - last_values[codes]
+    mean_offsets = np.bincount(codes, weights=offsets) / sizes
+    result: Floats = offsets - mean_offsets[codes]
     return result
 
 
 def group_sums(x: Floats, y: Floats, codes: NDArray[np.intp]) -> pd.DataFrame:
     """Sum up x and y in each group.
+
+    Parameters
+    ----------
+    x, y : array of shape (n,)
+    codes : array of int (n,)
+        Group of each value, from 0 to G − 1.
 
     Returns
     -------

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 MOST_GROUPS = 1_000
 """Largest number of groups that the JSON holds."""
-FADED = 0.25
-"""A correlation of at most this share of the other one counts as vanished or masked."""
+NEGLIGIBLE_SHARE = 0.25
+"""Of two correlations, the smaller one is negligible up to this share of the larger.
+
+The association has vanished within groups then, or is masked over all rows.
+"""
 
 
 class ReversalKind(StrEnum):
@@ -125,12 +128,12 @@ class SimpsonReport(Drawn):
 
     @property
     def is_finding(self) -> bool:
-        """Return True if the grouping reverses, removes or uncovers the association."""
+        """True if the grouping reverses, removes or uncovers the association."""
         return self.kind in CHANGES
 
     @property
     def is_significant(self) -> bool:
-        """Whether random groupings seldom change the correlation as much."""
+        """True if random groupings seldom change the correlation as much."""
         return reaches(self.alpha, self.p_value)
 
     def to_dict(self) -> dict[str, Any]:
@@ -319,6 +322,7 @@ def _group_table(sums: pd.DataFrame, r_pooled: float, min_size: int) -> pd.DataF
             "std_x": np.sqrt(sxx / n),
         }
     )
+    # Without a pooled association no group can oppose it.
     pooled_sign = np.sign(r_pooled) if exceeds(abs(r_pooled), 0) else 0.0
     table["votes"] = (table["n"] >= min_size) & table["r"].notna()
     table["opposes"] = table["votes"] & (table["r"] * pooled_sign < -TIE)
@@ -330,6 +334,15 @@ def kind_of_change(
 ) -> ReversalKind:
     """Name the change from the pooled correlation to the one within groups.
 
+    Parameters
+    ----------
+    r_pooled, r_within : float
+        `r_within` is NaN if x or y is constant in every group.
+    share_reversed : float
+        Share of the rows of voting groups that are in groups of the opposite sign.
+    n_votes : int
+        Number of groups with a vote.
+
     Examples
     --------
     >>> str(kind_of_change(0.5, -0.4, 1.0, 3)), str(kind_of_change(0.5, 0.1, 0.0, 3))
@@ -337,15 +350,16 @@ def kind_of_change(
     """
     if n_votes < 2:
         return ReversalKind.UNDECIDED
-    both_clear = exceeds(abs(r_pooled), 0) and exceeds(abs(r_within), 0)
-    signs_differ = both_clear and r_pooled * r_within < 0
+    pooled, within = abs(r_pooled), abs(r_within)
+    has_pooled, has_within = exceeds(pooled, 0), exceeds(within, 0)
+    signs_differ = has_pooled and has_within and r_pooled * r_within < 0
     if signs_differ and reaches(share_reversed, 1):
         return ReversalKind.REVERSAL
     if signs_differ and reaches(share_reversed, 0.5):
         return ReversalKind.PARTIAL
-    if exceeds(abs(r_pooled), 0) and reaches(FADED * abs(r_pooled), abs(r_within)):
+    if has_pooled and reaches(NEGLIGIBLE_SHARE * pooled, within):
         return ReversalKind.VANISHING
-    if exceeds(abs(r_within), 0) and reaches(FADED * abs(r_within), abs(r_pooled)):
+    if has_within and reaches(NEGLIGIBLE_SHARE * within, pooled):
         return ReversalKind.MASKED
     return ReversalKind.NONE
 

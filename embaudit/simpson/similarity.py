@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BETWEEN = "between clusters"
+"""Name of the group of the pairs across clusters."""
 
 
 def similarity_reversal(
@@ -86,6 +87,7 @@ def similarity_reversal(
         allowed = "at least two among the items that have a direction"
         raise must_be("clusters", allowed, len(names))
 
+    # Sums over the pairs within each cluster, and over the pairs across clusters.
     within = [_pair_sums(u[codes == c], v[codes == c]) for c in range(len(names))]
     across = _pair_sums(u, v) - np.sum(within, axis=0)
     columns = ["n", "s", "t", "ss", "tt", "st"]
@@ -123,7 +125,10 @@ def _pair_sums(u: Floats, v: Floats) -> Floats:
 
 
 def _centred(sums: pd.DataFrame) -> pd.DataFrame:
-    """Turn sums of cosines into means and sums of deviations from them."""
+    """Turn sums of cosines into means, and sums of squared deviations from them.
+
+    For N pairs `Σ (s − s̄)² = Σ s² − (Σ s)² / N`, and products alike.
+    """
     import pandas as pd
 
     n = sums["n"]

@@ -216,15 +216,16 @@ def _repeat_rows(table: pd.DataFrame, counts: str) -> pd.DataFrame:
     import pandas as pd
 
     column = _column(table, counts, "counts")
-    times = np.asarray(pd.to_numeric(column, errors="coerce"), dtype=np.float64)
-    is_count = np.isfinite(times) & (times >= 0) & (times == np.round(times))
+    numbers = np.asarray(pd.to_numeric(column, errors="coerce"), dtype=np.float64)
+    is_whole = np.isfinite(numbers) & (numbers == np.round(numbers))
+    is_count = is_whole & (numbers >= 0)
     if not is_count.all():
         got = f"column {counts!r} with others"
         raise must_be("counts", "whole numbers >= 0", got)
-    if not 0 < times.sum() <= MOST_ROWS:
-        allowed = f"from 1 to {MOST_ROWS:,}"
-        raise must_be("the sum of counts", allowed, f"{times.sum():,.0f}")
-    positions = np.repeat(np.arange(len(table)), times.astype(np.intp))
+    total = numbers.sum()
+    if not 0 < total <= MOST_ROWS:
+        raise must_be("the sum of counts", f"from 1 to {MOST_ROWS:,}", f"{total:,.0f}")
+    positions = np.repeat(np.arange(len(table)), numbers.astype(np.intp))
     return table.iloc[positions]
 
 
@@ -241,7 +242,8 @@ def _as_numbers(
     label = f"{role} ({column!r})"
     if pd.api.types.is_any_real_numeric_dtype(series.dtype):
         values = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        name, notes = column, []
+        name = column
+        notes = []
     else:
         codes, categories = _category_codes(series, label)
         if len(categories) != 2:
