@@ -48,7 +48,10 @@ TITLES = {
 """Title of the heatmap of each model."""
 COLOUR_MAP = "cividis"
 LOWEST_COLOUR = -0.25
-"""The few cosines below this have the same colour, so that others differ more."""
+"""Cosine at the lower end of the colour scale.
+
+The few lower cosines have the same colour, so that the others differ more.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,9 +143,11 @@ class NetflixFigure(PaperFigure):
     @property
     def notes(self) -> list[str]:
         """Return remarks to read before relying on the numbers."""
-        best = self.remedies[self.remedies["unique"]].iloc[0]
-        free = self.remedies.loc[~self.remedies["unique"], "remedy"].drop_duplicates()
-        changed = ", ".join(free[free != NO_TRAINING_CHANGE])
+        is_unique = self.remedies["unique"]
+        # Remedies are sorted by their recovery of the clusters.
+        best = self.remedies[is_unique].iloc[0]
+        not_unique = self.remedies.loc[~is_unique, "remedy"].drop_duplicates()
+        data_changes = ", ".join(not_unique[not_unique != NO_TRAINING_CHANGE])
         return [
             "What the paper leaves open is answered by choices of this library; "
             "'choices' shows how much they matter.",
@@ -151,7 +156,7 @@ class NetflixFigure(PaperFigure):
             f"Best of the unique: {best.similarity} ({best.remedy}), pinned by "
             f"{best.pinned_by}: AUC {best.auc_low:.4f}.",
             "Not unique, whatever the training data: cosines of "
-            f"{NO_TRAINING_CHANGE}, and of Eq. 1 after {changed}.",
+            f"{NO_TRAINING_CHANGE}, and of Eq. 1 after {data_changes}.",
         ]
 
     def plot(self) -> Figure:
@@ -304,8 +309,8 @@ def netflix(
     as_count(n_seeds, "n_seeds")
     as_count(seed, "seed", least=0)
     seeds = tuple(range(seed, seed + n_seeds))
-    work = partial(_seed_result, setting=setting, shown_seed=seed)
-    results = list(track(parallel_map(work, seeds), "fitting", n_seeds))
+    fit_seed = partial(_seed_result, setting=setting, shown_seed=seed)
+    results = list(track(parallel_map(fit_seed, seeds), "fitting", n_seeds))
     first = results[0]
     per_seed = _with_seeds([result.numbers for result in results], seeds)
     records = _with_seeds([result.remedy_records for result in results], seeds)
@@ -376,14 +381,14 @@ def unstated_choices(setting: NetflixSetting, seed: int) -> pd.DataFrame:
 
     One answer is changed at a time. There is one row per choice and model.
     """
-    work = parallel_map(
-        partial(_numbers_of_choice, setting=setting, seed=seed), CHOICES
-    )
-    tables = list(track(work, "varying unstated choices", len(CHOICES)))
+    measure_choice = partial(_numbers_of_choice, setting=setting, seed=seed)
+    results = parallel_map(measure_choice, CHOICES)
+    tables = list(track(results, "varying unstated choices", len(CHOICES)))
     return pd.concat(tables, ignore_index=True)[["choice", "model", *MEASURES]]
 
 
 def _numbers_of_choice(choice: str, setting: NetflixSetting, seed: int) -> pd.DataFrame:
+    """Fit and measure the models of a setting in which one choice is another."""
     varied = replace(setting, **CHOICES[choice])  # type: ignore[arg-type]
     solved = solve(varied.simulate(seed), varied)
     return measure(solved).numbers.assign(choice=choice)

@@ -29,6 +29,7 @@ SCALINGS = ("g^1/2", "identity", "g^-1/2", "sigma^-1/2")
 SYMMETRIC = "identity"
 """The rescaling under which both sides share g evenly."""
 N_NEIGHBOURS = 10
+"""Length of the lists of nearest items, as in the names of the columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,9 +168,9 @@ def cluster_recovery(cosines: Floats, clusters: Indices) -> dict[str, float]:
     if is_within.all() or not is_within.any():
         allowed = "at least two, one of them with two items"
         raise must_be("clusters", allowed, f"{len(np.unique(clusters))} in all")
-    others = cosines.copy()
-    np.fill_diagonal(others, -np.inf)
-    nearest = TopK(p, N_NEIGHBOURS).add(others).columns
+    without_self = cosines.copy()
+    np.fill_diagonal(without_self, -np.inf)
+    nearest = TopK(p, N_NEIGHBOURS).add(without_self).columns
     return {
         "within_mean": float(values[is_within].mean()),
         "between_mean": float(values[~is_within].mean()),
@@ -204,7 +205,8 @@ def measure(solved: SolvedModels) -> MeasuredCosines:
     for name, model in models.items():
         values = cosine_matrix(model.right)
         cosines[name] = values[in_order].astype(np.float32)
-        overlaps[name] = [other.overlap(nearest[name]) for other in nearest.values()]
+        # One entry per model: the share of its nearest items that this model has, too.
+        overlaps[name] = [lists.overlap(nearest[name]) for lists in nearest.values()]
         record = {
             "model": name,
             "objective": EQ2 if name == EQ2 else EQ1,

@@ -43,6 +43,7 @@ PANEL_TITLES = {
 """Titles of the panels of Figure 1."""
 
 _HEIGHT = float(np.sqrt(1 - 0.95**2))
+"""Second coordinate of a row of length 1 whose first coordinate is 0.95."""
 HEADS = {
     "centred": np.array(
         [[1.4, -1.0], [1.4, 1.0], [-0.9, 0.3], [-1.0, 0.0], [-0.9, -0.3]]
@@ -235,7 +236,8 @@ def _draw_labels(ax: Axes, rows: Floats) -> None:
             zorder=4,
         )
         x, y = row / lengths[label]
-        # Another arrow passes the tip if it is longer and has about the same direction.
+        # Another arrow passes the tip if it extends beyond it and has about the same
+        # direction (its part along this one is 98 % of its length).
         extent = rows @ np.array([x, y])
         is_passing = (extent > 1.05 * lengths[label]) & (extent > 0.98 * lengths)
         # The number stands 11 points beyond the tip, or beside it if an arrow passes.
@@ -336,10 +338,10 @@ def _pair_table(name: str, rows: Floats) -> pd.DataFrame:
     head = FactorModel.from_softmax(rows)
     pairs = all_pairs(len(rows))
     is_edge = shared_halves(head, pairs).can_share
-    reach = []
+    largest_shared = []
     for (first, second), edge in zip(pairs.tolist(), is_edge, strict=True):
-        # The ends of an edge approach ½/½ far out.
-        reach.append(0.5 if edge else both_reach(rows, first, second))
+        # The labels of an edge approach ½ for long inputs, but no input attains it.
+        largest_shared.append(0.5 if edge else both_reach(rows, first, second))
     return pd.DataFrame(
         {
             "head": name,
@@ -347,7 +349,7 @@ def _pair_table(name: str, rows: Floats) -> pd.DataFrame:
             "second": pairs[:, 1],
             "cosine": head.cosines("right", pairs),
             "edge_of_hull": is_edge,
-            "both_reach": reach,
+            "both_reach": largest_shared,
         }
     )
 

@@ -34,7 +34,7 @@ SLOPE_WITHIN = 0.8
 NOISE = 0.45
 """Standard deviation of y around the line of its group."""
 GROUP_SHIFT = (2.0, -4.0)
-"""The second group lies so far to the right of the first one, and so far below it."""
+"""Shift of the second group in x and in y: to the right of the first, and below it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,9 +150,9 @@ class SimpsonFigure(PaperFigure):
     def _draw_groups(self, ax: Axes) -> None:
         """Draw the points with the line of each group and the line of all points."""
         rows: Any = self.groups.set_index("group")
-        looks = [(BLUE, "o"), (ORANGE, "s")]
+        styles = [(BLUE, "o"), (ORANGE, "s")]
         groups = self.points.groupby("group")
-        for (name, members), (colour, marker) in zip(groups, looks, strict=True):
+        for (name, members), (colour, marker) in zip(groups, styles, strict=True):
             row = rows.loc[name]
             ax.scatter(
                 members["x"],
@@ -251,6 +251,7 @@ def _example_table(compared: BlockCosines) -> pd.DataFrame:
 def _norm_sweep() -> pd.DataFrame:
     """Compute the global cosine for block norms (1, s) and (s, 1), over s."""
     s = np.logspace(0, 4, 41)
+    # The norms (1, s) and (s, 1) have the cosine ρ = 2 s / (1 + s²).
     rho = 2 * s / (1 + s**2)
     parts = [
         pd.DataFrame({"local_cosine": local, "ratio": s, "global_cosine": local * rho})
