@@ -59,7 +59,7 @@ from embaudit.linalg.nearest import require_length
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import FactorModel, Link, softmax_link
 from embaudit.model.sizes import require_model
-from embaudit.movements.movement import share_of
+from embaudit.movements.movement import scale_to_lists
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -292,7 +292,7 @@ def panel_size(rank: int, n_lists: int = N_QUERIES) -> int:
     (1024, 512)
     """
     most = min(PANEL, PANEL_CELLS // rank)
-    return min(PANEL, max(MIN_PANEL, share_of(most, n_lists)))
+    return min(PANEL, max(MIN_PANEL, scale_to_lists(most, n_lists)))
 
 
 def declare(
@@ -493,7 +493,7 @@ def n_neighbour_queries(
     50
     """
     most = max(MIN_QUERIES, NEIGHBOUR_CELLS // (n_labels * rank))
-    return share_of(min(max(PANEL, n_panel), most), n_lists)
+    return scale_to_lists(min(max(PANEL, n_panel), most), n_lists)
 
 
 def _neighbours(
@@ -518,7 +518,7 @@ def _argmax(
     space: LabelCoordinates, model: FactorModel, n_lists: int, rng: np.random.Generator
 ) -> Argmaxable:
     # The labels of a simplex are tested at no cost.
-    size = share_of(ARGMAX_LABELS, n_lists)
+    size = scale_to_lists(ARGMAX_LABELS, n_lists)
     if space.is_simplex:
         size = model.n_right
     return argmaxable_in(space, model, sample_rows(model.n_right, size, rng))

@@ -25,7 +25,7 @@ from embaudit.linalg.nearest import list_length
 from embaudit.linalg.rows import WIDE, sample_rows
 from embaudit.model import Equivalence, FactorModel, Pairs, Role, SideName
 from embaudit.model.side import Side
-from embaudit.movements.twins import once, standing_rows
+from embaudit.movements.twins import representatives_of, without_copies
 from embaudit.ranges import (
     CertifiedNeighbours,
     RangeSummary,
@@ -370,7 +370,7 @@ def _certificates(
     """
     if n < 1:
         return
-    side, first = model.side(role), standing_rows(model, role)
+    side, first = model.side(role), representatives_of(model, role)
     distinct, representatives = _without_duplicates(model, role)
     most_rows = min(CERTIFIED_ROWS, CERTIFIED_COSINES // len(side.directed))
     plans = [(0.0, max(MIN_CERTIFIED_ROWS, most_rows))]
@@ -381,7 +381,7 @@ def _certificates(
     for shift, size in plans:
         # Duplicates tie at every gauge, so lists are certified among one row of each
         # group.
-        rows = once(sample_rows(side.directed, size, rng), first)
+        rows = without_copies(sample_rows(side.directed, size, rng), first)
         group = None
         if shift:
             group = Affine(model.rank, side=role, max_shift=shift * side.median_length)
@@ -404,7 +404,7 @@ def _certificates(
             max_shift=shift,
             top_n=n,
             n_rows=len(rows),
-            exact=len(rows) == len(once(side.directed, first)),
+            exact=len(rows) == len(without_copies(side.directed, first)),
             entries=dict(zip(kappas, certified.curve(kappas).tolist(), strict=True)),
             lists=dict(zip(kappas, certified.list_curve(kappas).tolist(), strict=True)),
             tied_share=certified.tied_share,
@@ -424,7 +424,9 @@ def _list_length(model: FactorModel, role: SideName, n: int | None) -> int:
 
     Duplicates count once. The length is below 1 if there are too few rows.
     """
-    distinct = once(model.side(role).directed, standing_rows(model, role))
+    distinct = without_copies(
+        model.side(role).directed, representatives_of(model, role)
+    )
     return list_length(n, len(distinct), left_out=1)
 
 
@@ -432,8 +434,8 @@ def _without_duplicates(
     model: FactorModel, role: SideName
 ) -> tuple[FactorModel, Indices]:
     """Return the model with one row per group of duplicates, and these row numbers."""
-    first = standing_rows(model, role)
-    representatives = once(np.arange(len(model.side(role))), first)
+    first = representatives_of(model, role)
+    representatives = without_copies(np.arange(len(model.side(role))), first)
     if first is None:
         return model, representatives
     return model.take(**{role: representatives}), representatives

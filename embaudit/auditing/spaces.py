@@ -27,7 +27,7 @@ from embaudit.core.words import listed, visible
 from embaudit.linalg.alignment import MOMENT_BYTES, BlockMoments
 from embaudit.linalg.rows import sample_rows, unit_rows
 from embaudit.model import FactorModel, SideName
-from embaudit.movements.twins import once, standing_rows
+from embaudit.movements.twins import representatives_of, without_copies
 
 BLOCKS = 20
 """Blocks into which a table is cut, in the order of its rows."""
@@ -266,7 +266,7 @@ def two_spaces(
     """
     side = model.side(role)
     n_columns = side.shape[1]
-    distinct = once(side.directed, standing_rows(model, role))
+    distinct = without_copies(side.directed, representatives_of(model, role))
     if n_columns < 2 or len(distinct) < 2 * MIN_PART:
         return None
     # Each block has two halves, and each half has a moment.

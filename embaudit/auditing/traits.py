@@ -23,14 +23,14 @@ from embaudit.linalg.rows import each_chunk, in_order, row_norms, sample_rows, u
 from embaudit.model import FactorModel, SideName
 from embaudit.model.side import Side
 from embaudit.movements import Levels, Twins, levels, twins
-from embaudit.movements.movement import SEARCHED
+from embaudit.movements.movement import MOST_LIST_COSINES
 from embaudit.movements.neighbourhoods import (
-    LISTED,
+    N_LISTED,
     NearestChanged,
     Neighbourhood,
-    by_name,
+    named_neighbourhoods,
 )
-from embaudit.movements.twins import once, standing_rows
+from embaudit.movements.twins import representatives_of, without_copies
 
 MIN_ROWS = 30
 """Smallest number of distinct rows for which typical values are computed."""
@@ -199,8 +199,8 @@ def traits_of(
         dimensions=dimensions_of(side.rows, side.directed, rng.spawn(1)[0]),
         spaces=spaces,
     )
-    first = standing_rows(model, role)
-    standing = once(side.directed, first)
+    first = representatives_of(model, role)
+    standing = without_copies(side.directed, first)
     # The other traits are about typical rows and their neighbour lists, in which one
     # row stands for each group of duplicates.
     if len(standing) < MIN_ROWS:
@@ -208,9 +208,9 @@ def traits_of(
     if lists is None:
         # A list that leaves no other row out could not change.
         n = list_length(n_neighbours, len(standing), left_out=1)
-        most = min(N_QUERIES, SEARCHED // len(side.directed))
+        most = min(N_QUERIES, MOST_LIST_COSINES // len(side.directed))
         drawn = sample_rows(side.directed, max(MIN_LISTS, most), rng)
-        lists = neighbours(side.rows, n, rows=once(drawn, first), first=first)
+        lists = neighbours(side.rows, n, rows=without_copies(drawn, first), first=first)
     traits = replace(
         traits,
         direction=common_direction(side, lists, first),
@@ -305,14 +305,14 @@ def common_direction(
     mean = np.asarray(np.mean(side.rows, axis=0, dtype=np.float64))
     centred_rows = shifted_rows(side.rows, -mean)
     centred = neighbours(centred_rows, 1, rows=lists.rows, first=first)
-    is_of_all = len(lists.rows) == len(once(side.directed, first))
+    is_of_all = len(lists.rows) == len(without_copies(side.directed, first))
     offset = float("nan")
     if side.median_length:
         offset = float(np.linalg.norm(mean)) / side.median_length
     return CommonDirection(
         mean_cosine=mean_cosine(side.rows, side.norms),
         offset=offset,
-        centring=NearestChanged.of(lists, centred, exact=is_of_all),
+        centring=NearestChanged.from_lists(lists, centred, exact=is_of_all),
     )
 
 
@@ -441,4 +441,6 @@ def beside_bias(
     first = twins(FactorModel.from_vectors(stored)).first
     without = neighbours(side.rows, n, rows=rows, first=first)
     with_bias = neighbours(stored, n, rows=rows, first=first)
-    return by_name(side.labels, without, with_bias, first=first, most=LISTED)
+    return named_neighbourhoods(
+        side.labels, without, with_bias, first=first, most=N_LISTED
+    )

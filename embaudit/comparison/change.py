@@ -34,8 +34,8 @@ from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours
 from embaudit.linalg.pairs import all_pairs, n_pairs, pair_cosines
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import SideName
-from embaudit.movements.neighbourhoods import Neighbourhood, by_name
-from embaudit.movements.twins import once
+from embaudit.movements.neighbourhoods import Neighbourhood, named_neighbourhoods
+from embaudit.movements.twins import without_copies
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -321,7 +321,7 @@ def role_change(
     first = paired.first[role]
     representatives = np.unique(first)
     n = list_length(n, len(representatives))
-    rows = once(sample_rows(len(match), SEARCHED, rng), first)
+    rows = without_copies(sample_rows(len(match), SEARCHED, rng), first)
     former = neighbours(before, n, rows=rows, first=first)
     latter = neighbours(after, n, rows=rows, first=first)
     _, replicates["kept"] = _kept(former, latter, first, groups)
@@ -344,7 +344,7 @@ def role_change(
     if len(moved):
         old_lists = neighbours(before, n, rows=moved, first=first)
         new_lists = neighbours(after, n, rows=moved, first=first)
-        examples = by_name(
+        examples = named_neighbourhoods(
             match.names, old_lists, new_lists, first=first, tie=FLOAT32_TIE
         )
 

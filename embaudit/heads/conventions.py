@@ -30,12 +30,12 @@ from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import FactorModel
 from embaudit.model.drift import Drift, drift
 from embaudit.model.final_norm import FinalNorm
-from embaudit.movements.movement import share_of
+from embaudit.movements.movement import scale_to_lists
 from embaudit.movements.neighbourhoods import (
-    LISTED,
+    N_LISTED,
     NearestChanged,
     Neighbourhood,
-    by_name,
+    named_neighbourhoods,
 )
 from embaudit.movements.twins import Twins, twins
 
@@ -427,7 +427,7 @@ def _query_labels(
     """
     by_cosines = max(50, SEARCHED // head.n_right)
     by_products = max(150, CELLS // head.right.size)
-    n_queries = share_of(min(by_cosines, by_products), n_lists)
+    n_queries = scale_to_lists(min(by_cosines, by_products), n_lists)
     return sample_rows(labels, n_queries, rng)
 
 
@@ -455,7 +455,7 @@ def _distance(
     return ConventionDistance(
         first=first,
         second=second,
-        nearest=NearestChanged.of(before, after, exact=exact, tie=tie),
+        nearest=NearestChanged.from_lists(before, after, exact=exact, tie=tie),
         first_changed=float(first_differs.mean()),
         top_n=before.indices.shape[1],
         top_n_changed=1 - before.overlap(after, tie=tie),
@@ -470,12 +470,12 @@ def _examples(
     n = before.indices.shape[1]
     n_kept = before.kept_in(after).sum(axis=1)
     shown = np.argsort(n_kept, kind="stable")[:EXAMPLES]
-    return by_name(
+    return named_neighbourhoods(
         head.names("right"),
         before.of(shown).among(copies.first, n),
         after.of(shown).among(copies.first, n),
         first=copies.first,
-        most=LISTED,
+        most=N_LISTED,
     )
 
 

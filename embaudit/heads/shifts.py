@@ -18,12 +18,12 @@ from embaudit.linalg.nearest import list_length, neighbours
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.model import FactorModel
 from embaudit.movements.neighbourhoods import (
-    LISTED,
+    N_LISTED,
     NearestChanged,
     Neighbourhood,
-    by_name,
+    named_neighbourhoods,
 )
-from embaudit.movements.twins import once, standing_rows, twins
+from embaudit.movements.twins import representatives_of, twins, without_copies
 from embaudit.ranges.translation import shifts_to_reach
 
 TARGETS = (0.0, -1.0, 1.0)
@@ -209,9 +209,9 @@ def neighbour_change(
     >>> neighbour_change(head, np.arange(4), shift, n=1, exact=True).top1_changed
     1.0
     """
-    copies, first = twins(model), standing_rows(model, "right")
-    labels = once(rows, first)
-    n = list_length(n, len(once(model.right_side.directed, first)))
+    copies, first = twins(model), representatives_of(model, "right")
+    labels = without_copies(rows, first)
+    n = list_length(n, len(without_copies(model.right_side.directed, first)))
     if n < 1:
         # All labels are copies of one, so there are no lists.
         return NeighbourChange(
@@ -228,19 +228,19 @@ def neighbour_change(
     before = neighbours(model.right, n, rows=labels, first=first)
     shifted = shifted_rows(model.right, shift)
     after = neighbours(shifted, n, rows=labels, first=first)
-    nearest = NearestChanged.of(before, after, exact=exact)
+    nearest = NearestChanged.from_lists(before, after, exact=exact)
     lost = np.count_nonzero((before.indices >= 0) & ~before.kept_in(after), axis=1)
     nearest_lost = ~before.first(1).kept_in(after.first(1))[:, 0]
     # Labels without duplicates come first, then labels by the neighbours that they
     # lost; a lost nearest neighbour counts twice.
     order = np.lexsort((-lost - nearest_lost, ~copies.alone[labels]))
     shown = order[:N_SHOWN]
-    examples = by_name(
+    examples = named_neighbourhoods(
         model.names("right"),
         before.of(shown),
         after.of(shown),
         first=copies.first,
-        most=LISTED,
+        most=N_LISTED,
     )
     return NeighbourChange(
         n_rows=len(labels),

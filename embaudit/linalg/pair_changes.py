@@ -36,14 +36,20 @@ from embaudit.linalg.rows import float64_blocks
 
 @dataclass(frozen=True, eq=False)
 class CosineSums:
-    """Sums of cosines over all pairs, before and after."""
+    """Sums over all pairs of the cosines s before and s' after."""
 
     total: float
+    """Number of pairs."""
     before: float
+    """Σ s."""
     after: float
+    """Σ s'."""
     before_squared: float
+    """Σ s²."""
     after_squared: float
+    """Σ s'²."""
     product: float
+    """Σ s s'."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,29 +57,33 @@ class RowSums:
     """Number, sum and Gram matrix of unit rows; rows without direction count as 0."""
 
     count: int
+    """Number of rows that have a direction."""
     total: Floats
+    """(k,) sum of the rows."""
     gram: Floats
+    """(k, k) Gram matrix of the rows."""
 
     @classmethod
-    def of(cls, unit: Matrix) -> RowSums:
+    def from_unit_rows(cls, unit: Matrix) -> RowSums:
         """Sum up unit rows in one streamed pass; rows without direction are NaN."""
         k = unit.shape[1]
         count = 0
-        total, square = np.zeros(k), np.zeros((k, k))
+        total = np.zeros(k)
+        gram = np.zeros((k, k))
         for _, block in float64_blocks(unit):
-            units = _known(block)
-            count += int(np.count_nonzero(units.any(axis=1)))
-            total += units.sum(axis=0)
-            square += units.T @ units
-        return cls(count, total, square)
+            rows = _with_zeros(block)
+            count += int(np.count_nonzero(rows.any(axis=1)))
+            total += rows.sum(axis=0)
+            gram += rows.T @ rows
+        return cls(count, total, gram)
 
 
-def _known(unit: Floats) -> Floats:
-    """Put zeros for rows without direction, all of whose entries are NaN."""
-    has_none = np.isnan(unit[:, 0])
-    if not has_none.any():
+def _with_zeros(unit: Floats) -> Floats:
+    """Replace rows without direction, all of whose entries are NaN, by zeros."""
+    has_no_direction = np.isnan(unit[:, 0])
+    if not has_no_direction.any():
         return unit
-    return np.where(has_none[:, None], 0.0, unit)
+    return np.where(has_no_direction[:, None], 0.0, unit)
 
 
 def pair_sums(
@@ -91,33 +101,34 @@ def pair_sums(
     Examples
     --------
     >>> unit = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
-    >>> sums = RowSums.of(unit)
+    >>> sums = RowSums.from_unit_rows(unit)
     >>> round(pair_sums([sums], [sums], [unit.T @ unit]).before, 6)
     1.4
     """
     if len(before) == 1:
-        b, c = before[0], after[0]
+        count = before[0].count
         return CosineSums(
-            total=n_pairs(b.count),
-            before=_sum_within(b.total, b.count),
-            after=_sum_within(c.total, b.count),
-            before_squared=_sum_within(b.gram, b.count),
-            after_squared=_sum_within(c.gram, b.count),
-            product=_sum_within(cross[0], b.count),
+            total=n_pairs(count),
+            before=_sum_within(before[0].total, count),
+            after=_sum_within(after[0].total, count),
+            before_squared=_sum_within(before[0].gram, count),
+            after_squared=_sum_within(after[0].gram, count),
+            product=_sum_within(cross[0], count),
         )
-    (b, b_other), (c, c_other) = before, after
+    left_before, right_before = before
+    left_after, right_after = after
     return CosineSums(
-        total=b.count * b_other.count,
-        before=float(b.total @ b_other.total),
-        after=float(c.total @ c_other.total),
-        before_squared=float((b.gram * b_other.gram).sum()),
-        after_squared=float((c.gram * c_other.gram).sum()),
+        total=left_before.count * right_before.count,
+        before=float(left_before.total @ right_before.total),
+        after=float(left_after.total @ right_after.total),
+        before_squared=float((left_before.gram * right_before.gram).sum()),
+        after_squared=float((left_after.gram * right_after.gram).sum()),
         product=float((cross[0] * cross[1]).sum()),
     )
 
 
 def _sum_within(sums: Floats, count: int) -> float:
-    """Return the sum over the pairs i < j from sums over rows.
+    """Return a sum over the pairs i < j of one side from a sum or product of its rows.
 
     The squared norm counts each pair twice, and each row with itself, which adds 1.
     """
@@ -125,7 +136,7 @@ def _sum_within(sums: Floats, count: int) -> float:
 
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
-"""Levels of the quantiles of |Δ|."""
+"""Levels of the quantiles of |Δ| that are reported."""
 CELLS = 2**16
 """Number of cells over the range of the cosines. Cosines of one cell share a rank."""
 
@@ -199,7 +210,7 @@ class PairChanges:
     @property
     def pearson(self) -> float:
         """Correlation of the cosines before and after; NaN if one side is constant."""
-        return self._correlated[0]
+        return self._pearson_and_error[0]
 
     @property
     def sign_flips(self) -> float:
@@ -210,12 +221,14 @@ class PairChanges:
     @property
     def spearman(self) -> float:
         """Correlation of mid-ranks; NaN if one side has one rank only."""
-        return self._ranked[0]
+        return self._spearman_and_error[0]
 
     @property
     def quantiles(self) -> dict[float, float]:
         """Quantiles of |Δ| by level, interpolated between two values of |Δ|."""
-        return {level: value for level, (value, _, _) in self._quantiles.items()}
+        return {
+            level: value for level, (value, _, _) in self._quantiles_and_ends.items()
+        }
 
     @property
     def intervals(self) -> dict[str, tuple[float, float]]:
@@ -230,16 +243,16 @@ class PairChanges:
         intervals = {
             "mean": (max(-2.0, mean_low), min(2.0, mean_high)),
             "rms": (math.sqrt(max(0.0, square_low)), min(2.0, math.sqrt(square_high))),
-            "pearson": _correlation_interval(*self._correlated),
-            "spearman": _correlation_interval(*self._ranked),
+            "pearson": _correlation_interval(*self._pearson_and_error),
+            "spearman": _correlation_interval(*self._spearman_and_error),
             "sign_flips": wilson_interval(self.sign_flips, self.draws),
         }
-        for level, (_, low, high) in self._quantiles.items():
+        for level, (_, low, high) in self._quantiles_and_ends.items():
             intervals[f"{level:g}"] = (low, high)
         return intervals
 
     @cached_property
-    def _correlated(self) -> tuple[float, float]:
+    def _pearson_and_error(self) -> tuple[float, float]:
         """Pearson's correlation r, and its standard error.
 
         With standard scores x and y, the influence of a pair on r is
@@ -255,7 +268,7 @@ class PairChanges:
         return correlation, float(influence.std() / np.sqrt(self.draws))
 
     @cached_property
-    def _quantiles(self) -> dict[float, tuple[float, float, float]]:
+    def _quantiles_and_ends(self) -> dict[float, tuple[float, float, float]]:
         """Each quantile with the ends of its interval.
 
         A quantile lies between two order statistics, as in `numpy.quantile`, and the
@@ -281,7 +294,7 @@ class PairChanges:
         return result
 
     @cached_property
-    def _ranked(self) -> tuple[float, float]:
+    def _spearman_and_error(self) -> tuple[float, float]:
         """Spearman's correlation, and its standard error.
 
         A pair counts by the product of its own ranks and by its effect on the ranks of

@@ -27,18 +27,20 @@ from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_model
 
-ALL = 20_000
-"""Number of pairs that are drawn. All pairs of up to 200 rows are taken."""
+MOST_PAIRS = 20_000
+"""Largest number of pairs that are drawn; all pairs of up to 200 rows are taken."""
 MOST_PRODUCTS = 10**10
 """Most products of two entries for counting all pairs below a cosine (1 to 2 s)."""
-FEW = 100
-"""Largest number of pairs for which the lowest and the highest cosine are told."""
-DECIMALS = 2, 6
-"""Fewest and most decimals of a cosine."""
-STEPS = 10
+FEW_PAIRS = 100
+"""Largest number of pairs whose lowest and highest cosines are printed."""
+MIN_DECIMALS = 2
+"""Fewest decimals of a printed cosine."""
+MAX_DECIMALS = 6
+"""Most decimals of a printed cosine."""
+MIN_STEPS = 10
 """Fewest steps of the last decimal between the quantiles 0.01 and 0.99 of cosines."""
-SCALES = 0.99, 0.75, 0.5
-"""Quantiles of cosines that are tried in turn until one is printed as less than 1."""
+USUAL_LEVELS = 0.99, 0.75, 0.5
+"""Levels of quantiles that are tried in turn until one is printed as less than 1."""
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999)
 
 
@@ -109,9 +111,9 @@ class Levels(Result):
             tile = unit[block] @ unit[block.start :].T
             later = tile[np.triu(np.ones(tile.shape, dtype=bool), 1)]
             # A cosine below the first limit is below all of them, so counts add up.
-            n_limits_reached = np.searchsorted(rising, np.clip(later, -1, 1), "right")
-            found = np.bincount(n_limits_reached, minlength=len(rising) + 1)
-            return np.cumsum(found)[: len(rising)]
+            n_reached = np.searchsorted(rising, np.clip(later, -1, 1), "right")
+            n_cosines = np.bincount(n_reached, minlength=len(rising) + 1)
+            return np.cumsum(n_cosines)[: len(rising)]
 
         blocks = row_blocks(len(unit), len(unit))
         totals = sum(parallel_map(count, blocks), np.zeros(len(rising), dtype=np.int64))
@@ -127,15 +129,15 @@ class Levels(Result):
     @property
     def decimals(self) -> int:
         """Decimals that distinguish usual cosines: 2, or up to 6 in a small range."""
-        fewest, most = DECIMALS
         if not self.n_pairs:
-            return fewest
+            return MIN_DECIMALS
         low, high = np.quantile(self.cosines, (0.01, 0.99))
         spread = float(high - low)
         # If all cosines are equal up to rounding, more decimals do not help.
-        if spread < STEPS * 10.0**-most:
-            return fewest
-        return int(np.clip(np.ceil(np.log10(STEPS / spread)), fewest, most))
+        if spread < MIN_STEPS * 10.0**-MAX_DECIMALS:
+            return MIN_DECIMALS
+        needed = np.ceil(np.log10(MIN_STEPS / spread))
+        return int(np.clip(needed, MIN_DECIMALS, MAX_DECIMALS))
 
     @property
     def scale(self) -> str:
@@ -152,13 +154,13 @@ class Levels(Result):
         low, high = float(self.cosines[0]), float(self.cosines[-1])
         if high - low < TIE:
             return f"All {self.n_pairs:,} cosines are {in_decimals(high, digits)}."
-        if self.n_pairs <= FEW:
+        if self.n_pairs <= FEW_PAIRS:
             # Adding 0.0 turns -0.0 into 0.0.
             low, high = down(low, digits) + 0.0, up(high, digits) + 0.0
             ends = f"{low:.{digits}f} and {high:.{digits}f}"
             return f"All {self.n_pairs} cosines lie between {ends}."
         # A bound of 1 says nothing. If many rows are nearly equal, try lower quantiles.
-        for level in SCALES:
+        for level in USUAL_LEVELS:
             # The smallest cosine that this share of pairs does not exceed, so that no
             # interpolation makes the sentence false.
             quantile = np.quantile(self.cosines, level, method="inverted_cdf")
@@ -173,11 +175,12 @@ class Levels(Result):
     def explain(self) -> str:
         """Describe usual and high cosines."""
         pairs = drawn_of(self.n_pairs, self.n_all_pairs, "pair")
-        quantiles, digits = self.quantiles, self.decimals
-        half, high = (down(quantiles[level], digits) for level in (0.5, 0.99))
+        digits = self.decimals
+        median = down(self.quantiles[0.5], digits)
+        high = down(self.quantiles[0.99], digits)
         return (
             f"Of {pairs} of {self.title}s half have a cosine of at least "
-            f"{half:.{digits}f}, one in a hundred of at least {high:.{digits}f}."
+            f"{median:.{digits}f}, one in a hundred of at least {high:.{digits}f}."
         )
 
 
@@ -189,11 +192,11 @@ def levels(
     Parameters
     ----------
     model : FactorModel
-        The model; one side is enough. Rows without direction are left out.
+        The model; one side is enough. Rows without direction are skipped.
     role : {"right", "left"}
-        Which side; two of its rows at least have a direction.
+        Side of the rows. At least two of its rows have a direction.
     rng : numpy Generator or int
-        Draws the pairs, where they are too many.
+        Draws the pairs, if there are too many.
 
     Returns
     -------
@@ -210,7 +213,7 @@ def levels(
     role, draw = model.side_name(role), as_generator(rng)
     side = model.side(role)
     rows = side.directed
-    pairs = draw_pairs(len(rows), ALL, rng=draw)
+    pairs = draw_pairs(len(rows), MOST_PAIRS, rng=draw)
     total = n_pairs(len(rows))
     # Sorted once, so that the share below a value is a binary search.
     cosines = np.sort(pair_cosines(side.rows, side.rows, rows[pairs]))

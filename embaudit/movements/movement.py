@@ -43,7 +43,7 @@ from embaudit.linalg.rows import sample_rows, unit_rows
 from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.model.drift import require_same_rows
-from embaudit.movements.twins import once, standing_rows
+from embaudit.movements.twins import representatives_of, without_copies
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +61,13 @@ class Movement(Drawn):
     mean: float
     """Mean of Δ."""
     pearson: float
-    """Correlation of the cosines before and after; NaN where one side does not vary."""
+    """Correlation of the cosines before and after; NaN if one side does not vary."""
     spearman: float
-    """Rank correlation, from 65,536 cells of cosines a side."""
+    """Rank correlation, from 65,536 cells of cosines per model."""
     sign_flips: float
     """Share of pairs whose cosine changed sign by more than rounding."""
     top_n: int
-    """N of the neighbour lists; 0 where there are none (left-right pairs)."""
+    """N of the neighbour lists; 0 without lists, for example for left-right pairs."""
     top_n_overlap: float
     """Mean share of a row's N nearest rows that stay among its N nearest rows.
 
@@ -77,27 +77,27 @@ class Movement(Drawn):
     n_lists: int
     """Rows whose lists were compared: one of each group of copies."""
     tied_lists: float
-    """Share of the lists whose last neighbour ties with a row not listed; NaN without
-    lists."""
+    """Share of the lists whose last neighbour ties with a row outside of the list; NaN
+    without lists."""
     n_pairs: int
-    """Pairs behind all figures but the lists, drawn without replacement."""
+    """Number of pairs, drawn without replacement, behind all figures except the lists."""
     n_all_pairs: int
-    """Pairs there are."""
+    """Number of all pairs."""
     exact: bool
     """True if these were all pairs."""
     ci_low: float
-    """Lower end of the 95 % interval of `mean_abs`; the mean itself where exact."""
+    """Lower end of the 95 % interval of `mean_abs`; the mean itself if `exact`."""
     ci_high: float
     """Upper end."""
     n_zero: int
-    """Rows without direction, left out."""
+    """Number of rows without direction, which are skipped."""
     quantiles: dict[float, float]
     """Quantiles of ``|Δ|``."""
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
     """95 % intervals of `mean`, `rms`, `pearson`, `spearman`, `sign_flips` and
     `quantiles`, by name or level, if pairs are sampled."""
     pairs: NDArray[np.intp] | None = field(default=None, repr=False)
-    """The pairs, where they are sampled."""
+    """The pairs, if they are sampled."""
     lists: NeighbourLists | None = field(default=None, repr=False)
     """The lists before."""
 
@@ -132,7 +132,8 @@ class Movement(Drawn):
         """Describe how far the cosines moved, and how many neighbours stayed."""
         pairs = drawn_of(self.n_pairs, self.n_all_pairs, f"{self.role} pair")
         among = "" if self.exact else " among these"
-        overlap = zero = ""
+        overlap = ""
+        zero = ""
         if self.top_n:
             share = percent(self.top_n_overlap)
             overlap = f" and {share} of the {self.top_n} nearest rows stay"
@@ -145,8 +146,8 @@ class Movement(Drawn):
         )
 
 
-MAPPED_AT_ONCE = 2**22
-"""Largest number of entries of mapped rows that are all computed and kept."""
+MOST_KEPT_ENTRIES = 2**22
+"""Largest number of entries of mapped rows that are computed and kept: 32 MiB."""
 MAX_PRODUCTS = 10_000_000
 """Largest number of products of all rows that are formed to look up those of pairs."""
 PRODUCTS_PER_PAIR = 3
@@ -154,18 +155,21 @@ PRODUCTS_PER_PAIR = 3
 
 Measured for k = 8 to 1,024 columns: long rows are multiplied faster than fetched.
 """
-SEARCHED = 20_000_000
-"""Largest number of cosines computed for this, unless 50 rows need more."""
+MOST_LIST_COSINES = 20_000_000
+"""Largest number of cosines that are computed for the neighbour lists of a side.
+
+At least 50 rows have lists, even if they need more.
+"""
 
 
-def share_of(most: int, n_lists: int) -> int:
+def scale_to_lists(most: int, n_lists: int) -> int:
     """Reduce a number of labels in proportion if fewer lists than usual are requested.
 
     Examples
     --------
-    >>> share_of(2_048, 400), share_of(2_048, 1_000)
+    >>> scale_to_lists(2_048, 400), scale_to_lists(2_048, 1_000)
     (2048, 2048)
-    >>> share_of(2_048, 100), share_of(128, 1)
+    >>> scale_to_lists(2_048, 100), scale_to_lists(128, 1)
     (512, 1)
     """
     return math.ceil(most * min(1.0, n_lists / N_QUERIES))
@@ -223,23 +227,26 @@ class MovementProbe:
     ) -> None:
         """Draw the sample, and compute the cosines and lists before."""
         self.model = model
-        self.n_pairs, self.n_neighbours, self.n_lists = n_pairs, n_neighbours, n_lists
-        self.sides: tuple[SideName, ...] = tuple(
-            dict.fromkeys(side for role in roles for side in Pairs(role).sides)
-        )
+        self.n_pairs = n_pairs
+        self.n_neighbours = n_neighbours
+        self.n_lists = n_lists
+        self.sides: list[SideName] = []
+        for role in roles:
+            for side in Pairs(role).sides:
+                if side not in self.sides:
+                    self.sides.append(side)
         # Pairs and lists have streams of their own, so that the number of drawn pairs
         # does not change which lists are drawn.
         pairs_rng, lists_rng, new_sample_rng = as_generator(rng).spawn(3)
         self.new_sample_seed = int(new_sample_rng.integers(2**63))
         self.plans = [self._plan(role, pairs_rng, lists_rng) for role in roles]
         before = {side: model.factors(side) for side in self.sides}
-        self.cosines = {
-            plan.role: self._cosines(plan, before, self._table(plan, before))
-            for plan in self.plans
-        }
-        self.ranks = {
-            role: cell_ranks(cosines) for role, cosines in self.cosines.items()
-        }
+        self.cosines: dict[Role, Floats] = {}
+        self.ranks: dict[Role, tuple[Indices, Floats]] = {}
+        for plan in self.plans:
+            cosines = self._cosines(plan, before, self._table(plan, before))
+            self.cosines[plan.role] = cosines
+            self.ranks[plan.role] = cell_ranks(cosines)
 
     def _plan(
         self,
@@ -253,13 +260,14 @@ class MovementProbe:
         pairs = Pairs(role).sample(model, self.n_pairs, rng=pairs_rng)
         if role == "cross":
             return _RolePlan(role, sides, pairs, total)
-        rows, first = model.side(role).directed, standing_rows(model, role)
+        rows = model.side(role).directed
+        first = representatives_of(model, role)
         # A list needs its row, its n neighbours and one row that is not listed.
-        n = list_length(self.n_neighbours, len(once(rows, first)), left_out=1)
+        n = list_length(self.n_neighbours, len(without_copies(rows, first)), left_out=1)
         if n < 1:
             return _RolePlan(role, sides, pairs, total, None, first)
-        n_lists = min(self.n_lists, max(50, SEARCHED // len(rows)))
-        queries = once(sample_rows(rows, n_lists, lists_rng), first)
+        n_lists = min(self.n_lists, max(50, MOST_LIST_COSINES // len(rows)))
+        queries = without_copies(sample_rows(rows, n_lists, lists_rng), first)
         lists = neighbours(model.factors(role), n, rows=queries, first=first)
         return _RolePlan(role, sides, pairs, total, lists, first)
 
@@ -302,13 +310,13 @@ class MovementProbe:
         if table is None:
             found = neighbours(rows, n, rows=lists.rows, first=plan.first)
             return lists.overlap(found, tie=tie)
-        candidates = once(np.arange(len(table)), plan.first)
-        # A row without direction (NaN) is no neighbour.
+        candidates = without_copies(np.arange(len(table)), plan.first)
+        # A row without direction, whose cosines are NaN, is not a neighbour.
         cosines = np.fmax(table[np.ix_(lists.rows, candidates)], -np.inf)
         # The nearest candidate of a row is the row itself, and then come n neighbours.
-        last = np.partition(cosines, -n - 1, axis=1)[:, -n - 1, None]
-        kept = table[lists.rows[:, None], lists.indices] >= last - tie
-        return float(kept.mean())
+        nth_cosine = np.partition(cosines, -n - 1, axis=1)[:, -n - 1, None]
+        is_kept = table[lists.rows[:, None], lists.indices] >= nth_cosine - tie
+        return float(is_kept.mean())
 
     def with_model(self, model: FactorModel, roles: Sequence[Role]) -> MovementProbe:
         """Make a probe of another model with as many pairs and lists.
@@ -352,10 +360,10 @@ class MovementProbe:
     ) -> tuple[Movement, ...]:
         """Draw pairs and lists among rows with a direction in both, and measure them."""
         common = directed_in(self.model, after)
-        left = [plan.role for plan in plans if Pairs(plan.role).n_pairs(common)]
-        if not left:
+        roles = [plan.role for plan in plans if Pairs(plan.role).n_pairs(common)]
+        if not roles:
             return ()
-        return self.with_model(common, left).measure_rows(after)
+        return self.with_model(common, roles).measure_rows(after)
 
     def _measure(
         self, plan: _RolePlan, rows: Mapping[SideName, Rows], tie: float
@@ -372,8 +380,10 @@ class MovementProbe:
         before, ranks = self.cosines[plan.role], self.ranks[plan.role]
         changes = PairChanges(before, after, plan.total, ranks)
         low, high = changes.mean_abs_interval
-        top_n, n_lists = 0, 0
-        overlap = tied_lists = float("nan")
+        top_n = 0
+        n_lists = 0
+        overlap = math.nan
+        tied_lists = math.nan
         lists = plan.lists
         if lists is not None:
             if not rows[plan.sides[0]][lists.rows].any(axis=1).all():
@@ -409,7 +419,7 @@ class MovementProbe:
 
 def _computed(rows: Rows) -> Rows:
     """Compute mapped rows once if they are few, because pairs and lists need them."""
-    if isinstance(rows, Mapped) and math.prod(rows.shape) <= MAPPED_AT_ONCE:
+    if isinstance(rows, Mapped) and math.prod(rows.shape) <= MOST_KEPT_ENTRIES:
         return np.asarray(rows[:])
     return rows
 
@@ -452,7 +462,7 @@ def movement(
     role : {"left", "right", "cross"}
         Left-left, right-right or left-right cosines.
     n_pairs : int
-        Pairs to draw, without replacement; all where there are no more.
+        Pairs to draw, without replacement; all pairs if there are no more.
     n_neighbours : int, optional
         N of the neighbour lists; a third of the other rows by default, 10 at most.
     rng : numpy Generator or int
@@ -495,5 +505,4 @@ def movement(
     probe = MovementProbe(
         common, [before.role(role)], n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng
     )
-    (measured,) = probe.measure_rows(after_rows)
-    return measured
+    return probe.measure_rows(after_rows)[0]

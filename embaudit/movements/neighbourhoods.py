@@ -19,8 +19,8 @@ from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import FactorModel, SideName
 from embaudit.movements.twins import twins
 
-LISTED = 5
-"""Neighbours listed of one entity."""
+N_LISTED = 5
+"""Number of neighbours of one entity that are written."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class NearestChanged:
         return self.ci_low == self.ci_high
 
     @classmethod
-    def of(
+    def from_lists(
         cls,
         before: NeighbourLists,
         after: NeighbourLists,
@@ -60,14 +60,16 @@ class NearestChanged:
         >>> from embaudit.linalg.nearest import neighbours
         >>> x = np.array([[9.0, 1.0], [9.0, -1.0], [11.0, 1.2], [11.0, -0.8]])
         >>> before, after = neighbours(x, 1), neighbours(x - x.mean(axis=0), 1)
-        >>> NearestChanged.of(before, after, exact=True).share
+        >>> NearestChanged.from_lists(before, after, exact=True).share
         1.0
         """
-        share = float((~before.first(1).kept_in(after.first(1), tie=tie)).mean())
-        low, high = share, share
-        if not exact:
-            low, high = wilson_interval(share, len(before.rows))
-        return cls(share, low, high, len(before.rows))
+        is_kept = before.first(1).kept_in(after.first(1), tie=tie)
+        share = float((~is_kept).mean())
+        n_rows = len(before.rows)
+        if exact:
+            return cls(share, share, share, n_rows)
+        low, high = wilson_interval(share, n_rows)
+        return cls(share, low, high, n_rows)
 
 
 @dataclass(frozen=True)
@@ -127,13 +129,9 @@ def find_rows(model: FactorModel, role: SideName, wanted: Sequence[str]) -> Indi
     names = model.names(role).astype(str)
     texts = [names] if ids is None else [ids.astype(str), names]
     remedy = _without_titles(model, role)
-    return np.array(
-        [
-            _find_row(texts, names, np.char.lower(names), entity, remedy)
-            for entity in wanted
-        ],
-        dtype=np.intp,
-    )
+    lower_names = np.char.lower(names)
+    rows = [_find_row(texts, names, lower_names, entity, remedy) for entity in wanted]
+    return np.array(rows, dtype=np.intp)
 
 
 def _without_titles(model: FactorModel, role: SideName) -> str | Sentence:
@@ -148,17 +146,29 @@ def _without_titles(model: FactorModel, role: SideName) -> str | Sentence:
 
 
 def _find_row(
-    texts: list[Any], names: Any, low: Any, entity: str, remedy: str | Sentence
+    texts: list[Any], names: Any, lower_names: Any, entity: str, remedy: str | Sentence
 ) -> int:
-    """Find the row of an id or a title, or of the beginning of a title."""
+    """Find the row of an id or a title, or of the beginning of a title.
+
+    Parameters
+    ----------
+    texts : list of arrays of str, shape (n,)
+        Ids, if there are any, and titles; one of them must equal the entity.
+    names, lower_names : array of str, shape (n,)
+        Titles, and titles in small letters.
+    entity : str
+        What the user wrote.
+    remedy : str or Sentence
+        Advice if there is no such row.
+    """
     if not isinstance(entity, str):
         raise must_be("show", "a list of ids or titles as text", repr(entity))
     # From strict to lenient. The first search with a hit decides, so an exact title is
     # never ambiguous with a longer one.
     searches = [np.flatnonzero(text == entity) for text in texts]
     searches += [
-        np.flatnonzero(low == entity.lower()),
-        np.flatnonzero(np.char.startswith(low, entity.lower())),
+        np.flatnonzero(lower_names == entity.lower()),
+        np.flatnonzero(np.char.startswith(lower_names, entity.lower())),
     ]
     for hits in searches:
         if len(hits) > 1:
@@ -184,7 +194,7 @@ def neighbourhoods(
 ) -> tuple[Neighbourhood, ...]:
     """Compare the `n` nearest rows of a few entities in two models, without twins.
 
-    The first `LISTED` of them are listed.
+    The first `N_LISTED` of them are listed.
 
     Examples
     --------
@@ -194,13 +204,14 @@ def neighbourhoods(
     (('b', 0.995...),)
     """
     first = twins(before, role=role).first
-    lists = (
-        neighbours(x, n, rows=rows, first=first) for x in (before.factors(role), after)
+    lists_before = neighbours(before.factors(role), n, rows=rows, first=first)
+    lists_after = neighbours(after, n, rows=rows, first=first)
+    return named_neighbourhoods(
+        before.names(role), lists_before, lists_after, first=first, most=N_LISTED
     )
-    return by_name(before.names(role), *lists, first=first, most=LISTED)
 
 
-def by_name(
+def named_neighbourhoods(
     names: NDArray[Any],
     before: NeighbourLists,
     after: NeighbourLists,

@@ -46,7 +46,10 @@ MOST_DIRECTIONS = 200_000
 SAMPLE_ROWS = 400
 """Number of rows whose nearest row is searched for if there are more directions."""
 MOST_COSINES = 50_000_000
-"""Largest number of cosines computed for this, unless 100 rows need more."""
+"""Largest number of cosines computed for the nearest rows of this sample.
+
+At least 100 rows are in the sample, even if they need more.
+"""
 N_NAMED = 3
 """Number of rows of the largest group that are named."""
 
@@ -89,7 +92,7 @@ class Twins(Result):
     ci_high: float
     """Upper end."""
     first: Indices = field(repr=False)
-    """(n,) the row that stands for each row: the first row of its group."""
+    """(n,) representative of each row: the first row of its group."""
     alone: Flags = field(repr=False)
     """(n,) True for rows that were found to have no twin."""
     on_a_line: bool = False
@@ -121,7 +124,7 @@ class Twins(Result):
 
     @property
     def copies(self) -> Indices:
-        """(n,) number of other rows that each row stands for."""
+        """(n,) number of other rows that each row represents."""
         return np.maximum(np.bincount(self.first, minlength=len(self.first)) - 1, 0)
 
     def explain(self) -> str:
@@ -234,29 +237,30 @@ def copy_tolerance(side: Side) -> float:
     return resolution(side.rows.shape[1], spacing_of(sample))
 
 
-def standing_rows(model: FactorModel, role: SideName) -> Indices | None:
-    """Return for each row of a side the row that stands for it in neighbour lists.
+def representatives_of(model: FactorModel, role: SideName) -> Indices | None:
+    """Return the representative of each row of a side: the first row of its group.
 
-    Return None if no rows are twins.
+    Only representatives have neighbour lists and are in them. Return None if no rows are
+    twins.
 
     Examples
     --------
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]])
-    >>> standing_rows(model, "right").tolist()
+    >>> representatives_of(model, "right").tolist()
     [0, 1, 0]
     """
     groups = twins(model, role=role)
     return groups.first if groups.copies.any() else None
 
 
-def once(rows: Indices, first: Indices | None) -> Indices:
-    """Replace rows by the rows that stand for them, without repetitions and in order.
+def without_copies(rows: Indices, first: Indices | None) -> Indices:
+    """Replace rows by their representatives, each one once and in order.
 
     Examples
     --------
-    >>> once(np.array([1, 2, 3]), np.array([0, 0, 2, 3])).tolist()
+    >>> without_copies(np.array([1, 2, 3]), np.array([0, 0, 2, 3])).tolist()
     [0, 2, 3]
-    >>> once(np.array([1, 2]), None).tolist()
+    >>> without_copies(np.array([1, 2]), None).tolist()
     [1, 2]
     """
     return rows if first is None else np.unique(first[rows])
@@ -295,8 +299,9 @@ def _twins(
         nearest = neighbours(x, 1, rows=sample).cosines[:, 0]
         share = float((nearest > least).mean())
         low, high = wilson_interval(share, n_sampled)
-    # Rows without direction stand for themselves, and have no twin.
-    first, alone = np.arange(len(x)), np.ones(len(x), dtype=bool)
+    # Rows without direction are their own representatives, and have no twin.
+    first = np.arange(len(x))
+    alone = np.ones(len(x), dtype=bool)
     first[rows] = rows[representative]
     alone[rows] = n_twins == 0
     sizes = np.bincount(first[~alone], minlength=len(x))
@@ -353,8 +358,10 @@ def _groups(x: Matrix, rows: Indices, least: float) -> tuple[Indices, Indices, b
         False if there are too many directions, or too many near pairs, to compare. The
         groups are those of identical rows then.
     """
+    # `distinct` holds one place in `rows` per direction, `direction` the direction of
+    # each row, and `count` the number of rows of each direction.
     identical = duplicate_representatives(x, rows)
-    distinct, which, count = np.unique(
+    distinct, direction, count = np.unique(
         identical, return_inverse=True, return_counts=True
     )
     pairs = None
@@ -369,4 +376,4 @@ def _groups(x: Matrix, rows: Indices, least: float) -> tuple[Indices, Indices, b
     np.add.at(n_twins, pairs[:, 0], count[pairs[:, 1]])
     np.add.at(n_twins, pairs[:, 1], count[pairs[:, 0]])
     representative = distinct[cluster_representatives(len(distinct), pairs)]
-    return representative[which], n_twins[which], exact
+    return representative[direction], n_twins[direction], exact

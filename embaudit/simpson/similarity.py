@@ -120,7 +120,9 @@ def _pair_sums(u: Floats, v: Floats) -> Floats:
 
     Here s = u_i·u_j and t = v_i·v_j.
     """
-    sums = pair_sums([RowSums.of(u)], [RowSums.of(v)], [u.T @ v])
+    sums = pair_sums(
+        [RowSums.from_unit_rows(u)], [RowSums.from_unit_rows(v)], [u.T @ v]
+    )
     return np.array(astuple(sums))
 
 

@@ -164,7 +164,9 @@ def assert_sums(sums, cosines_before, cosines_after):
 def test_sums_of_one_side_are_those_of_its_pairs():
     before, after = unit_rows_of_two_models(9, seed=0)
     sums = pair_sums(
-        [RowSums.of(before)], [RowSums.of(after)], [cross_gram(before, after)]
+        [RowSums.from_unit_rows(before)],
+        [RowSums.from_unit_rows(after)],
+        [cross_gram(before, after)],
     )
     cosines_before, cosines_after = [], []
     for i, j in every_pair(9, None):
@@ -178,8 +180,8 @@ def test_sums_of_two_sides_are_those_of_all_their_pairs():
     left_before, left_after = unit_rows_of_two_models(9, seed=0)
     right_before, right_after = unit_rows_of_two_models(6, seed=1)
     sums = pair_sums(
-        [RowSums.of(left_before), RowSums.of(right_before)],
-        [RowSums.of(left_after), RowSums.of(right_after)],
+        [RowSums.from_unit_rows(left_before), RowSums.from_unit_rows(right_before)],
+        [RowSums.from_unit_rows(left_after), RowSums.from_unit_rows(right_after)],
         [cross_gram(left_before, left_after), cross_gram(right_before, right_after)],
     )
     cosines_before, cosines_after = [], []

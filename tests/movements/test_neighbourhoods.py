@@ -46,7 +46,7 @@ def test_nearest_changed_is_the_share_of_rows_that_get_another_nearest_row(asked
     x = np.random.default_rng(0).standard_normal((40, 5))
     y = x * [9, 1, 1, 1, 1]
     before, after = (ea.neighbours(rows, 1, rows=asked) for rows in (x, y))
-    found = NearestChanged.of(before, after, exact=len(asked) == 40)
+    found = NearestChanged.from_lists(before, after, exact=len(asked) == 40)
     expected = (nearest(x) != nearest(y))[asked].mean()
     assert 0 < expected < 1
     assert found.share == pytest.approx(expected)

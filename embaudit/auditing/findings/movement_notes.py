@@ -21,7 +21,7 @@ from embaudit.core.words import (
 from embaudit.gauges import Affine, Diagonal, GeneralLinear
 from embaudit.model import Pairs, Role
 from embaudit.movements import Movement
-from embaudit.movements.twins import standing_rows
+from embaudit.movements.twins import representatives_of
 
 if TYPE_CHECKING:
     from embaudit.attacks import Attack
@@ -351,7 +351,7 @@ def _counted_once(evidence: Evidence, role: Role) -> str:
     Rows that are equal but for the rounding of their storage can part under a gauge, so
     a proof about lists of one row of each group is none about lists of all rows.
     """
-    if role == "cross" or standing_rows(evidence.model, role) is None:
+    if role == "cross" or representatives_of(evidence.model, role) is None:
         return ""
     return ", duplicates counted once"
 
