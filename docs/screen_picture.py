@@ -22,7 +22,7 @@ COMMANDS = (
 FONT = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
 NO_BREAK = "\u00a0"
 WIDTH, LEFT, TOP, LINE, LETTER = 712, 20, 34, 18, 8.4
-COLOURS = {"NO:": "#9cc2ff", "next,": "#8fd6a4", "EMB": "#ffd479"}
+COLOURS = {"NO:": "#9cc2ff", "  embaudit": "#8fd6a4", "EMB": "#ffd479"}
 """How lines begin that are not white; on the card the contrast of each is above 7."""
 
 
@@ -42,7 +42,7 @@ def screen_picture() -> str:
     ]
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
-        'aria-label="What embaudit audit prints: the answer, a table, and two neighbour lists">',
+        'aria-label="What embaudit audit prints: the answer, two neighbour lists, and a table">',
         f'<rect x="1" y="1" width="{WIDTH - 2}" height="{height - 2}" rx="10" fill="#1c1b19"/>',
         f'<g font-family="{FONT}" font-size="14">',
         *texts,

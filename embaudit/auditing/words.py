@@ -144,7 +144,7 @@ _ENTRIES = (
             "within one length",
             "translation",
             "typical row",
-            "limited shifts",
+            "origin moves",
         ),
     ),
     Entry(
@@ -155,8 +155,9 @@ _ENTRIES = (
         ),
         example="Your factors after any gauge.",
         also=(
-            "most in equivalent models",
-            "in one equivalent model",
+            "largest change found among models",
+            "in another model",
+            "in another head",
             "worst found",
             "equal model",
             "fibre",
@@ -206,8 +207,10 @@ _ENTRIES = (
             "that 88 % are open."
         ),
         also=(
-            "proven while axes stretch up to κ =",
-            "proven: κ ≤ and limited shifts",
+            "nearest that no such change can remove",
+            "guaranteed if",
+            "axes stretch by at most",
+            "sign fixed",
             "certificate",
         ),
     ),
@@ -222,7 +225,7 @@ _ENTRIES = (
             "width",
             "width, linear",
             "width, rescaling",
-            "width, with a shift",
+            "width, origin moves by at most typical row",
             "interval",
         ),
     ),
@@ -255,6 +258,9 @@ _ENTRIES = (
         ),
         also=(
             "by what is predicted",
+            "change if compared by what is predicted",
+            "change if compared by their scores",
+            "change if compared by their scores without biases",
             "cosine of the predictions",
             "by their scores without biases",
         ),
@@ -384,7 +390,7 @@ _ENTRIES = (
             "A mean of 0.20 means that a cosine of 0.50 typically becomes 0.30 or 0.70."
         ),
         also=(
-            "mean move",
+            "average change of a cosine",
             "mean |Δcos|",
             "largest",
         ),
@@ -782,19 +788,6 @@ _ENTRIES = (
         ),
     ),
     Entry(
-        "sure to stay",
-        meaning=(
-            "The certified share of neighbours: no gauge within the budget pushes them "
-            "out of their lists."
-        ),
-        also=(
-            "nearest sure to stay",
-            "top certified",
-            "sign fixed",
-            "any gauge",
-        ),
-    ),
-    Entry(
         "higher than",
         meaning=(
             "The share of random pairs of the same side with a lower cosine: how "
@@ -833,11 +826,10 @@ _ENTRIES = (
         also=(
             "as stored",
             "folded",
-            "norm folded in, average row subtracted",
+            "norm folded in, mean row subtracted",
             "equivalent head",
             "one",
             "the other",
-            "average row",
             "mean row",
             "centred",
             "norm",

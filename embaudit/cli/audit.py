@@ -326,7 +326,7 @@ def audit(
         )
     # Files first: a reader that closes the pipe must not cost the results.
     if output.full:
-        print_audit(result, output.console)
+        print_audit(result, output.console, invocation)
     else:
         print_screen(
             result, invocation, output.console, [each.finding for each in outcome.news]

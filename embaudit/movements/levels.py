@@ -169,8 +169,9 @@ class Levels(Result):
                 break
         pairs = f"all {self.n_pairs:,} pairs"
         if self.n_pairs < self.n_all_pairs:
-            pairs = f"{self.n_pairs:,} sampled pairs"
-        return f"{percent(level)} of {pairs} have a cosine ≤ {bound:.{digits}f}."
+            pairs = f"{self.n_pairs:,} random pairs"
+        share = percent(level)
+        return f"{share} of {pairs} have a cosine of at most {bound:.{digits}f}."
 
     def explain(self) -> str:
         """Describe usual and high cosines."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from string import ascii_lowercase
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from typing import Any
 
 import numpy as np
 
 from embaudit.auditing.answer import AnswerWord
 from embaudit.auditing.audit import Audit
-from embaudit.auditing.equivalents import WORST
+from embaudit.auditing.equivalents import ISOMETRY, REARRANGED, WORST
 from embaudit.auditing.evidence import Evidence
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.findings.movement_notes import of_drawn, unseen_too
@@ -24,6 +24,7 @@ from embaudit.auditing.limits import (
     holds_shifts,
     shifted_sides,
 )
+from embaudit.auditing.traits import Traits
 from embaudit.auditing.wording import (
     Nouns,
     is_alone,
@@ -31,8 +32,7 @@ from embaudit.auditing.wording import (
     prediction_phrase,
 )
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel
-from embaudit.core.ties import first_best
-from embaudit.core.tolerances import FLOAT32_TIE, PRINTED_COSINE, TIE
+from embaudit.core.tolerances import FLOAT32_TIE, PRINTED_COSINE
 from embaudit.core.words import (
     at_least,
     change_size,
@@ -76,29 +76,35 @@ from embaudit.report.next_steps import Invocation, next_steps
 from embaudit.report.tables import Format, Table
 
 Visit = tuple[EquivalentModel, Movement, Drift]
-WIDTHS = {"linear": "linear", "diagonal": "rescaling", "affine": "with a shift"}
+WIDTHS = {
+    "linear": "linear",
+    "diagonal": "rescaling",
+    "affine": f"origin moves by at most {in_typical_rows(LENGTH)}",
+}
 """Groups whose ranges are shown, and what a table calls them."""
-KAPPA = 1.5
-"""Budget of what could move."""
-SEEN, PROVEN = (
-    "most in equivalent models",
-    f"proven while axes stretch up to κ = {KAPPA}",
-)
-"""Titles over the columns of the first table."""
-SHIFTED = f"proven: κ ≤ {KAPPA} and limited shifts"
-"""The same where rows may be shifted besides."""
 PAIRS = 20_000
 """Pairs that are drawn; all where there are no more."""
 CONVENTIONS = (
-    "with the average row subtracted",
-    "norm folded in, average row subtracted",
+    "with the mean row subtracted",
+    "norm folded in, mean row subtracted",
 )
 """Conventions of heads."""
-EQUIVALENT = "in one equivalent model: "
-"""Beginning of the heading over the lists of another model."""
-STANDS = "mean move"
-"""Heading of the column that stands in every table."""
-UNMOVED = "No equivalent model with other cosines was found; that is no proof."
+CONTRADICTED = {"EMB104", "EMB306"}
+"""Findings by which the declared training did not choose these rows."""
+MADE_BY = {
+    "diagonal": "axes rescaled at random",
+    "linear": "directions stretched at random",
+    "orthogonal": "rotated at random",
+    "translation": "one vector added to all rows",
+    "affine": "one vector added, directions stretched at random",
+    REARRANGED: "directions of the rows changed, lengths kept",
+    ISOMETRY: "another point as the origin",
+}
+"""Ways to another model with the same predictions, by their kind, in plain words."""
+UNMOVED = (
+    "No model with the same {predictions} and other cosines was found, which proves "
+    "nothing."
+)
 """Remark where the answer is open, and no model that was tried moves a cosine."""
 
 
@@ -225,11 +231,13 @@ def limit_tables(audit: Audit) -> Iterator[Table]:
         kappas = {summary.max_condition or np.inf for summary in summaries}
         if certificate is not None:
             kappas |= set(certificate.entries)
-        headings = ["any gauge"]
+        headings = ["guaranteed if"]
         for name in groups:
             headings += [f"width, {WIDTHS[name]}", "sign fixed"]
         if certificate is not None:
-            headings.append(f"top-{certificate.top_n} certified")
+            headings.append(
+                f"{certificate.top_n} nearest that no such change can remove"
+            )
         rows = []
         for kappa in sorted(kappas):
             ranges = {
@@ -250,7 +258,7 @@ def limit_tables(audit: Audit) -> Iterator[Table]:
         # A narrow terminal keeps the ranges of the largest group and the lists.
         widest = "affine" if shifted_sides(model, role) else "linear"
         formats: dict[str, Format] = {
-            "any gauge": "within κ = {:g}",
+            "guaranteed if": "axes stretch by at most {:g}",
             "sign fixed": percent,
         }
         formats |= {f"width, {WIDTHS[name]}": _rounded_down for name in groups}
@@ -412,214 +420,215 @@ def head_sentences(head: HeadReport) -> list[str]:
     return sentences
 
 
-class _Most(NamedTuple):
-    """The largest figure that was seen, and the equivalent model that it was seen in; no name where nothing moved."""
-
-    value: float
-    model: str = ""
-
-
 def glance_of(audit: Audit) -> Glance:
-    """Tabulate for each kind of pairs what equivalent models were seen to do, and what is proven within a budget.
+    """Tabulate how many neighbours change, and how far cosines move.
 
-    Titles stand above the columns, and the key explains the words of the table, those
-    that it has.
+    The first question is what changes if rows are compared by what is predicted for
+    them, the second what changes most in another model with the same predictions. The
+    second has a dash unless a change was found, or is proven to be impossible.
 
     Examples
     --------
     >>> from embaudit.auditing.audit import audit
     >>> from embaudit.model import FactorModel
-    >>> glance = glance_of(audit(FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0], [2.0]])))
-    >>> glance.grid.rows
-    (('item-item', '0.00', '0 %'), ('user-user', '0.00', '–'), ('user-item', '0.00', '–'))
+    >>> items = [[1.0], [-3.0], [2.0]]
+    >>> glance = glance_of(audit(FactorModel.from_user_item([[1.0], [2.0]], items)))
+    >>> glance.pairs
+    ('item-item', 'user-user', 'user-item')
+    >>> for _, measure, figures in glance.rows:
+    ...     print(measure, figures)
+    1 nearest lost ('0 %', '–', '–')
+    1 nearest lost ('0 %', '–', '–')
+    average change of a cosine ('0.00', '0.00', '0.00')
     """
-    import pandas as pd
-
     evidence, model = audit.evidence, audit.evidence.model
-    moved = [
-        _largest(evidence, role, lambda record: record.mean_abs)
-        for role in evidence.roles
+    n_listed = {
+        f"{model.title(record.role)}s": record.top_n
+        for _, record in evidence.visits()
+        if record.top_n
+    }
+    lengths_differ = len(set(n_listed.values())) > 1
+    lost = "nearest lost"
+    if n_listed and not lengths_differ:
+        lost = f"{min(n_listed.values())} nearest lost"
+    by_prediction = f"change if compared by {prediction_phrase(model)}"
+    in_another = f"largest change found among models with the same {same_of(model)}"
+    average = "average change of a cosine"
+    rows = [
+        (by_prediction, lost, _lost_by_predictions(evidence)),
+        (in_another, lost, _most_lost(evidence)),
+        (in_another, average, _most_moved(evidence)),
     ]
-    lost = [_lost(evidence, role) for role in evidence.roles]
-    # That no model was found which moves anything is a figure only where it is proven
-    # that there is none.
-    freedom = [evidence.equivalence.freedom[role].moves for role in evidence.roles]
-    unfound = [
-        moves is not False and not most.model
-        for moves, most in zip(freedom, moved, strict=True)
-    ]
-    # Each model that a figure was seen in has a letter, where there are several.
-    names = list(
-        dict.fromkeys(
-            most.model
-            for row in zip(moved, lost, strict=True)
-            for most in row
-            if most.model
-        )
-    )
-    letters = dict(zip(names, ascii_lowercase, strict=False)) if len(names) > 1 else {}
-    # Lists of a small side are shorter; the heading names a length only where all have
-    # it, else the key does.
-    lengths = {
-        f"{model.title(each.role)}s": each.top_n
-        for _, each in evidence.visits()
-        if each.top_n
-    }
-    differ = len({*lengths.values()}) > 1
-    near = "nearest" if differ or not lengths else f"{min(lengths.values())} nearest"
-
-    def lettered(figures: list[_Most], write: Callable[[float], str]) -> list[str]:
-        cells = [
-            f"{write(most.value)} {letters.get(most.model, '')}".rstrip()
-            for most in figures
-        ]
-        return [
-            "–" if is_open else cell
-            for cell, is_open in zip(cells, unfound, strict=True)
-        ]
-
-    visited = {
-        STANDS: lettered(moved, _number),
-        f"{near} lost": lettered(lost, percent),
-    }
-    proven = {
-        "width of range": [_number(_width(evidence, role)) for role in evidence.roles],
-        f"{near} sure to stay": [_certified(evidence, role) for role in evidence.roles],
-    }
-    # A column of dashes would take the room of one that says something.
-    shown = {
-        key: cells
-        for key, cells in (visited | proven).items()
-        if key == STANDS or set(cells) != {"–"}
-    }
-    bounds = [heading for heading in proven if heading in shown]
-    columns = {
-        "cosines": [Pairs(role).titled(model) for role in evidence.roles],
-        **shown,
-    }
-    groups = (
-        (SEEN, len(shown) - len(bounds)),
-        (SHIFTED if model.free_shifts else PROVEN, len(bounds)),
-    )
-    key = [
-        f"Equivalent: same {'products with another table' if is_alone(audit.model) else 'predictions'}."
-    ]
-    if bounds:
-        key += [
-            "κ: largest / smallest stretch.",
-            *["Unseen parts: no bound."] * bool(evidence.equivalence.unseen),
-        ]
-        key += [f"Shifts: ≤ {LENGTH:g} typical row (lists {SHIFT:g})."] * bool(
-            model.free_shifts
-        )
-    key += ["Widths: medians."] * ("width of range" in shown)
-    key += [
-        f"Nearest: {', '.join(f'{n} {rows}' for rows, n in lengths.items())}."
-    ] * differ
-    key += [
-        f"{letters[name]}: {name}." if letters else f"Seen in: {name}."
-        for name in names
-    ]
-    copies = any(
-        traits.twins is not None and traits.twins.share > 0
-        for traits in evidence.traits
-    )
-    key += ["Duplicates count once."] * (
-        copies and any("nearest" in heading for heading in shown)
-    )
+    # A line of dashes says nothing, but one line stands in every table.
+    rows = [row for row in rows if row[1] == average or set(row[2]) != {"–"}]
+    key = []
+    if is_alone(model) and same_of(model) == "scores":
+        key.append("A score is the product of a row with a row of the second table.")
+    is_listed = any(measure == lost for _, measure, _ in rows)
+    if is_listed and lengths_differ:
+        lists = " or ".join(f"{n} {titles}" for titles, n in n_listed.items())
+        key.append(f"A list holds {lists}.")
+    twin_shares = [traits.twins.share for traits in evidence.traits if traits.twins]
+    if is_listed and any(twin_shares):
+        key.append("Duplicate rows count once.")
+    if any(_is_open(evidence, role) for role in evidence.roles):
+        key.append("A dash stands where no change was found, which proves nothing.")
     return Glance(
-        Table("equivalent models", pd.DataFrame(columns)),
-        tuple(each for each in groups if each[1]),
-        (*key, *scale(audit)),
+        tuple(Pairs(role).titled(model) for role in evidence.roles),
+        tuple(rows),
+        tuple(key),
+        scale_of(audit),
     )
 
 
-def _number(value: float) -> str:
-    return "–" if np.isnan(value) else two_decimals(value)
+def same_of(model: FactorModel) -> str:
+    """Name what models have in common that predict the same.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> vectors = FactorModel.from_vectors([[1.0, 2.0]])
+    >>> same_of(vectors), same_of(vectors.replace(link="cosine"))
+    ('scores', 'predicted cosines')
+    >>> same_of(FactorModel.from_softmax([[1.0]]))
+    'probabilities'
+    """
+    if model.link.measures_distances:
+        return "distances"
+    if model.compared == "dot":
+        return "products"
+    if model.predicts is Equivalence.COSINES:
+        return "predicted cosines"
+    return model.predicts.title
 
 
-def _largest(
-    evidence: Evidence, role: Role, figure: Callable[[Movement], float]
-) -> _Most:
-    """Find the equivalent model with the largest figure, and how far it goes; one that rounding made is not named."""
-    figures = [
-        (figure(record), made)
-        for made, record in evidence.visits(role)
-        if not np.isnan(figure(record))
-    ]
-    if not figures:
-        return _Most(np.nan)
-    value, made = first_best(figures, lambda each: each[0], TIE)
-    if value <= FLOAT32_TIE:
-        return _Most(value)
-    shift = f", {in_typical_rows(made.shift_in(evidence.model))}" if made.shift else ""
-    # No gauge makes some models, which have no κ.
-    far = (
-        ""
-        if np.isnan(made.condition_number)
-        else f" (κ = {made.condition_number:.3g}{shift})"
-    )
-    return _Most(value, f"{made.title}{far}")
-
-
-def _lost(evidence: Evidence, role: Role) -> _Most:
-    """Find the largest share of neighbours that an equivalent model at hand replaces, a prediction cosine among them.
+def _lost_by_predictions(evidence: Evidence) -> tuple[str, ...]:
+    """Write which share of neighbours differs by predictions, for each kind of pairs.
 
     Lists hold one row of each group of copies.
     """
-    counterpart = None if evidence.predicted is None else evidence.predicted.of(role)
-    most = _largest(evidence, role, _gone)
-    if (
-        counterpart is None
-        or evidence.model.predicts is Equivalence.COSINES
-        or np.isnan(_gone(counterpart))
-    ):
-        return most
-    # Without any figure (NaN) the comparison is false, and the prediction cosine is
-    # told.
-    return (
-        most
-        if most.value >= _gone(counterpart)
-        else _Most(_gone(counterpart), f"by {prediction_phrase(evidence.model)}")
-    )
+    figures = []
+    for role in evidence.roles:
+        record = None
+        if evidence.predicted is not None:
+            record = evidence.predicted.of(role)
+        # If cosines are predicted, this is no other way to compare rows.
+        if record is None or evidence.model.predicts is Equivalence.COSINES:
+            figures.append("–")
+        else:
+            figures.append(percent(_share_lost(record)))
+    return tuple(figures)
 
 
-def _gone(record: Movement) -> float:
-    return 1 - record.top_n_overlap if record.top_n else float("nan")
+@dataclass(frozen=True)
+class Change:
+    """The change of the cosines of one kind of pairs in one equivalent model."""
+
+    average: float
+    """Mean absolute change of a cosine."""
+    lost: float
+    """Share of the nearest neighbours that other rows replace; NaN without lists."""
+
+    @classmethod
+    def from_movement(cls, record: Movement) -> Change:
+        """Take the change from a record of the movement."""
+        return cls(record.mean_abs, _share_lost(record))
 
 
-def _width(evidence: Evidence, role: Role) -> float:
-    """Return the width that half of the exact ranges exceed."""
-    group = "affine" if shifted_sides(evidence.model, role) else "linear"
-    # Ranges of stretches alone bound nothing where rows may be shifted, so none is told
-    # there.
-    for summary in (
-        evidence.limits.ranges if holds_shifts(evidence.model, role, group) else ()
-    ):
-        if (summary.role, summary.group, summary.max_condition) == (role, group, KAPPA):
-            return down(summary.width_quantiles[0.5])
-    return np.nan
+def _changes(evidence: Evidence, role: Role) -> list[Change]:
+    """List the changes in all equivalent models that the audit looked at.
+
+    The other conventions of a head predict the same, so they are among these models.
+    """
+    records = [record for _, record in evidence.visits(role)]
+    changes = [Change.from_movement(record) for record in records]
+    if role != "right":
+        return changes
+    n_listed = {record.top_n for record in records}
+    others: list[tuple[float, float, int]] = []
+    if evidence.head is not None and evidence.head.origin_is_free:
+        lists = evidence.head.neighbours
+        average = evidence.head.centred.movement.mean_abs
+        others.append((average, lists.top_n_changed, lists.top_n))
+    if evidence.norm is not None:
+        stored, *forms = evidence.norm.forms
+        for form in forms:
+            apart = evidence.norm.between(stored.name, form.name)
+            others.append((apart.mean_abs, apart.top_n_changed, apart.top_n))
+    for average, lost, top_n in others:
+        # Shares of lists of another length are not comparable.
+        is_comparable = top_n in n_listed
+        changes.append(Change(average, lost if is_comparable else np.nan))
+    return changes
 
 
-def _certified(evidence: Evidence, role: Role) -> str:
-    """Write the share of list entries that no gauge of the budget drives out."""
-    for certificate in evidence.limits.certificates:
-        if certificate.role == role and holds_shifts(
-            evidence.model, role, certificate.group
-        ):
-            return at_least(certificate.entries[KAPPA])
-    return "–"
+def _most_lost(evidence: Evidence) -> tuple[str, ...]:
+    """Write the largest share of neighbours that an equivalent model replaces."""
+    figures = []
+    for role in evidence.roles:
+        shares = [change.lost for change in _changes(evidence, role)]
+        is_open = _is_open(evidence, role)
+        figures.append("–" if is_open else percent(_largest(shares)))
+    return tuple(figures)
 
 
-def scale(audit: Audit) -> Iterator[str]:
-    """Yield sentences on the usual cosines and the effective rank of the shown side."""
+def _most_moved(evidence: Evidence) -> tuple[str, ...]:
+    """Write the largest average change of a cosine in an equivalent model."""
+    figures = []
+    for role in evidence.roles:
+        most = _largest(change.average for change in _changes(evidence, role))
+        is_open = _is_open(evidence, role)
+        figures.append("–" if is_open or np.isnan(most) else two_decimals(most))
+    return tuple(figures)
+
+
+def _is_open(evidence: Evidence, role: Role) -> bool:
+    """Return True if no model moves these cosines, and it is not proven that none does.
+
+    A change of 0 is a figure only if it is proven.
+    """
+    if evidence.equivalence.freedom[role].moves is False:
+        return False
+    most = _largest(change.average for change in _changes(evidence, role))
+    return not most > FLOAT32_TIE
+
+
+def _largest(figures: Iterable[float]) -> float:
+    """Return the largest figure; NaN if there is none."""
+    return max((value for value in figures if not np.isnan(value)), default=np.nan)
+
+
+def _share_lost(record: Movement) -> float:
+    return 1 - record.top_n_overlap if record.top_n else np.nan
+
+
+def scale_of(audit: Audit) -> str:
+    """Say in a sentence which cosines are usual on the side that is shown.
+
+    The sentence is empty if the answer is about pairs of both sides.
+    """
+    for traits in _shown_traits(audit):
+        if traits.levels is not None:
+            return traits.levels.scale
+    return ""
+
+
+def _effective_rank(audit: Audit) -> Iterator[str]:
+    """Say how many dimensions the directions of the shown side use."""
+    for traits in _shown_traits(audit):
+        if traits.dimensions is not None:
+            rank = f"{traits.dimensions.effective_rank:.3g}"
+            title = audit.model.title(traits.role)
+            width = traits.dimensions.width
+            yield f"Effective rank of the {title} rows: {rank} of {width}."
+
+
+def _shown_traits(audit: Audit) -> list[Traits]:
+    """Return the traits of the rows whose cosines the answer is about."""
+    if audit.evidence.role == "cross":
+        return []
     side = shown_side(audit)
-    for each in audit.evidence.traits if audit.evidence.role != "cross" else ():
-        if each.role == side and each.levels is not None and each.levels.n_pairs > 1:
-            yield each.levels.scale
-            if each.dimensions is not None:
-                rank = f"{each.dimensions.effective_rank:.3g}"
-                yield f"Effective rank: {rank} of {each.dimensions.width}."
+    return [traits for traits in audit.evidence.traits if traits.role == side]
 
 
 def audit_document(
@@ -684,7 +693,8 @@ def audit_document(
         answer=audit.answer,
         steps=() if invocation is None else tuple(next_steps(audit, invocation)),
         glance=glance,
-        n_asked=len(compared_neighbours(audit)[0]) if audit.options.show else 0,
+        n_asked=len(compared_neighbours(audit).examples) if audit.options.show else 0,
+        notes=tuple(_effective_rank(audit)),
         words=tuple(definitions(model, _words(audit))),
     )
 
@@ -838,40 +848,109 @@ def _on_limits(audit: Audit) -> Iterator[str]:
         yield "The truth lies between what is proven to stay and what the worst gauge found leaves; where is not known."
     if any(each.max_shift for each in limits.ranges):
         yield (
-            f"“With a shift” allows for one of up to {in_typical_rows(LENGTH)} besides; lists are certified against "
-            f"shifts of up to {in_typical_rows(SHIFT)}. What holds for stretches alone bounds no model that may be "
-            "shifted."
+            "The origin moves if one vector is added to all rows. Lists are certified "
+            f"against vectors of up to {in_typical_rows(SHIFT)}. What holds for "
+            "stretches alone bounds no model whose origin may move."
         )
 
 
-def compared_neighbours(audit: Audit) -> tuple[tuple[Neighbourhood, ...], str]:
-    """Choose the rows whose neighbours are shown, and what they are compared with: first what `fix` writes.
+class Second(Enum):
+    """The kind of the second version of a neighbour list."""
 
-    Of a head these are conventions, else the equivalent model that changes most.
+    PREDICTIONS = auto()
+    """The list if rows are compared by what is predicted for them."""
+    CONVENTION = auto()
+    """The list in another convention of the same head."""
+    EQUIVALENT = auto()
+    """The list in another model with the same predictions."""
+
+
+@dataclass(frozen=True)
+class ComparedLists:
+    """The neighbour lists that are shown, in two versions."""
+
+    examples: tuple[Neighbourhood, ...]
+    """The neighbours of each row that is shown, in both versions."""
+    second: Second
+    """The kind of the second version."""
+    heading: str
+    """The heading over the second version."""
+
+
+def compared_neighbours(audit: Audit) -> ComparedLists:
+    """Choose the rows whose neighbours are shown, and the second version of the lists.
+
+    The first choice are neighbours by predictions, which `fix` writes. For a head
+    without inputs the second choice is another convention, and for every other model it
+    is the equivalent model that changes the lists most.
     """
-    evidence, head = audit.evidence, audit.head
+    evidence, head, model = audit.evidence, audit.head, audit.evidence.model
     if evidence.predicted is not None and evidence.predicted.examples:
-        return evidence.predicted.examples, f"by {prediction_phrase(evidence.model)}"
+        heading = f"by {prediction_phrase(model)}"
+        return ComparedLists(evidence.predicted.examples, Second.PREDICTIONS, heading)
     if head is not None and _has_conventions(audit):
-        folded = evidence.norm is not None and bool(evidence.norm.examples)
+        examples, heading = head.neighbours.examples, CONVENTIONS[0]
+        if evidence.norm is not None and evidence.norm.examples:
+            examples, heading = evidence.norm.examples, CONVENTIONS[1]
         if audit.options.show:
-            return _in_convention(audit, audit.options.show), CONVENTIONS[folded]
-        if evidence.norm is not None and folded:
-            return evidence.norm.examples, CONVENTIONS[1]
-        return head.neighbours.examples, CONVENTIONS[0]
-    side = shown_side(audit)
-    names = (
-        each.title_for(side)
-        for each in evidence.equivalents
-        if each.name == evidence.examples_gauge
-    )
-    return tuple(
-        each for each in evidence.examples if each.before
-    ), f"{EQUIVALENT}{next(names, '')}"
+            examples = _in_convention(audit, audit.options.show)
+        return ComparedLists(examples, Second.CONVENTION, heading)
+    noun = "head" if is_head(model) else "model"
+    heading = f"in another {noun} with the same {same_of(model)}"
+    for equivalent in evidence.equivalents:
+        if equivalent.name == evidence.examples_gauge:
+            title = equivalent.title_for(shown_side(audit))
+            heading += f" ({MADE_BY.get(equivalent.kind, title)})"
+    examples = tuple(example for example in evidence.examples if example.before)
+    return ComparedLists(examples, Second.EQUIVALENT, heading)
+
+
+def is_unmoved(audit: Audit) -> bool:
+    """Return True if the second version of the lists moves no cosine but for rounding.
+
+    The lists are the same then, so that one version is shown.
+    """
+    if compared_neighbours(audit).second is not Second.EQUIVALENT:
+        return False
+    movements = [record for _, record in audit.evidence.visits(shown_side(audit))]
+    return all(record.max_abs < FLOAT32_TIE for record in movements)
+
+
+def remark_on_lists(audit: Audit) -> str:
+    """Say which of the two versions of a neighbour list is the better one, if any.
+
+    The sentence is empty next to lists by predictions, which speak for themselves.
+
+    Examples
+    --------
+    A training that the rows contradict has chosen no list.
+
+    >>> from embaudit.auditing.audit import audit
+    >>> from embaudit.model import FactorModel
+    >>> rows = [[5.0, 1.0], [1.0, 5.0], [-4.0, 0.0], [-1.0, -5.0], [-1.0, -1.0]]
+    >>> for mean in (0.0, 0.1):
+    ...     head = FactorModel.from_softmax(
+    ...         [[x + mean, y] for x, y in rows], objective="softmax-decay"
+    ...     )
+    ...     print(remark_on_lists(audit(head)))
+    Training may have chosen the left list from those with the same probabilities.
+    Both versions have the same probabilities, which favour neither list.
+    """
+    same = same_of(audit.evidence.model)
+    if is_unmoved(audit):
+        is_open = "undecided" in audit.answer.findings
+        return UNMOVED.format(predictions=same) if is_open else ""
+    if compared_neighbours(audit).second is Second.PREDICTIONS:
+        return ""
+    is_contradicted = bool(CONTRADICTED.intersection(audit.answer.findings))
+    if audit.answer.word is AnswerWord.BY_CONVENTION and not is_contradicted:
+        chose = "may have chosen" if audit.evidence.penalty is None else "chose"
+        return f"Training {chose} the left list from those with the same {same}."
+    return f"Both versions have the same {same}, which favour neither list."
 
 
 def _in_convention(audit: Audit, names: Sequence[str]) -> tuple[Neighbourhood, ...]:
-    """List the neighbours of labels as stored and without the average row, the final norm folded in."""
+    """List the neighbours of labels as stored and without the mean row, the final norm folded in."""
     model, side, norm = audit.model, audit.model.right_side, audit.evidence.norm
     folded = (
         norm.forms[-1].view(model.right) if norm is not None and norm.examples else None
@@ -907,19 +986,11 @@ def _neighbours(audit: Audit) -> Section:
     # Lists hold rows of one side, which an answer on pairs of both does not speak of.
     if evidence.role == "cross" and not audit.options.show:
         return Section("neighbours", "Neighbours", "")
-    side, title, (examples, against) = (
-        audit.model.side(role),
-        audit.model.title(role),
-        compared_neighbours(audit),
-    )
+    side, title = audit.model.side(role), audit.model.title(role)
+    compared, is_still = compared_neighbours(audit), is_unmoved(audit)
+    examples = compared.examples
     called = audit.model.row_title(role)
     usual = next((each.levels for each in evidence.traits if each.role == role), None)
-    # An equivalent model that moves no cosine has the same lists, but for rounding.
-    moved = max(
-        (movement.max_abs for _, movement in evidence.visits(role)), default=0.0
-    )
-    may_stand = audit.answer.word not in (AnswerWord.NO, AnswerWord.BY_CONVENTION)
-    is_still = may_stand and against.startswith(EQUIVALENT) and moved < FLOAT32_TIE
     lists: list[Lists] = []
     # Lists of a model that moved predictions are not lists of an equivalent one.
     for each in examples if audit.predictions_hold else ():
@@ -930,7 +1001,7 @@ def _neighbours(audit: Audit) -> Section:
         )
         made = lists_of(
             each,
-            ("by cosine", against),
+            ("by cosine", compared.heading),
             title=called,
             levels=levels,
             decimals=2 if usual is None else usual.decimals,
@@ -970,7 +1041,7 @@ def _neighbours(audit: Audit) -> Section:
         texts.append(
             f"Of {n_counted} nearest the first {shown} are listed, and marked where the other {n_counted} lack them."
         )
-    texts += [UNMOVED] * (is_still and "undecided" in audit.answer.findings)
+    texts += filter(None, [remark_on_lists(audit)])
     if side.names is None and side.ids is None and role == "right":
         texts.append(
             f"These {title}s go by their number: `--labels FILE` names them, a name a line."

@@ -94,6 +94,11 @@ class Lists:
         return replace(self, before=self.before[:most], after=self.after[:most])
 
     @property
+    def is_marked(self) -> bool:
+        """True if one of the lists has a neighbour that the other list lacks."""
+        return not all(near.stays for near in (*self.before, *self.after))
+
+    @property
     def first(self) -> Lists:
         """The first list alone, with no neighbour marked."""
         before = tuple(replace(near, stays=True) for near in self.before)
@@ -119,7 +124,7 @@ class Lists:
                 [near.cosine for near in self.after],
             ]
         notes = [self.note] if self.note else []
-        if not all(near.stays for near in (*self.before, *self.after)):
+        if self.is_marked:
             notes.append("* one list only")
         # Both columns of cosines have the same name.
         frame = pd.DataFrame(list(zip(*columns, strict=True)), columns=headings)
@@ -188,13 +193,16 @@ class Origin:
 
 @dataclass(frozen=True)
 class Glance:
-    """The first table of an audit, its columns in groups, and the meaning of its words."""
+    """The first table of an audit: how much changes, by question and kind of pairs."""
 
-    grid: Table
-    groups: tuple[tuple[str, int], ...]
-    """Titles above the columns behind the first, and the number of columns of each."""
+    pairs: tuple[str, ...]
+    """The kinds of pairs, which are the columns."""
+    rows: tuple[tuple[str, str, tuple[str, ...]], ...]
+    """A question, a measure, and a figure for each kind of pairs."""
     key: tuple[str, ...]
-    """A sentence for each word of the table."""
+    """Sentences on the words of the table."""
+    scale: str
+    """A sentence on the usual cosines; empty if there is none."""
 
 
 @dataclass(frozen=True)

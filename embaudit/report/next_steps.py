@@ -116,7 +116,7 @@ class Invocation:
 
 
 def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
-    """Yield what is next and its command: the side that is missing, vectors to use or training to declare, all tables.
+    """Yield what is next and its command: the side that is missing, vectors to use or training to declare.
 
     What only adds an option to the command that was typed has none of its own.
 
@@ -129,7 +129,6 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
     ...     print(f"{what}: {command}" if command else what)
     if training compared these rows with each other (cosine, dot, distance): embaudit audit v.npy --compared cosine
     if multiplied with a second table (word2vec, CLIP, recommender): embaudit audit v.npy --left-file OTHER-SIDE.npy
-    to read every table and finding, add --full
     >>> found = audit(FactorModel.from_softmax([[1.0, 2.0], [2.0, 1.0], [3.0, 3.0]]))
     >>> for line in next(next_steps(found, Invocation("h.npz"))):
     ...     print(line)
@@ -142,8 +141,7 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
     to compare users by what is predicted (`evaluate` says if it is better) embaudit fix m.npz ... --role user ...
     """
     model, word = audit.model, audit.answer.word
-    # Where nothing can be trusted, or after a YES, there is nothing to choose: only
-    # reading is left.
+    # Where nothing can be trusted, or after a YES, there is nothing to choose.
     if audit.answer.advice and word is not AnswerWord.YES:
         # A head has logit cosines, whatever its training: they come first.
         if audit.head is not None and model.left is None:
@@ -185,7 +183,6 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
     if invocation.truth is not None and audit.evidence.role != "left":
         what = f"to judge similarities by the labels of column {invocation.truth}"
         yield what, invocation.evaluate("--truth", invocation.truth)
-    yield "to read every table and finding, add --full", ""
 
 
 def _as_they_predict(audit: Audit, invocation: Invocation) -> tuple[str, str]:

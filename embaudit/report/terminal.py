@@ -1,14 +1,13 @@
 """Results in the terminal: the first screen of an audit, one screen of any result, and everything, with rich.
 
-Readers of a first screen know cosines and need not know gauges. It has 80 columns, and 28
-lines at most next to the sentences below the answer, which stand on every screen.
+Readers of a first screen know cosines and need not know gauges. It has 80 columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import chain, pairwise, product, repeat
+from itertools import pairwise, zip_longest
 from shlex import join, split
 from textwrap import shorten, wrap
 
@@ -20,29 +19,34 @@ from rich.text import Text
 from embaudit.auditing.answer import AnswerWord
 from embaudit.auditing.audit import Audit
 from embaudit.auditing.finding import Finding, Severity
+from embaudit.auditing.wording import is_head
 from embaudit.core.results import Result
-from embaudit.report.audit_document import CONVENTIONS, UNMOVED, audit_document
+from embaudit.model import FactorModel
+from embaudit.report.audit_document import (
+    audit_document,
+    is_unmoved,
+    remark_on_lists,
+)
 from embaudit.report.document import Document, Glance, Lists, Near
-from embaudit.report.next_steps import OWN_FORMAT, TRAINED, Invocation
+from embaudit.report.next_steps import OWN_FORMAT, Invocation
 from embaudit.report.tables import Table
 
-WIDTH, HEIGHT = 80, 28
+WIDTH = 80
+"""Columns of a screen."""
+HEIGHT = 28
+"""Lines of one screen of a result other than an audit."""
 FINDINGS = 3
-"""Findings that have a line."""
+"""Findings on the first screen, unless a gate names more."""
+INDENT = 2
+"""Blanks before a measure in the table."""
 NEIGHBOURS = 5
-"""Lines of neighbours, where there is room for so many."""
-FEWEST = 3
-"""Lines of neighbours that go before tips behind the first finding, and before commands
-behind the first.
-"""
-LEAST = 2
-"""Lines of neighbours that go before issues behind the first finding, and before a
-command that judges by labels.
-"""
-EVALUATE = "embaudit evaluate "
-"""Beginning of the command that judges similarities by labels."""
+"""Neighbours of a row on the first screen."""
 COLUMN = WIDTH // 2 - 2
-"""Characters of one list of neighbours."""
+"""Characters of one version of a neighbour list."""
+COSINE = 5
+"""Characters of a cosine with two decimals and its sign."""
+FILE = 40
+"""Most characters of a file name in the first line, if the line is too long."""
 NAME = 36
 """Characters of a name in the first column of a table on one screen."""
 ROWS = 3
@@ -50,10 +54,10 @@ ROWS = 3
 NOTES = 2
 """Notes of a result that one screen has room for."""
 OPEN = (AnswerWord.UNKNOWN, AnswerWord.CHECK_FIRST)
-"""Answers after which the reader has to find something out."""
-CONTRADICTED = {"EMB104", "EMB306"}
-"""Findings by which the declared training did not choose these rows."""
+"""Answers after which two commands stand, because either may be what decides."""
 COLOURS = {Severity.ISSUE: "red", Severity.TIP: "yellow"}
+EVERYTHING = "Everything: --full"
+"""Last line of a screen that does not show everything."""
 
 
 def print_screen(
@@ -74,7 +78,18 @@ def print_screen(
 def first_screen(
     audit: Audit, invocation: Invocation, named: Sequence[Finding] = ()
 ) -> str:
-    """Write the first screen of an audit, the head of its document, with every finding that a gate names.
+    """Write the first screen of an audit.
+
+    Its parts always stand in the same order, and a part is left out if it is empty.
+
+    Parameters
+    ----------
+    audit : Audit
+        The audit.
+    invocation : Invocation
+        How the model was read, so that commands can be suggested.
+    named : sequence of Finding
+        Findings that a gate names, which are all shown.
 
     Examples
     --------
@@ -82,215 +97,215 @@ def first_screen(
     >>> from embaudit.model import FactorModel
     >>> from embaudit.report.next_steps import Invocation
     >>> model = FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0], [2.0]])
-    >>> print(first_screen(audit(model), Invocation("model.npz")).splitlines()[2])
-    YES: item-item cosines are the same in every model of rank 1 with the same
-
-    No list is called chosen by a training that the rows contradict.
-
-    >>> rows = [[5.0, 1.0], [1.0, 5.0], [-4.0, 0.0], [-1.0, -5.0], [-1.0, -1.0]]
-    >>> for mean in (0.0, 0.1):
-    ...     head = FactorModel.from_softmax([[x + mean, y] for x, y in rows], objective="softmax-decay")
-    ...     screen = first_screen(audit(head), Invocation("head.npz"))
-    ...     print("Training may have chosen the left list" in screen, "mean row contradicts the training" in screen)
-    True False
-    False True
+    >>> screen = first_screen(audit(model), Invocation("model.npz"))
+    >>> print(screen.partition(" the same in")[0])
+    model.npz: two tables, 2 users × 3 items, 1 dimension
+    <BLANKLINE>
+    Are these item-item cosines fixed by what the model predicts?
+    YES: item-item cosines are
     """
-    made, answer, intake = (
-        audit_document(audit, invocation, drawn=False),
-        audit.answer,
-        audit.intake,
-    )
-    # A long path is cut at its beginning: its end, and what the model is, are what
-    # tells models apart.
-    room = max(NAME // 2, WIDTH - len(f": {made.subject}"))
-    title = invocation.title
-    head = [
-        f"{title if len(title) <= room else f'…{title[1 - room :]}'}: {made.subject}"
+    view = audit_document(audit, invocation, drawn=False)
+    parts = [
+        _input_lines(audit, invocation, view),
+        _answer_lines(audit),
+        _step_lines(audit, view),
+        _finding_lines(audit, named),
+        _neighbour_lines(audit, view),
+        _table_lines(view.glance),
+        _scale_lines(view.glance),
+        [EVERYTHING],
     ]
-    if (
-        intake is not None
-        and intake.format != OWN_FORMAT
-        and len(intake.parts) + len(intake.left_over) > 1
-    ):
-        head.append(intake.line())
-    sizes = (
-        wrap(f"Quick audit: {audit.options.effort}.", WIDTH)
-        if audit.options.quick
-        else []
-    )
+    return "\n\n".join("\n".join(lines) for lines in parts if lines)
+
+
+def _input_lines(audit: Audit, invocation: Invocation, view: Document) -> list[str]:
+    """Write what was read: the file, its kind, its size, and what is special about it."""
+    read = f"{_kind_of(audit.model)}, {view.subject}"
+    # A long path is cut at its beginning, because its end tells models apart.
+    title, room = invocation.title, max(FILE, WIDTH - len(f": {read}"))
+    if len(title) > room:
+        title = f"…{title[1 - room :]}"
+    lines = _wrapped(f"{title}: {read}")
+    intake = audit.intake
+    if intake is not None:
+        n_parts = len(intake.parts) + len(intake.left_over)
+        if n_parts > 1 and intake.format != OWN_FORMAT:
+            lines += _wrapped(intake.line())
+    if audit.options.quick:
+        lines += _wrapped(f"Quick audit: {audit.options.effort}.")
     if audit.sample_sentence is not None:
-        sizes += wrap(audit.sample_sentence, WIDTH)
-    declared = audit.evidence.declared_by
-    sizes += (
-        wrap(f"Objective: {audit.model.objective}, {declared}.", WIDTH)
-        if ";" in declared
-        else []
-    )
-    # Head, answer and table always stand; commands, findings and neighbours share the
-    # lines that are left.
-    remarks = [line for text in answer.remarks for line in wrap(text, WIDTH)]
-    top = [*map(_short, head), *sizes, answer.question, *wrap(str(answer), WIDTH)]
-    top += remarks
+        lines += _wrapped(audit.sample_sentence)
+    declared_by = audit.evidence.declared_by
+    # Several sources are separated by a semicolon.
+    if ";" in declared_by:
+        lines += _wrapped(f"Objective: {audit.model.objective}, {declared_by}.")
+    return lines
+
+
+def _kind_of(model: FactorModel) -> str:
+    """Name the kind of a model in a word or two.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> _kind_of(FactorModel.from_vectors([[1.0]]))
+    'vectors'
+    """
+    if is_head(model):
+        return "softmax head"
+    return "vectors" if model.left is None else "two tables"
+
+
+def _answer_lines(audit: Audit) -> list[str]:
+    """Write the question, the answer with its reason, and the limits of its meaning."""
+    lines = [*_wrapped(audit.answer.question), *_wrapped(str(audit.answer))]
+    for remark in audit.answer.remarks:
+        lines += _wrapped(remark)
+    # The caller asked with `--hull` which labels can lead, and no finding says it.
     if audit.head is not None and audit.head.argmax is not None:
-        # The caller asked for it with `--hull`, so it stands although it is no finding.
         noun = audit.head.model.title("right")
-        top += wrap(audit.head.argmax.explain(noun), WIDTH)
-    table = (
-        []
-        if made.glance is None
-        else ["", *_table(made.glance), *wrap(" ".join(made.glance.key), WIDTH)]
-    )
-    # Findings do not say again what the answer says, where there are others.
-    answered = {*answer.findings} | (
-        {"EMB102"} if "one_side" in answer.findings else set()
-    )
+        lines += _wrapped(audit.head.argmax.explain(noun))
+    return lines
+
+
+def _step_lines(audit: Audit, view: Document) -> list[str]:
+    """Write what to do: one command, or two where either may decide the answer."""
+    n_steps = 2 if audit.answer.word in OPEN else 1
+    if not view.steps:
+        return _wrapped(audit.answer.advice)
+    lines = []
+    for purpose, command in view.steps[:n_steps]:
+        lines += _wrapped(_sentence_of_step(purpose, command))
+        if command:
+            lines += _broken(command)
+    return lines
+
+
+def _sentence_of_step(purpose: str, command: str) -> str:
+    """Write the purpose of a step as a sentence, below which its command stands.
+
+    Examples
+    --------
+    >>> _sentence_of_step("to serve items, index these rows by distance", "")
+    'To serve items, index these rows by distance.'
+    >>> _sentence_of_step("to compare items by scores", "embaudit fix m.npz")
+    'To compare items by scores:'
+    """
+    end = ":" if command else "."
+    return f"{purpose[0].upper()}{purpose[1:]}{end}"
+
+
+def _finding_lines(audit: Audit, named: Sequence[Finding]) -> list[str]:
+    """Write a line for each of the first findings, those of a gate before the others.
+
+    A finding whose title the answer quotes says nothing new.
+    """
+    answer = str(audit.answer).lower()
     news = [
-        each
-        for each in made.findings
-        if each.code not in answered and each not in named
+        finding
+        for finding in audit.findings
+        if finding not in named and finding.title.lower() not in answer
     ]
-    news = [*named, *news] or [*made.findings]
-    # Long commands make room for a finding and for neighbours, of every row that was
-    # asked for.
-    rows = max(1, made.n_asked)
-    n_named = max(1, len(named))
-    least = n_named + len(_neighbours(audit, made, 1 if made.n_asked else FEWEST, rows))
-    # What would decide stays with the first command: training that is not known, or the
-    # second of two ways to tell it. Each command behind them stands where it leaves
-    # room for one finding and for the shortest lists.
-    n_kept, commands = (
-        1 + (answer.word in OPEN or TRAINED in made.steps[1:2]),
-        [*_commands(made.steps)],
-    )
-    below = [*chain(*commands[:n_kept])]
-    room = HEIGHT + len(remarks) - len(top) - len(table)
-    for (_, command), lines in zip(made.steps[n_kept:], commands[n_kept:], strict=True):
-        # Labels at hand judge better than a third neighbour, or the list of a second
-        # row, does.
-        fewest = (
-            n_named + len(_neighbours(audit, made, LEAST))
-            if command.startswith(EVALUATE)
-            else least
-        )
-        below += lines if room - len(below) - len(lines) >= fewest else []
-    room -= len(below)
-    # A second finding shortens the lists: a tip to three neighbours at least, an issue
-    # to two.
-    tips, issues = (
-        room - len(_neighbours(audit, made, most, rows)) for most in (FEWEST, LEAST)
-    )
-    grave = sum(each.severity is Severity.ISSUE for each in news)
-    n_findings = max(n_named, min(FINDINGS, max(tips, min(issues, grave))))
-    findings = [
-        _short(f"{each.code} {each.severity.title}: {each.title}")
-        for each in news[:n_findings]
+    findings = [*named, *news]
+    n_shown = max(FINDINGS, len(named))
+    lines = [
+        _short(f"{finding.code} {finding.severity.title}: {finding.title}")
+        for finding in findings[:n_shown]
     ]
-    # Findings without a line are counted where none says how to read all of them.
-    if len(news) > n_findings and commands[-1][-1] not in below:
-        note = f"; {len(news) - n_findings} more: --full"
-        findings[-1] = _short(findings[-1], WIDTH - len(note)) + note
-    # Rows that were asked for come before long lists.
-    lengths = product(range(rows, 0, -1), range(NEIGHBOURS, 0, -1))
-    lists = (_neighbours(audit, made, most, count) for count, most in lengths)
-    near = next((some for some in lists if len(some) <= room - len(findings)), [])
-    left = room - len(findings) - len(near)
-    # Commands are set in, so that the line before them is the first to go.
-    between, apart = [""] * (left > 0), [""] * (left > 1 and bool(findings))
-    return "\n".join([*top, *apart, *findings, *table, *near, *between, *below])
+    if len(findings) > n_shown:
+        lines.append(f"{len(findings) - n_shown} more: --full")
+    return lines
 
 
-def _short(line: str, width: int = WIDTH) -> str:
-    return shorten(line, width, placeholder=" …")
-
-
-def _table(glance: Glance) -> list[str]:
-    """Align a table under two lines: what was done, and what became of it."""
-    lines, start, blocks = (glance.grid.headings, *glance.grid.rows), 0, []
-    for title, width in (("", 1), *glance.groups):
-        cells = [line[start : start + width] for line in lines]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        aligned = [
-            "  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True))
-            for row in cells
-        ]
-        # A title and the columns below it are one block, as wide as the longest of
-        # their lines.
-        broad = max(map(len, (title, *aligned)))
-        blocks.append([f"{line:{broad}}" for line in (title, *aligned)])
-        start += width
-    # Three blanks between blocks, fewer where the line would be too long.
-    between = " " * max(
-        1,
-        min(
-            3,
-            (WIDTH - sum(len(block[0]) for block in blocks)) // max(1, len(blocks) - 1),
-        ),
-    )
-    return [between.join(line).rstrip() for line in zip(*blocks, strict=True)]
-
-
-def _neighbours(audit: Audit, made: Document, most: int, rows: int = 1) -> list[str]:
-    """List the neighbours of some rows, each below a line that names it."""
-    if made.glance is None or most < 1:
-        return []
-    if not made.lists:
-        return ["", *map(_short, made.ends)] if made.ends else []
+def _neighbour_lines(audit: Audit, view: Document) -> list[str]:
+    """List the neighbours of the rows that were asked for, or of one row."""
+    lists: list[Lists] = []
+    if view.glance is not None:
+        lists = [one.head(NEIGHBOURS) for one in view.lists[: max(1, view.n_asked)]]
     # Where cosines are fixed they stand alone; those of predictions are on the page.
-    lists = [
-        each.first if audit.answer.word is AnswerWord.YES else each
-        for each in made.lists[:rows]
-    ]
-    return [
-        line
-        for each in lists
-        for line in ("", *_two_lists(each.head(most), _worth(audit, each)))
-    ]
+    if audit.answer.word is AnswerWord.YES:
+        lists = [one.first for one in lists]
+    lines = []
+    for one in lists:
+        lines += [*_lines_of_lists(one), ""]
+    lines = lines[:-1]
+    if any(one.is_marked for one in lists):
+        lines.append("* This neighbour is not in the other list at all.")
+    # A remark on two versions needs both of them.
+    if lists and (is_unmoved(audit) or lists[0].after):
+        lines += _wrapped(remark_on_lists(audit))
+    for text in view.ends:
+        lines += _wrapped(text)
+    return lines
 
 
-def _worth(audit: Audit, lists: Lists) -> str:
-    """Judge the list of another model; a list by predictions speaks for itself."""
+def _lines_of_lists(lists: Lists) -> list[str]:
+    """Lay two versions of a list side by side, or write one version."""
+    note = f" ({lists.note})" if lists.note else ""
+    lines = [_short(f"Nearest to {lists.name}{note}:")]
     if not lists.after:
-        return UNMOVED if "undecided" in audit.answer.findings else ""
-    against = lists.headings[1]
-    if against.startswith("by "):
-        return ""
-    if audit.answer.word is AnswerWord.BY_CONVENTION and not CONTRADICTED & {
-        *audit.answer.findings
-    }:
-        chose = "may have chosen" if audit.evidence.penalty is None else "chose"
-        return f"Training {chose} the left list, among those of equivalent models."
-    if against in CONVENTIONS:
-        return "Neither list is right: both describe the same predictions."
-    return "The list on the right is as valid as the left one, no better."
+        return [*lines, *(_cell(near) for near in lists.before)]
+    headings = [_wrapped(heading, COLUMN) for heading in lists.headings]
+    for left, right in zip_longest(*headings, fillvalue=""):
+        lines.append(_side_by_side(left, right))
+    for before, after in zip(lists.before, lists.after, strict=True):
+        lines.append(_side_by_side(_cell(before), _cell(after)))
+    return lines
 
 
-def _two_lists(lists: Lists, below: str) -> Iterator[str]:
-    """Lay two lists side by side, and mark the names that only one of them holds; or one list alone."""
-    if not lists.after:
-        yield _short(
-            f"nearest to {lists.name}{f' ({lists.note})' if lists.note else ''}"
-        )
-        yield from (_cell(each, "").rstrip() for each in lists.before)
-        yield from [below] * bool(below)
-        return
-    marked = not all(each.stays for each in (*lists.before, *lists.after))
-    # Where a line follows the lists it explains the star, else the heading does.
-    note = " (* one list only)" * (marked and not below)
-    other = _short(lists.headings[1], COLUMN - len(note)) + note
-    room = WIDTH - len(f"nearest to , by cosine  {other}")
-    name = _narrow(_short(lists.name, room), room)
-    yield f"{_filled(f'nearest to {name}, by cosine', COLUMN + 2)}  {other}"
-    for each, two in zip(lists.before, lists.after, strict=True):
-        yield f"{_cell(each, ' *'[not each.stays])}    {_cell(two, ' *'[not two.stays])}".rstrip()
-    if below:
-        yield f"{'* one list only. ' * marked}{below}"
+def _side_by_side(left: str, right: str) -> str:
+    return f"{_filled(left, COLUMN)}    {right}".rstrip()
 
 
-def _cell(each: Near, mark: str) -> str:
-    # The number keeps its decimals; the name gives way to more than two of them.
-    cosine = f"{each.cosine:>5}"
-    room = COLUMN - 3 - len(cosine)
-    return f"{_filled(_narrow(each.name, room), room)} {cosine} {mark}"
+def _cell(near: Near) -> str:
+    """Write a neighbour, its cosine, and a star if the other list lacks it.
+
+    A long name is cut, but the cosine keeps its decimals.
+    """
+    cosine = f"{near.cosine:>{COSINE}}"
+    mark = "" if near.stays else "*"
+    room = COLUMN - len(cosine) - len(" ") - len(" *")
+    return f"{_filled(_narrow(near.name, room), room)} {cosine} {mark}".rstrip()
+
+
+def _table_lines(glance: Glance | None) -> list[str]:
+    """Write the table: each question stands above its measures."""
+    if glance is None:
+        return []
+    measures = [measure for _, measure, _ in glance.rows]
+    first = INDENT + max(len(measure) for measure in measures)
+    widths = [len(pairs) for pairs in glance.pairs]
+    lines = [_table_row("", first, glance.pairs, widths)]
+    question = ""
+    for row_question, measure, figures in glance.rows:
+        if row_question != question:
+            question = row_question
+            lines += _wrapped(question)
+        lines.append(_table_row(" " * INDENT + measure, first, figures, widths))
+    return [*lines, *_wrapped(" ".join(glance.key))]
+
+
+def _table_row(
+    measure: str, first: int, cells: Sequence[str], widths: Sequence[int]
+) -> str:
+    """Align the cells of one row to the right of their columns."""
+    aligned = [f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True)]
+    return "   ".join([f"{measure:{first}}", *aligned]).rstrip()
+
+
+def _scale_lines(glance: Glance | None) -> list[str]:
+    """Say which cosines are usual in this table."""
+    return [] if glance is None else _wrapped(glance.scale)
+
+
+def _short(line: str) -> str:
+    """Cut a line between words."""
+    return shorten(line, WIDTH, placeholder=" …", break_on_hyphens=False)
+
+
+def _wrapped(text: str, width: int = WIDTH) -> list[str]:
+    """Break a text into lines between words, and not within names such as item-item."""
+    return wrap(text, width, break_on_hyphens=False)
 
 
 def _narrow(text: str, room: int) -> str:
@@ -307,17 +322,6 @@ def _narrow(text: str, room: int) -> str:
 def _filled(text: str, room: int) -> str:
     """Put blanks behind a text up to so many cells."""
     return text + " " * (room - cell_len(text))
-
-
-def _commands(steps: Iterable[tuple[str, str]]) -> Iterator[list[str]]:
-    """Write each command to type next below what it is for; a line too long is broken as a shell allows it."""
-    for start, (what, command) in zip(
-        chain(["next, "], repeat("or ")), steps, strict=False
-    ):
-        yield [
-            *wrap(f"{start}{what}{':' * bool(command)}", WIDTH),
-            *(_broken(command) if command else ()),
-        ]
 
 
 def _broken(command: str) -> list[str]:
@@ -376,7 +380,7 @@ def brief(paragraphs: Iterable[str], tables: Sequence[Table]) -> str:
     shown = shown.head(max(ROWS, HEIGHT - len(lines) - 5))
     lines += ["", *wrap(shown.caption, WIDTH), *str(shown).splitlines()[1:]]
     if len(tables) > 1 or shown.frame.shape != tables[0].frame.shape:
-        lines += ["", "Everything: --full"]
+        lines += ["", EVERYTHING]
     return "\n".join(lines)
 
 
@@ -395,8 +399,10 @@ def print_result(result: Result, console: Console, *, full: bool = True) -> None
         )
 
 
-def print_audit(audit: Audit, console: Console) -> None:
-    """Print the answer, everything that was measured and found, and the verdict."""
+def print_audit(
+    audit: Audit, console: Console, invocation: Invocation | None = None
+) -> None:
+    """Print the answer, all that was measured and found, what to do, and the verdict."""
     console.print(Text(repr(audit.model)))
     if audit.intake is not None:
         console.print(Text(audit.intake.explain()))
@@ -411,12 +417,23 @@ def print_audit(audit: Audit, console: Console) -> None:
     # a terminal stops.
     if not audit.predictions_hold:
         print_verdict(audit, console, title="check failed")
+    view = audit_document(audit, invocation, drawn=False)
+    for line in _table_lines(view.glance) + _scale_lines(view.glance):
+        console.print(Text(line))
     # The answer above and the verdict below say what the conclusion would.
-    print_document(
-        replace(audit_document(audit, drawn=False), conclusion=(), next=""), console
-    )
+    print_document(replace(view, conclusion=(), next=""), console)
+    print_steps(view, console)
     if audit.predictions_hold:
         print_verdict(audit, console, title="verdict")
+
+
+def print_steps(view: Document, console: Console) -> None:
+    """Print what to do next, each step with its command below."""
+    for purpose, command in view.steps:
+        console.print(Text(_sentence_of_step(purpose, command)))
+        # A command must not be broken where it is wider than the terminal.
+        if command:
+            console.print(Text("\n".join(_broken(command))), soft_wrap=True)
 
 
 def print_document(made: Document, console: Console) -> None:

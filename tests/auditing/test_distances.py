@@ -194,7 +194,7 @@ def test_one_table_of_unknown_training_is_asked_for_all_ways_to_compare(screen):
 def test_the_screen_of_distances_says_that_no_cosine_is_fixed_and_what_to_serve(screen):
     text = screen("--objective", "transe")
     assert "distances do not depend on the origin, so they fix no cosine" in text
-    assert "to serve items, index these rows by distance, as they are" in text
+    assert "To serve items, index these rows by distance, as they are" in text
 
 
 @pytest.fixture(scope="module")

@@ -77,7 +77,7 @@ def test_scores_that_leave_out_biases_are_called_so(biases):
     screen = first_screen(found, Invocation("model.npz"))
     seen = "their scores without biases" if biases else "what is predicted"
     assert f"by {seen}" in screen
-    assert f"to compare items by {seen} (`evaluate` says" in screen
+    assert f"To compare items by {seen} (`evaluate` says" in screen
     texts = " ".join(note.text for note in found.notes)
     assert f"from those of {seen}." in texts
     assert ("without biases" in texts) is bool(biases)

@@ -40,17 +40,14 @@ def commands(found, *asked):
 
 def test_what_to_type_next_is_the_declaration_that_decides(told):
     neither = told["neither"]
-    side, full = (
-        "embaudit audit v.npy --left-file OTHER-SIDE.npy",
-        "to read every table and finding, add --full",
-    )
+    side = "embaudit audit v.npy --left-file OTHER-SIDE.npy"
     with_each_other = "embaudit audit v.npy --compared cosine"
-    assert commands(neither) == [with_each_other, side, full]
+    assert commands(neither) == [with_each_other, side]
     assert (
         commands(neither, ("--kind", "vectors"))[1]
         == "embaudit audit v.npy --kind vectors --left-file OTHER-SIDE.npy"
     )
-    assert commands(told["link"]) == [side, full]
+    assert commands(told["link"]) == [side]
     stretched = replace(
         neither.evidence,
         traits=tuple(replace(one, off_unit=0.5) for one in neither.evidence.traits),
@@ -62,7 +59,7 @@ def test_what_to_type_next_is_the_declaration_that_decides(told):
         stretched,
         traits=tuple(replace(one, orthonormal=True) for one in stretched.traits),
     )
-    assert commands(replace(neither, evidence=whitened)) == [side, full]
+    assert commands(replace(neither, evidence=whitened)) == [side]
 
 
 def test_distilled_rows_are_asked_for_their_training_and_others_if_they_were_compared(
@@ -87,12 +84,16 @@ def test_nothing_found_is_no_zero_unless_nothing_can_be_found():
             rows / np.linalg.norm(rows, axis=1, keepdims=True)
         ).replace(link="cosine")
         found = audit(unit, **FEW)
-        cells[n] = glance_of(found).grid.rows[0][1:]
+        cells[n] = [row[2] for row in glance_of(found).rows]
         steps[n] = commands(found)[0]
         # Enough rows fix their cosines only if the other side has full rank.
         assert found.answer.word == "UNKNOWN"
         assert " --left-file " in steps[n]
-    assert cells == {20: ("–",), 60: ("–",)}
+    assert cells == {20: [("–",)], 60: [("–",)]}
+    fixed = audit(VECTORS, **FEW, compared="cosine")
+    assert fixed.answer.word == "YES"
+    assert [row[2] for row in glance_of(fixed).rows] == [("0 %",), ("0.00",)]
+    assert commands(fixed) == []
 
 
 @pytest.mark.parametrize(

@@ -14,15 +14,21 @@ import embaudit as ea
 QUICK = "--n-gauges 1 --n-pairs 50 --n-starts 0"
 PRINTED = [
     ("--version", f"embaudit {ea.__version__}"),
-    (f"audit model.npz {QUICK}", "model.npz: 40 users × 30 items, 4 dimensions"),
+    (f"audit model.npz {QUICK}", "model.npz: two tables, 40 users × 30 items, 4 dim"),
     (f"audit model.npz {QUICK} --full", "FactorModel(40 users × 30 items, 4 dim"),
-    (f"audit items.npy {QUICK}", "items.npy: 30 items, 4 dimensions"),
+    (f"audit items.npy {QUICK}", "items.npy: vectors, 30 items, 4 dimensions"),
     (
         f"audit items.npy --left-file users.npy {QUICK}",
-        "items.npy: 40 users × 30 items,",
+        "items.npy: two tables, 40 users × 30 items,",
     ),
-    (f"audit items.npy --transpose right {QUICK}", "items.npy: 4 items, 30 dim"),
-    (f"audit head.npz --kind head {QUICK}", "head.npz: 30 labels, 4 dimensions"),
+    (
+        f"audit items.npy --transpose right {QUICK}",
+        "items.npy: vectors, 4 items, 30 dim",
+    ),
+    (
+        f"audit head.npz --kind head {QUICK}",
+        "head.npz: softmax head, 30 labels, 4 dimensions",
+    ),
     ("blocks x.npz y.npz", "The global cosine is 0.9231: "),  # 24 / 26
     ("compare model.npz twin.npz", "SAME: up to rounding, the models differ only by"),
     ("compare items.npy unit.npy --by-row", "30 items, matched by the order of their"),
@@ -111,7 +117,7 @@ def test_an_audit_says_which_options_and_names_it_went_by(embaudit):
     assert "--objective factors --as prediction" in shown.out
     titled = embaudit(*split(f"audit model.npz {QUICK} --items films.csv --show i3"))
     assert titled.err == "titles: 30 of 30 items matched by id.\n"
-    assert "nearest to Film 3" in titled.out
+    assert "Nearest to Film 3:" in titled.out
     few = embaudit(*split(f"audit model.npz {QUICK} --n-neighbours 4"))
     assert "4 nearest lost" in few.out
     normed = embaudit(*split(f"audit head.safetensors {QUICK}"))
@@ -125,7 +131,7 @@ def test_an_audit_says_which_options_and_names_it_went_by(embaudit):
 def test_rows_have_the_name_that_was_typed_even_if_it_looks_like_markup(embaudit):
     name = "--right-name '[b]row'"
     audited = embaudit(*split(f"audit unit.npy --compared cosine {name} {QUICK}"))
-    assert "unit.npy: 30 [b]rows, 4 dimensions" in audited.out
+    assert "unit.npy: vectors, 30 [b]rows, 4 dimensions" in audited.out
     assert (
         "Are these [b]row-[b]row cosines fixed by what the model predicts?"
         in audited.out

@@ -136,7 +136,7 @@ def test_capitals_tell_labels_apart_only_where_they_have_to(embaudit, tmp_path):
     np.savez("head.npz", W=draw.standard_normal((4, 3)), b=np.zeros(4), labels=labels)
     for wanted, found in (("e", "e"), ("E", "E"), ("APPLE", "apple"), ("apf", "Apfel")):
         assert (
-            f"nearest to {found}"
+            f"Nearest to {found}:"
             in embaudit(
                 "audit",
                 "head.npz",

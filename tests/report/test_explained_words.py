@@ -27,14 +27,11 @@ def names(view):
     """Return the headings of a document, but for names of its own rows, sides and levels."""
     tables = [*view.tables, *(lists.table for lists in view.lists)]
     found = {heading for table in tables for heading in table.headings}
-    glance = view.glance
-    found |= (
-        set()
-        if glance is None
-        else {*glance.grid.headings, *(title for title, _ in glance.groups)}
-    )
+    if view.glance is not None:
+        found |= set(view.glance.pairs)
+        found |= {words for row in view.glance.rows for words in row[:2]}
     found = {heading for heading in found if not re.fullmatch(r"\d* ?%?", heading)}
-    return {re.split(r" \(of |: diagonal| \d$", heading)[0] for heading in found}
+    return {re.split(r" \(of | with the same | \d$", heading)[0] for heading in found}
 
 
 def is_known(name):
@@ -80,7 +77,7 @@ def test_the_answer_and_the_codes_of_an_audit_are_explained(kind):
     [
         "Seen in",
         "item-item",
-        "average row",
+        "mean row",
         "special rows",
         "tip",
         "lost",
