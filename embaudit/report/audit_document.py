@@ -712,7 +712,7 @@ def _words(audit: Audit) -> Iterator[str]:
         yield "certified"
     if evidence.limits.ranges:
         yield "range"
-    if model.link.name == "softmax":
+    if is_head(model):
         yield "label"
     if any(
         trait.twins is not None and trait.twins.share > 0 for trait in evidence.traits

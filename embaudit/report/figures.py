@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from embaudit.attacks import Attack
 from embaudit.auditing.audit import Audit
+from embaudit.auditing.wording import is_head
 from embaudit.canonical import identified_cosines, in_span
 from embaudit.core.checked import (
     RNG,
@@ -626,7 +627,8 @@ class SimpsonDisplay(Display):
 def predicted_word(model: FactorModel, role: Role) -> str:
     """Return the name of the cosine of predictions.
 
-    Labels of a softmax head have logit cosines.
+    Labels of a softmax head have logit cosines. Items of two towers with a softmax
+    have prediction cosines, as items of other models do.
 
     Examples
     --------
@@ -635,11 +637,9 @@ def predicted_word(model: FactorModel, role: Role) -> str:
     >>> predicted_word(head, "right"), predicted_word(head, "left")
     ('logit cosine', 'prediction cosine')
     """
-    return (
-        "logit cosine"
-        if role == "right" and model.link.name == "softmax"
-        else "prediction cosine"
-    )
+    if role == "right" and is_head(model):
+        return "logit cosine"
+    return "prediction cosine"
 
 
 def shown_side(audit: Audit) -> SideName:
