@@ -171,7 +171,7 @@ The slopes of many displacements are not needed, and they take longer than the v
 
 
 class MovedRows(NamedTuple):
-    """Rows of both sides after a displacement; for pairs of one side, the same twice."""
+    """Rows of both sides after a displacement; of one side, the same rows twice."""
 
     x: Floats
     """(m, r) unit rows of the side attacked; a moved row of zeros stays zero."""

@@ -24,8 +24,8 @@ def _is_numbers(values: Any) -> bool:
 def _as_leaf(values: Any) -> Any | None:
     """Return one array, or None for a container of arrays.
 
-    A list is an array if it holds numbers only, in rows of equal length, and a container
-    otherwise.
+    A list is an array if it holds numbers only, in rows of equal length. Any other list
+    is a container.
     """
     is_torch_tensor = hasattr(values, "detach")
     is_array = hasattr(values, "dtype") and hasattr(values, "reshape")
