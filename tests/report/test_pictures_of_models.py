@@ -56,6 +56,12 @@ BY_DEFINITION = {
         centred(MODEL.left @ MODEL.right.T, 1),
     ),
     "logits of a head with bias are centred twice": (
+        ea.FactorModel.from_softmax(
+            MODEL.right, np.arange(20.0), embeddings=MODEL.left
+        ),
+        centred(MODEL.left @ MODEL.right.T, 0, 1),
+    ),
+    "a softmax over items of two towers hides what all items share": (
         MODEL.replace(link="softmax", right_bias=np.arange(20.0)),
         centred(MODEL.left @ MODEL.right.T, 0, 1),
     ),
