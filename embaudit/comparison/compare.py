@@ -35,20 +35,23 @@ from embaudit.comparison.matching import Match, Pairing, match, pairing
 from embaudit.comparison.result import Comparison
 from embaudit.comparison.sameness import prove_same
 from embaudit.comparison.states import LoadedModel, with_states
-from embaudit.comparison.verdict import OTHER_SPACE
+from embaudit.comparison.verdict import OTHER_SPACE, UNRELATED
 from embaudit.comparison.weights import RowWeights, row_weights
 from embaudit.core.checked import (
     RNG,
     Floats,
     Indices,
+    Matrix,
+    Vector,
     as_generator,
     as_list,
     named_keywords,
 )
-from embaudit.core.parallel import one_blas_thread
+from embaudit.core.parallel import one_blas_thread, row_blocks
 from embaudit.core.progress import track
 from embaudit.core.ties import exceeds, reaches
 from embaudit.core.tolerances import EXPLAINED_SPREAD, FLOAT32_TIE
+from embaudit.core.words import percent
 from embaudit.errors import InputError, Parameter
 from embaudit.io.files import AnyPath
 from embaudit.linalg.nearest import require_length
@@ -63,6 +66,10 @@ LITTLE = 0.1
 """Share of a change that remains at most if a gauge explains nearly all of it."""
 MAX_CUTS = 5
 """Largest number of cuts in halves."""
+SAME_RUN = 0.5
+"""Smallest correlation of the scores of a model with those of a second run of it.
+
+Other seeds of ALS reach 0.9; collapsed models and shuffled rows stay below 0.5."""
 CUT_ENTITIES = 2_000
 """Number of entities in all cuts together, so many entities are cut only once."""
 
@@ -136,7 +143,9 @@ def compare(
     InputError
         If a side or its ids are missing, ids are of two kinds or have other titles,
         less than half of the entities or fewer than 8 are shared, every score of a
-        model vanishes, or the reference has nothing in common with the first model.
+        model vanishes, or the reference is no second run of the first model: its scores
+        correlate by less than 0.5 with those of the first model, or it holds the rows
+        of the second model.
 
     Examples
     --------
@@ -177,7 +186,9 @@ def compare(
             by_row=by_row,
             partial=partial,
         )
-        _require_related(second_seed)
+        _require_second_run(second_seed)
+        if comparison.sameness is None:
+            _require_another_file(after, reference)
         shares = second_seed.shares_kept()
     # Invalid limits are refused here, before anything is written.
     comparison.below(limits)
@@ -310,17 +321,89 @@ def _is_undecided(
     return has_remainder and is_movable and is_open(paired.fitted, paired.shifts)
 
 
-def _require_related(second_seed: Comparison) -> None:
-    """Raise InputError if a reference has nothing in common with the first model."""
+def _require_second_run(second_seed: Comparison) -> None:
+    """Raise InputError if a reference is no second run of the first model.
+
+    Its limits would be so low that they stop no model.
+    """
     verdict = second_seed.verdict
     if verdict.word == OTHER_SPACE:
+        reason = verdict.reason
+    else:
+        reason = _why_no_second_run(second_seed)
+    if reason:
         raise InputError(
             "{} must be a second training run of the first model; {} Give limits with "
             "{} if there is no second run.",
             Parameter("reference"),
-            verdict.reason,
+            reason,
             Parameter("fail_below"),
         )
+
+
+def _why_no_second_run(second_seed: Comparison) -> str:
+    """Say why a related reference is no second run; empty if it can be one."""
+    for title, count in second_seed.swapped.items():
+        return f"{count:,} of its {title}s have the vector of another {title}."
+    scores = second_seed.agreement
+    if scores is not None:
+        if reaches(scores.score_correlation, SAME_RUN):
+            return ""
+        return (
+            f"its scores correlate by {scores.score_correlation:.2f} with those of the "
+            f"first model, and those of a second run by at least {SAME_RUN}."
+        )
+    # Vectors of one side have no scores, so their neighbour lists are compared.
+    for role, change in second_seed.changes.items():
+        chance = change.n_neighbours / len(change.match)
+        kept = change.neighbour_shares["kept"]
+        if kept <= UNRELATED + chance:
+            return (
+                f"it keeps {percent(kept)} of {change.n_neighbours} nearest "
+                f"{second_seed.title(role)}s, which is hardly more than chance."
+            )
+    return ""
+
+
+def _require_another_file(
+    after: FactorModel | AnyPath | object, reference: FactorModel | AnyPath | object
+) -> None:
+    """Raise InputError if the reference holds the rows of the second model.
+
+    Every model is as near to the first model as it is itself, so it would pass.
+    """
+    model = LoadedModel.load(after).model
+    other = LoadedModel.load(reference).model
+    if _has_rows_of(model, other):
+        raise InputError(
+            "{} must be a second training run of the first model; it holds exactly "
+            "the rows of the second model, which every limit of its own would let "
+            "pass. Give limits with {} if there is no second run.",
+            Parameter("reference"),
+            Parameter("fail_below"),
+        )
+
+
+def _has_rows_of(model: FactorModel, other: FactorModel) -> bool:
+    """Return True if all sides of two models hold the same rows and biases in order."""
+    if (model.left is None) != (other.left is None):
+        return False
+    if not _are_equal(model.right, other.right):
+        return False
+    if not _are_equal(model.right_bias, other.right_bias):
+        return False
+    left_is_equal = _are_equal(model.left, other.left)
+    return left_is_equal and _are_equal(model.left_bias, other.left_bias)
+
+
+def _are_equal(first: Matrix | Vector | None, second: Matrix | Vector | None) -> bool:
+    """Return True if two arrays are equal, or both are missing."""
+    if first is None or second is None:
+        return first is None and second is None
+    return first.shape == second.shape and all(
+        np.array_equal(first[block], second[block])
+        for block in row_blocks(len(first), first.size // max(1, len(first)))
+    )
 
 
 def _agreement(

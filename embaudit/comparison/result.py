@@ -476,7 +476,10 @@ class Comparison(Result):
 def _absent(name: str) -> str:
     """Say why a comparison has no number of a name, or how to write one."""
     if name in ("predicted", "scores", "rows", "top"):
-        return "without both sides of both models nothing is predicted"
+        return (
+            "it needs predictions, so load both sides of both models (inputs of a head "
+            "with `--inputs`, users with `--left-file`)"
+        )
     return "write for example kept=0.7"
 
 

@@ -71,3 +71,27 @@ def test_a_reference_that_is_missing_is_refused(embaudit):
     result = embaudit("compare", "old.npz", "near.npz", "--reference", "none.npz")
     assert result.code == 2
     assert "none.npz" in result.err
+
+
+@pytest.mark.usefixtures("models")
+def test_the_second_model_is_refused_as_its_own_reference(embaudit):
+    command = ("compare", "old.npz", "far.npz", "--reference", "far.npz")
+    result = embaudit(*command, "--json", "c.json")
+    assert result.code == 2
+    assert result.err.startswith("embaudit: --reference must be a second training run")
+    assert "--fail-below" in result.err
+    assert not Path("c.json").exists()
+
+
+@pytest.mark.usefixtures("models")
+def test_a_limit_of_predictions_names_the_options_that_load_both_sides(embaudit):
+    draw = np.random.default_rng(1)
+    for name in ("a", "b"):
+        ea.save(
+            ea.FactorModel.from_vectors(draw.standard_normal((30, 3))), f"{name}.npz"
+        )
+    limit = ("--by-row", "--fail-below", "predicted=0.7")
+    result = embaudit("compare", "a.npz", "b.npz", *limit)
+    assert result.code == 2
+    assert "--inputs" in result.err
+    assert "--left-file" in result.err

@@ -309,12 +309,44 @@ def test_a_reference_that_has_nothing_in_common_with_the_model_is_refused():
         ea.compare(model(), model(), reference=other)
 
 
-def test_limits_of_a_poor_reference_are_no_negative_shares():
-    found = ea.compare(
-        model(), model(items=ITEMS + 0.1 * NOISE), reference=model(items=-ITEMS)
-    )
-    assert found.limits["rows"] == 0
-    assert -1 <= found.limits["scores"] < 0
+COLLAPSED_ROWS = np.ones((N_ITEMS, RANK)) + 1e-3 * NOISE
+
+
+@pytest.mark.parametrize(
+    ("reference", "reason"),
+    [
+        (model(items=-ITEMS), "its scores correlate by -1.00"),
+        (model(items=COLLAPSED_ROWS), "its scores correlate by "),
+        (model(items=ITEMS[::-1]), "120 of its items have the vector of another item"),
+    ],
+    ids=["opposite", "collapsed", "reversed"],
+)
+def test_a_reference_that_is_no_second_run_is_refused(reference, reason):
+    """The limits of such a reference would be 0, so a collapsed model would pass."""
+    with pytest.raises(ea.InputError) as error:
+        ea.compare(model(), model(items=COLLAPSED_ROWS), reference=reference)
+    assert reason in str(error.value)
+    assert "fail_below" in str(error.value)
+
+
+def test_collapsed_vectors_are_no_reference_of_vectors():
+    on_one_axis = ITEMS * np.array([1e4] + [1.0] * (RANK - 1))
+    with pytest.raises(ea.InputError, match="hardly more than chance"):
+        ea.compare(
+            vectors(), vectors(ITEMS + 0.1 * NOISE), reference=vectors(on_one_axis)
+        )
+
+
+def test_the_second_model_is_no_reference_of_itself():
+    """Its own shares less an allowance are limits that it always reaches."""
+    changed = model(items=ITEMS + 0.8 * NOISE)
+    with pytest.raises(ea.InputError, match="exactly the rows of the second model"):
+        ea.compare(model(), changed, reference=model(items=ITEMS + 0.8 * NOISE))
+    # Training without chance gives one model for all seeds, so a copy is accepted.
+    assert ea.compare(model(), model(), reference=model()).verdict.word == "SAME"
+    # Runs can have one side in common, such as a frozen encoder.
+    users = model(users=1.01 * USERS, items=ITEMS + 0.8 * NOISE)
+    assert ea.compare(model(), changed, reference=users).reference is not None
 
 
 def test_a_threshold_is_not_carried_over_to_another_space():
