@@ -86,12 +86,15 @@ def test_a_model_trained_anew_passes(gate):
 
 def test_lost_rows_and_another_scale_of_all_scores_are_named(gate):
     some = gate(items=ITEMS[:855])
-    assert (some[0], "; beside the baseline: 855 items, 900 before" in some[1]) == (
+    assert (some[0], "; beside the baseline: 855 items (baseline: 900)" in some[1]) == (
         0,
         True,
     )
     large = gate("--junit", "new.xml", items=3 * ITEMS)
-    assert (large[0], "; beside the baseline: scores 3 times as large" in large[1]) == (
+    assert (
+        large[0],
+        "; beside the baseline: scores are 3 times the baseline's" in large[1],
+    ) == (
         0,
         True,
     )

@@ -275,9 +275,8 @@ class Gate:
         if self.allow_missing_scores or MOVED in self.ignore:
             return
         before = None if self.baseline is None else self.baseline.sample
-        go_on = Sentence(
-            "write it anew, or go on with {}", Option("allow_missing_scores", True)
-        )
+        missing = Option("allow_missing_scores", True)
+        go_on = Sentence("write it anew, or go on with {}", missing)
         if before is None:
             raise must_be(
                 "the baseline",
@@ -316,7 +315,11 @@ class Gate:
             "a model beside this baseline",
             "one with scores under the same ids",
             got,
-            f"read sides and ids as for the baseline, {go_on}",
+            Sentence(
+                "read sides and ids as for the baseline, write it anew, or go on with "
+                "{}",
+                missing,
+            ),
         )
 
     def judge(self, audit: Audit) -> Outcome:
@@ -339,13 +342,13 @@ class Gate:
         ):  # a side that is gone leaves no scores to compare, which is refused
             before, now = self.baseline.model.get(f"n_{side}", 0), len(model.side(side))
             if now < before:
-                yield f"{now:,} {model.title(side)}s, {before:,} before"
+                yield f"{now:,} {model.title(side)}s (baseline: {before:,})"
         trained = [
             what or "not known"
             for what in (self.baseline.model.get("objective"), model.objective)
         ]
         if "objective" in self.baseline.model and trained[0] != trained[1]:
-            yield f"objective {trained[1]}, {trained[0]} before"
+            yield f"objective {trained[1]} (baseline: {trained[0]})"
         if change is None:
             sample = self.baseline.sample
             if sample is not None and are_constant(sample, score_sample(model)):
@@ -360,7 +363,7 @@ class Gate:
             else change.scale
         )
         if not 1 / WORSE <= scale <= WORSE:
-            yield f"scores {scale:.2g} times as large"
+            yield f"scores are {scale:.2g} times the baseline's"
 
     def _judged(self, finding: Finding, left: str, right: str) -> Judged:
         """Judge one finding of a model whose rows are called so on either side."""
