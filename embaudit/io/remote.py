@@ -121,6 +121,8 @@ def _copy_of(url: str, files: Any, inside: str) -> Path:
 def naming(path: str) -> Iterator[None]:
     """Let every refusal inside name a file, and a copy by its URL.
 
+    An empty path adds no name, because the source of the values is not known.
+
     Examples
     --------
     >>> with naming("v.npy"):
@@ -133,7 +135,7 @@ def naming(path: str) -> Iterator[None]:
         yield
     except InputError as error:
         sentence = error.sentence
-        if not _names(sentence, path):
+        if path and not _names(sentence, path):
             sentence = Sentence("{}: {}", File(path), sentence)
         sentence = sentence.map_texts(with_urls)
         if sentence.parts == error.sentence.parts:

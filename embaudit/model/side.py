@@ -68,7 +68,7 @@ def _require_unique(ids: NDArray[Any], name: str) -> None:
     if is_repeated.any():
         first, count = distinct[is_repeated][0], counts[is_repeated][0]
         remedy = "keep one row for each id"
-        raise must_be(name, "unique", f"{first!s} {count} times", remedy)
+        raise must_be(name, "unique", f"{first!s} in {count} rows", remedy)
 
 
 def as_titles(roles: Any) -> tuple[str, str]:

@@ -136,7 +136,7 @@ def test_ids_of_users_are_asked_for_by_the_name_of_the_rows(tmp_path: Path) -> N
         ("id,e1,bias\na,1,1\n", {}, "or leave it out with ignore='bias'"),
         ('id,v,bias\na,"[1]",1\n', {"bias": "v"}, "bias must be a column of its own"),
         ("id,e0\na,1\n", {"bias": "e0", "kind": "vectors"}, "beside kind='vectors'"),
-        ("id,e0,e1\na,1,2\na,3,4\n", {}, "item ids must be unique; got a 2 times"),
+        ("id,e0,e1\na,1,2\na,3,4\n", {}, "item ids must be unique; got a in 2 rows"),
         # What stands in a cell?
         ("id,e0,e1\na,1,2\nb,3,\n", {}, "got an empty cell in line 3; drop that row"),
         ("e0;e1\n0,5;1,5\n1,5;2,5\n", {}, "must be numbers; got '0,5' in line 2"),

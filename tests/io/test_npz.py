@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from example_files import npz, refusal, write_all
 
+from embaudit.errors import InputError
 from embaudit.io import load, read
 from embaudit.io.codecs.npy import Npz
 
@@ -95,6 +96,15 @@ def test_chosen_names_of_biases_and_ids(tmp_path: Path) -> None:
     assert model.right_bias.tolist() == BIAS.tolist()
     assert model.left_bias.tolist() == [0.5, 1.5]
     assert model.left_ids.tolist() == [7, 8]
+
+
+def test_repeated_ids_are_refused_after_the_name_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "twice.npz"
+    np.savez(path, user_factors=USERS, item_factors=ITEMS, item_ids=[7] * len(ITEMS))
+    with pytest.raises(InputError) as refused:
+        load(path)
+    expected = f"{path}: item ids must be unique; got 7 in {len(ITEMS)} rows"
+    assert str(refused.value).startswith(expected)
 
 
 def test_the_objective_sets_the_link(tmp_path: Path) -> None:

@@ -243,7 +243,7 @@ def test_inputs_of_a_head_from_a_file(tmp_path: Path) -> None:
         (ROWS.astype("g"), {}, "must be floating-point numbers; got"),
         (ROWS.astype("U"), {}, "must be floating-point numbers; got <U"),
         (ROWS.astype("i4"), {}, "got int32, counts or codes"),
-        (ROWS, {"ids": list("aabc")}, "item ids must be unique; got a 2 times"),
+        (ROWS, {"ids": list("aabc")}, "item ids must be unique; got a in 2 rows"),
         (ROWS, {"bias_file": "b.npy", "kind": "vectors"}, "kind='vectors', which have none"),
         (ROWS, {"kind": "factors"}, "must both be named, with left=A and weight=B"),
         (ROWS, {"kind": "head", "inputs": ROWS[:, :2]},

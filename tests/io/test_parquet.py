@@ -99,7 +99,7 @@ def test_the_index_of_pandas_is_the_ids(tmp_path: Path, index: Any, ids: Any) ->
         ({"v": [[1.0], None]}, {}, "a vector in every row; got none in row 1"),
         ({"v": pa.array([[], []], pa.list_(pa.float64()))}, {}, "got empty lists"),
         ({"v": ROWS, "id": ["a", None]}, {}, "an id in every row; got none in row 1"),
-        ({"v": ROWS, "id": [1, 1]}, {}, "item ids must be unique; got 1 2 times"),
+        ({"v": ROWS, "id": [1, 1]}, {}, "item ids must be unique; got 1 in 2 rows"),
         ({"v": ROWS}, {"vector": "v", "bias": "v"}, "bias must be a column of its own"),
         ({"id": pa.array([], "int64"), "v": pa.array([], pa.list_(pa.float64()))}, {},
          "a table with rows; got none"),

@@ -75,7 +75,7 @@ def test_a_token_that_is_not_utf8_keeps_its_bytes_as_escapes(tmp_path: Path) -> 
         ("v.txt", "a 1.25 2.50\nb 3.00 4.7", "got a last line without an end"),
         ("v.txt", "a 1.25 2.50\nb 3.00 4", "got a last line without an end"),
         ("v.vec", "a_b 1 2\nb 1 3_1\n", "got 'b 1 3_1\\n'"),
-        ("v.vec", "a 1 2\na 1 2\n", "item ids must be unique; got a 2 times"),
+        ("v.vec", "a 1 2\na 1 2\n", "item ids must be unique; got a in 2 rows"),
         ("v.vec", "a 1 2\nb 1 nan\n", "finite; got nan at row 1, column 1"),
         ("v.vec", "word\n", "lines of a token and its numbers, cut by spaces"),
         ("v.vec", "0.5 1.5 2.5\n-0.25 1e-3 2\n", "got numbers only; save bare vectors"),

@@ -16,13 +16,13 @@ RIGHT = np.array([[7.0, 8.0], [9.0, 1.0]])
 
 @pytest.mark.parametrize(
     ("ids", "named"),
-    [(["a", "b", "b"], "b 2"), (["c", "c", "a", "c", "b", "b"], "b 2")],
+    [(["a", "b", "b"], "b in 2"), (["c", "c", "a", "c", "b", "b"], "b in 2")],
 )
 def test_the_first_id_that_is_not_unique_is_named(ids, named):
     with pytest.raises(InputError) as refused:
         Side(np.eye(len(ids)), "item", ids=ids)
     assert str(refused.value) == (
-        f"item ids must be unique; got {named} times; keep one row for each id."
+        f"item ids must be unique; got {named} rows; keep one row for each id."
     )
     assert Side(np.eye(len(ids)), "item", names=ids).names.tolist() == ids
 
