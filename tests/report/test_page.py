@@ -55,6 +55,12 @@ def test_every_link_leads_to_a_place_on_the_page_and_ids_are_unique(pages):
         assert len(tags.ids) == len(set(tags.ids))
 
 
+def test_code_in_sentences_is_set_as_code_without_backticks(pages):
+    for _, html in pages:
+        shown = re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
+        assert "`" not in read_text(shown)
+
+
 def test_the_top_of_a_page_gives_the_answer_the_reasons_and_the_advice(result, html):
     assert f"<h1>{result.answer.question}</h1>" in html
     assert (

@@ -9,6 +9,7 @@ from models import random_model
 from report.results_shown import KINDS, shown
 
 import embaudit as ea
+from embaudit.io import Intake, Part
 from embaudit.report.document import Origin
 from embaudit.report.page import page as written_page
 
@@ -34,10 +35,10 @@ return Array.from(all).filter((name) => !/size$|origin|^(width|height|inset|top|
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("results")
+    intake = Intake("npz", ("m.npz",), (Part("Q", "right", (7, 2)),))
+    origin = Origin((("m.npz", intake), ("m.npz", intake)), (HOSTILE[0],), seed=0)
     for kind in KINDS:
-        html = written_page(
-            shown(kind), HOSTILE[1], Origin(seed=0, remarks=(HOSTILE[0],))
-        )
+        html = written_page(shown(kind), HOSTILE[1], origin)
         (made / f"{kind}.html").write_text(html, encoding="utf-8")
     return made
 

@@ -20,7 +20,7 @@ INTAKE = Intake(
     "npz", ("m.npz",), (Part("Q", "right", (7, 2)),), (Part("<b>seed", ""),)
 )
 ORIGIN = Origin(
-    (("<i>m.npz", INTAKE), ("n.npz", None)), ("judged by <u>: all",), seed=7
+    (("<i>m.npz", INTAKE), ("n.npz", INTAKE)), ("judged by <u>: all",), seed=7
 )
 
 
@@ -34,6 +34,7 @@ def test_a_page_loads_nothing_runs_nothing_and_escapes_every_name(kind):
     for part in ("<b>seed", "<i>m.npz", "<u>"):
         assert part not in html
         assert part in text_of(html)
+    assert "`" not in text_of(html)
     assert len(html) < 300_000
 
 
