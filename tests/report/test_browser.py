@@ -14,6 +14,7 @@ from embaudit.gauges import Affine, GeneralLinear
 from embaudit.model import softmax_link
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.explorer import explorer
+from embaudit.report.page import page as written_page
 
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="no browser is installed: apt-get install chromium"
@@ -357,6 +358,24 @@ def test_a_page_is_accessible_and_as_wide_as_the_screen(opened, name, scheme, vi
     broken = Axe().run(page).response["violations"]
     assert [(one["id"], one["nodes"][0]["html"]) for one in broken] == []
     assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+
+
+@pytest.mark.slow
+def test_a_long_path_does_not_widen_the_page_of_a_phone(showing, tmp_path):
+    source = "/home/user/" + "checkpoints/" * 8 + "model.npz"
+    audit = ea.audit(random_model(p=30, k=3), n_gauges=1, n_pairs=50, source=source)
+    path = tmp_path / "page.html"
+    path.write_text(written_page(audit, f"Audit of {source}"), encoding="utf-8")
+    page = showing(path, viewport=PHONE)
+    page.evaluate(
+        "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    widths = page.evaluate(
+        "Array.from(document.querySelectorAll('.claims td:nth-child(5)'))"
+        ".map((one) => one.clientWidth)"
+    )
+    assert min(widths) > 250, "a narrow column of sentences is a very tall table"
 
 
 @pytest.mark.slow
