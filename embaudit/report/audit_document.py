@@ -49,7 +49,7 @@ from embaudit.core.words import (
 from embaudit.heads.conventions import NormEvidence
 from embaudit.linalg.mapped import shifted_rows
 from embaudit.linalg.nearest import list_length
-from embaudit.model import Equivalence, FactorModel, Pairs, Role
+from embaudit.model import Equivalence, FactorModel, Pairs, Role, Side
 from embaudit.model.drift import Drift
 from embaudit.movements.movement import Movement
 from embaudit.movements.neighbourhoods import Neighbourhood, find_rows, neighbourhoods
@@ -980,6 +980,30 @@ def _has_conventions(audit: Audit) -> bool:
     return head.origin_matters or (norm is not None and bool(norm.examples))
 
 
+def _choice_of_rows(audit: Audit, side: Side, title: str, n_shown: int) -> str:
+    """Say which rows have a list, and how they were chosen."""
+    if audit.options.show:
+        return f"The lists are those of the {title}s that were asked for."
+    if _has_conventions(audit):
+        return (
+            f"The lists are those of the {title}s whose neighbours change most. They "
+            "are no sample; the figures above are about all rows or about a sample."
+        )
+    # Lengths of 1 tell nothing about a row.
+    if side.is_unit or audit.evidence.model.link.unit_sides:
+        return f"The lists are those of {counted(n_shown, title)} drawn at random."
+    # In a small side, 5 % of the rows are no more rows than are shown.
+    if len(side) // 20 > n_shown:
+        return (
+            f"The lists are those of a few {title}s, drawn from the 5 % with the longest "
+            "vectors (usually the most used)."
+        )
+    return (
+        f"The lists are those of the {counted(n_shown, title)} with the longest vectors "
+        "(usually the most used)."
+    )
+
+
 def _neighbours(audit: Audit) -> Section:
     """Lay neighbours side by side, and those without the bias beside those that count it in."""
     evidence, role = audit.evidence, shown_side(audit)
@@ -1012,27 +1036,7 @@ def _neighbours(audit: Audit) -> Section:
         lists_of(each, ("without the bias", "with it among the factors"), title=called)
         for each in biased
     ]
-    if audit.options.show:
-        texts = [f"Of the {title}s that were asked for."]
-    elif _has_conventions(audit):
-        texts = [
-            f"Of the {title}s whose neighbours change most, so these are no sample; figures over all stand above."
-        ]
-    else:
-        # Of a small side the twentieth holds no more rows than are shown.
-        is_drawn = len(side) // 20 > len(examples)
-        few = (
-            f"a few {title}s drawn at random from the twentieth"
-            if is_drawn
-            else f"the {counted(len(examples), title)}"
-        )
-        text = (
-            f"Of {few} with the longest vectors, which have much behind them as a rule."
-        )
-        # Lengths of 1 tell nothing about a row.
-        if side.is_unit or evidence.model.link.unit_sides:
-            text = f"Of {counted(len(examples), title)} drawn at random."
-        texts = [text]
+    texts = [_choice_of_rows(audit, side, title, len(examples))]
     shown = max((len(each.before) for each in examples), default=0)
     n_counted = max(
         (record.top_n or 0 for _, record in evidence.visits(role)), default=0

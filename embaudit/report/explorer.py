@@ -52,7 +52,10 @@ EXPONENT, STORED = "exponent", "stored"
 """Kinds of families: the canonical one, and the model as stored, which only a shift
 moves.
 """
-TASTE = "What the predictions fix is not better taste: it says what the model predicts, and no more."
+TASTE = (
+    "Prediction cosines repeat what the model predicts; they can still be bad "
+    "neighbours."
+)
 """Beside the cosines of what is predicted."""
 STEPS = 40
 """Places of the slider of exponents; the condition number is known at each."""
