@@ -516,8 +516,8 @@ def _freedom(
         elif role == "cross":
             text = (
                 f"A linear change of the axes changes no {nouns.prediction} and, "
-                "unbounded, can give two rows, one of each side, any cosine of the "
-                "same sign. None changes its sign, and 0 stays 0."
+                "if large enough, can give two rows, one of each side, any cosine of "
+                "the same sign. None changes its sign, and 0 stays 0."
             )
             # Equal scores have equal signs, and a cosine has the sign of its score.
             keeps_signs = model.predicts is Equivalence.SCORES
@@ -525,8 +525,8 @@ def _freedom(
         else:
             text = (
                 f"A linear change of the axes changes no {nouns.prediction} and, "
-                "unbounded, can give two rows that are not parallel any cosine short "
-                "of ±1."
+                "if large enough, can give two rows that are not parallel any cosine "
+                "between -1 and 1."
             )
         return Freedom(True, Kind.PROVEN, text)
     # In one dimension a linear gauge keeps all signs or changes all signs. Rankings and

@@ -273,9 +273,9 @@ _ENTRIES = (
     Entry(
         "exponent",
         meaning=(
-            "Where a model stands among its equivalent models. It says how the "
-            "strength of each dimension is shared out between the sides. 0 gives all "
-            "to the {items}, 1 all to the {users}, 0.5 half to each (balanced)."
+            "How an equivalent model shares out the strength of each dimension "
+            "between the sides: 0 gives all to the {items}, 1 all to the {users}, 0.5 "
+            "half to each (balanced)."
         ),
         example="At exponent 0 the cosines of the {items} are prediction cosines.",
         also=(

@@ -472,7 +472,9 @@ def glance_of(audit: Audit) -> Glance:
     if is_listed and any(twin_shares):
         key.append("Duplicate rows count once.")
     if any(_is_open(evidence, role) for role in evidence.roles):
-        key.append("A dash stands where no change was found, which proves nothing.")
+        key.append(
+            "A dash: no such model was found that changes this; there may still be one."
+        )
     return Glance(
         tuple(Pairs(role).titled(model) for role in evidence.roles),
         tuple(rows),
@@ -796,8 +798,8 @@ def _on_movement(audit: Audit) -> Iterator[str]:
     )
     if any(each.kind == WORST for each in equivalents):
         yield (
-            "Models that were searched for are measured here over the pairs and lists of all others. On the few that "
-            "they were searched for they do more: the next section tells of those."
+            "Every model is measured here over the same pairs and lists, also a model that a search found (worst "
+            "found). The search used fewer pairs and lists, which usually move more: the next section shows them."
         )
 
 
@@ -845,7 +847,10 @@ def _on_limits(audit: Audit) -> Iterator[str]:
             "them differ both ways."
         )
     if limits.certificates and limits.attacks:
-        yield "The truth lies between what is proven to stay and what the worst gauge found leaves; where is not known."
+        yield (
+            "The worst of all gauges is not known. At least the neighbours that are proven to stay do stay, and at most "
+            "as many as stay under the worst gauge found."
+        )
     if any(each.max_shift for each in limits.ranges):
         yield (
             "The origin moves if one vector is added to all rows. Lists are certified "
@@ -1043,7 +1048,8 @@ def _neighbours(audit: Audit) -> Section:
     )
     if n_counted > shown:
         texts.append(
-            f"Of {n_counted} nearest the first {shown} are listed, and marked where the other {n_counted} lack them."
+            f"Each list shows the first {shown} of the {n_counted} nearest, and marks those that are not among the "
+            f"{n_counted} nearest of the other list."
         )
     texts += filter(None, [remark_on_lists(audit)])
     if side.names is None and side.ids is None and role == "right":

@@ -386,7 +386,7 @@ def definitions(model: FactorModel, words: Iterable[str]) -> Iterator[tuple[str,
     >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_vectors([[1.0]])
     >>> list(definitions(model, ["exponent"]))
-    [('exponent', 'where a model stands among its equivalent models.')]
+    [('exponent', 'how an equivalent model shares out the strength of each dimension ...')]
     """
     entries = words_for(Nouns.of(model))
     for word in words:

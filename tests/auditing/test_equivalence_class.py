@@ -19,9 +19,8 @@ SHIFTED = (
     "One vector added to every {0} row changes no {1}, and can make two {0}s opposite."
 )
 LINEAR = (
-    "A linear change of the axes changes no {} and, unbounded, can give two rows that are not parallel any cosine "
-    "short "
-    "of ±1."
+    "A linear change of the axes changes no {} and, if large enough, can give two rows that are not parallel any cosine "
+    "between -1 and 1."
 )
 SIGNS = "In one dimension {} cosines are signs, and no model of one dimension with the same predictions turns one{}."
 PROVEN, UNDECIDED = Kind.PROVEN, Kind.UNDECIDED

@@ -50,9 +50,9 @@ def test_an_equivalent_model_is_listed_only_if_it_changes_a_list(trained, lists)
     shown = page(found)
     assert (
         "in another model with the same " in shown,
-        "was found, which proves nothing." in shown,
+        "there may still be one." in shown,
     ) == (lists == 2, lists == 1)
     assert (
         "which favour neither list." in screen,
-        "was found, which proves nothing." in screen,
+        "there may still be one." in screen,
     ) == (lists == 2, lists == 1)

@@ -527,7 +527,7 @@ def objectives() -> Iterator[Row]:
         stretched,
         FREE,
         {**chosen, "EMB104": "tip"},
-        ("at the minimum of the training's penalty",),
+        ("at the penalty's minimum",),
         answer=CONVENTION,
     )
     contexts = FactorModel.from_vectors(drawn(8, 2)).replace(objective="word2vec")

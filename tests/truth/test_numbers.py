@@ -81,7 +81,7 @@ def test_the_largest_change_of_predictions_is_in_the_record_and_rounding_in_word
     model = MODELS[name]
     found = audit(model, n_gauges=2, n_starts=0)
     twins = [made.apply(model) for made in found.evidence.equivalents]
-    assert f"{len(twins)} equivalent models made every" in found.verdict
+    assert f"{len(twins)} equivalent models kept every" in found.verdict
     largest = max(model.link.gap(model.scores(), twin.scores()) for twin in twins)
     (note,) = [each for each in found.conclusions if each.code == "predictions"]
     assert note.value == pytest.approx(largest, rel=1, abs=1e-13)
@@ -104,7 +104,7 @@ def test_the_verdict_on_a_head_states_its_mean_row_shifts_and_changed_neighbours
     changed = round(12 * (1 - overlap(labels, centred, 1)))
     assert f"{changed} of 12 labels have another nearest label" in found.verdict
     made = len(found.evidence.drift) + 1 + len(found.head.equivalents)
-    assert f"{made} equivalent models made every probability" in found.verdict
+    assert f"{made} equivalent models kept every probability" in found.verdict
     first, second = map(
         int, re.search(r"makes label (\d+) and label (\d+) ", found.verdict).groups()
     )

@@ -84,8 +84,7 @@ def test_decay_is_a_convention_where_its_law_holds_and_said_where_not(word):
     )
     assert "EMB104" in [one.code for one in broken.findings]
     assert (
-        f"at the minimum of the training's penalty ({word}, as you declared)"
-        in broken.answer.because
+        f"at the penalty's minimum ({word}, as you declared)" in broken.answer.because
     )
 
 

@@ -77,7 +77,8 @@ def _reported(evidence: Evidence, gap: PenaltyGap, stretch: float) -> Finding:
         law += ", each row weighted by its interactions"
     else:
         remedy += " If decay counted ratings, declare factors-counted."
-    minimum = f"at the minimum of the training's penalty ({evidence.declared_training})"
+    # Short, because the first screen cuts long titles: only the brackets may go.
+    minimum = f"at the penalty's minimum ({evidence.declared_training})"
     cosines_differ = f"{nouns.item} cosines differ by {movement.mean_abs:.2f}"
     there = f"There {cosines_differ} on average."
     title = f"{cosines_differ} {minimum}"

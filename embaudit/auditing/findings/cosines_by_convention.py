@@ -132,8 +132,8 @@ def _left_open_by_a_temperature(evidence: Evidence) -> Finding:
         evidence,
         value=diagnosis.freedom.mean_abs,
         title=(
-            "a temperature, and dimensions of one side alone, decide the "
-            f"{nouns.cosines} ({evidence.declared_training})"
+            f"temperature and one-sided dimensions decide {nouns.cosines} "
+            f"({evidence.declared_training})"
         ),
         text=text,
         remedy=(

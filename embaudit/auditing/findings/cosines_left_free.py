@@ -158,9 +158,9 @@ def _remedy(evidence: Evidence) -> str:
         )
     items = Nouns.of(evidence.model, evidence.diagnosis.role).items
     return (
-        f"Rank by what is predicted of both sides together. Products of two {items} "
-        "are no more fixed than their cosines. Cosines of the predictions are fixed; "
-        "only a test on your task says whether they suit it."
+        f"Compare {items} by cosines of the predictions, which are fixed; only a test "
+        f"on your task says whether they suit it. Dot products of two {items} are no "
+        "more fixed than their cosines."
     )
 
 

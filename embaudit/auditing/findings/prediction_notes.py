@@ -53,7 +53,7 @@ def predictions_stay(evidence: Evidence) -> Iterator[Finding]:
         scope=Scope(f"the {models} visited"),
         rows=f"every {noun}",
         value=max(changes),
-        text=f"{heading}: {models} made every {noun} the same{where}, up to rounding.",
+        text=f"{heading}: {models} kept every {noun} the same{where}, up to rounding.",
     )
 
 
@@ -186,8 +186,8 @@ def _cosines(evidence: Evidence, movement: Movement) -> Finding:
     else:
         code = "cosines_near"
         text = (
-            f"The {nouns.cosines} nearly are those of {nouns.prediction_phrase}: they "
-            f"differ by {value:.2g} on average."
+            f"The {nouns.cosines} are close to those of {nouns.prediction_phrase}: "
+            f"they differ by {value:.2g} on average."
         )
     return Finding(
         code=code,
