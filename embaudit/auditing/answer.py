@@ -268,8 +268,8 @@ def _fixed(basis: Basis) -> Answer:
     lists = "Use lists of the nearest neighbours."
     if compared == "cosine":
         because = (
-            f"who is nearest is fixed, because {basis.clause('together')}. The level "
-            "(such as 0.80) is fixed only without a temperature"
+            f"who is nearest is fixed, because {basis.clause('together')}. Levels "
+            "(such as 0.80) are fixed only if no temperature divided the cosines"
         )
         return basis.answer(word, because, ("pinned", "compared", "together"), lists)
     if compared == "dot":
@@ -343,7 +343,10 @@ def _decided_by_the_origin(basis: Basis) -> Answer:
 def _decided_without_a_probability(basis: Basis, because: str, code: str) -> Answer:
     """Answer where a change without effect on probabilities changes the cosines."""
     if basis.diagnosis.is_tied:
-        because += f" (once the {basis.nouns.head} has a table of its own)"
+        because += (
+            f" (if the {basis.nouns.head} gets a table separate from the input "
+            "embeddings)"
+        )
         return _no(basis, because, code, "tied")
     return _no(basis, because, code)
 
@@ -367,9 +370,10 @@ def _chosen_by_training(basis: Basis) -> Answer:
         return _convention(basis, because, "EMB104", "EMB103")
     if found.contradicts_decay:
         because = (
-            f"{basis.title('EMB306')}. So training stopped before its minimum, decayed "
-            "some labels otherwise, or had another objective, and it is not shown that "
-            f"the penalty chose these cosines. {basis.sentence('origin')}"
+            f"{basis.title('EMB306')}: equal decay of all rows ends with a mean row of "
+            "zero. So training stopped before its minimum, did not decay all rows "
+            "alike, or had another objective, and nothing shows that the penalty chose "
+            f"these cosines. {basis.sentence('origin')}"
         )
         return _convention(basis, because, "EMB306", "EMB103", "origin")
     because = basis.title("EMB103")
@@ -383,12 +387,13 @@ def _of_one_side(basis: Basis) -> Answer:
     """Answer where one side was loaded and nothing to predict with."""
     found = basis.diagnosis
     if found.origin is Origin.CHANGES_LITTLE:
-        free = "other changes of axes are free"
+        others = "other shifts of all rows, and other axes,"
         if basis.model.rank == 1:
-            free = "other shifts are free"
+            others = "other shifts of all rows"
         because = (
-            f"subtracting the mean row changes little, but {free}. Give inputs "
-            "(`--inputs FILE`) for cosines that the predictions fix"
+            f"subtracting the mean row changes little, but {others} keep the "
+            "predictions as well and can change the cosines. Give inputs (`--inputs "
+            "FILE`) for cosines that the predictions fix"
         )
         return _convention(basis, because, "origin", "one_side")
     codes: tuple[str, ...]

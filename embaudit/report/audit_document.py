@@ -938,7 +938,7 @@ def remark_on_lists(audit: Audit) -> str:
     ...         [[x + mean, y] for x, y in rows], objective="softmax-decay"
     ...     )
     ...     print(remark_on_lists(audit(head)))
-    Training may have chosen the left list from those with the same probabilities.
+    Both lists have the same probabilities; training may have chosen the left one.
     Both versions have the same probabilities, which favour neither list.
     """
     same = same_of(audit.evidence.model)
@@ -950,7 +950,7 @@ def remark_on_lists(audit: Audit) -> str:
     is_contradicted = bool(CONTRADICTED.intersection(audit.answer.findings))
     if audit.answer.word is AnswerWord.BY_CONVENTION and not is_contradicted:
         chose = "may have chosen" if audit.evidence.penalty is None else "chose"
-        return f"Training {chose} the left list from those with the same {same}."
+        return f"Both lists have the same {same}; training {chose} the left one."
     return f"Both versions have the same {same}, which favour neither list."
 
 

@@ -349,9 +349,9 @@ class CertifiedCurveDisplay(TableDisplay):
         shifts = (
             "any shift"
             if lists.max_shift is None
-            else f"shifts up to {lists.max_shift:.3g}"
+            else f"shifts up to {lists.max_shift:.3g} in the rows' units"
         )
-        beside = "" if lists.max_shift == 0 else f", beside {shifts}"
+        beside = "" if lists.max_shift == 0 else f", {shifts}"
         return cls(
             columns,
             f"top {lists.n} lists of {len(lists.rows):,} {rows or f'{lists.role} rows'}{beside}",

@@ -84,7 +84,7 @@ def test_an_equivalent_head_is_said_to_need_a_separate_table(
     assert f"also the input embeddings ({because})" in notes(found)["tied"]
     assert OWN_TABLE in found.verdict
     assert found.answer.because.endswith(
-        "get another nearest label (once the head has a table of its own)"
+        "get another nearest label (if the head gets a table separate from the input embeddings)"
     )
 
 
@@ -142,7 +142,9 @@ def test_the_first_screen_and_fix_say_that_a_tied_head_needs_a_separate_table(
 ):
     folder = checkpoint({EMBEDDING: TABLE}, tie_word_embeddings=True)
     screen = embaudit("audit", folder, "--quick").out
-    assert "(once the head has a table of its own)" in " ".join(screen.split())
+    assert "(if the head gets a table separate from the input embeddings)" in " ".join(
+        screen.split()
+    )
     out = folder / "centred.npz"
     assert (
         "as a separate head"

@@ -591,7 +591,7 @@ def objectives() -> Iterator[Row]:
         made = FactorModel.from_softmax(
             centred(40, 2) + share, objective="softmax-decay"
         )
-        begins = "the mean row contradicts the training (softmax-decay, as you declared). So training stopped"
+        begins = "the mean row contradicts the training (softmax-decay, as you declared): equal decay of all rows ends with a mean row of zero"
         says, never = ((begins,), ()) if found is against else ((), (begins,))
         yield Row(
             f"a mean row of {share} under decay",
@@ -1172,7 +1172,7 @@ def compared() -> Iterator[Row]:
     for how, (name, (rows, found)) in product(("dot", "cosine"), tables.items()):
         level = (
             "a convention of this model",
-            "The level (such as 0.80) is fixed only without a temperature",
+            "Levels (such as 0.80) are fixed only if no temperature divided the cosines",
         )
         says, unsaid = (
             (("products of these rows",), level[1:]) if how == "dot" else (level, ())
@@ -1731,7 +1731,7 @@ def tied_heads() -> Iterator[Row]:
     off_mean = FactorModel.from_softmax(centred(40, 5) + 1)
     issue, gains = {"EMB301": "issue", **TWO}, {"EMB307": "issue", **TWO}
     own_table = "needs a separate table"
-    separated = "(once the head has a table of its own)"
+    separated = "(if the head gets a table separate from the input embeddings)"
     yield Row(
         "d a tied head off its mean",
         off_mean.replace(tying=shares),

@@ -82,7 +82,10 @@ def _text(evidence: Evidence, head: HeadReport, dimensions: str) -> str:
             f" Affine gauges come near to any cosines that {labels} can have in "
             f"{dimensions}."
         )
-    return f"{text} All projector cosines are equal."
+    return (
+        f"{text} Projector cosines (of rows of the projector onto the columns of the "
+        "centred label matrix) are equal for all pairs."
+    )
 
 
 def _remedy(evidence: Evidence, head: HeadReport, label: str) -> str:

@@ -52,7 +52,7 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
     if exceeds(head.offset, EXACT_SHAPE):
         text += (
             f"The mean row is only {head.offset:.2g} of a typical row (median) long. "
-            "Other origins would predict the same."
+            "Adding any other vector to all rows would keep the predictions as well."
         )
     else:
         text += (

@@ -49,8 +49,8 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         return
     item = model.title("right")
     text = (
-        f"Predictions rank {item}s with their bias, cosines without it: what the bias "
-        "holds is thrown away."
+        f"Predictions rank {item}s with their bias, but cosines are computed without "
+        "it, so they ignore what the bias holds."
     )
     for traits in evidence.traits:
         if traits.role == "right" and traits.bias_columns is not None:

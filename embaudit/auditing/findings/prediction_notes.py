@@ -45,7 +45,7 @@ def predictions_stay(evidence: Evidence) -> Iterator[Finding]:
     heading = "Check" if is_alone(model) else "Predictions"
     where = ""
     if model.left is None and model.compared is None:
-        where = ", on probe rows for the side that is missing"
+        where = ", on random probe rows in place of the missing side"
     yield Finding(
         code="predictions",
         severity=Severity.NOTE,
