@@ -383,7 +383,7 @@ def shapes() -> Iterator[Row]:
     )  # fmt: skip
     same = ("if the other side has full rank", "The other side was not loaded")
     other = (
-        "Training minimised",
+        "The declared training minimises",
         "have length 1",
         "is not known",
         "does not show what that fixes",
@@ -463,7 +463,9 @@ def shapes() -> Iterator[Row]:
         line,
         alone,
         TWO,
-        ("subtracting the mean row changes little, but other shifts are free",),
+        (
+            "subtracting the mean row changes little, but other shifts of all rows keep the predictions",
+        ),
         ("rescaled",),
         answer=CONVENTION,
     )
@@ -1094,7 +1096,7 @@ def wrong_before() -> Iterator[Row]:
         head(centred(8, 2)),
         opened,
         TWO,
-        ("9 equivalent models made",),
+        ("9 equivalent models kept",),
         answer=CONVENTION,
     )
 

@@ -97,7 +97,8 @@ def _chosen(evidence: Evidence, title: str) -> Finding:
             "models. Check them against cosines of the predictions."
         )
     text = (
-        f"Training minimised {objective.loss}. With this loss the cosines are "
+        f"The declared training minimises {objective.loss}. "
+        "With this loss the cosines are "
         f"{objective.cosines_given(predictions)}. The {predictions} alone would allow "
         "others."
     )

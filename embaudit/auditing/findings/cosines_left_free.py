@@ -65,8 +65,9 @@ def _left_free_by_training(evidence: Evidence) -> Finding:
         value=diagnosis.mean_move,
         title=f"neither {nouns.predictions} nor training fix the cosines",
         text=(
-            f"Training minimised {objective.loss} ({evidence.declared_training}). With "
-            f"this loss the cosines are {objective.cosines_given(nouns.predictions)}."
+            f"The declared training minimises {objective.loss} "
+            f"({evidence.declared_training}). With this loss the cosines are "
+            f"{objective.cosines_given(nouns.predictions)}."
         ),
         remedy=_remedy(evidence),
     )
@@ -86,8 +87,8 @@ def _at_no_minimum(evidence: Evidence) -> Finding:
             f"fixes no cosine ({declared})"
         ),
         text=(
-            f"Training minimised {objective.loss} ({declared}). Its cosines depend on "
-            "where it stopped."
+            f"The declared training minimises {objective.loss} ({declared}). "
+            "Its cosines depend on where it stopped."
         ),
         remedy=(
             "Train with a penalty, or give all inputs that training saw (`--inputs`) "

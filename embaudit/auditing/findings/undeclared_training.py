@@ -114,7 +114,8 @@ def _without_a_law(evidence: Evidence) -> Finding:
             f"({evidence.declared_training})"
         ),
         text=(
-            f"Training minimised {objective.loss}. With this loss the cosines are "
+            f"The declared training minimises {objective.loss}. "
+            "With this loss the cosines are "
             f"{objective.cosines_given(predictions)}."
         ),
         remedy=f"Compare models and lists by {compared} until there is one.",
