@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 from typer import Option
@@ -176,9 +177,14 @@ def _client(address: str) -> Any:
 
 
 def _is_of_dask(error: Exception) -> bool:
-    """Return True for errors of Dask's own types, and for those of its connections."""
+    """Return True for errors of Dask's own types, of its code and of its connections."""
     is_its_type = type(error).__module__.startswith("distributed.")
-    return is_its_type or (isinstance(error, OSError) and "tcp://" in str(error))
+    # A client that just lost its scheduler fails within its own code, with errors of
+    # any type, such as an AttributeError.
+    *_, (last_frame, _) = walk_tb(error.__traceback__)
+    is_its_code = last_frame.f_globals["__name__"].startswith("distributed.")
+    is_connection = isinstance(error, OSError) and "tcp://" in str(error)
+    return is_its_type or is_its_code or is_connection
 
 
 # Each takes a while to load, and most runs write none of them.

@@ -106,7 +106,9 @@ def _level_counts(lists: NeighbourLists, first: Indices) -> tuple[Indices, Indic
     """Count the rows above the last entry of each list, and the rows that reach it."""
     queries = unit_rows(lists.searched[lists.rows], none=0)
     own = first[lists.rows]
-    last = np.nanmin(lists.cosines, axis=1)[:, None]
+    # A row without neighbours has no last entry, so no row is above it or reaches it.
+    is_entry = ~np.isnan(lists.cosines)
+    last = np.min(lists.cosines, axis=1, where=is_entry, initial=np.inf)[:, None]
     n_above = np.zeros(len(queries), dtype=np.intp)
     n_reach = np.zeros(len(queries), dtype=np.intp)
     for block in row_blocks(len(first), len(queries)):

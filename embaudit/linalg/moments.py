@@ -89,9 +89,6 @@ class Moments:
     def rank(self) -> int:
         """Number of dimensions that the rows without centring span.
 
-        These are the dimensions of the centred rows, and one more if the mean row lies
-        outside of them.
-
         Examples
         --------
         >>> moments(np.array([[1.0, 1.0], [3.0, 1.0]])).rank
@@ -99,15 +96,14 @@ class Moments:
         >>> moments(np.array([[1.0, 1.0], [3.0, 3.0]])).rank
         1
         """
-        s, vt = self.axes
-        # ‖R‖² + n ‖x̄‖² bounds the square of the largest singular value of X.
-        rounding = self.precision * np.hypot(s[0], np.linalg.norm(self._scaled_mean))
-        rank = int((s > rounding).sum())
-        spanned = vt[:rank]
-        outside = self._scaled_mean - (self._scaled_mean @ spanned.T) @ spanned
-        if np.linalg.norm(outside) > rounding:
-            rank += 1
-        return rank
+        # The singular values of X lie between those of R and those of R and √n x̄, so
+        # centred rows of full rank need no second decomposition.
+        centred, _ = self.axes
+        largest = np.hypot(centred[0], np.linalg.norm(self._scaled_mean))
+        if (centred > self.precision * largest).all():
+            return len(centred)
+        s = np.linalg.svd(self.root, compute_uv=False)
+        return int((s > self.precision * s[0]).sum())
 
     @cached_property
     def column_norms(self) -> Vector:

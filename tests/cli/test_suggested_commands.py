@@ -214,7 +214,7 @@ def test_a_table_without_titles_is_no_option_of_fix(shell, folder):
     lines = [f"{n},{'ab'[n % 2]}" for n in range(100, 140)]
     (folder / "kinds.csv").write_text("\n".join(["id,kind", *lines]))
     picture = "--items kinds.csv --heatmap-groups kind --heatmap kinds.svg"
-    commands = suggested(shell(f"embaudit audit ids.npz {picture} {SMALL}"))
+    commands = suggested(shell(f"embaudit audit ids.npz {picture} {SMALL} --full"))
     assert {line.split()[1] for line in commands} == {"fix", "evaluate"}
     for line in commands:
         assert ("--items kinds.csv" in line) == (" evaluate " in line)

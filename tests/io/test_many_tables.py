@@ -165,10 +165,10 @@ def test_the_command_line_takes_folders_patterns_and_lists(
         assert "vector" in embaudit("formats", given).out
     files = "part-0.parquet", folder / "part-1.parquet", "part-2.parquet"
     assert embaudit("audit", *files, "--quick").out.startswith(
-        "part-0.parquet and 2 more: 12 items, 4 dimensions\n"
+        "part-0.parquet and 2 more: vectors, 12 items, 4 dimensions\n"
     )
     assert embaudit("audit", files[0], "--quick").out.startswith(
-        "part-0.parquet: 5 items, 4 dimensions\n"
+        "part-0.parquet: vectors, 5 items, 4 dimensions\n"
     )
     assert (
         ea.audit([files[0]], n_gauges=1, groups=["diagonal"]).source,

@@ -315,7 +315,7 @@ def test_a_page_opens_at_an_equivalent_model_and_buttons_lead_to_others(opened, 
             found.shows[0].name
         ]
         assert (
-            f"Shown at first is “{found.shows[0].name}”"
+            f"The page opens at “{found.shows[0].name}”"
             in page.locator("#explorer").inner_text()
         )
         assert page.locator("#replaced").text_content() != "0 %"

@@ -112,7 +112,7 @@ def save_and_load_sides(model, folder: Path, suffix):
         save(FactorModel.from_vectors(model.factors(side)), folder / f"{side}{suffix}")
     options = {}
     if model.left is not None:
-        options["left"] = folder / f"left{suffix}"
+        options["left_file"] = folder / f"left{suffix}"
     if model.compared is not None:
         options["compared"] = model.compared
     elif model.left is None and model.link.name == "softmax":
