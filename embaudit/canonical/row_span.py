@@ -230,7 +230,9 @@ def _principal_axes(model: FactorModel) -> tuple[Floats, Vector]:
         Largest share of the squared length of a row outside of the first r axes, for
         every r from 0 to k − 1.
     """
-    axes = np.linalg.eigh(_unit_moments(model))[1][:, ::-1]
+    # Eigenvectors of the sum of x xᵀ would be less exact: their error in unused
+    # directions can exceed the rounding of the rows.
+    axes = np.linalg.svd(_unit_root(model))[2].T
     outside = np.zeros(model.rank)
     for side in model.sides:
         for units in _unit_blocks(model.factors(side)):
@@ -272,6 +274,17 @@ def _unit_moments(model: FactorModel) -> Floats:
         total = sum(units.T @ units for units in _unit_blocks(model.factors(side)))
         moments += total / max(np.trace(total), 1)
     return moments
+
+
+def _unit_root(model: FactorModel) -> Floats:
+    """Compute R with the `RᵀR` of `_unit_moments`, by QR decompositions."""
+    roots = []
+    for side in model.sides:
+        root = np.zeros((0, model.rank))
+        for units in _unit_blocks(model.factors(side)):
+            root = np.asarray(np.linalg.qr(np.vstack([root, units]), mode="r"))
+        roots.append(root / max(float(np.linalg.norm(root)), 1.0))
+    return np.vstack(roots)
 
 
 def _unit_blocks(x: Matrix) -> Iterator[Floats]:
