@@ -196,14 +196,14 @@ def _sample_uses_all(model: FactorModel, share: float) -> bool:
     """Return True if an even sample of rows shows that every dimension is used."""
     if sum(len(model.side(side)) for side in model.sides) < model.rank:
         return False
-    # The largest share of a row along an axis is at least the mean share. Each side
-    # adds its mean share to the moments.
+    # The largest share of a row along an axis is at least the mean share. The squared
+    # singular values of the root are sums of the mean shares of both sides.
     sample = {}
     for side in model.sides:
         n = len(model.side(side))
         sample[side] = np.unique(np.linspace(0, n - 1, 2 * model.rank).astype(int))
-    least = np.linalg.eigvalsh(_unit_moments(model.take(**sample)))[0]
-    return bool(least > len(model.sides) * share)
+    least = np.linalg.svd(_unit_root(model.take(**sample)), compute_uv=False)[-1]
+    return bool(least**2 > len(model.sides) * share)
 
 
 def n_directions(model: FactorModel, side: SideName) -> int:
@@ -267,22 +267,12 @@ def used_dimensions(model: FactorModel, *, most_outside: float) -> Floats:
     return axes[:, : _n_axes(outside, most_outside)]
 
 
-def _unit_moments(model: FactorModel) -> Floats:
-    """Sum up `x xᵀ` of the unit rows x of each side, which then gets a trace of 1."""
-    moments = np.zeros((model.rank, model.rank))
-    for side in model.sides:
-        total = sum(units.T @ units for units in _unit_blocks(model.factors(side)))
-        moments += total / max(np.trace(total), 1)
-    return moments
-
-
 def _unit_root(model: FactorModel) -> Floats:
-    """Compute R with the `RᵀR` of `_unit_moments`, by QR decompositions."""
+    """Stack a root of `Σ x xᵀ` of the unit rows x of each side, with a trace of 1."""
     roots = []
     for side in model.sides:
-        root = np.zeros((0, model.rank))
-        for units in _unit_blocks(model.factors(side)):
-            root = np.asarray(np.linalg.qr(np.vstack([root, units]), mode="r"))
+        root = model.side(side).unit_moments.root
+        # A side of zero rows keeps its root of zeros.
         roots.append(root / max(float(np.linalg.norm(root)), 1.0))
     return np.vstack(roots)
 
