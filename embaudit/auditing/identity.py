@@ -286,6 +286,6 @@ def _part(sample: Mapping[str, Any], rows: list[str], columns: list[str]) -> Flo
     row_of = {str(name): row for row, name in enumerate(sample["left"])}
     column_of = {str(name): column for column, name in enumerate(sample["right"])}
     values = np.asarray(sample["values"], dtype=np.float64)
-    return values[
-        np.ix_([row_of[name] for name in rows], [column_of[name] for name in columns])
-    ]
+    row_places = [row_of[name] for name in rows]
+    column_places = [column_of[name] for name in columns]
+    return values[np.ix_(row_places, column_places)]

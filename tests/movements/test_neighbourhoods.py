@@ -26,14 +26,26 @@ def test_two_rows_with_the_same_title_are_two_neighbours():
     assert (found.kept, found.stay, found.stayed) == (0, (False,), (False,))
 
 
-def test_a_neighbour_that_ties_with_the_last_one_listed_is_kept():
-    before = films([[1, 0.1], [1, 0], [1, 0.3], [-1, 0]])
-    after = films([[2, 0.2], [1, 0], [2, 0.2], [1, 0.1]])
-    (found,) = neighbourhoods(before, after.right, rows=np.array([1]), n=2)
+# In the second model, rows 0, 2 and 3 have one direction, so they tie.
+ONE_DIRECTION = films([[2, 0.2], [1, 0], [2, 0.2], [1, 0.1]])
+THREE_DIRECTIONS = films([[1, 0.1], [1, 0], [1, 0.3], [-1, 0]])
+
+
+def test_neighbours_that_tie_with_the_last_one_listed_stay():
+    (found,) = neighbourhoods(
+        THREE_DIRECTIONS, ONE_DIRECTION.right, rows=np.array([1]), n=2
+    )
     assert [name for name, _ in found.after] == ["Solaris", "Solaris"]
-    assert (found.kept, found.stay) == (2, (True, True))
-    (other,) = neighbourhoods(after, before.right, rows=np.array([1]), n=1)
-    assert other.stay == other.stayed == (True,)
+    assert found.kept == 2
+    assert found.stay == (True, True)
+
+
+def test_a_neighbour_that_tied_before_stays_if_it_is_the_nearest_one():
+    (found,) = neighbourhoods(
+        ONE_DIRECTION, THREE_DIRECTIONS.right, rows=np.array([1]), n=1
+    )
+    assert found.stay == (True,)
+    assert found.stayed == (True,)
 
 
 def nearest(rows):
