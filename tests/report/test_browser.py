@@ -379,6 +379,15 @@ def test_a_long_path_does_not_widen_the_page_of_a_phone(showing, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_the_table_at_a_glance_shows_all_its_columns(opened, viewport):
+    glance = opened("scores", viewport=viewport).locator(".glance").first
+    assert glance.locator("thead th").count() == 3
+    width, shown = glance.evaluate("(one) => [one.scrollWidth, one.clientWidth]")
+    assert width == shown
+
+
+@pytest.mark.slow
 def test_without_scripts_everything_but_the_explorer_is_readable(opened, audits):
     page = opened("scores", java_script_enabled=False)
     assert page.locator("#explorer noscript").is_visible()
