@@ -236,17 +236,30 @@ OF_PAIRS = {
 
 
 @pytest.mark.parametrize("name", OF_PAIRS)
-def test_pairs_may_be_one_or_all(name):
+def test_all_pairs_of_one_side_are_the_default(name):
     run = OF_PAIRS[name]
-    everything = [(i, j) for i in range(20) for j in range(i + 1, 20)]
-    assert run("right", None).tolist() == run("right", everything).tolist()
+    every_pair = [(i, j) for i in range(20) for j in range(i + 1, 20)]
+    assert run("right", None).tolist() == run("right", every_pair).tolist()
+
+
+@pytest.mark.parametrize("name", sorted(set(OF_PAIRS) - {"identified_cosines"}))
+def test_all_pairs_of_two_sides_are_the_default(name):
+    run = OF_PAIRS[name]
+    every_pair = [(i, j) for i in range(30) for j in range(20)]
+    assert run("cross", None).tolist() == run("cross", every_pair).tolist()
+
+
+@pytest.mark.parametrize("name", OF_PAIRS)
+def test_one_pair_needs_no_list(name):
+    run = OF_PAIRS[name]
     assert run("right", (3, 4)).tolist() == run("right", [[3, 4]]).tolist()
-    if name != "identified_cosines":
-        everything = [(i, j) for i in range(30) for j in range(20)]
-        assert run("cross", None).tolist() == run("cross", everything).tolist()
-    for bad in (3, (1, 2, 3), "ab", [[[1, 2]]], (0, 99)):
-        with pytest.raises(ea.InputError, match=r"^pairs must be"):
-            run("right", bad)
+
+
+@pytest.mark.parametrize("pairs", [3, (1, 2, 3), "ab", [[[1, 2]]], (0, 99)])
+@pytest.mark.parametrize("name", OF_PAIRS)
+def test_other_pairs_are_refused(name, pairs):
+    with pytest.raises(ea.InputError, match=r"^pairs must be"):
+        OF_PAIRS[name]("right", pairs)
 
 
 def test_all_pairs_of_many_rows_are_refused():

@@ -189,22 +189,42 @@ def test_embeddings_of_anndata() -> None:
     assert as_reading(data, weight="X_umap")[0].right.shape == (12, 2)
 
 
-def test_arrays(tmp_path: Path) -> None:
+LETTERS = list("abcdefghijkl")
+"""Ids of the twelve rows."""
+
+
+def test_an_array_and_a_list_are_vectors() -> None:
     assert as_model(ROWS).right.tolist() == ROWS.tolist()
-    assert as_model(ROWS.tolist()).right.shape == (12, 4)
-    pair, intake = as_reading(ROWS, left=2 * ROWS[:5], ids=list("abcdefghijkl"))
-    assert (pair.n_left, pair.n_right, pair.names("right")[0]) == (5, 12, "a")
+    assert as_model(ROWS.tolist()).right.tolist() == ROWS.tolist()
+
+
+def test_a_list_of_whole_numbers_is_data_and_not_quantised() -> None:
+    assert as_model([[1, 0], [0, 1], [1, 1]]).right.dtype == np.float64
+
+
+def test_two_arrays_are_two_sides_whose_link_is_assumed() -> None:
+    model, intake = as_reading(ROWS, left=2 * ROWS[:5], ids=LETTERS)
+    assert (model.n_left, model.n_right) == (5, 12)
+    assert model.names("right").tolist() == LETTERS
     assert intake is not None
     assert intake.assumed == ("the identity link",)
-    head = as_reading(ROWS, bias=np.arange(12.0), labels=list("abcdefghijkl"))[0]
-    assert (head.link.name, head.names("right")[1]) == ("softmax", "b")
-    assert as_reading(ROWS, inputs=ROWS[:3])[0].roles[0] == "input"
+
+
+def test_an_array_with_biases_and_labels_is_a_softmax_head() -> None:
+    head, _ = as_reading(ROWS, bias=np.arange(12.0), labels=LETTERS)
+    assert head.link.name == "softmax"
+    assert head.names("right").tolist() == LETTERS
+
+
+def test_an_array_with_inputs_has_inputs_on_its_left_side() -> None:
+    model, _ = as_reading(ROWS, inputs=ROWS[:3])
+    assert model.roles[0] == "input"
+
+
+def test_biases_of_an_array_come_from_a_file(tmp_path: Path) -> None:
     np.save(tmp_path / "b.npy", np.arange(12.0))
-    assert as_reading(ROWS, bias_file=tmp_path / "b.npy")[
-        0
-    ].right_bias.tolist() == list(range(12))
-    # Numbers of a list are no codes.
-    assert as_model([[1, 0], [0, 1], [1, 1]]).right.dtype == np.float64
+    model, _ = as_reading(ROWS, bias_file=tmp_path / "b.npy")
+    assert model.right_bias.tolist() == list(range(12))
 
 
 def test_a_left_side_of_any_kind_beside_vectors_of_any_kind(tmp_path: Path) -> None:
