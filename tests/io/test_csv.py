@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from example_files import npy, npz, refusal, write_all
+from example_files import npy, npz, refusal, write, write_all
 
 from embaudit.io import load, look, read
 
@@ -55,6 +55,35 @@ def test_vectors_and_ids_are_found_among_columns(
 def test_a_column_called_vector_goes_before_other_lists(tmp_path: Path) -> None:
     text = LISTS.replace("b\n", "vector\n", 1)
     assert load(write_all(tmp_path, {"v.csv": text})).right.tolist() == [[3], [4]]
+
+
+@pytest.mark.parametrize("name", ["title", "name", "interactions", "word"])
+@pytest.mark.parametrize("chosen", [0, 1])
+def test_a_column_of_vectors_names_no_rows(
+    tmp_path: Path, name: str, chosen: int
+) -> None:
+    # A vector for each field of a text stands in the column of that name.
+    vectors = np.arange(24).reshape(2, 4, 3) / 8
+    rows = [
+        f'a{i},"{x.tolist()}","{y.tolist()}"'
+        for i, (x, y) in enumerate(zip(*vectors, strict=True))
+    ]
+    path = write(tmp_path / "v.csv", "\n".join([f"id,{name},plot", *rows]))
+    model = load(path, vector=(name, "plot")[chosen])
+    np.testing.assert_array_equal(model.right, vectors[chosen])
+    assert model.right_ids.tolist() == ["a0", "a1", "a2", "a3"]
+    assert model.right_names is None
+    assert model.right_counts is None
+
+
+@pytest.mark.parametrize("other", ["(500)", "(12, 34)"])
+def test_an_id_or_a_title_may_look_like_a_short_list(
+    tmp_path: Path, other: str
+) -> None:
+    text = f'id,title,vector\n"{other}","{other}","[1, 2, 4]"\nb,c,"[3, 4, 5]"\n'
+    model = load(write(tmp_path / "v.csv", text))
+    assert model.right_ids.tolist() == [other, "b"]
+    assert model.right_names.tolist() == [other, "c"]
 
 
 RECORDS = 'title,id,vector,interactions,year\nHeat,a,"[1, 2]",5,1995\n'

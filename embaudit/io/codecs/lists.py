@@ -34,6 +34,17 @@ def is_list(cell: str) -> bool:
     return SEVERAL.fullmatch(cell) is not None or BRACKETED.fullmatch(cell) is not None
 
 
+def n_numbers(cell: str) -> int:
+    """Count the numbers in a cell that is a list.
+
+    Examples
+    --------
+    >>> n_numbers("[0.5, 1]"), n_numbers("1 2 3"), n_numbers("(500)")
+    (2, 3, 1)
+    """
+    return len(re.split(CUT, cell.strip(AROUND)))
+
+
 def matrix(column: pa.ChunkedArray, name: str | Sentence) -> NDArray[Any]:
     """Read a column of such cells into a matrix of shape (n, k).
 

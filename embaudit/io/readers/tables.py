@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -29,7 +29,7 @@ from embaudit.io.codecs.delimited import (
     plain_name,
     read_stacked,
 )
-from embaudit.io.codecs.lists import is_list, is_vectors, matrix
+from embaudit.io.codecs.lists import is_list, is_vectors, matrix, n_numbers
 from embaudit.io.intake import Contents, Part, Source
 from embaudit.io.readers.layout import FIELDS, OF_HEAD
 from embaudit.io.remote import naming, with_urls
@@ -53,6 +53,8 @@ UNNAMED = ("", "Unnamed: 0")
 """Names that data frames write above their index."""
 NUMBERED = re.compile(r"(.*?)(\d+)")
 """Pattern of the name of a dimension: the name of its family, and a number."""
+LONGEST_ID = 2
+"""Numbers in an id of a data frame with an index of several levels, at most."""
 DECIMAL = re.compile(r"\s*[-+]?\d+,\d+\s*")
 """Pattern of a number with a comma in place of a point, or of a list of two."""
 PANDAS_INDEX = "__index_level_0__"
@@ -192,7 +194,9 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
     lists = [i for i in range(table.width) if _holds_lists(table, i)]
     if not lists:
         _require_vectors(table)
-    ids = _ids(table, request)
+    # A vector for each field of a text may be called as that field is, such as title.
+    vector_columns = {i for i in lists if _holds_vectors(table, i)}
+    ids = _ids(table, request, vector_columns)
     if ids is None and table.text is not None:
         ids = _ids_of_text(table, lists)
     lists = [i for i in _chosen(table, lists, request) if i != ids]
@@ -201,7 +205,10 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
     places = {
         "right_ids": ids,
         "right_bias": bias,
-        **{field: _place(table, x, {ids, bias}) for field, x in titles},
+        **{
+            field: _place(table, name, {ids, bias, *vector_columns})
+            for field, name in titles
+        },
     }
     beside = {field: i for field, i in places.items() if i is not None}
     if lists:
@@ -239,6 +246,17 @@ def _holds_lists(table: TableFile, place: int) -> bool:
         )
     assert table.arrow is not None
     return is_vectors(table.arrow.schema.field(place).type)
+
+
+def _holds_vectors(table: TableFile, place: int) -> bool:
+    """Check that a column of lists cannot be ids or titles.
+
+    In text, the title "(500)" and the id "(12, 34)" look like lists, too.
+    """
+    if table.text is None:
+        return True
+    cells = [row[place] for row in table.text.first_rows if place < len(row)]
+    return all(is_list(cell) and n_numbers(cell) > LONGEST_ID for cell in cells)
 
 
 def _ids_of_text(table: TableFile, lists: list[int]) -> int | None:
@@ -357,8 +375,13 @@ def _index(table: TableFile) -> list[Any]:
         return []
 
 
-def _ids(table: TableFile, request: Request) -> int | None:
-    """Find the column of ids: the one asked for, else the named index of a data frame, else a customary one."""
+def _ids(
+    table: TableFile, request: Request, vectors: Collection[int] = ()
+) -> int | None:
+    """Find the column of ids: the one asked for, else the named index of a data frame, else a customary one.
+
+    A column of vectors is never found by its name.
+    """
     if request.vector_id is not None:
         return table.position(
             request.vector_id, "id", file_remedy("vector_id", request.vector_id)
@@ -373,7 +396,9 @@ def _ids(table: TableFile, request: Request) -> int | None:
     # What is called id goes before a name, which may be a title.
     for names in (ID_NAMES, KNOWN):
         if place is None:
-            place = table.optional_column("id", None, names, option="vector_id")
+            place = table.optional_column(
+                "id", None, names, option="vector_id", excluded=vectors
+            )
     if place is not None or table.names is None:
         return place
     # The first column without a name is an index of a data frame, unless it holds

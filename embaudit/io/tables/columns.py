@@ -138,10 +138,12 @@ class TableFile:
         place: int | None = None,
         *,
         option: str = "",
+        excluded: Collection[int] = (),
     ) -> int | None:
         """Find the column of a name, else the one with a customary name, without a header the one in its usual place.
 
         `option` is the option that chooses the column, unless it is called `what`.
+        Columns at `excluded` positions are not found by their customary name.
 
         Raises
         ------
@@ -153,7 +155,11 @@ class TableFile:
         if self.names is None:
             return place if place is not None and place < self.width else None
         names = set(customary)
-        places = [i for i, title in enumerate(self.names) if plain_name(title) in names]
+        places = [
+            i
+            for i, title in enumerate(self.names)
+            if plain_name(title) in names and i not in excluded
+        ]
         if len(places) > 1:
             got = " and ".join(self.names[i] for i in places)
             raise must_be(
