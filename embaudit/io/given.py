@@ -23,8 +23,8 @@ from embaudit.io.codecs.arrow import ArrowTable
 from embaudit.io.codecs.npy import Npy, reason
 from embaudit.io.files import AnyPath, existing_file, together
 from embaudit.io.intake import Contents, Intake, Reading
+from embaudit.io.layouts.reading import contents_beside
 from embaudit.io.objects.live import read_object
-from embaudit.io.readers.layout import contents_beside
 from embaudit.io.readers.numpy_arrays import FILES
 from embaudit.io.readers.tables import contents_of_table
 from embaudit.io.registry import read, reading_of, require_options, with_left

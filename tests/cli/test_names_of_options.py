@@ -28,7 +28,7 @@ from embaudit.cli.commands import COMMANDS
 from embaudit.errors import InputError, Option
 from embaudit.evaluation import last_together
 from embaudit.io import with_titles
-from embaudit.io.readers.layout import NAMED, OPTIONS
+from embaudit.io.layouts.reading import NAMED, OPTIONS
 from embaudit.io.request import Request
 
 FEW = (

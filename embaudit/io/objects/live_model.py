@@ -14,7 +14,7 @@ from embaudit.core.checked import Floats, Indices
 from embaudit.core.ties import first_largest
 from embaudit.errors import InputError, must_be
 from embaudit.io.intake import Contents
-from embaudit.io.readers.layout import two_labels
+from embaudit.io.layouts.reading import two_labels
 from embaudit.model import FactorModel
 
 Scores: TypeAlias = Callable[[Indices, Indices], Any]

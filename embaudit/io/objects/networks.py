@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, Indices
 from embaudit.errors import Option, Sentence, must_be
-from embaudit.io.checkpoints.config import Config
-from embaudit.io.checkpoints.final_norm import with_norm
-from embaudit.io.checkpoints.named_rows import named_by
-from embaudit.io.checkpoints.tokens import classes_of
 from embaudit.io.codecs.arrays import Memory, as_array
+from embaudit.io.layouts.checkpoints.config import Config
+from embaudit.io.layouts.checkpoints.final_norm import with_norm
+from embaudit.io.layouts.checkpoints.named_rows import named_by
+from embaudit.io.layouts.checkpoints.tokens import classes_of
+from embaudit.io.layouts.reading import TIED, contents_of, require_told
 from embaudit.io.objects.live_model import (
     LiveModel,
     comes_from,
@@ -25,7 +26,6 @@ from embaudit.io.objects.live_model import (
     softmax_head,
 )
 from embaudit.io.readers.hdf5 import of_keras
-from embaudit.io.readers.layout import TIED, contents_of, require_told
 from embaudit.io.request import Request
 from embaudit.model import FactorModel, softmax_link
 from embaudit.model.tying import Tying

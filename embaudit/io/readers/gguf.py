@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from embaudit.errors import File, Option, Sentence, must_be
-from embaudit.io.checkpoints.config import OF_GGUF, config_of_gguf
-from embaudit.io.checkpoints.named_rows import named_by
-from embaudit.io.checkpoints.tokens import Tokens
 from embaudit.io.codecs.gguf import TOKENS, TYPES, Gguf
 from embaudit.io.intake import Contents
-from embaudit.io.readers.layout import contents_of
+from embaudit.io.layouts.checkpoints.config import OF_GGUF, config_of_gguf
+from embaudit.io.layouts.checkpoints.named_rows import named_by
+from embaudit.io.layouts.checkpoints.tokens import Tokens
+from embaudit.io.layouts.reading import contents_of
 from embaudit.io.request import Request
 
 EMBEDDING, HEAD = "token_embd.weight", "output.weight"

@@ -20,7 +20,7 @@ from embaudit.io.codecs.arrays import Arrays, Tensor
 from embaudit.io.codecs.npy import READ_ERRORS, reason
 from embaudit.io.intake import Contents, Source
 from embaudit.io.json_text import parsed
-from embaudit.io.readers.layout import contents_of
+from embaudit.io.layouts.reading import contents_of
 from embaudit.io.request import Request
 from embaudit.io.unpacked import member, require_sense
 

@@ -11,7 +11,7 @@ from embaudit.io.codecs.arrays import UNNAMED, Memory
 from embaudit.io.codecs.npy import Npy, Npz, write_npy
 from embaudit.io.files import existing_file
 from embaudit.io.intake import Contents
-from embaudit.io.readers.layout import (
+from embaudit.io.layouts.reading import (
     FACTORS,
     contents_beside,
     contents_of,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from embaudit.errors import File, Option, Sentence, must_be
 from embaudit.io.codecs.npy import reason
 from embaudit.io.intake import Contents, Source
-from embaudit.io.readers.layout import OF_HEAD
+from embaudit.io.layouts.reading import OF_HEAD
 from embaudit.io.request import Request
 
 SOFTMAX = ("Softmax", "LogSoftmax")

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import IO
 
 from embaudit.errors import File, Option, Sentence, must_be
-from embaudit.io.checkpoints.config import config_of
-from embaudit.io.checkpoints.named_rows import named_by
-from embaudit.io.checkpoints.tokens import classes_of, is_classifier, tokens_of
 from embaudit.io.codecs import safetensors
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.codecs.safetensors import Safetensors, recognises
 from embaudit.io.intake import Contents, Source
 from embaudit.io.json_text import parsed
-from embaudit.io.readers.layout import Layout, contents_of_layout, planned
+from embaudit.io.layouts.checkpoints.config import config_of
+from embaudit.io.layouts.checkpoints.named_rows import named_by
+from embaudit.io.layouts.checkpoints.tokens import classes_of, is_classifier, tokens_of
+from embaudit.io.layouts.reading import Layout, contents_of_layout, planned
 from embaudit.io.request import Request
 from embaudit.io.saving import Draft, fields_in
 

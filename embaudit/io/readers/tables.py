@@ -31,7 +31,7 @@ from embaudit.io.codecs.delimited import (
 )
 from embaudit.io.codecs.lists import is_list, is_vectors, matrix, n_numbers
 from embaudit.io.intake import Contents, Part, Source
-from embaudit.io.readers.layout import FIELDS, OF_HEAD
+from embaudit.io.layouts.reading import FIELDS, OF_HEAD
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.request import Request, file_remedy
 from embaudit.io.saving import Draft, fields_in

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from embaudit.io.checkpoints.config import Config
 from embaudit.io.codecs.arrays import Arrays
+from embaudit.io.layouts.checkpoints.config import Config
 from embaudit.model.tying import Tying
 
 BLOCK = 1 << 22

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from embaudit.errors import File, InputError, Sentence, must_be
-from embaudit.io.checkpoints.architectures import ARCHITECTURES, Architecture
-from embaudit.io.checkpoints.tokens import other_task, without_tokens
 from embaudit.io.json_text import parsed_file
+from embaudit.io.layouts.checkpoints.architectures import ARCHITECTURES, Architecture
+from embaudit.io.layouts.checkpoints.tokens import other_task, without_tokens
 
 TEXT = ("text_config", "llm_config", "language_config")
 """Under which names a network of several parts says what its text part is."""

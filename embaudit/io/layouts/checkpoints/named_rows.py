@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from embaudit.io.checkpoints.tokens import Tokens, tokens_of
 from embaudit.io.intake import Contents, Source
+from embaudit.io.layouts.checkpoints.tokens import Tokens, tokens_of
 
 
 def named_by(tokens: Tokens | None) -> dict[str, Source]:

@@ -1,0 +1,1 @@
+"""Layouts: which named array is what, by the names that libraries give to their arrays."""
