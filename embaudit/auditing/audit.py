@@ -35,7 +35,7 @@ from embaudit.heads.coordinates import require_softmax
 from embaudit.heads.label_sample import only_labels
 from embaudit.io import Intake, as_reading, source_of, with_titles
 from embaudit.io.files import AnyPath
-from embaudit.io.request import Request
+from embaudit.io.options import Request
 from embaudit.io.tables.parts import Parts, has_titles, parts_by_column
 from embaudit.model import (
     FactorModel,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from embaudit.gauges import GaugeGroup
-from embaudit.io.request import LoadKeywords
+from embaudit.io.options import LoadKeywords
 from embaudit.io.tables.parts import Parts
 from embaudit.model import Role
 

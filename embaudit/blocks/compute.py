@@ -21,7 +21,7 @@ from embaudit.core.progress import track
 from embaudit.core.tolerances import LARGEST_MAGNITUDE, SMALLEST_MAGNITUDE
 from embaudit.core.words import counted, listed
 from embaudit.errors import Option, Sentence, must_be
-from embaudit.io.codecs.arrays import UNNAMED, Readable, Shape
+from embaudit.io.arrays import UNNAMED, Readable, Shape
 
 MAX_BLOCKS = 5_000_000
 """Largest number of blocks: their names and numbers take up to 1 GB."""

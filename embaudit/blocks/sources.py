@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.io.codecs import open_arrays
-from embaudit.io.codecs.arrays import UNNAMED, Memory, Readable
+from embaudit.io.array_files import open_arrays
+from embaudit.io.arrays import UNNAMED, Memory, Readable
 
 
 def _is_numbers(values: Any) -> bool:

@@ -1,13 +1,13 @@
 """Reading and writing: models in many formats, interactions, labels and titles; nothing is ever unpickled."""
 
-from embaudit.io.catalogue import Format, formats
 from embaudit.io.files import distinct_outputs
+from embaudit.io.formats import Format, formats
 from embaudit.io.given import as_model, as_reading, model_and_intake, source_of
 from embaudit.io.intake import Intake, Part, Reading, StoredNorm
+from embaudit.io.loading import load, look, read
 from embaudit.io.objects.live import from_object, read_object
+from embaudit.io.options import OPTIONS
 from embaudit.io.outputs import written_whole
-from embaudit.io.registry import load, look, read
-from embaudit.io.request import OPTIONS
 from embaudit.io.saving import require_output, save
 from embaudit.io.tables.interactions import Interactions, read_interactions
 from embaudit.io.tables.rows import read_ids, read_labels

@@ -17,18 +17,20 @@ from embaudit.errors import (
     with_taker,
     without_secrets,
 )
-from embaudit.io.catalogue import COLUMNS
-from embaudit.io.codecs.arrays import UNNAMED, Memory, as_array
-from embaudit.io.codecs.arrow import ArrowTable
-from embaudit.io.codecs.npy import Npy, reason
+from embaudit.io.arrays import UNNAMED, Memory, as_array
+from embaudit.io.contents import Contents
+from embaudit.io.damaged import reason
 from embaudit.io.files import AnyPath, existing_file, together
-from embaudit.io.intake import Contents, Intake, Reading
+from embaudit.io.formats import COLUMNS
+from embaudit.io.formats.npy import FILES
+from embaudit.io.formats.tables import contents_of_table
+from embaudit.io.intake import Intake, Reading
 from embaudit.io.layouts.reading import contents_beside
+from embaudit.io.loading import read, reading_of, require_options, with_left
+from embaudit.io.npy import Npy
 from embaudit.io.objects.live import read_object
-from embaudit.io.readers.numpy_arrays import FILES
-from embaudit.io.readers.tables import contents_of_table
-from embaudit.io.registry import read, reading_of, require_options, with_left
-from embaudit.io.request import Request
+from embaudit.io.options import Request
+from embaudit.io.tables.arrow import ArrowTable
 from embaudit.io.tables.columns import TableFile
 from embaudit.model import FactorModel
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from stat import S_ISREG
 
 from embaudit.errors import File, must_be
-from embaudit.io.catalogue import FORMATS
 from embaudit.io.files import AnyPath, plain_suffix
+from embaudit.io.formats import FORMATS
 from embaudit.io.remote import as_url
 
 MOST_WATCHED = 10_000

@@ -20,10 +20,11 @@ from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.words import counted, drawn_of, percent
 from embaudit.errors import InputError, Option, Sentence, joined, must_be
-from embaudit.io.catalogue import writer_of
-from embaudit.io.codecs.arrays import Stream
+from embaudit.io.arrays import Stream
+from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, as_path, plain_suffix
-from embaudit.io.saving import Draft, room_in, save, stored_side
+from embaudit.io.formats import writer_of
+from embaudit.io.saving import room_in, save, stored_side
 from embaudit.linalg.mapped import Mapped, RowMap
 from embaudit.model import OPPOSITE, Equivalence, FactorModel, SideName
 

@@ -29,7 +29,7 @@ from embaudit.errors import InputError, Option
 from embaudit.evaluation import last_together
 from embaudit.io import with_titles
 from embaudit.io.layouts.reading import NAMED, OPTIONS
-from embaudit.io.request import Request
+from embaudit.io.options import Request
 
 FEW = (
     "--n-gauges",

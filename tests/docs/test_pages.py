@@ -20,7 +20,7 @@ from embaudit.auditing.catalogue import CODES
 from embaudit.auditing.words import WORDS
 from embaudit.core import tolerances
 from embaudit.io import formats
-from embaudit.io.catalogue import PACKAGES
+from embaudit.io.formats import PACKAGES
 
 TEXTS = {page: path.read_text(encoding="utf-8") for page, path in PAGES.items()}
 AWAY = (

@@ -16,7 +16,7 @@ from embaudit.heads.conventions import (
     folding,
     norm_evidence,
 )
-from embaudit.io.codecs.safetensors import Safetensors
+from embaudit.io.formats.safetensors import Safetensors
 from embaudit.model import FactorModel, softmax_link
 from embaudit.model.final_norm import FinalNorm
 

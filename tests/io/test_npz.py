@@ -14,7 +14,7 @@ from example_files import npz, refusal, write_all
 
 from embaudit.errors import InputError
 from embaudit.io import load, read
-from embaudit.io.codecs.npy import Npz
+from embaudit.io.npy import Npz
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,14 +17,15 @@ from numpy.typing import NDArray
 
 from embaudit.core.words import listed
 from embaudit.errors import File, InputError, Option, Sentence, must_be
-from embaudit.io.codecs.arrays import UNNAMED, Arrays, Tensor, as_stored
-from embaudit.io.intake import OF_VECTORS, Contents, Part, Source
+from embaudit.io.arrays import UNNAMED, Arrays, Tensor, as_stored
+from embaudit.io.contents import OF_VECTORS, Contents, Source
+from embaudit.io.intake import Part
 from embaudit.io.layouts.checkpoints.config import Config
 from embaudit.io.layouts.checkpoints.final_norm import with_norm
 from embaudit.io.layouts.checkpoints.tokens import CLASSIFIERS, OF_TOKENS
 from embaudit.io.layouts.checkpoints.tying import tying_of
+from embaudit.io.options import Kind, Request, file_remedy
 from embaudit.io.remote import with_urls
-from embaudit.io.request import Kind, Request, file_remedy
 from embaudit.model import softmax_link
 from embaudit.model.tying import Tying
 

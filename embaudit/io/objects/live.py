@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from embaudit.errors import InputError, Option, Sentence, must_be
-from embaudit.io.catalogue import ARRAYS
-from embaudit.io.intake import GIVEN, Contents, Reading
+from embaudit.io.contents import Contents
+from embaudit.io.formats import ARRAYS
+from embaudit.io.intake import GIVEN, Reading
+from embaudit.io.loading import reading_of, require_options, with_left
 from embaudit.io.objects import networks, recommenders, scikit_learn
 from embaudit.io.objects.live_model import LiveModel, comes_from
 from embaudit.io.objects.recommenders import LIBRARIES
-from embaudit.io.registry import reading_of, require_options, with_left
-from embaudit.io.request import Request
+from embaudit.io.options import Request
 from embaudit.model import FactorModel
 
 Reader: TypeAlias = Callable[[Any, Request], LiveModel]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Floats, Indices
 from embaudit.core.ties import first_largest
 from embaudit.errors import InputError, must_be
-from embaudit.io.intake import Contents
+from embaudit.io.contents import Contents
 from embaudit.io.layouts.reading import two_labels
 from embaudit.model import FactorModel
 

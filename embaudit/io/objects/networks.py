@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, Indices
 from embaudit.errors import Option, Sentence, must_be
-from embaudit.io.codecs.arrays import Memory, as_array
+from embaudit.io.arrays import Memory, as_array
+from embaudit.io.formats.hdf5 import of_keras
 from embaudit.io.layouts.checkpoints.config import Config
 from embaudit.io.layouts.checkpoints.final_norm import with_norm
 from embaudit.io.layouts.checkpoints.named_rows import named_by
@@ -25,8 +26,7 @@ from embaudit.io.objects.live_model import (
     needed,
     softmax_head,
 )
-from embaudit.io.readers.hdf5 import of_keras
-from embaudit.io.request import Request
+from embaudit.io.options import Request
 from embaudit.model import FactorModel, softmax_link
 from embaudit.model.tying import Tying
 

@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, Indices
 from embaudit.errors import InputError, must_be
-from embaudit.io.codecs.arrays import as_array
+from embaudit.io.arrays import as_array
+from embaudit.io.formats.faiss import vectors_of
+from embaudit.io.formats.implicit import objective_of, split_columns, trained_with
+from embaudit.io.formats.spark import of_rows
 from embaudit.io.objects.live_model import (
     LiveModel,
     comes_from,
@@ -23,10 +26,7 @@ from embaudit.io.objects.live_model import (
     needed,
     require_fitted,
 )
-from embaudit.io.readers.faiss import vectors_of
-from embaudit.io.readers.implicit import objective_of, split_columns, trained_with
-from embaudit.io.readers.spark import of_rows
-from embaudit.io.request import Request
+from embaudit.io.options import Request
 from embaudit.model import FactorModel
 
 Attribute: TypeAlias = "str | tuple[str, Callable[[Any], Any]]"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Floats, Indices
 from embaudit.errors import InputError, must_be
 from embaudit.io.objects.live_model import LiveModel, has, softmax_head
-from embaudit.io.request import Request
+from embaudit.io.options import Request
 from embaudit.model import FactorModel
 
 LINEAR = {"right": "coef_", "right_bias": "intercept_", "right_ids": "classes_", "right_names": "classes_",

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, as_texts
 from embaudit.errors import File, Option, Sentence, must_be
-from embaudit.io.codecs.arrow import SUFFIXES, ArrowTable
-from embaudit.io.codecs.delimited import (
+from embaudit.io.files import AnyPath, existing_file
+from embaudit.io.refusals import refuse_foreign
+from embaudit.io.tables.arrow import SUFFIXES, ArrowTable
+from embaudit.io.tables.delimited import (
     NUMBER,
     Cell,
     Delimited,
@@ -26,8 +28,6 @@ from embaudit.io.codecs.delimited import (
     read_delimited,
     sniff,
 )
-from embaudit.io.files import AnyPath, existing_file
-from embaudit.io.refusals import refuse_foreign
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Floats, is_number, require_one_of
 from embaudit.core.words import counted
 from embaudit.errors import File, Option, Sentence, must_be
-from embaudit.io.codecs.delimited import Cell, Header
 from embaudit.io.files import AnyPath
 from embaudit.io.tables.columns import codes, numbers, open_table, read_columns
+from embaudit.io.tables.delimited import Cell, Header
 from embaudit.model import SideName
 
 if TYPE_CHECKING:

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import as_count, as_texts, require_each, with_seen_zeros
 from embaudit.errors import File, InputError, Option, Sentence, must_be
-from embaudit.io.codecs.arrays import UNNAMED
-from embaudit.io.codecs.arrow import SUFFIXES
-from embaudit.io.codecs.delimited import BY_SUFFIX, as_ids, plain_name
-from embaudit.io.codecs.npy import Npy
+from embaudit.io.arrays import UNNAMED
 from embaudit.io.files import existing_file, plain_suffix
 from embaudit.io.json_text import parsed
+from embaudit.io.npy import Npy
+from embaudit.io.tables.arrow import SUFFIXES
 from embaudit.io.tables.columns import (
     TableFile,
     numbers,
@@ -29,6 +28,7 @@ from embaudit.io.tables.columns import (
     read_by_id,
     read_columns,
 )
+from embaudit.io.tables.delimited import BY_SUFFIX, as_ids, plain_name
 from embaudit.io.tables.interactions import USER_NAMES
 from embaudit.io.tables.titles import ID_NAMES, TITLE_NAMES, places_of
 from embaudit.model.side import Side

@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from embaudit.errors import File, Sentence, must_be
-from embaudit.io.codecs.arrays import Arrays
-from embaudit.io.intake import SHIFTS, Contents, StoredNorm
+from embaudit.io.arrays import Arrays
+from embaudit.io.contents import Contents
+from embaudit.io.intake import SHIFTS, StoredNorm
 from embaudit.io.layouts.checkpoints.architectures import ELSEWHERE
 from embaudit.io.layouts.checkpoints.config import Config
-from embaudit.io.request import Request
+from embaudit.io.options import Request
 from embaudit.model import as_link
 from embaudit.model.final_norm import FinalNorm, NormKind
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from embaudit.io.intake import Contents, Source
+from embaudit.io.contents import Contents, Source
 from embaudit.io.layouts.checkpoints.tokens import Tokens, tokens_of
 
 

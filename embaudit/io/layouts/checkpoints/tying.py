@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from embaudit.io.codecs.arrays import Arrays
+from embaudit.io.arrays import Arrays
 from embaudit.io.layouts.checkpoints.config import Config
 from embaudit.model.tying import Tying
 
@@ -44,7 +44,7 @@ def tying_of(
 
     Examples
     --------
-    >>> from embaudit.io.codecs.arrays import Memory
+    >>> from embaudit.io.arrays import Memory
     >>> two = Memory({"lm_head.weight": np.eye(2), "wte.weight": 2 * np.eye(2)})
     >>> for tie in (True, False):
     ...     config = Config.of({"tie_word_embeddings": tie})

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import File, InputError, Sentence, must_be
-from embaudit.io.codecs.npy import Npz
-from embaudit.io.intake import Contents, Part, Source
-from embaudit.io.request import Request
+from embaudit.io.contents import Contents, Source
+from embaudit.io.intake import Part
+from embaudit.io.npy import Npz
+from embaudit.io.options import Request
 from embaudit.model import FactorModel
 
 USED = ("user_factors", "item_factors", "factors", "regularization")

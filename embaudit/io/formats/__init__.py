@@ -10,8 +10,8 @@ from typing import Any
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.files import AnyPath, as_path, first_bytes, plain_suffix
+from embaudit.io.options import Request
 from embaudit.io.refusals import refusal, refuse_foreign
-from embaudit.io.request import Request
 
 MOST_TRIED = 100
 """Files of a folder that are tried at most, to name those that can be read."""
@@ -76,9 +76,9 @@ ARRAYS = (
 FORMATS = (
     Format("embaudit", (".npz",), "embaudit's own model file", "everything a model has", (), "native", writes=True),
     Format("implicit", (".npz",), "models saved by implicit", "users, items, biases", (), "implicit"),
-    Format("npz", (".npz",), "named NumPy arrays", "factors, head, vectors", ARRAYS, "numpy_arrays"),
+    Format("npz", (".npz",), "named NumPy arrays", "factors, head, vectors", ARRAYS, "npy"),
     Format("npy", (".npy",), "one NumPy array, kept on disk", "vectors, others beside",
-           ("left_bias_file", "bias_file", "transpose"), "numpy_arrays", writes=True),
+           ("left_bias_file", "bias_file", "transpose"), "npy", writes=True),
     Format("safetensors", (".safetensors",), "checkpoints in one file", "a head, factors or vectors", ARRAYS,
            "safetensors", writes=True),
     Format("shards", (".json", "/"), "checkpoints in a directory or in shards", "a head, factors or vectors", ARRAYS,
@@ -133,7 +133,7 @@ def module_of(entry: Format) -> Any:
         remedy = f"install it: pip install 'embaudit[{entry.needs}]'"
         what = f"the package {PACKAGES[entry.needs]}, which {entry.name} files need,"
         raise must_be(what, "installed", "none", remedy)
-    return import_module(f"embaudit.io.readers.{entry.module}")
+    return import_module(f"embaudit.io.formats.{entry.module}")
 
 
 def named(name: str) -> Format:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import File, InputError, must_be
-from embaudit.io.intake import Contents, Source
-from embaudit.io.request import Request
-from embaudit.io.saving import Draft
+from embaudit.io.contents import Contents, Source
+from embaudit.io.draft import Draft
+from embaudit.io.options import Request
 
 LIMITS = ("loop_limit", "vector_byte_limit")
 """Limits of faiss, from 1.14 on, while it reads: vectors of vectors, and bytes of each

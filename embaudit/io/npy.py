@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import lzma
-import struct
 import sys
 import warnings
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path
-from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import InputError, Sentence
-from embaudit.io.codecs.arrays import (
+from embaudit.errors import Sentence
+from embaudit.io.arrays import (
     UNNAMED,
     Memory,
     Place,
@@ -29,34 +25,8 @@ from embaudit.io.codecs.arrays import (
     Tensor,
     type_name,
 )
+from embaudit.io.damaged import READ_ERRORS, unreadable
 from embaudit.io.unpacked import require_sense
-
-READ_ERRORS = (
-    OSError, ValueError, EOFError, KeyError, TypeError, MemoryError, OverflowError, RuntimeError, SyntaxError,
-    AttributeError, IndexError, TokenError, struct.error, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
-)  # fmt: skip
-"""Errors of numpy and zipfile at a file that is cut off, altered, or something else
-altogether.
-"""
-
-
-def reason(error: BaseException) -> str:
-    """Return the first line of an error, short enough for a sentence."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0].rstrip(".")[:200]
-
-
-def unreadable(name: Path | Sentence, whole: str, error: BaseException) -> InputError:
-    """Return the refusal of an array or a file that is pickled, cut off or altered."""
-    if "Python objects" in str(error) or "allow_pickle" in str(error):
-        return InputError(
-            "{} must be a plain array; it is pickled, which could run code; save it as "
-            "numbers or text.",
-            name,
-        )
-    return InputError(
-        "{} must be {}; it is not ({}); save it again.", name, whole, reason(error)
-    )
 
 
 def header(

@@ -11,11 +11,12 @@ from typing import IO, Any
 import numpy as np
 
 from embaudit.errors import File, InputError, Sentence, must_be
-from embaudit.io.codecs.npy import Npz, write_npz
-from embaudit.io.intake import Contents, Part, Source
+from embaudit.io.contents import Contents, Source
+from embaudit.io.draft import FIELDS, LABELS, Draft, link_of, text_of
+from embaudit.io.intake import Part
 from embaudit.io.json_text import parsed
-from embaudit.io.request import Request
-from embaudit.io.saving import FIELDS, LABELS, Draft, link_of, text_of
+from embaudit.io.npy import Npz, write_npz
+from embaudit.io.options import Request
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.tying import Tying
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import File, Option, Sentence, must_be
-from embaudit.io.codecs.npy import reason
-from embaudit.io.intake import Contents, Source
+from embaudit.io.contents import Contents, Source
+from embaudit.io.damaged import reason
 from embaudit.io.layouts.reading import OF_HEAD
-from embaudit.io.request import Request
+from embaudit.io.options import Request
 
 SOFTMAX = ("Softmax", "LogSoftmax")
 BENT = ("ZipMap", "Normalizer", "ArgMax", "Log", "Sigmoid", *SOFTMAX)

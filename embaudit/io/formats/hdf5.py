@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import File, InputError, Option, Sentence, must_be
-from embaudit.io.codecs.arrays import Arrays, Tensor
-from embaudit.io.codecs.npy import READ_ERRORS, reason
-from embaudit.io.intake import Contents, Source
+from embaudit.io.arrays import Arrays, Tensor
+from embaudit.io.contents import Contents, Source
+from embaudit.io.damaged import READ_ERRORS, reason
 from embaudit.io.json_text import parsed
 from embaudit.io.layouts.reading import contents_of
-from embaudit.io.request import Request
+from embaudit.io.options import Request
 from embaudit.io.unpacked import member, require_sense
 
 WEIGHTS, CONFIG = "model.weights.h5", "config.json"

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import as_texts
 from embaudit.errors import File, InputError, Sentence, must_be
-from embaudit.io.intake import Contents, Source
-from embaudit.io.request import Request
-from embaudit.io.saving import Draft
+from embaudit.io.contents import Contents, Source
+from embaudit.io.draft import Draft
+from embaudit.io.options import Request
 from embaudit.io.unpacked import open_bytes
 
 FASTTEXT = (793712314).to_bytes(4, "little")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from embaudit.errors import File, Sentence, must_be
-from embaudit.io.codecs.npy import Npy, Npz
-from embaudit.io.codecs.safetensors import Safetensors, recognises
 from embaudit.io.files import existing_path
+from embaudit.io.formats.safetensors import Safetensors, recognises
+from embaudit.io.npy import Npy, Npz
 from embaudit.io.refusals import refuse_foreign
 
 

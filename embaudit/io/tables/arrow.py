@@ -14,10 +14,10 @@ from numpy.typing import DTypeLike, NDArray
 from embaudit.core.checked import storage_of
 from embaudit.core.parallel import fill_in_threads
 from embaudit.errors import File, InputError, Sentence, must_be
-from embaudit.io.codecs.delimited import require_distinct
-from embaudit.io.codecs.lists import is_vectors, stack
-from embaudit.io.codecs.npy import READ_ERRORS, reason
+from embaudit.io.damaged import READ_ERRORS, reason
 from embaudit.io.files import existing_file
+from embaudit.io.tables.delimited import require_distinct
+from embaudit.io.tables.lists import is_vectors, stack
 from embaudit.io.unpacked import require_sense
 from embaudit.linalg.scratch import scratch
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import IO
 
 from embaudit.errors import File, must_be
-from embaudit.io.codecs.arrays import UNNAMED, Memory
-from embaudit.io.codecs.npy import Npy, Npz, write_npy
+from embaudit.io.arrays import UNNAMED, Memory
+from embaudit.io.contents import Contents
+from embaudit.io.draft import Draft
 from embaudit.io.files import existing_file
-from embaudit.io.intake import Contents
 from embaudit.io.layouts.reading import (
     FACTORS,
     contents_beside,
@@ -18,9 +18,9 @@ from embaudit.io.layouts.reading import (
     plain,
     squeezed,
 )
+from embaudit.io.npy import Npy, Npz, write_npy
+from embaudit.io.options import Request
 from embaudit.io.refusals import refuse_foreign
-from embaudit.io.request import Request
-from embaudit.io.saving import Draft
 
 FILES = {"bias": "bias_file", "left_bias": "left_bias_file"}
 """Options of files next to a file of one array, by the array that each holds."""

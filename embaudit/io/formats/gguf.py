@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mmap
 import struct
+from dataclasses import replace
 from importlib import import_module
 from math import prod
 from pathlib import Path
@@ -17,10 +18,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import File, InputError, Sentence, must_be
-from embaudit.io.codecs.arrays import Place, Tensor, decode_to_buffer
-from embaudit.io.codecs.safetensors import numbers_at
+from embaudit.errors import File, InputError, Option, Sentence, must_be
+from embaudit.io.arrays import Place, Tensor, decode_to_buffer
+from embaudit.io.contents import Contents
 from embaudit.io.files import first_bytes
+from embaudit.io.formats.safetensors import numbers_at
+from embaudit.io.layouts.checkpoints.config import OF_GGUF, config_of_gguf
+from embaudit.io.layouts.checkpoints.named_rows import named_by
+from embaudit.io.layouts.checkpoints.tokens import Tokens
+from embaudit.io.layouts.reading import contents_of
+from embaudit.io.options import Request
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
@@ -259,3 +266,42 @@ def _entry(data: mmap.mmap) -> tuple[str, tuple[int, ...], int, int]:
     if prod(shape) >= 2**62:
         raise ValueError(f"{name!r} of {prod(shape):,} numbers")
     return name, shape, _number(data, "I"), _number(data, "Q")
+
+
+EMBEDDING, HEAD = "token_embd.weight", "output.weight"
+NO_TEXT = (2, 3, 5)
+"""Kinds of tokens that stand for no text: unknown, control, unused (`TokenType` of the
+package `gguf`).
+"""
+
+
+def contents(path: Path, request: Request) -> Contents:
+    """Determine the head, or the matrix that was named, its tokens and the soft cap.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged, one part of many, or holds no head.
+    """
+    file = Gguf(path)
+    parts = file.metadata.get("split.count")
+    if isinstance(parts, int) and parts > 1 and request.weight is None:
+        remedy = Sentence(
+            "merge them with `llama-gguf-split --merge`, or name a tensor of this part "
+            "with {}",
+            Option("weight"),
+        )
+        raise must_be(File(path), "a whole model", f"one part of {parts}", remedy)
+    config = config_of_gguf(file.metadata, shifted=f"{OF_GGUF}.bias" in file.tensors)
+    base = contents_of(file, request, path, config)
+    name, tokens = base.fields["right"].name, None
+    # Rows of other matrices are none of tokens.
+    if name in (EMBEDDING, HEAD):
+        special = {
+            row
+            for row, kind in enumerate(file.metadata.get(TYPES) or ())
+            if kind in NO_TEXT
+        }
+        stored = dict(enumerate(file.metadata.get(TOKENS) or ()))
+        tokens = Tokens.of(stored, file.tensors[name].shape[0], TOKENS, special)
+    return replace(base, fields={**base.fields, **named_by(tokens)})

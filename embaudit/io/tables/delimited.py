@@ -15,8 +15,8 @@ from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from embaudit.errors import File, InputError, Sentence, must_be
-from embaudit.io.codecs.lists import is_list
 from embaudit.io.files import existing_file, plain_suffix
+from embaudit.io.tables.lists import is_list
 from embaudit.io.unpacked import open_bytes
 
 if TYPE_CHECKING:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import IO, Any
@@ -15,11 +17,18 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import File, Sentence, must_be
-from embaudit.io.codecs.arrays import Place, Read, Stream, Tensor, as_stored, widened
-from embaudit.io.codecs.npy import reason
+from embaudit.errors import File, Option, Sentence, must_be
+from embaudit.io.arrays import Place, Read, Stream, Tensor, as_stored, widened
+from embaudit.io.contents import Contents, Source
+from embaudit.io.damaged import reason
+from embaudit.io.draft import Draft, fields_in
 from embaudit.io.files import existing_file
 from embaudit.io.json_text import parsed, parsed_once, require_few_keys
+from embaudit.io.layouts.checkpoints.config import config_of
+from embaudit.io.layouts.checkpoints.named_rows import named_by
+from embaudit.io.layouts.checkpoints.tokens import classes_of, is_classifier, tokens_of
+from embaudit.io.layouts.reading import Layout, contents_of_layout, planned
+from embaudit.io.options import Request
 
 MOST_NUMBERS = 2**59
 """Numbers of a tensor at most: in float64 they take half of the addresses."""
@@ -90,7 +99,9 @@ class Safetensors:
             path = path / SINGLE if (path / SINGLE).exists() else path / INDEX
         self.path = existing_file(path)
         self.metadata, placed = (
-            ({}, _sharded(path)) if path.suffix.lower() == ".json" else _opened(path)
+            ({}, _sharded(path))
+            if path.suffix.lower() == ".json"
+            else _with_header(path)
         )
         """Texts that the header of a single file holds beside the tensors, and the
         tensors.
@@ -142,7 +153,7 @@ def _sharded(index: Path) -> dict[str, tuple[Tensor, Place]]:
             "an index of safetensors shards with a weight_map",
             "other content",
         ) from error
-    shards = {name: _opened(_shard(index, name))[1] for name in files}
+    shards = {name: _with_header(_shard(index, name))[1] for name in files}
     absent = [name for name, home in homes.items() if name not in shards[home]]
     if absent:
         raise must_be(
@@ -171,7 +182,7 @@ def _shard(index: Path, name: str) -> Path:
     return existing_file(index.parent / name)
 
 
-def _opened(path: Path) -> tuple[dict[str, str], dict[str, tuple[Tensor, Place]]]:
+def _with_header(path: Path) -> tuple[dict[str, str], dict[str, tuple[Tensor, Place]]]:
     """Return the texts in the header of one file, and its tensors with their places."""
     from safetensors import SafetensorError, safe_open
 
@@ -214,7 +225,7 @@ def _opened(path: Path) -> tuple[dict[str, str], dict[str, tuple[Tensor, Place]]
     return metadata, placed
 
 
-def write(
+def write_tensors(
     file: IO[bytes], streams: Mapping[str, Stream], metadata: Mapping[str, str]
 ) -> None:
     """Write tensors a block of rows at a time."""
@@ -233,3 +244,111 @@ def write(
     file.write(len(text).to_bytes(8, "little") + text)
     for stream in streams.values():
         stream.write(file)
+
+
+NAMES = "embaudit_names"
+"""Under which name the header of a file holds the titles of its rows, as a JSON list.
+"""
+MODEL2VEC = "model2vec"
+"""The `model_type` whose matrices of int8 have one scale for all numbers, which changes
+no cosine.
+"""
+SHARD = re.compile(r"-\d{5}-of-(\d{5})\.safetensors$")
+"""Ending of the file name of one shard of a checkpoint."""
+
+
+def contents(path: Path, request: Request) -> Contents:
+    """Determine a head, two factor matrices or one table of vectors, and what lies beside them.
+
+    Raises
+    ------
+    InputError
+        If a file is damaged, or the tensors' names leave more than one reading.
+    """
+    checkpoint = _opened(path, request)
+    config = config_of(checkpoint.path.parent)
+    layout = planned(checkpoint, request, path, config)
+    contents = contents_of_layout(checkpoint, layout, request, path, config)
+    stored = fields_in(
+        {name: str(text) for name, text in checkpoint.metadata.items()}, request.kind
+    )
+    fields = {
+        **contents.fields,
+        **{field: Source.of("the metadata", value) for field, value in stored.items()},
+    }
+    # One row of a binary head stands for two labels.
+    n_rows = max(layout.n_rows(checkpoint.tensors), 1 + layout.head)
+    names = {} if "right_names" in fields else _names(checkpoint, layout, n_rows)
+    return replace(contents, fields={**fields, **names})
+
+
+def _names(checkpoint: Safetensors, layout: Layout, n_rows: int) -> dict[str, Source]:
+    """Call rows what the file itself calls them, those of a head what a vocabulary or configuration beside it does."""
+    try:
+        titles = parsed(str(checkpoint.metadata.get(NAMES, "null")).encode())
+    except ValueError:
+        titles = None
+    if isinstance(titles, list) and len(titles) == n_rows:
+        return {"right_names": Source.of("the metadata", list(map(str, titles)))}
+    if not layout.head:
+        return {}
+    folder = checkpoint.path.parent
+    config = config_of(folder)
+    if is_classifier(layout.right, config.architectures):
+        return named_by(classes_of(config.values, n_rows, "id2label of config.json"))
+    return named_by(tokens_of(folder, n_rows))
+
+
+def _opened(path: Path, request: Request) -> Safetensors:
+    """Open a checkpoint; one part of many is no model unless the caller names what is wanted of it."""
+    shard = SHARD.search(path.name)
+    if shard and int(shard[1]) > 1 and request.weight is None:
+        remedy = Sentence(
+            "give its folder or its .safetensors.index.json, or name an array of this "
+            "part with {}",
+            Option("weight"),
+        )
+        raise must_be(
+            File(path), "a whole checkpoint", f"one part of {int(shard[1])}", remedy
+        )
+    checkpoint = Safetensors(path)
+    if config_of(checkpoint.path.parent).model_type == MODEL2VEC:
+        whole = {name: x for name, x in checkpoint.tensors.items() if x.dtype == "int8"}
+        checkpoint.tensors |= {
+            name: replace(x, dtype="float32", rounded="I8") for name, x in whole.items()
+        }
+    return checkpoint
+
+
+def keeps(draft: Draft) -> frozenset[str]:
+    """Link, objective, counts and titles, a head's bias, and ids that are integers of 64 bits with a sign."""
+    ids = draft.fields.get("right_ids")
+    integers = (
+        {"right_ids"}
+        if ids is not None and ids.dtype.kind in "iu" and ids.max() < 2**63
+        else set()
+    )
+    bias = {"right_bias"} if draft.link.name == "softmax" else set()
+    return frozenset(
+        {"link", "objective", "right_counts", "right_names", *integers, *bias}
+    )
+
+
+def write(file: IO[bytes], draft: Draft) -> None:
+    """Write a head as weight and bias, other vectors as one table, under names that the reader knows."""
+    name = "lm_head" if draft.link.name == "softmax" else "item_factors"
+    tensors = {f"{name}.weight": draft.right}
+    beside = (
+        ("right_bias", f"{name}.bias"),
+        ("right_ids", "item_ids"),
+        ("right_counts", "item_counts"),
+    )
+    for field, tensor in beside:
+        array = draft.fields.get(field)
+        if array is not None:
+            tensors[tensor] = Stream.of(
+                array.astype("<i8") if field == "right_ids" else array
+            )
+    names = draft.fields.get("right_names")
+    titles = {} if names is None else {NAMES: json.dumps([str(name) for name in names])}
+    write_tensors(file, tensors, {**draft.metadata, **titles})

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from embaudit.errors import File, InputError, Option, Sentence, must_be
-from embaudit.io.codecs.delimited import as_ids
-from embaudit.io.codecs.npy import reason
+from embaudit.io.damaged import reason
 from embaudit.io.files import plain_suffix
 from embaudit.io.json_text import parsed, parsed_once, require_few_keys
+from embaudit.io.tables.delimited import as_ids
 from embaudit.io.unpacked import open_bytes
 
 if TYPE_CHECKING:

@@ -18,9 +18,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import File, Option, Sentence, must_be
-from embaudit.io.codecs import json_vectors
-from embaudit.io.codecs.arrow import COUNTS, SUFFIXES, ArrowTable
-from embaudit.io.codecs.delimited import (
+from embaudit.io.contents import Contents, Source
+from embaudit.io.draft import Draft, fields_in
+from embaudit.io.formats import json_vectors
+from embaudit.io.intake import Part
+from embaudit.io.layouts.reading import FIELDS, OF_HEAD
+from embaudit.io.options import Request, file_remedy
+from embaudit.io.remote import naming, with_urls
+from embaudit.io.tables.arrow import COUNTS, SUFFIXES, ArrowTable
+from embaudit.io.tables.columns import (
+    TableFile,
+    numbers,
+    open_table,
+    plain_ids,
+    texts,
+)
+from embaudit.io.tables.delimited import (
     BY_SUFFIX,
     NUMBER,
     Cell,
@@ -29,20 +42,8 @@ from embaudit.io.codecs.delimited import (
     plain_name,
     read_stacked,
 )
-from embaudit.io.codecs.lists import is_list, is_vectors, matrix, n_numbers
-from embaudit.io.intake import Contents, Part, Source
-from embaudit.io.layouts.reading import FIELDS, OF_HEAD
-from embaudit.io.remote import naming, with_urls
-from embaudit.io.request import Request, file_remedy
-from embaudit.io.saving import Draft, fields_in
-from embaudit.io.tables.columns import (
-    TableFile,
-    numbers,
-    open_table,
-    plain_ids,
-    texts,
-)
 from embaudit.io.tables.interactions import RATING_NAMES, USER_NAMES
+from embaudit.io.tables.lists import is_list, is_vectors, matrix, n_numbers
 from embaudit.io.tables.titles import ID_NAMES
 
 if TYPE_CHECKING:

@@ -13,14 +13,15 @@ import numpy as np
 
 from embaudit.core.checked import as_factors
 from embaudit.errors import InputError, Option, Parameter, Sentence, must_be
-from embaudit.io.catalogue import detected, module_of, named
+from embaudit.io.contents import Contents
 from embaudit.io.files import AnyPath, located
-from embaudit.io.intake import GIVEN, Contents, Intake, Part, Reading, StoredNorm
+from embaudit.io.formats import detected, module_of, named
+from embaudit.io.intake import GIVEN, Intake, Part, Reading, StoredNorm
 from embaudit.io.layouts.checkpoints.config import encoder_of, refusal_of
 from embaudit.io.layouts.checkpoints.final_norm import NONE
 from embaudit.io.layouts.checkpoints.named_rows import tokens_beside
+from embaudit.io.options import NAMES_AND_FILES, Request, file_remedy
 from embaudit.io.remote import naming, with_urls
-from embaudit.io.request import NAMES_AND_FILES, Request, file_remedy
 from embaudit.model import FactorModel, as_link, with_comparison, with_objective
 from embaudit.model.trainings import find_training, require_agreement
 

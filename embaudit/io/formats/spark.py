@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import File, InputError, must_be
-from embaudit.io.intake import Contents, Source
-from embaudit.io.readers.tables import contents_of_table, opened
-from embaudit.io.request import Request
+from embaudit.io.contents import Contents, Source
+from embaudit.io.formats.tables import contents_of_table, opened
+from embaudit.io.options import Request
 from embaudit.model import FactorModel
 
 LAYOUTS = (("userFactors", "itemFactors"), ("data/user", "data/product"))

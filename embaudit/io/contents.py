@@ -1,0 +1,181 @@
+"""The fields of a model as a file or an object holds them: names and shapes at once, values later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from embaudit.errors import InputError, Parameter
+from embaudit.io.intake import WORDS, Intake, Part, StoredNorm
+from embaudit.io.remote import naming
+from embaudit.model import FactorModel, Link, as_link
+from embaudit.model.side import OPTIONAL, checked_field
+
+OF_VECTORS = {
+    "right",
+    "right_ids",
+    "right_names",
+    "right_counts",
+    "right_aside",
+    "objective",
+}
+"""Fields that vectors alone have."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The place in a file that one field of a model comes from; its value is read when a model is made of it."""
+
+    name: str
+    """Name in the file; empty where a report does not list it."""
+    read: Callable[[], Any]
+    """Returns the value; None for what the file does not hold after all."""
+    shape: tuple[int | None, ...] = ()
+    rounded: str = ""
+    path: str = ""
+    """File or URL that an error names; empty if the name of the model's file suffices.
+    """
+    array: str = ""
+    """Name of the array in that file; empty if the file holds nothing else."""
+
+    @classmethod
+    def of(cls, name: str, value: Any) -> Source:
+        """Make a source of a value that is there already."""
+        return cls(name, lambda: value)
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """The fields of a model that a file holds: names and shapes at once, values when a model is made of them.
+
+    Examples
+    --------
+    >>> contents = Contents({"right": Source("Q", lambda: [[1.0], [2.0]], (2, 1))})
+    >>> contents.model(), contents.intake("npz", "a.npz").line()
+    (FactorModel(2 items, 1 dimension, identity link, float64, no users), 'read as npz: Q')
+    """
+
+    fields: Mapping[str, Source]
+    """By field of `FactorModel`."""
+    left_over: tuple[Part, ...] = ()
+    assumed: tuple[str, ...] = ()
+    roles: tuple[str, str] = Intake.titles
+    """Nouns for the rows of the left and the right side."""
+    files: tuple[str, ...] = ()
+    """Files besides the one that was named."""
+    norm: StoredNorm | None = None
+    """The norm before a head, as a checkpoint holds it."""
+    rows_of_files: Callable[[], tuple[tuple[str, int], ...]] = tuple
+    """Returns the name and the number of rows of each file of one table."""
+
+    @classmethod
+    def of(cls, model: FactorModel, sources: Mapping[str, str]) -> Contents:
+        """Take the fields of a model; a report lists those whose place in an object is named.
+
+        Examples
+        --------
+        >>> model = FactorModel.from_user_item([[1.0]], [[2.0]], link="identity")
+        >>> Contents.of(model, {"right": "qi", "link": "its class", "right_ids": "ids"}).intake("MF", None).line()
+        'read as MF: qi'
+        """
+        # Vectors alone are scored by nothing.
+        unlisted = {"offset"} if not model.offset else set()
+        unlisted |= (
+            {"link"}
+            if model.left_side is None and model.link.name == "identity"
+            else set()
+        )
+        values = {field: getattr(model, field) for field in WORDS}
+        fields = {
+            field: replace(
+                Source.of("" if field in unlisted else sources.get(field, ""), value),
+                shape=np.shape(value),
+            )
+            for field, value in values.items()
+            if value is not None
+        }
+        return cls(fields, roles=model.roles)
+
+    def of_kind(self, kind: str) -> Contents:
+        """Restrict the fields to a kind of model; vectors are rows with ids, names and counts alone.
+
+        Raises
+        ------
+        InputError
+            If the file holds less than was asked for.
+        """
+        link = self.link
+        if kind == "factors" and "left" not in self.fields:
+            raise InputError(
+                '{} must be "vectors" here: the file holds one side only; got "factors".',
+                Parameter("kind"),
+            )
+        if kind == "head" and (link is None or link.name != "softmax"):
+            raise InputError(
+                '{} must be "factors" or "vectors" here: the file holds no softmax head; '
+                'got "head".',
+                Parameter("kind"),
+            )
+        if kind != "vectors":
+            return self
+        compares = link is not None and link.compares is not None
+        fields = OF_VECTORS | ({"link"} if compares else set())
+        return replace(
+            self,
+            fields={
+                name: source for name, source in self.fields.items() if name in fields
+            },
+        )
+
+    @property
+    def link(self) -> Link | None:
+        """How scores become predictions; None where nothing says it."""
+        link = self.fields["link"].read() if "link" in self.fields else None
+        return None if link is None else as_link(link)
+
+    def model(self) -> FactorModel:
+        """Read all values and make a model of them."""
+        values = {name: source.read() for name, source in self.fields.items()}
+        values = {name: value for name, value in values.items() if value is not None}
+        fields = {"left": None, "link": None, "roles": self.roles, **values}
+        try:
+            return FactorModel.from_arrays(**fields)
+        except InputError:
+            self._require_valid_arrays(fields)
+            raise
+
+    def _require_valid_arrays(self, fields: Mapping[str, Any]) -> None:
+        """Raise the error of the first invalid array with the names of its file and itself.
+
+        The model refused its fields, and does not know which file they come from.
+        """
+        for side, title in zip(("left", "right"), fields["roles"], strict=True):
+            if fields.get(side) is None:
+                continue
+            n_rows = 0
+            for field in ("rows", *OPTIONAL):
+                name = side if field == "rows" else f"{side}_{field}"
+                source, values = self.fields.get(name), fields.get(name)
+                if source is None or values is None:
+                    continue
+                called = f"{title} {'factors' if field == 'rows' else field}"
+                if source.array:
+                    called = f"{called} ({source.array})"
+                with naming(source.path):
+                    checked = checked_field(field, values, called, n_rows)
+                n_rows = n_rows or len(checked)
+
+    def intake(self, format: str, path: object) -> Intake:  # noqa: A002
+        """Report which part of a file becomes which field; no values are read."""
+        named = (
+            (field, source) for field, source in self.fields.items() if source.name
+        )
+        parts = tuple(
+            Part(source.name, field, source.shape, source.rounded)
+            for field, source in named
+        )
+        files = self.files or (() if path is None else (str(path),))
+        return Intake(format, files, parts, self.left_over, self.assumed, self.roles)

@@ -1,0 +1,178 @@
+"""What `save` writes: the fields of a model, and the words of a link in metadata."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embaudit.errors import InputError, must_be
+from embaudit.io.arrays import Stream
+from embaudit.io.json_text import parsed
+from embaudit.io.options import Kind
+from embaudit.model import FactorModel, Link, as_link, softmax_link
+
+LABELS = (
+    "left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names", "left_counts", "right_counts",
+    "left_aside", "right_aside",
+)  # fmt: skip
+FIELDS = ("link", "offset", "roles", "objective", "final_norm", "tying", *LABELS)
+"""Fields of a model beside its factors."""
+LINK = "embaudit_link"
+"""Under which name the metadata of a file says how scores become predictions."""
+OBJECTIVE = "embaudit_objective"
+"""Under which name it says how the model was trained."""
+
+
+def text_of(link: Link) -> str:
+    """Write a link with its parameters.
+
+    Examples
+    --------
+    >>> from embaudit.model import LINKS
+    >>> text_of(LINKS["cosine"]), text_of(softmax_link(soft_cap=30.0))
+    ('cosine', 'softmax {"soft_cap": 30.0}')
+    """
+    parameters: dict[str, Any] = {}
+    if link.name == "identity" and link.is_assumed:
+        parameters["is_assumed"] = True
+    if link.soft_cap is not None:
+        parameters["soft_cap"] = link.soft_cap
+    if link.name == "softmax" and link.unit_sides:
+        parameters["unit_rows"] = True
+    return f"{link.name} {json.dumps(parameters)}" if parameters else link.name
+
+
+def link_of(text: str) -> Link:
+    """Read a link that `text_of` wrote.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    name, _, parameters = text.partition(" ")
+    try:
+        options = parsed(parameters or "{}")
+        if name == "softmax":
+            return softmax_link(**options)
+        if options == {"is_assumed": True}:
+            return replace(as_link(name), is_assumed=True)
+        if not options:
+            return as_link(name)
+    except InputError:
+        raise
+    except (TypeError, ValueError):
+        pass
+    raise must_be(
+        "the stored link", "one that embaudit wrote", repr(text), "save it again"
+    )
+
+
+def fields_in(metadata: Mapping[str, str], kind: Kind) -> dict[str, Any]:
+    """Read the fields of a model that the metadata of a file name; vectors alone need no link but one of their own.
+
+    Examples
+    --------
+    >>> fields_in({LINK: "cosine", "format": "pt"}, "auto")["link"].name
+    'cosine'
+    """
+    link = link_of(metadata[LINK]) if LINK in metadata else None
+    # Vectors are multiplied by nothing: a link between two sides says nothing of them.
+    link = (
+        None
+        if kind == "vectors" and link is not None and link.compares is None
+        else link
+    )
+    fields = {"link": link, "objective": metadata.get(OBJECTIVE)}
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """The fields of a model, its factors as streams of rows.
+
+    Examples
+    --------
+    >>> Draft.of(FactorModel.from_vectors([[1.0]], ids=["a"])).tokens
+    array(['a'], dtype='<U1')
+    """
+
+    streams: Mapping[str, Stream]
+    """ "right", and "left" where there is one."""
+    fields: Mapping[str, Any]
+    """Values of those `FIELDS` that the model has."""
+
+    @classmethod
+    def of(cls, model: FactorModel) -> Draft:
+        """Take a model whose factors are at hand."""
+        factors = {name: getattr(model, name) for name in ("left", "right")}
+        streams = {name: Stream.of(x) for name, x in factors.items() if x is not None}
+        return cls(streams, {name: getattr(model, name) for name in FIELDS})
+
+    @property
+    def right(self) -> Stream:
+        """The right factors."""
+        return self.streams["right"]
+
+    @property
+    def link(self) -> Link:
+        """How scores become predictions."""
+        return as_link(self.fields.get("link", "identity"))
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Metadata of a file, by key."""
+        objective = self.fields.get("objective")
+        link = {} if self.link.name == "identity" else {LINK: text_of(self.link)}
+        return link if objective is None else {**link, OBJECTIVE: objective}
+
+    @property
+    def roles(self) -> tuple[str, str]:
+        """Nouns for the rows of both sides."""
+        roles: tuple[str, str] = self.fields["roles"]
+        return roles
+
+    @property
+    def tokens_are(self) -> str:
+        """Field that names the rows where a format has one name a row: titles stand in for ids if each is unique."""
+        names = self.fields.get("right_names")
+        stand_in = (
+            self.fields.get("right_ids") is None
+            and names is not None
+            and len(np.unique(names)) == len(names)
+        )
+        return "right_names" if stand_in else "right_ids"
+
+    @property
+    def tokens(self) -> NDArray[Any]:
+        """One name a row: the number of the row where there is no other."""
+        tokens = self.fields.get(self.tokens_are)
+        return np.arange(self.right.shape[0]) if tokens is None else tokens
+
+    def losses(self, room: frozenset[str]) -> dict[str, str]:
+        """Describe the fields that would be lost in a format that has room for the right factors and `room`."""
+        (user, item), comparison = self.roles, self.link.comparison_words
+        stored = {
+            name
+            for name in (*LABELS, "final_norm")
+            if self.fields.get(name) is not None
+        } | set(self.streams)
+        words = {
+            "left": f"{user} factors",
+            "right_bias": f"the {item} bias",
+            "right_ids": "ids",
+            "right_names": "titles",
+            "right_counts": "counts",
+            "link": f"the comparison of rows by {comparison}"
+            if comparison
+            else f"the {self.link.name} link",
+            "final_norm": "the final norm",
+        }
+        if LINK in self.metadata:
+            stored.add("link")
+        return {name: text for name, text in words.items() if name in stored - room}
