@@ -23,7 +23,7 @@ from embaudit.auditing.findings import conclusions
 from embaudit.auditing.heads import HeadReport, declare
 from embaudit.auditing.identity import fingerprint, score_sample
 from embaudit.auditing.keywords import AuditKeywords
-from embaudit.auditing.options import OPTION_NAMES, AuditOptions
+from embaudit.auditing.options import OPTION_NAMES, AuditOptions, types_of_options
 from embaudit.auditing.wide import drawn_rows, sample_sentence
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.core.checked import RNG, as_list, as_seed, keywords_besides
@@ -35,7 +35,7 @@ from embaudit.heads.coordinates import require_softmax
 from embaudit.heads.label_sample import only_labels
 from embaudit.io import Intake, as_reading, source_of, with_titles
 from embaudit.io.files import AnyPath
-from embaudit.io.options import Request
+from embaudit.io.options import LoadKeywords, Request
 from embaudit.io.tables.parts import Parts, has_titles, parts_by_column
 from embaudit.model import (
     FactorModel,
@@ -520,7 +520,7 @@ def _column_of_parts(options: AuditOptions, parts: Parts | None) -> str | None:
 
 def _keyword_parameters() -> list[Parameter]:
     """Return the options of an audit and of `load` as parameters of a signature."""
-    types = get_type_hints(AuditKeywords)
+    types = get_type_hints(LoadKeywords) | types_of_options()
     all_fields = (*fields(AuditOptions), *fields(Request))
     defaults = {field.name: field.default for field in all_fields}
     return [

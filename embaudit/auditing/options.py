@@ -2,7 +2,8 @@
 
 An option is a field of `AuditOptions`. The field has a type and a default for Python,
 and its metadata say how the command line and the settings file take it.
-`AuditKeywords` repeats the types of the fields for type checkers, which cannot read
+The JSON Schema of an audit follows from its type and its description.
+`OptionKeywords` repeats the types of the fields for type checkers, which cannot read
 them off the dataclass. Nothing else lists the options.
 
 The help of the command line reads the fields, so this module must load fast: NumPy is
@@ -13,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, get_type_hints
 
 from embaudit.core.plain import plain_dict
 from embaudit.core.sizes import MOST_COUNT, N_QUERIES
-from embaudit.core.typed import typed
+from embaudit.core.typed import described, typed
 from embaudit.core.words import counted
 from embaudit.errors import must_be
 
@@ -178,7 +179,10 @@ class AuditOptions:
         ),
     )
     """Gradient steps from each starting point (default: 20)."""
-    roles: Sequence[Role | str] | None = None
+    roles: Sequence[Role | str] | None = field(
+        default=None,
+        metadata=described("Roles whose cosines are audited; null for all of them."),
+    )
     """Roles whose cosines are audited: "left", "right" or "cross". By default all roles
     that the model has.
     """
@@ -189,6 +193,7 @@ class AuditOptions:
             "Number of neighbours (default: 10, or a third of the rows of a small "
             "model).",
             "Effort",
+            in_json="The value 0 stands for the default.",
         ),
     )
     """Length of the neighbour lists (default: 10, but at most a third of the other rows
@@ -242,12 +247,20 @@ class AuditOptions:
     """Role that the answer and the verdict are about, and whose neighbours are shown:
     "left", "right" (the default) or "cross".
     """
-    objective: str | None = None
+    objective: str | None = field(
+        default=None,
+        metadata=described("Training that the caller declared; null without one."),
+    )
     """How the model was trained, if the model does not state it: a word such as
     "implicit-als", "clip" or "word2vec", or the name of a law.
     `embaudit explain objectives` lists them.
     """
-    compared: Comparison | None = None
+    compared: Comparison | None = field(
+        default=None,
+        metadata=described(
+            "Comparison of rows that the caller declared; null without one."
+        ),
+    )
     """How predictions compare the rows of one table with each other: by "cosine",
     "dot", "distance" or "hyperbolic". For example, sentence encoders compare rows by
     their cosines.
@@ -295,6 +308,7 @@ class AuditOptions:
             "tests whether they share one coordinate system.",
             "Your file",
             is_rare=True,
+            in_json='The text is "names" if the caller named the part of each row.',
         ),
     )
     """The parts of one table: a column of `items`, or one name per row. The audit tests
@@ -368,6 +382,51 @@ class AuditOptions:
             group if isinstance(group, str) else repr(group) for group in self.groups
         ]
         return plain_dict(values)
+
+
+class OptionKeywords(TypedDict, total=False):
+    """Options of an audit as keywords, for type checkers.
+
+    The name and the type of each field of `AuditOptions` stand here again.
+    """
+
+    quick: bool
+    n_gauges: int | None
+    n_pairs: int | None
+    n_lists: int | None
+    n_starts: int | None
+    n_steps: int | None
+    roles: Sequence[Role | str] | None
+    n_neighbours: int | None
+    max_condition: float
+    show: Sequence[str]
+    groups: Sequence[str | GaugeGroup]
+    role: Role | str | None
+    objective: str | None
+    compared: Comparison | None
+    soft_cap: float | None
+    normalised: bool
+    hull: bool
+    by: str | Sequence[str | None] | Parts | None
+
+
+def types_of_options() -> dict[str, Any]:
+    """Return the type of each option, by name.
+
+    Types of other rooms are imported here, because the help of the command line does
+    not need them.
+    """
+    from embaudit.gauges import GaugeGroup
+    from embaudit.io.tables.parts import Parts
+    from embaudit.model import Comparison, Role
+
+    names = {
+        "GaugeGroup": GaugeGroup,
+        "Parts": Parts,
+        "Comparison": Comparison,
+        "Role": Role,
+    }
+    return get_type_hints(AuditOptions, localns=names)
 
 
 OPTION_NAMES = tuple(option.name for option in fields(AuditOptions))

@@ -30,8 +30,12 @@ def typed(
     panel: str,
     *,
     is_rare: bool = False,
-) -> dict[str, Typed]:
+    in_json: str = "",
+) -> dict[str, Any]:
     """Return the metadata of a field that is an option of a command.
+
+    `in_json` is a sentence on the value in the JSON of a result, if it can differ from
+    the value that was typed.
 
     Examples
     --------
@@ -42,4 +46,20 @@ def typed(
     >>> fields(Size)[0].metadata["typed"].help
     'Columns.'
     """
-    return {"typed": Typed(type, help, panel, is_rare)}
+    option = Typed(type, help, panel, is_rare)
+    return described(help, in_json=in_json) | {"typed": option}
+
+
+def described(
+    help: str,  # noqa: A002
+    *,
+    in_json: str = "",
+) -> dict[str, Any]:
+    """Return the metadata of a field that is no option of a command.
+
+    Examples
+    --------
+    >>> described("Columns.", in_json="0 stands for all.")["description"]
+    'Columns. 0 stands for all.'
+    """
+    return {"description": f"{help} {in_json}".rstrip()}

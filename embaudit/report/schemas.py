@@ -7,14 +7,27 @@ ignores fields that it does not know.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from dataclasses import fields
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 from embaudit._version import __version__
+from embaudit.auditing.options import AuditOptions, types_of_options
 from embaudit.core.plain import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from embaudit.core.results import Result
+
+JSON_NAMES = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+}
+"""Names of Python's types in a JSON Schema."""
 
 
 def record(result: Result) -> dict[str, Any]:
@@ -37,10 +50,74 @@ def record(result: Result) -> dict[str, Any]:
 def schema() -> str:
     """Return the JSON Schema of what `embaudit audit --json` writes, as text.
 
+    The file next to this module describes everything but the options of the audit,
+    which describe themselves.
+
     Examples
     --------
-    >>> import json
     >>> json.loads(schema())["title"]
     'embaudit audit'
     """
-    return (files("embaudit.report") / "audit.schema.json").read_text(encoding="utf-8")
+    file = files("embaudit.report") / "audit.schema.json"
+    whole = json.loads(file.read_text(encoding="utf-8"))
+    whole["$defs"]["options"] = schema_of_options()
+    return f"{json.dumps(whole, indent=1, ensure_ascii=False)}\n"
+
+
+def schema_of_options() -> dict[str, Any]:
+    """Return the JSON Schema of the options of an audit, derived from `AuditOptions`.
+
+    An option can be null in the JSON exactly if the JSON holds null by default.
+
+    Examples
+    --------
+    >>> options = schema_of_options()["properties"]
+    >>> options["n_pairs"]
+    {'type': 'integer', 'description': 'Number of pairs to draw (default: 100,000).'}
+    >>> options["role"]["enum"]
+    ['left', 'right', 'cross', None]
+    """
+    types = types_of_options()
+    defaults = AuditOptions().to_dict()
+    properties = {}
+    for option in fields(AuditOptions):
+        properties[option.name] = {
+            **type_in_json(
+                types[option.name], is_nullable=defaults[option.name] is None
+            ),
+            "description": option.metadata["description"],
+        }
+    return {
+        "description": "Options that the numbers of an audit depend on, with the seed.",
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+    }
+
+
+def type_in_json(hint: Any, *, is_nullable: bool) -> dict[str, Any]:
+    """Return the JSON Schema of values of a type.
+
+    Of a union, the JSON holds values of the first type, to which the others are
+    converted: `Role | str` is written as the role, and `str | GaugeGroup` as a text.
+
+    Examples
+    --------
+    >>> type_in_json(Sequence[str], is_nullable=False)
+    {'type': 'array', 'items': {'type': 'string'}}
+    >>> type_in_json(float | None, is_nullable=True)
+    {'type': ['number', 'null']}
+    """
+    if get_origin(hint) in (Union, UnionType):
+        hint = get_args(hint)[0]
+    if get_origin(hint) is Literal:
+        values = list(get_args(hint))
+        return {"enum": [*values, None] if is_nullable else values}
+    schema: dict[str, Any] = {}
+    if get_origin(hint) is Sequence:
+        (item,) = get_args(hint)
+        name = "array"
+        schema["items"] = type_in_json(item, is_nullable=False)
+    else:
+        name = JSON_NAMES[hint]
+    return {"type": [name, "null"] if is_nullable else name, **schema}

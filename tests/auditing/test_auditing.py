@@ -15,7 +15,7 @@ from schemas import misfits
 
 import embaudit as ea
 from embaudit.auditing.audit import audit
-from embaudit.auditing.options import QUICK_SIZES, AuditOptions, Effort
+from embaudit.auditing.options import QUICK_SIZES, AuditOptions, Effort, OptionKeywords
 from embaudit.errors import InputError
 from embaudit.io import OPTIONS
 from embaudit.model.final_norm import FinalNorm
@@ -247,6 +247,15 @@ def test_options_are_declared_once_for_python_the_command_line_and_json():
         field.default for field in fields(AuditOptions)
     ]
     assert list(AuditOptions().to_dict()) == names
+
+
+def test_type_checkers_know_the_type_of_each_option():
+    # Both classes hold their annotations as texts.
+    keywords = {
+        name: hint.__forward_arg__
+        for name, hint in OptionKeywords.__annotations__.items()
+    }
+    assert keywords == {field.name: field.type for field in fields(AuditOptions)}
 
 
 def test_keywords_of_an_audit_take_precedence_over_its_options():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -44,6 +45,36 @@ def test_a_missing_or_retyped_field_violates_the_schema(records):
         assert misfits(without), field
         other_type = 3.5 if isinstance(value, dict) else {"no": 1}
         assert misfits(complete | {field: other_type}), field
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(ea.AuditOptions)])
+def test_the_schema_describes_the_values_of_each_option(records, name):
+    """Records of audits hold the defaults; no option is a dict, and few can be null."""
+    may_be_null = {"roles", "role", "objective", "compared", "soft_cap", "by"}
+    record = records[0]
+    without = {key: x for key, x in record["options"].items() if key != name}
+    assert misfits(record | {"options": without})
+    for value, fits in (({"no": 1}, False), (None, name in may_be_null)):
+        assert (misfits(record | {"options": without | {name: value}}) == []) == fits
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("role", "item"),
+        ("roles", ["left", "north"]),
+        ("roles", "left"),
+        ("groups", [1]),
+        ("compared", "cosines"),
+        ("n_pairs", 0.5),
+        ("max_condition", "2"),
+        ("quick", 1),
+        ("by", ["old", "new"]),
+    ],
+)
+def test_a_value_that_no_audit_writes_violates_the_schema(records, name, value):
+    record = records[0]
+    assert misfits(record | {"options": record["options"] | {name: value}})
 
 
 def test_unknown_fields_are_allowed_by_the_schema(records):
