@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from embaudit.errors import InputError, Parameter
-from embaudit.io.intake import WORDS, Intake, Part, StoredNorm
+from embaudit.io.intake import WORDS, Intake, Metric, Part, StoredNorm
 from embaudit.io.remote import naming
 from embaudit.model import FactorModel, Link, as_link
 from embaudit.model.side import OPTIONAL, checked_field
@@ -70,6 +70,8 @@ class Contents:
     """The norm before a head, as a checkpoint holds it."""
     rows_of_files: Callable[[], tuple[tuple[str, int], ...]] = tuple
     """Returns the name and the number of rows of each file of one table."""
+    metric: Metric | None = None
+    """How a store compares these vectors; None for files and objects."""
 
     @classmethod
     def of(cls, model: FactorModel, sources: Mapping[str, str]) -> Contents:
@@ -178,4 +180,12 @@ class Contents:
             for field, source in named
         )
         files = self.files or (() if path is None else (str(path),))
-        return Intake(format, files, parts, self.left_over, self.assumed, self.roles)
+        return Intake(
+            format,
+            files,
+            parts,
+            self.left_over,
+            self.assumed,
+            self.roles,
+            metric=self.metric,
+        )

@@ -27,6 +27,8 @@ FEW = 2
 """How many arrays left over a line names."""
 SHIFTS = ("bias", "beta")
 """Names of the shift of a norm."""
+NOT_STATED = "not stated"
+"""Name of the metric of a collection that does not say how it compares its vectors."""
 SHOWN = 6
 """How many arrays left over a sentence names."""
 
@@ -63,6 +65,46 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Metric:
+    """How a store of vectors compares the rows of one collection.
+
+    Examples
+    --------
+    >>> print(Metric("cosine", "the index vector_idx"))
+    cosine, as the index vector_idx says
+    >>> print(Metric("l2", "LanceDB's default for a table without an index", is_default=True))
+    l2, LanceDB's default for a table without an index
+    >>> print(Metric("not stated", "the table has no index"))
+    not stated: the table has no index
+    """
+
+    name: str
+    """Cosine, dot, l2, another name that the store uses, or "not stated"."""
+    source: str
+    """Place in the store that says so, in words; of a metric that is not stated, the reason."""
+    is_default: bool = False
+    """True if the collection does not say it, so that the default of the store holds."""
+
+    @property
+    def is_stated(self) -> bool:
+        """True unless the metric could not be read."""
+        return self.name != NOT_STATED
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it."""
+        return plain_dict(
+            {"name": self.name, "source": self.source, "is_default": self.is_default}
+        )
+
+    def __str__(self) -> str:
+        if not self.is_stated:
+            return f"{self.name}: {self.source}"
+        if self.is_default:
+            return f"{self.name}, {self.source}"
+        return f"{self.name}, as {self.source} says"
+
+
+@dataclass(frozen=True)
 class Intake:
     """Report of a read: source arrays, the model field each filled, and arrays left unused.
 
@@ -92,6 +134,8 @@ class Intake:
     """Whether a head is also the input embeddings; None if it is not, and for other
     models.
     """
+    metric: Metric | None = None
+    """How the store compares these vectors; None for files and objects."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON can hold it; None for a number that does not exist."""
@@ -102,6 +146,7 @@ class Intake:
                 "parts": self.parts,
                 "left_over": self.left_over,
                 "assumed": self.assumed,
+                "metric": self.metric,
                 "explanation": self.explain(),
             }
         )
@@ -195,6 +240,8 @@ class Intake:
             )
         if self.assumed:
             sentences.append(f"Assumed: {', '.join(self.assumed)}.")
+        if self.metric is not None:
+            sentences.append(f"Metric of the store: {self.metric}.")
         if self.tying is not None:
             sentences.append(str(self.tying))
         return " ".join([*sentences, *self._ids()])

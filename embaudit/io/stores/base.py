@@ -1,0 +1,340 @@
+"""The shape that every store fills: an address, one table of vectors, its metric, and batches of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embaudit.core.checked import as_texts, storage_of
+from embaudit.core.words import listed
+from embaudit.errors import File, InputError, Sentence, must_be, without_secrets
+from embaudit.io.contents import Contents, Source
+from embaudit.io.intake import Metric, Part
+from embaudit.linalg.scratch import scratch
+
+LISTED = 12
+"""How many tables of a store a question lists."""
+TITLE_CHARACTERS = 100
+"""Length to which texts of a store are cut that serve as titles, such as documents."""
+METRICS: Mapping[str, str] = {
+    "cosine": "cosine",
+    "cosinesim": "cosine",
+    "dot": "dot",
+    "dotproduct": "dot",
+    "innerproduct": "dot",
+    "ip": "dot",
+    "euclid": "l2",
+    "euclidean": "l2",
+    "l2": "l2",
+    "l2sq": "l2",
+    "manhattan": "l1",
+    "taxicab": "l1",
+}
+"""One name for each metric, by the names that stores use, in small letters."""
+
+
+def metric_named(name: str) -> str:
+    """Return the one name of a metric; a name that no table of ours knows stays.
+
+    Examples
+    --------
+    >>> metric_named("Cosine"), metric_named("inner_product"), metric_named("l1")
+    ('cosine', 'dot', 'l1')
+    """
+    plain = name.lower().replace("_", "").replace(" ", "")
+    return METRICS.get(plain, name.lower())
+
+
+@dataclass(frozen=True)
+class Address:
+    """The place of a table of vectors, as a user types it: `STORE:PLACE`.
+
+    Examples
+    --------
+    >>> address = Address("lancedb", "data/films")
+    >>> str(address), str(address.with_table("items"))
+    ('lancedb:data/films', 'lancedb:data/films/items')
+    """
+
+    store: str
+    """Name of the format, such as "lancedb"."""
+    place: str
+    """What stands behind the prefix: a path or a connection, perhaps with a table."""
+
+    def __str__(self) -> str:
+        return without_secrets(f"{self.store}:{self.place}")
+
+    def with_table(self, table: str) -> Address:
+        """Add the name of a table to the address of a store."""
+        return Address(self.store, f"{self.place.rstrip('/')}/{table}")
+
+    def split(self, is_store: Callable[[Path], bool]) -> tuple[Path, str]:
+        """Separate the path of a local store from the name of a table, which may hold slashes.
+
+        The store is the longest beginning of the path that is one; without one, the
+        last name is the table. The table is empty where the path is that of the store.
+        """
+        path = Path(self.place)
+        for parent in (path, *path.parents):
+            if is_store(parent):
+                table = path.relative_to(parent).as_posix()
+                return parent, "" if table == "." else table
+        return path.parent, path.name
+
+
+def chosen_table(address: Address, tables: Sequence[str], wanted: str) -> str:
+    """Return the table that was named, or the only one.
+
+    Parameters
+    ----------
+    address : Address
+        Address of the store, without a table.
+    tables : sequence of str
+        Tables of the store that can hold vectors.
+    wanted : str
+        The table that the caller named; empty for none.
+
+    Raises
+    ------
+    InputError
+        If the store has no such table, or several and none was named. The sentence
+        lists addresses that can be typed.
+
+    Examples
+    --------
+    >>> chosen_table(Address("lancedb", "db"), ["films", "users"], "")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: lancedb:db must be one table of vectors; got 2 tables; name one of lancedb:db/films,
+    lancedb:db/users.
+    """
+    if wanted in tables:
+        return wanted
+    addresses = listed([str(address.with_table(name)) for name in tables], LISTED)
+    if not tables:
+        raise must_be(
+            File(address), "a store with a table of vectors", "none", "name another"
+        )
+    if wanted:
+        raise must_be(
+            File(address.with_table(wanted)),
+            "a table of the store",
+            "none of that name",
+            f"name one of {addresses}",
+        )
+    if len(tables) > 1:
+        raise must_be(
+            File(address),
+            "one table of vectors",
+            f"{len(tables)} tables",
+            f"name one of {addresses}",
+        )
+    return tables[0]
+
+
+def client(module: str, *, extra: str, what: str) -> ModuleType:
+    """Import the client of a store.
+
+    Parameters
+    ----------
+    module : str
+        Module to import.
+    extra : str
+        Extra of embaudit that installs it.
+    what : str
+        What needs it, such as "a LanceDB table".
+
+    Raises
+    ------
+    InputError
+        If it is not installed.
+
+    Examples
+    --------
+    >>> client("no_such_client", extra="lancedb", what="a LanceDB table")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: the package no_such_client, which reads a LanceDB table, must be installed; got none;
+    install it: pip install 'embaudit[lancedb]'.
+    """
+    if find_spec(module) is None:
+        raise must_be(
+            f"the package {module}, which reads {what},",
+            "installed",
+            "none",
+            f"install it: pip install 'embaudit[{extra}]'",
+        )
+    return import_module(module)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some rows of a table, one below another."""
+
+    vectors: NDArray[Any]
+    """(m, k)"""
+    ids: Sequence[int | str] | NDArray[np.integer[Any]]
+    """(m,) whole numbers or texts; an array only of whole numbers."""
+    titles: Sequence[str | None] | None = None
+    """(m,) None where the table has no texts that name its rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class VectorTable:
+    """One collection of a store: what is known of it before its rows are read, and its rows in batches.
+
+    Examples
+    --------
+    >>> rows = Batch(np.eye(2, dtype=np.float32), ["a", "b"])
+    >>> table = VectorTable(
+    ...     Address("chroma", "db/films"), 2, 2, Metric("cosine", "the collection"),
+    ...     lambda: iter([rows]), ids="ids",
+    ... )
+    >>> table.contents().model()
+    FactorModel(2 items, 2 dimensions, identity link, float32, no users)
+    >>> print(table.contents().intake("chroma", None).explain())
+    Read as chroma: vectors (2 × 2) as right factors, ids (2) as right ids. Metric of the store: cosine, as the collection says.
+    """
+
+    address: Address
+    """Its address, which errors name."""
+    n_rows: int
+    """Number of rows with a vector, which the batches have in total."""
+    n_columns: int
+    metric: Metric
+    batches: Callable[[], Iterator[Batch]]
+    """Read the rows. Called once, when a model is made; the order of the rows is that of
+    the store.
+    """
+    ids: str
+    """Name of the ids in the report of the read."""
+    dtype: np.dtype[Any] = np.dtype(np.float32)  # noqa: RUF009
+    """Type of the numbers as the store holds them."""
+    vectors: str = "vectors"
+    """Name of the vectors in the report of the read."""
+    titles: str = ""
+    """Name of the texts that name rows; empty if there are none."""
+    left_over: tuple[Part, ...] = ()
+    """What is not read, such as metadata, or rows without a vector."""
+    files: tuple[str, ...] = ()
+    """Files of the store that were read; empty for a server."""
+
+    def contents(self) -> Contents:
+        """Describe the fields of a model; rows are read when the first of them is used.
+
+        Raises
+        ------
+        InputError
+            When they are read: if the store holds more or fewer rows than it said, or
+            rows of another length.
+        """
+        rows = cache(self._read)
+        fields = {
+            "right": Source(
+                self.vectors, lambda: rows()[0], (self.n_rows, self.n_columns)
+            ),
+            "right_ids": Source(self.ids, lambda: rows()[1], (self.n_rows,)),
+        }
+        if self.titles:
+            fields["right_names"] = Source(
+                self.titles, lambda: rows()[2], (self.n_rows,)
+            )
+        return Contents(
+            fields,
+            self.left_over,
+            files=self.files or (str(self.address),),
+            metric=self.metric,
+        )
+
+    def _read(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.str_] | None]:
+        """Read all rows into one array, which lies in a temporary file if it is large."""
+        matrix = scratch((self.n_rows, self.n_columns), storage_of(self.dtype))
+        ids: list[Sequence[int | str] | NDArray[np.integer[Any]]] = []
+        titles: list[str] = []
+        n_read = 0
+        for batch in self.batches():
+            start, n_read = n_read, n_read + len(batch.vectors)
+            if n_read > self.n_rows:
+                break
+            if batch.vectors.shape[1:] != (self.n_columns,):
+                raise must_be(
+                    Sentence("the vectors of {}", File(self.address)),
+                    f"of {self.n_columns} numbers",
+                    f"{batch.vectors.shape[-1]} from row {start:,} on",
+                )
+            matrix[start:n_read] = batch.vectors
+            ids.append(batch.ids)
+            titles.extend(_line_of(text) for text in batch.titles or ())
+        if n_read != self.n_rows:
+            raise must_be(
+                File(self.address),
+                "left alone while it is read",
+                f"another number of rows than {self.n_rows:,}",
+                "run the command again",
+            )
+        matrix.flags.writeable = False
+        return matrix, ids_of(ids, self.address), titles_of(titles, self.n_rows)
+
+
+def ids_of(
+    batches: Sequence[Sequence[int | str] | NDArray[np.integer[Any]]], address: Address
+) -> NDArray[Any]:
+    """Return the ids of all batches as whole numbers, if all are, else as texts.
+
+    Examples
+    --------
+    >>> address = Address("chroma", "db/films")
+    >>> ids_of([np.array([3]), [7, 2**63]], address)
+    array([                  3,                   7, 9223372036854775808], dtype=uint64)
+    >>> ids_of([["7"], ["a"]], address)
+    array(['7', 'a'], dtype='<U1')
+    """
+    arrays = [ids for ids in batches if isinstance(ids, np.ndarray)]
+    if arrays and len(arrays) == len(batches) and len({x.dtype for x in arrays}) == 1:
+        return np.concatenate(arrays)
+    values = [value for ids in batches for value in np.asarray(ids, object).tolist()]
+    if values and all(type(value) is int for value in values):
+        low, high = min(values), max(values)
+        if low >= -(2**63) and high < 2**63:
+            return np.array(values, dtype=np.int64)
+        if low >= 0 and high < 2**64:
+            return np.array(values, dtype=np.uint64)
+    return as_texts(
+        [str(value) for value in values], Sentence("the ids of {}", File(address))
+    )
+
+
+def titles_of(lines: Sequence[str], n_rows: int) -> NDArray[np.str_] | None:
+    """Return the titles of all rows; None if a row has none.
+
+    Examples
+    --------
+    >>> titles_of(["Heat", "Ran"], 2)
+    array(['Heat', 'Ran'], dtype='<U4')
+    >>> titles_of(["Heat", ""], 2) is None
+    True
+    """
+    if len(lines) != n_rows or not all(lines):
+        return None
+    return as_texts(lines, "titles")
+
+
+def _line_of(text: str | None) -> str:
+    """Return a text as one line, cut to 100 characters."""
+    words = (text or "")[: 4 * TITLE_CHARACTERS].split()
+    return " ".join(words)[:TITLE_CHARACTERS]
+
+
+def unreadable(address: Address, error: Exception) -> InputError:
+    """Return the refusal of a store that its client cannot read."""
+    why = (str(error).strip().splitlines() or [""])[0] or type(error).__name__
+    return InputError("{} cannot be read: {}.", File(address), why.rstrip("."))
