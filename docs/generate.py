@@ -115,9 +115,9 @@ def _training(row: Training) -> str:
 
 
 def _row(row: Format) -> str:
-    able = "reads, writes" if row.writes else "reads"
+    able = "reads" if row.write is None else "reads, writes"
     files = " ".join("folder" if suffix == "/" else suffix for suffix in row.suffixes)
-    return f"| {row.name} | {files} | {able} | {row.what} | {row.holds} | {row.needs} |"
+    return f"| {row.name} | {files} | {able} | {row.origin} | {row.content} | {row.extra} |"
 
 
 def filled(text: str, name: str, content: str) -> str:

@@ -43,11 +43,11 @@ def formats(
         {
             "format": kind.name,
             "files": " ".join(kind.suffixes),
-            "reads": "yes" if kind.reads else None,
-            "writes": "yes" if kind.writes else None,
-            "from": kind.what,
-            "holds": kind.holds,
-            "needs": kind.needs or None,
+            "reads": "yes",
+            "writes": "yes" if kind.write is not None else None,
+            "from": kind.origin,
+            "holds": kind.content,
+            "needs": kind.extra or None,
         }
         for kind in known()
     )

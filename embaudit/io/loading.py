@@ -15,7 +15,7 @@ from embaudit.core.checked import as_factors
 from embaudit.errors import InputError, Option, Parameter, Sentence, must_be
 from embaudit.io.contents import Contents
 from embaudit.io.files import AnyPath, located
-from embaudit.io.formats import detected, module_of, named
+from embaudit.io.formats import detected, named
 from embaudit.io.intake import GIVEN, Intake, Part, Reading, StoredNorm
 from embaudit.io.layouts.checkpoints.config import encoder_of, refusal_of
 from embaudit.io.layouts.checkpoints.final_norm import NONE
@@ -241,9 +241,10 @@ def _opened(
                 else named(name)
             )
             require_options(request, entry.options, f"{entry.name} files")
-            contents: Contents = getattr(module_of(entry), entry.reader)(
-                where, request, *([files] if files else [])
-            )
+            if entry.takes_files:
+                contents = entry.read(where, request, files)
+            else:
+                contents = entry.read(where, request)
             tokens = (
                 {}
                 if files

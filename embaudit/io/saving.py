@@ -12,7 +12,7 @@ from embaudit.errors import must_be
 from embaudit.io.array_files import open_arrays
 from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, as_path, plain_suffix
-from embaudit.io.formats import FORMATS, Format, module_of, writer_of
+from embaudit.io.formats import Format, formats, writer_of
 from embaudit.io.loading import load
 from embaudit.io.outputs import writable, written_whole
 from embaudit.model import FactorModel
@@ -58,20 +58,21 @@ def save(model: FactorModel | Draft, path: AnyPath, *, force: bool = False) -> N
             f"a model saved as {suffix}", "one side only", f"{got} factors", remedy
         )
     if losses:
-        usable = [x for x in FORMATS if x.writes and x.is_usable]
+        usable = [x for x in formats() if x.write is not None and x.is_usable]
         roomy = [x.suffixes[0] for x in usable if not draft.losses(room_in(x, draft))]
         needed = f"a file that can record {next(iter(losses.values()))}"
         raise must_be(
             "the output", needed, f"a {suffix} file", f"write {' or '.join(roomy)}"
         )
+    assert entry.write is not None
     with written_whole(path, force=force) as file:
-        getattr(module_of(entry), entry.writer)(file, draft)
+        entry.write(file, draft)
 
 
 def room_in(entry: Format, draft: Draft) -> frozenset[str]:
     """Return the fields of a model that a format can hold beside its right factors."""
-    fields: frozenset[str] = module_of(entry).keeps(draft) - entry.loses
-    return fields
+    entry.require_usable()
+    return entry.keeps(draft)
 
 
 def stored_side(path: Path, side: str) -> Callable[[slice], NDArray[Any]]:
@@ -113,11 +114,11 @@ def require_output(
     embaudit.errors.InputError: the output must be a file that ends in .npz, which holds both sides; got model.npy.
     """
     entry = writer_of(path)
-    module_of(entry)
-    if sides == 2 and entry.module != "native":
+    entry.require_usable()
+    if sides == 2 and entry.name != "embaudit":
         raise must_be(
             "the output",
-            f"a file that ends in {FORMATS[0].suffixes[0]}, which holds both sides",
+            "a file that ends in .npz, which holds both sides",
             path,
         )
     writable(path, force=force)

@@ -12,13 +12,11 @@ from stat import S_ISREG
 
 from embaudit.errors import File, must_be
 from embaudit.io.files import AnyPath, plain_suffix
-from embaudit.io.formats import FORMATS
+from embaudit.io.formats import formats
 from embaudit.io.remote import as_url
 
 MOST_WATCHED = 10_000
 """Entries of a folder that are watched at most."""
-SUFFIXES = frozenset(suffix for each in FORMATS for suffix in each.suffixes)
-"""Suffixes of the files that embaudit reads."""
 
 
 @contextmanager
@@ -109,7 +107,9 @@ def _files(path: AnyPath) -> Iterator[Path]:
     if glob.has_magic(text) and not os.path.lexists(text):
         yield from map(Path, glob.glob(text, recursive=True))  # noqa: PTH207
     elif Path(text).is_dir():
-        entries = islice(Path(text).rglob("*"), MOST_WATCHED)
-        yield from (each for each in entries if plain_suffix(each) in SUFFIXES)
+        suffixes = {suffix for entry in formats() for suffix in entry.suffixes}
+        for file in islice(Path(text).rglob("*"), MOST_WATCHED):
+            if plain_suffix(file) in suffixes:
+                yield file
     else:
         yield Path(text)

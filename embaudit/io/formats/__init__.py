@@ -1,63 +1,53 @@
-"""The formats embaudit reads and writes, a row each, and which of them a file is."""
+"""The formats that embaudit reads and writes, and which of them a file is.
+
+A format is one module of this package: how its bytes are decoded, what becomes of its
+arrays, how it is written, and its registration. A new module is found by itself::
+
+    @register("gguf", suffixes=(".gguf",), magic=b"GGUF", extra="gguf", ...)
+    def read(path: Path, request: Request) -> Contents: ...
+
+A store of vectors, such as a database, is registered in the same way, by a module of
+`embaudit.io.stores`. Its address, such as `lancedb:folder/table`, stands in for a path.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from pkgutil import iter_modules
+from typing import IO, Any, TypeAlias
 
 from embaudit.errors import InputError, must_be
+from embaudit.io.contents import Contents
+from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, as_path, first_bytes, plain_suffix
 from embaudit.io.options import Request
 from embaudit.io.refusals import refusal, refuse_foreign
 
+PACKAGES = ("embaudit.io.formats", "embaudit.io.stores")
+"""Packages whose modules register formats."""
+FIRST = (
+    "native",
+    "implicit",
+    "npy",
+    "safetensors",
+    "spark",
+    "tables",
+    "json_vectors",
+    "hdf5",
+    "gguf",
+    "word2vec",
+    "faiss",
+    "onnx",
+)
+"""Order of these modules in lists of formats. Other modules follow by name."""
 MOST_TRIED = 100
 """Files of a folder that are tried at most, to name those that can be read."""
-
-
-@dataclass(frozen=True)
-class Format:
-    """One file format."""
-
-    name: str
-    """Value of the option `format`."""
-    suffixes: tuple[str, ...]
-    """File name endings; "/" stands for a directory."""
-    what: str
-    """Source of such files."""
-    holds: str
-    """Contents of such files."""
-    options: tuple[str, ...] = ()
-    """The options of `load` it understands, besides those that every format takes."""
-    module: str = field(default="", repr=False)
-    """Module of its reader and writer."""
-    needs: str = ""
-    """The package it needs beside those that embaudit brings, called as its extra is;
-    empty for none.
-    """
-    magic: bytes = field(default=b"", repr=False)
-    """First bytes of its files, if these identify them under any name."""
-    reads: bool = True
-    """True if `load` reads it."""
-    writes: bool = False
-    """True if `save` writes it."""
-    reader: str = field(default="contents", repr=False)
-    """Name of the function in that module that reads it."""
-    writer: str = field(default="write", repr=False)
-    """Name of the one that writes it."""
-    loses: frozenset[str] = field(default=frozenset(), repr=False)
-    """Fields that `keeps` of that module names and this format has no room for."""
-
-    @property
-    def is_usable(self) -> bool:
-        """Return whether what it needs is installed here."""
-        return not self.needs or find_spec(PACKAGES[self.needs]) is not None
-
-
-PACKAGES = {"faiss": "faiss", "gguf": "gguf", "hdf5": "h5py", "onnx": "onnx"}
-"""Name of the module to import, by the extra that brings it."""
 COLUMNS = ("vector_id", "vector", "bias", "ignore")
 """Options that say which column of a table is what."""
 ARRAYS = (
@@ -72,44 +62,133 @@ ARRAYS = (
 )
 """Options that say which of named arrays is what."""
 
-# fmt: off
-FORMATS = (
-    Format("embaudit", (".npz",), "embaudit's own model file", "everything a model has", (), "native", writes=True),
-    Format("implicit", (".npz",), "models saved by implicit", "users, items, biases", (), "implicit"),
-    Format("npz", (".npz",), "named NumPy arrays", "factors, head, vectors", ARRAYS, "npy"),
-    Format("npy", (".npy",), "one NumPy array, kept on disk", "vectors, others beside",
-           ("left_bias_file", "bias_file", "transpose"), "npy", writes=True),
-    Format("safetensors", (".safetensors",), "checkpoints in one file", "a head, factors or vectors", ARRAYS,
-           "safetensors", writes=True),
-    Format("shards", (".json", "/"), "checkpoints in a directory or in shards", "a head, factors or vectors", ARRAYS,
-           "safetensors"),
-    Format("spark", ("/",), "ALS models of Spark ML or MLlib", "users, items, ids", (), "spark"),
-    Format("parquet", (".parquet", ".pq"), "ids and a column of lists, or numeric columns", "vectors, ids, biases",
-           COLUMNS, "tables", writes=True),
-    Format("feather", (".feather", ".arrow", ".ipc"), "the same in Arrow", "vectors, ids, biases", COLUMNS, "tables",
-           writes=True, writer="write_feather"),
-    Format("csv", (".csv",), "the same in text, as COPY into pgvector takes it", "vectors, ids, biases", COLUMNS,
-           "tables", writes=True, writer="write_csv", loses=frozenset({"link", "objective"})),
-    Format("tables", ("/",), "the same in many files: a folder, a pattern or a list", "vectors, ids, biases", COLUMNS,
-           "tables"),
-    Format("table", (".tsv", ".arrows"), "the same", "vectors, ids, biases", COLUMNS, "tables"),
-    Format("json", (".json", ".jsonl", ".ndjson"), "lists, records or a map in JSON", "vectors, ids, biases", COLUMNS,
-           "tables", reader="contents_of_json"),
-    Format("hdf5", (".h5", ".hdf5", ".h5ad", ".keras"), "HDF5, AnnData, weights of Keras", "factors, head, vectors",
-           ARRAYS, "hdf5", "hdf5"),
-    Format("gguf", (".gguf",), "llama.cpp, Ollama: floats, Q8_0, Q4_0 and others", "a head, token vectors", ARRAYS,
-           "gguf", "gguf", b"GGUF"),
-    Format("word2vec", (".txt", ".vec", ".emb"), "word2vec, fastText, GloVe, node2vec", "vectors, ids", (), "word2vec",
-           writes=True),
-    Format("word2vec-binary", (".bin", ".w2v"), "word2vec in binary", "vectors, ids", (), "word2vec",
-           writes=True, writer="write_binary"),
-    Format("faiss", (".faiss", ".index"), "FAISS: Flat, IVFFlat, HNSWFlat", "vectors, ids", (), "faiss", "faiss",
-           writes=True),
-    Format("onnx", (".onnx",), "networks in ONNX", "a head", (), "onnx", "onnx"),
-)
-# fmt: on
+Read: TypeAlias = Callable[..., Contents]
+"""Reads the headers of a file: `read(path, request)`. A format of several files is
+called with the files as third argument, a store with its address in place of a path.
+"""
+Write: TypeAlias = Callable[[IO[bytes], Draft], None]
+"""Writes a draft into an open file."""
+Keeps: TypeAlias = Callable[[Draft], frozenset[str]]
+"""Returns the fields of a draft that a format can hold next to its right factors."""
 
 
+@dataclass(frozen=True)
+class Format:
+    """One file format, or one store of vectors."""
+
+    name: str
+    """Value of the option `format`."""
+    suffixes: tuple[str, ...]
+    """File name endings; "/" stands for a directory."""
+    origin: str
+    """Source of such files."""
+    content: str
+    """Contents of such files."""
+    read: Read = field(repr=False)
+    """Reads the headers."""
+    options: tuple[str, ...] = ()
+    """The options of `load` it understands, besides those that every format takes."""
+    extra: str = ""
+    """The extra of embaudit that brings what it needs; empty for none."""
+    package: str = field(default="", repr=False)
+    """Name of the module that the extra brings."""
+    magic: bytes = field(default=b"", repr=False)
+    """First bytes of its files, if these identify them under any name."""
+    addresses: tuple[str, ...] = ()
+    """Beginnings of the addresses of a store, such as "qdrant:"."""
+    recognises: Callable[[Path], bool] | None = field(default=None, repr=False)
+    """Checks a file or folder of one of the suffixes; None if the suffix is enough."""
+    recognises_any: Callable[[Path], bool] | None = field(default=None, repr=False)
+    """Checks a file of any other suffix, if no other format reads it."""
+    takes_files: bool = field(default=False, repr=False)
+    """True if one table can lie in several files."""
+    write: Write | None = field(default=None, repr=False)
+    """Writes a draft; None if `save` does not write this format."""
+    keeps: Keeps = field(default=lambda _: frozenset(), repr=False)
+    """Fields that its files hold next to the right factors."""
+
+    @property
+    def is_usable(self) -> bool:
+        """Return whether what it needs is installed here."""
+        return not self.package or find_spec(self.package) is not None
+
+    def require_usable(self) -> None:
+        """Refuse a format that needs a package that is not installed.
+
+        Raises
+        ------
+        InputError
+            If it is not.
+        """
+        if not self.is_usable:
+            remedy = f"install it: pip install 'embaudit[{self.extra}]'"
+            what = f"the package {self.package}, which {self.name} files need,"
+            raise must_be(what, "installed", "none", remedy)
+
+
+_readers: dict[str, dict[Read, list[Format]]] = {}
+"""Formats by the module and the function that read them."""
+_writers: dict[str, tuple[Write, Keeps]] = {}
+"""By the name of a format: what writes it, and which fields its files hold."""
+
+
+def register(
+    name: str,
+    *,
+    suffixes: tuple[str, ...] = (),
+    origin: str,
+    content: str,
+    extra: str = "",
+    package: str = "",
+    **properties: Any,
+) -> Callable[[Read], Read]:
+    """Register the decorated function as the reader of a format.
+
+    Parameters
+    ----------
+    name, suffixes, origin, content, extra, package
+        As in `Format`. By default the package is called as the extra is.
+    **properties
+        Other fields of `Format`.
+    """
+
+    def decorator(read: Read) -> Read:
+        entry = Format(
+            name=name,
+            suffixes=suffixes,
+            origin=origin,
+            content=content,
+            read=read,
+            extra=extra,
+            package=package or extra,
+            **properties,
+        )
+        # The last of several decorators is applied first.
+        _readers.setdefault(read.__module__, {}).setdefault(read, []).insert(0, entry)
+        return read
+
+    return decorator
+
+
+def register_writer(name: str, keeps: Keeps) -> Callable[[Write], Write]:
+    """Register the decorated function as the writer of a format.
+
+    Parameters
+    ----------
+    name : str
+        Name of the format.
+    keeps : callable
+        Returns the fields of a draft that a file holds next to the right factors.
+    """
+
+    def decorator(write: Write) -> Write:
+        _writers[name] = write, keeps
+        return write
+
+    return decorator
+
+
+@cache
 def formats() -> tuple[Format, ...]:
     """List the formats; some need a package that is not always there.
 
@@ -118,22 +197,32 @@ def formats() -> tuple[Format, ...]:
     >>> formats()[0].name
     'embaudit'
     """
-    return FORMATS
+    entries: list[Format] = []
+    for module in _modules():
+        import_module(module)
+        for registered in _readers.get(module, {}).values():
+            entries += registered
+    for place, entry in enumerate(entries):
+        if entry.name in _writers:
+            write, keeps = _writers[entry.name]
+            entries[place] = replace(entry, write=write, keeps=keeps)
+    return tuple(entries)
 
 
-def module_of(entry: Format) -> Any:
-    """Import the reader and writer of a format.
-
-    Raises
-    ------
-    InputError
-        If it needs a package that is not installed.
-    """
-    if not entry.is_usable:
-        remedy = f"install it: pip install 'embaudit[{entry.needs}]'"
-        what = f"the package {PACKAGES[entry.needs]}, which {entry.name} files need,"
-        raise must_be(what, "installed", "none", remedy)
-    return import_module(f"embaudit.io.formats.{entry.module}")
+def _modules() -> list[str]:
+    """Return the modules of all formats, in the order of `FIRST`, then by name."""
+    modules = []
+    for package in PACKAGES:
+        if find_spec(package) is None:
+            continue
+        names = [
+            module.name for module in iter_modules(import_module(package).__path__)
+        ]
+        names.sort(
+            key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name)
+        )
+        modules += [f"{package}.{name}" for name in names]
+    return modules
 
 
 def named(name: str) -> Format:
@@ -142,14 +231,30 @@ def named(name: str) -> Format:
     Raises
     ------
     InputError
-        If there is none.
+        If there is none, or a package that it needs is not installed.
     """
-    entry = next((candidate for candidate in FORMATS if candidate.name == name), None)
-    if entry is None:
-        raise must_be(
-            "format", "one of " + ", ".join(f.name for f in FORMATS), repr(name)
-        )
-    return entry
+    for candidate in formats():
+        if candidate.name == name:
+            candidate.require_usable()
+            return candidate
+    names = ", ".join(candidate.name for candidate in formats())
+    raise must_be("format", f"one of {names}", repr(name))
+
+
+def of_address(address: object) -> Format | None:
+    """Return the store that an address belongs to; None for a path or another object.
+
+    Examples
+    --------
+    >>> of_address("model.npz") is None
+    True
+    """
+    if not isinstance(address, str) or os.path.lexists(address):
+        return None
+    for candidate in formats():
+        if address.startswith(candidate.addresses):
+            return candidate
+    return None
 
 
 def detected(path: Path) -> Format:
@@ -161,22 +266,38 @@ def detected(path: Path) -> Format:
         If none reads it, with what would help.
     """
     refuse_foreign(path)
+    entry = _by_magic(path) or _by_suffix(path) or _by_content(path)
+    if entry is None:
+        suffixes = dict.fromkeys(s for f in formats() for s in f.suffixes if s != "/")
+        raise refusal(path, suffixes, _readable_in(path) if path.is_dir() else ())
+    return entry
+
+
+def _by_magic(path: Path) -> Format | None:
     beginning = first_bytes(path)
-    for candidate in FORMATS:
+    for candidate in formats():
         if candidate.magic and beginning.startswith(candidate.magic):
+            candidate.require_usable()
             return candidate
+    return None
+
+
+def _by_suffix(path: Path) -> Format | None:
+    """Return the first format of this suffix that recognises the file."""
     suffix = "/" if path.is_dir() else plain_suffix(path)
-    for candidate in FORMATS:
-        # The suffix is enough for a reader that does not look at the content.
-        if suffix in candidate.suffixes and getattr(
-            module_of(candidate), "recognises", Path.exists
-        )(path):
+    for candidate in formats():
+        if suffix in candidate.suffixes:
+            candidate.require_usable()
+            if candidate.recognises is None or candidate.recognises(path):
+                return candidate
+    return None
+
+
+def _by_content(path: Path) -> Format | None:
+    for candidate in formats():
+        if candidate.recognises_any is not None and candidate.recognises_any(path):
             return candidate
-    word2vec = named("word2vec")
-    if module_of(word2vec).is_word2vec(path):
-        return word2vec
-    suffixes = dict.fromkeys(s for f in FORMATS for s in f.suffixes if s != "/")
-    raise refusal(path, suffixes, _readable_in(path) if path.is_dir() else ())
+    return None
 
 
 def _readable_in(folder: Path) -> list[Path]:
@@ -189,8 +310,7 @@ def _readable_in(folder: Path) -> list[Path]:
     readable = []
     for file in [file for file in files if file.is_file()][:MOST_TRIED]:
         try:
-            entry = detected(file)
-            getattr(module_of(entry), entry.reader)(file, Request())
+            detected(file).read(file, Request())
         except (InputError, OSError):
             continue
         readable.append(file)
@@ -207,14 +327,11 @@ def writer_of(path: AnyPath) -> Format:
     """
     target = as_path(path, "the output")
     suffix = plain_suffix(target)
-    for candidate in FORMATS:
-        if (
-            candidate.writes
-            and suffix in candidate.suffixes
-            and target.suffix.lower() != ".gz"
-        ):
+    written = [candidate for candidate in formats() if candidate.write is not None]
+    for candidate in written:
+        if suffix in candidate.suffixes and target.suffix.lower() != ".gz":
             return candidate
-    suffixes = dict.fromkeys(s for f in FORMATS if f.writes for s in f.suffixes)
+    suffixes = dict.fromkeys(s for candidate in written for s in candidate.suffixes)
     raise must_be(
         "the output", "a file that ends in one of " + " ".join(suffixes), path
     )

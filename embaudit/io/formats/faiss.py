@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from embaudit.errors import File, InputError, must_be
 from embaudit.io.contents import Contents, Source
 from embaudit.io.draft import Draft
+from embaudit.io.formats import register, register_writer
 from embaudit.io.options import Request
 
 LIMITS = ("loop_limit", "vector_byte_limit")
@@ -23,7 +24,14 @@ TABLES = ("IO_FLAG_SKIP_PRECOMPUTE_TABLE", "IO_FLAG_PQ_SKIP_SDC_TABLE")
 """
 
 
-def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
+@register(
+    "faiss",
+    suffixes=(".faiss", ".index"),
+    origin="FAISS: Flat, IVFFlat, HNSWFlat",
+    content="vectors, ids",
+    extra="faiss",
+)
+def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
     """Determine the vectors of an index, and the ids it was given; an index has no header, so it is opened for that.
 
     Raises
@@ -132,6 +140,7 @@ def keeps(draft: Draft) -> frozenset[str]:
     return frozenset({"right_ids"}) if whole else frozenset()
 
 
+@register_writer("faiss", keeps)
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write a flat index for inner products in float32, with ids where there are any."""
     faiss = import_module("faiss")

@@ -22,6 +22,7 @@ from embaudit.errors import File, InputError, Option, Sentence, must_be
 from embaudit.io.arrays import Place, Tensor, decode_to_buffer
 from embaudit.io.contents import Contents
 from embaudit.io.files import first_bytes
+from embaudit.io.formats import ARRAYS, register
 from embaudit.io.formats.safetensors import numbers_at
 from embaudit.io.layouts.checkpoints.config import OF_GGUF, config_of_gguf
 from embaudit.io.layouts.checkpoints.named_rows import named_by
@@ -275,7 +276,16 @@ package `gguf`).
 """
 
 
-def contents(path: Path, request: Request) -> Contents:
+@register(
+    "gguf",
+    suffixes=(".gguf",),
+    magic=MAGIC,
+    origin="llama.cpp, Ollama: floats, Q8_0, Q4_0 and others",
+    content="a head, token vectors",
+    options=ARRAYS,
+    extra="gguf",
+)
+def read(path: Path, request: Request) -> Contents:
     """Determine the head, or the matrix that was named, its tokens and the soft cap.
 
     Raises

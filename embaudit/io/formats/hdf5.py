@@ -19,6 +19,7 @@ from embaudit.errors import File, InputError, Option, Sentence, must_be
 from embaudit.io.arrays import Arrays, Tensor
 from embaudit.io.contents import Contents, Source
 from embaudit.io.damaged import READ_ERRORS, reason
+from embaudit.io.formats import ARRAYS, register
 from embaudit.io.json_text import parsed
 from embaudit.io.layouts.reading import contents_of
 from embaudit.io.options import Request
@@ -181,7 +182,16 @@ class Hdf5:
             return np.asarray(dataset[()])
 
 
-def contents(path: Path, request: Request) -> Contents:
+@register(
+    "hdf5",
+    suffixes=(".h5", ".hdf5", ".h5ad", ".keras"),
+    origin="HDF5, AnnData, weights of Keras",
+    content="factors, head, vectors",
+    options=ARRAYS,
+    extra="hdf5",
+    package="h5py",
+)
+def read(path: Path, request: Request) -> Contents:
     """Determine which arrays become what, by their names.
 
     Raises

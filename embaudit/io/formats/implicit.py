@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import File, InputError, Sentence, must_be
 from embaudit.io.contents import Contents, Source
+from embaudit.io.formats import register
 from embaudit.io.intake import Part
 from embaudit.io.npy import Npz
 from embaudit.io.options import Request
@@ -35,7 +36,14 @@ def recognises(path: Path) -> bool:
     return factors or set(NEIGHBOURS) <= set(stored)
 
 
-def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
+@register(
+    "implicit",
+    suffixes=(".npz",),
+    origin="models saved by implicit",
+    content="users, items, biases",
+    recognises=recognises,
+)
+def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
     """Determine what the matrices hold, by their headers and the number of factors.
 
     Raises

@@ -6,9 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from embaudit.errors import File, InputError, Option, Sentence, must_be
+from embaudit.io.contents import Contents
 from embaudit.io.damaged import reason
 from embaudit.io.files import plain_suffix
+from embaudit.io.formats import COLUMNS, register
+from embaudit.io.formats.tables import contents_of_table
 from embaudit.io.json_text import parsed, parsed_once, require_few_keys
+from embaudit.io.options import Request
+from embaudit.io.tables.arrow import ArrowTable
+from embaudit.io.tables.columns import TableFile
 from embaudit.io.tables.delimited import as_ids
 from embaudit.io.unpacked import open_bytes
 
@@ -142,3 +148,18 @@ def _other(content: Any, path: Path) -> InputError:
             got = "a tokenizer"
             remedy = Sentence("give its folder")
     return must_be(File(path), ALLOWED, got, remedy)
+
+
+@register(
+    "json",
+    suffixes=(".json", ".jsonl", ".ndjson"),
+    origin="lists, records or a map in JSON",
+    content="vectors, ids, biases",
+    options=COLUMNS,
+)
+def read(path: Path, request: Request) -> Contents:
+    """Map parts of JSON to fields as those of a table.
+
+    Such a document has no header, so all of it is read for that.
+    """
+    return contents_of_table(TableFile.of(ArrowTable.of(path, table(path))), request)

@@ -13,6 +13,7 @@ import numpy as np
 from embaudit.errors import File, InputError, Sentence, must_be
 from embaudit.io.contents import Contents, Source
 from embaudit.io.draft import FIELDS, LABELS, Draft, link_of, text_of
+from embaudit.io.formats import register, register_writer
 from embaudit.io.intake import Part
 from embaudit.io.json_text import parsed
 from embaudit.io.npy import Npz, write_npz
@@ -32,7 +33,14 @@ def recognises(path: Path) -> bool:
     return MARK in Npz(path).tensors
 
 
-def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
+@register(
+    "embaudit",
+    suffixes=(".npz",),
+    origin="embaudit's own model file",
+    content="everything a model has",
+    recognises=recognises,
+)
+def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
     """Determine the fields of a model that `save` wrote.
 
     Raises
@@ -126,6 +134,7 @@ def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001
     return frozenset({"left", *FIELDS})
 
 
+@register_writer("embaudit", keeps)
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write everything the model holds; precision is kept."""
     left_role, right_role = draft.roles

@@ -11,6 +11,7 @@ from embaudit.io.arrays import UNNAMED, Memory
 from embaudit.io.contents import Contents
 from embaudit.io.draft import Draft
 from embaudit.io.files import existing_file
+from embaudit.io.formats import ARRAYS, register, register_writer
 from embaudit.io.layouts.reading import (
     FACTORS,
     contents_beside,
@@ -26,22 +27,44 @@ FILES = {"bias": "bias_file", "left_bias": "left_bias_file"}
 """Options of files next to a file of one array, by the array that each holds."""
 
 
-def contents(path: Path, request: Request) -> Contents:
-    """Determine the fields of the arrays of an `.npz` by their names, or of one array beside files of others.
+@register(
+    "npz",
+    suffixes=(".npz",),
+    origin="named NumPy arrays",
+    content="factors, head, vectors",
+    options=ARRAYS,
+)
+def read_npz(path: Path, request: Request) -> Contents:
+    """Determine the fields of the arrays of an archive by their names.
 
     Raises
     ------
     InputError
         If the file is damaged or ambiguous.
     """
-    if path.suffix.lower() == ".npz":
-        stored = Npz(path)
-        for name in stored.pickled:
-            if plain(name) in FACTORS:
-                stored[
-                    name
-                ]  # Refused there: half of a pair must not pass for the whole.
-        return contents_of(stored, request, path)
+    stored = Npz(path)
+    for name in stored.pickled:
+        if plain(name) in FACTORS:
+            # Refused there, because half of a pair must not pass for the whole.
+            stored[name]
+    return contents_of(stored, request, path)
+
+
+@register(
+    "npy",
+    suffixes=(".npy",),
+    origin="one NumPy array, kept on disk",
+    content="vectors, others beside",
+    options=("left_bias_file", "bias_file", "transpose"),
+)
+def read_npy(path: Path, request: Request) -> Contents:
+    """Determine the fields of one array, and of the files of biases next to it.
+
+    Raises
+    ------
+    InputError
+        If a file is damaged, or the array is no matrix.
+    """
     names = {"weight": str(path)}
     for array, option in FILES.items():
         file = getattr(request, option)
@@ -49,8 +72,8 @@ def contents(path: Path, request: Request) -> Contents:
             names[array] = str(existing_file(file))
     for name in names.values():
         refuse_foreign(Path(name))
-    files = Memory({name: Npy(Path(name))[UNNAMED] for name in names.values()})
-    shape = files.tensors[str(path)].shape
+    arrays = Memory({name: Npy(Path(name))[UNNAMED] for name in names.values()})
+    shape = arrays.tensors[str(path)].shape
     if len(squeezed(shape)) != 2:
         raise must_be(
             File(path),
@@ -58,9 +81,8 @@ def contents(path: Path, request: Request) -> Contents:
             f"shape {shape}",
             "choose one slice, and save that",
         )
-    return replace(
-        contents_beside(files, names, request, path), files=tuple(names.values())
-    )
+    contents = contents_beside(arrays, names, request, path)
+    return replace(contents, files=tuple(names.values()))
 
 
 def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001
@@ -68,6 +90,7 @@ def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001
     return frozenset()
 
 
+@register_writer("npy", keeps)
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write the right factors alone as `.npy`."""
     write_npy(file, draft.right)

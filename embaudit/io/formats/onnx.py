@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from embaudit.errors import File, Option, Sentence, must_be
 from embaudit.io.contents import Contents, Source
 from embaudit.io.damaged import reason
+from embaudit.io.formats import register
 from embaudit.io.layouts.reading import OF_HEAD
 from embaudit.io.options import Request
 
@@ -41,7 +42,14 @@ class OnnxHead:
     """Operations that follow."""
 
 
-def contents(path: Path, request: Request) -> Contents:
+@register(
+    "onnx",
+    suffixes=(".onnx",),
+    origin="networks in ONNX",
+    content="a head",
+    extra="onnx",
+)
+def read(path: Path, request: Request) -> Contents:
     """Determine the weights and the bias of the head.
 
     Raises

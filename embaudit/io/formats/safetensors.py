@@ -23,6 +23,7 @@ from embaudit.io.contents import Contents, Source
 from embaudit.io.damaged import reason
 from embaudit.io.draft import Draft, fields_in
 from embaudit.io.files import existing_file
+from embaudit.io.formats import ARRAYS, register, register_writer
 from embaudit.io.json_text import parsed, parsed_once, require_few_keys
 from embaudit.io.layouts.checkpoints.config import config_of
 from embaudit.io.layouts.checkpoints.named_rows import named_by
@@ -257,7 +258,23 @@ SHARD = re.compile(r"-\d{5}-of-(\d{5})\.safetensors$")
 """Ending of the file name of one shard of a checkpoint."""
 
 
-def contents(path: Path, request: Request) -> Contents:
+@register(
+    "safetensors",
+    suffixes=(".safetensors",),
+    origin="checkpoints in one file",
+    content="a head, factors or vectors",
+    options=ARRAYS,
+    recognises=recognises,
+)
+@register(
+    "shards",
+    suffixes=(".json", "/"),
+    origin="checkpoints in a directory or in shards",
+    content="a head, factors or vectors",
+    options=ARRAYS,
+    recognises=recognises,
+)
+def read(path: Path, request: Request) -> Contents:
     """Determine a head, two factor matrices or one table of vectors, and what lies beside them.
 
     Raises
@@ -334,6 +351,7 @@ def keeps(draft: Draft) -> frozenset[str]:
     )
 
 
+@register_writer("safetensors", keeps)
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write a head as weight and bias, other vectors as one table, under names that the reader knows."""
     name = "lm_head" if draft.link.name == "softmax" else "item_factors"

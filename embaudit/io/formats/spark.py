@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import File, InputError, must_be
 from embaudit.io.contents import Contents, Source
+from embaudit.io.formats import register
 from embaudit.io.formats.tables import contents_of_table, opened
 from embaudit.io.options import Request
 from embaudit.model import FactorModel
@@ -36,7 +37,14 @@ def _models_in(path: Path) -> list[Path]:
     ]
 
 
-def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
+@register(
+    "spark",
+    suffixes=("/",),
+    origin="ALS models of Spark ML or MLlib",
+    content="users, items, ids",
+    recognises=recognises,
+)
+def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
     """Determine both sides, rows in the order of their ids, which Spark keeps as integers; reading tells how many.
 
     Raises

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from embaudit.errors import File, Option, Sentence, must_be
 from embaudit.io.contents import Contents, Source
 from embaudit.io.draft import Draft, fields_in
-from embaudit.io.formats import json_vectors
+from embaudit.io.formats import COLUMNS, register, register_writer
 from embaudit.io.intake import Part
 from embaudit.io.layouts.reading import FIELDS, OF_HEAD
 from embaudit.io.options import Request, file_remedy
@@ -65,7 +65,7 @@ BIAS_NAMES = frozenset({"bias", "biases", "intercept", "userintercept", "itemint
 """Names of a column of biases; a dimension may be called by two letters."""
 Made: TypeAlias = "Callable[[TableFile, pa.ChunkedArray, int], NDArray[Any]]"
 """Makes an array of the column of a table at some place."""
-COLUMNS: Mapping[str, tuple[Cell, Made]] = {
+CELLS: Mapping[str, tuple[Cell, Made]] = {
     "right_ids": ("id", plain_ids), "right_bias": ("number", numbers), "right_names": ("text", texts),
     "right_counts": ("number", numbers),
 }  # fmt: skip
@@ -500,12 +500,49 @@ def _require_vectors(table: TableFile) -> None:
         )
 
 
-def recognises(path: Path) -> bool:
-    """Take every file of a suffix of tables, and a folder with one of them."""
-    return not path.is_dir() or bool(files_below(path))
+def recognises(folder: Path) -> bool:
+    """Return whether a table lies in a folder."""
+    return bool(files_below(folder))
 
 
-def contents(path: Path, request: Request, files: tuple[Path, ...] = ()) -> Contents:
+@register(
+    "parquet",
+    suffixes=(".parquet", ".pq"),
+    origin="ids and a column of lists, or numeric columns",
+    content="vectors, ids, biases",
+    options=COLUMNS,
+)
+@register(
+    "feather",
+    suffixes=(".feather", ".arrow", ".ipc"),
+    origin="the same in Arrow",
+    content="vectors, ids, biases",
+    options=COLUMNS,
+)
+@register(
+    "csv",
+    suffixes=(".csv",),
+    origin="the same in text, as COPY into pgvector takes it",
+    content="vectors, ids, biases",
+    options=COLUMNS,
+)
+@register(
+    "tables",
+    suffixes=("/",),
+    origin="the same in many files: a folder, a pattern or a list",
+    recognises=recognises,
+    takes_files=True,
+    content="vectors, ids, biases",
+    options=COLUMNS,
+)
+@register(
+    "table",
+    suffixes=(".tsv", ".arrows"),
+    origin="the same",
+    content="vectors, ids, biases",
+    options=COLUMNS,
+)
+def read(path: Path, request: Request, files: tuple[Path, ...] = ()) -> Contents:
     """Map columns of a table of vectors to fields, by its header and its first rows.
 
     Parameters
@@ -521,13 +558,6 @@ def contents(path: Path, request: Request, files: tuple[Path, ...] = ()) -> Cont
         If it is damaged, or its columns leave open which hold the id and the vectors.
     """
     return contents_of_table(opened(path, files), request)
-
-
-def contents_of_json(path: Path, request: Request) -> Contents:
-    """Map parts of JSON as `contents` does; such a document has no header, so it is read for that."""
-    return contents_of_table(
-        TableFile.of(ArrowTable.of(path, json_vectors.table(path))), request
-    )
 
 
 def contents_of_table(table: TableFile, request: Request) -> Contents:
@@ -648,7 +678,7 @@ def _made(
 ) -> NDArray[Any] | None:
     """Make the array of a field; titles and counts that are not there for every row are left out."""
     is_partial = column.null_count and field in ("right_names", "right_counts")
-    return None if is_partial else COLUMNS[field][1](table, column, place)
+    return None if is_partial else CELLS[field][1](table, column, place)
 
 
 ParsedText: TypeAlias = (
@@ -679,7 +709,7 @@ def _of_text(
 def _parsed(table: TableFile, layout: TableLayout) -> ParsedText:
     """Parse text: the vectors, the other columns by place, and the number of rows of each file."""
     assert table.text is not None
-    cells = {place: COLUMNS[field][0] for field, place in layout.beside.items()}
+    cells = {place: CELLS[field][0] for field, place in layout.beside.items()}
     columns, n_rows = read_stacked(
         (table.text, *table.more),
         {
@@ -720,6 +750,7 @@ def columns_of(draft: Draft) -> dict[str, NDArray[Any]]:
     return {name: values for name, values in beside.items() if values is not None}
 
 
+@register_writer("parquet", keeps)
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write Parquet."""
     from pyarrow import parquet
@@ -732,6 +763,7 @@ def write(file: IO[bytes], draft: Draft) -> None:
     _write_batches(partial(parquet.ParquetWriter, file, **options), draft)
 
 
+@register_writer("feather", keeps)
 def write_feather(file: IO[bytes], draft: Draft) -> None:
     """Write an Arrow file, uncompressed, so that readers can map it into memory."""
     from pyarrow import ipc
@@ -760,6 +792,12 @@ def _write_batches(open_writer: Callable[[pa.Schema], Any], draft: Draft) -> Non
             start += len(block)
 
 
+def keeps_in_text(draft: Draft) -> frozenset[str]:
+    """One side: ids, titles and counts. Text has no metadata."""
+    return keeps(draft) - {"link", "objective"}
+
+
+@register_writer("csv", keeps_in_text)
 def write_csv(file: IO[bytes], draft: Draft) -> None:
     """Write a header and a row each: id, title and interactions where there are any, and the vector in brackets.
 

@@ -21,6 +21,7 @@ from embaudit.core.checked import as_texts
 from embaudit.errors import File, InputError, Sentence, must_be
 from embaudit.io.contents import Contents, Source
 from embaudit.io.draft import Draft
+from embaudit.io.formats import register, register_writer
 from embaudit.io.options import Request
 from embaudit.io.unpacked import open_bytes
 
@@ -36,7 +37,29 @@ LINES = 4096
 """Lines parsed at a time."""
 
 
-def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
+def is_word2vec(path: Path) -> bool:
+    """Check whether a file, whatever it is called, begins with a header and a token with as many numbers as it says."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        header = HEADER.fullmatch(file.readline(64))
+        return header is not None and _is_text(file.readline(2**20), int(header[2]))
+
+
+@register(
+    "word2vec",
+    suffixes=(".txt", ".vec", ".emb"),
+    origin="word2vec, fastText, GloVe, node2vec",
+    content="vectors, ids",
+    recognises_any=is_word2vec,
+)
+@register(
+    "word2vec-binary",
+    suffixes=(".bin", ".w2v"),
+    origin="word2vec in binary",
+    content="vectors, ids",
+)
+def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
     """Determine the vectors of all tokens; the first line says how many there are and of which size.
 
     Raises
@@ -50,15 +73,6 @@ def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
     table = cache(lambda: _table(path))
     return Contents({"right": Source("vectors", lambda: table()[1], shape),
                      "right_ids": Source("tokens", lambda: table()[0], shape[:1])})  # fmt: skip
-
-
-def is_word2vec(path: Path) -> bool:
-    """Check whether a file, whatever it is called, begins with a header and a token with as many numbers as it says."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        header = HEADER.fullmatch(file.readline(64))
-        return header is not None and _is_text(file.readline(2**20), int(header[2]))
 
 
 def _table(path: Path) -> tuple[NDArray[np.str_], NDArray[np.float32]]:
@@ -234,11 +248,13 @@ def keeps(draft: Draft) -> frozenset[str]:
     return frozenset({draft.tokens_are})
 
 
+@register_writer("word2vec", keeps)
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write text with its header; the numbers read back as they were in float32."""
     _write(file, draft, IN_TEXT, lambda row: " ".join(map(str, row)).encode())
 
 
+@register_writer("word2vec-binary", keeps)
 def write_binary(file: IO[bytes], draft: Draft) -> None:
     """Write the binary variant in float32, as the original program does."""
     _write(file, draft, IN_BINARY, lambda row: row.astype("<f4").tobytes())
