@@ -12,7 +12,6 @@ from typing import (
     Any,
     Literal,
     Unpack,
-    get_type_hints,
 )
 
 from embaudit._version import __version__
@@ -35,7 +34,7 @@ from embaudit.heads.coordinates import require_softmax
 from embaudit.heads.label_sample import only_labels
 from embaudit.io import Intake, as_reading, source_of, with_titles
 from embaudit.io.files import AnyPath
-from embaudit.io.options import LoadKeywords, Request
+from embaudit.io.options import Request, types_of_keywords
 from embaudit.io.tables.parts import Parts, has_titles, parts_by_column
 from embaudit.model import (
     FactorModel,
@@ -520,7 +519,7 @@ def _column_of_parts(options: AuditOptions, parts: Parts | None) -> str | None:
 
 def _keyword_parameters() -> list[Parameter]:
     """Return the options of an audit and of `load` as parameters of a signature."""
-    types = get_type_hints(LoadKeywords) | types_of_options()
+    types = types_of_keywords() | types_of_options()
     all_fields = (*fields(AuditOptions), *fields(Request))
     defaults = {field.name: field.default for field in all_fields}
     return [

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from typer import Option
 
-from embaudit.cli.app import File, Partial, Text, Texts
+from embaudit.cli.app import File, Partial, Text
 from embaudit.cli.terminal import shown_name
 from embaudit.core.progress import announced
+from embaudit.core.typed import typed
+from embaudit.io.options import Request
 
 if TYPE_CHECKING:
     from embaudit.io import Reading
@@ -21,24 +23,11 @@ if TYPE_CHECKING:
 
 ARRAYS = ("npy", "npz", "hdf5", "csv", "table")
 """Formats that do not say whether rows or columns are entities."""
-FILES = (
-    "left_file",
-    "left_bias_file",
-    "bias_file",
-    "ids",
-    "left_ids",
-    "labels",
-    "right_counts",
-    "left_counts",
-    "inputs",
-    "states",
-)
-"""Options that name files."""
 
 
-@dataclass(frozen=True)
-class Given:
-    """How the caller said that a model is to be read.
+@dataclass(frozen=True, kw_only=True)
+class Given(Request):
+    """The options of `load` as they were typed, with the format of the file.
 
     Examples
     --------
@@ -46,250 +35,25 @@ class Given:
     >>> reading = Given(kind="head", weight="W", ignore=["b"], **files)
     >>> reading.options
     {'weight': 'W', 'ignore': ('b',), 'right_counts': 'n.npy'}
+    >>> reading.files
+    ['n.npy']
     """
 
-    kind: Annotated[
-        str,
-        Option(
-            help="Contents of the file: auto, factors (two sides), head or vectors.",
-            rich_help_panel="Your file",
+    format: str | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "Format of the file, if its suffix does not show it; see `embaudit "
+            "formats`.",
+            "Your file",
+            is_rare=True,
         ),
-    ] = "auto"
-    format: Annotated[
-        Text,
-        Option(
-            help="Format of the file, if its suffix does not show it; see `embaudit formats`.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    left: Annotated[
-        Text,
-        Option(
-            help="Array in the file with the left (user) factors.",
-            rich_help_panel="Your file",
-        ),
-    ] = None
-    weight: Annotated[
-        Text,
-        Option(
-            help="Array in the file with the right (item) factors, labels or vectors.",
-            rich_help_panel="Your file",
-        ),
-    ] = None
-    left_file: Annotated[
-        File,
-        Option(
-            help="File with the vectors of the left side, if the model's file holds one side only.",
-            rich_help_panel="Your file",
-        ),
-    ] = None
-    left_bias: Annotated[
-        Text,
-        Option(
-            help="Array in the file with the left biases.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    bias: Annotated[
-        Text,
-        Option(
-            help="Array or column in the file with the right biases.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    left_bias_file: Annotated[
-        File,
-        Option(
-            help="File (.npy) with the left biases, next to a .npy file of vectors.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    bias_file: Annotated[
-        File,
-        Option(
-            help="File (.npy) with the right biases, next to a .npy file of vectors.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    ignore: Annotated[
-        Texts,
-        Option(
-            help="Skip this array; * stands for any letters. Repeat "
-            "it for several arrays.",
-            rich_help_panel="Your file",
-        ),
-    ] = None
-    left_name: Annotated[
-        Text,
-        Option(
-            help="Word for a left row, such as text.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    right_name: Annotated[
-        Text,
-        Option(
-            help="Word for a right row, such as image.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    transpose: Annotated[
-        Text,
-        Option(
-            help="Sides with one entity per column: left, right, both or none.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    vector: Annotated[
-        Text,
-        Option(
-            help="In a table: column of the vectors, or a range FIRST:LAST of columns.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    vector_id: Annotated[
-        Text,
-        Option(
-            help="In a table: column of the ids.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    id_array: Annotated[
-        Text,
-        Option(
-            help="Array in the file with the ids of the right rows.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    left_id_array: Annotated[
-        Text,
-        Option(
-            help="Array in the file with the ids of the left rows.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    ids: Annotated[
-        File,
-        Option(
-            help="File with the ids of the right rows, in their order.",
-            rich_help_panel="Your file",
-        ),
-    ] = None
-    ids_column: Annotated[
-        Text,
-        Option(
-            help="Column of the ids, if the file of --ids is a table.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    left_ids: Annotated[
-        File,
-        Option(
-            help="File with the ids of the left rows, in their order.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    left_ids_column: Annotated[
-        Text,
-        Option(
-            help="Column of the ids, if the file of --left-ids is a table.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    labels: Annotated[
-        File,
-        Option(
-            help="File with the names of the right rows, in their order.",
-            rich_help_panel="Your file",
-        ),
-    ] = None
-    right_counts: Annotated[
-        File,
-        Option(
-            help="File with the number of interactions of each right row.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    left_counts: Annotated[
-        File,
-        Option(
-            help="File with the number of interactions of each left row.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    link: Annotated[
-        Text,
-        Option(
-            help="How scores become predictions: identity (dot product), softmax, sigmoid, cosine or ranking.",
-            rich_help_panel="Training",
-        ),
-    ] = None
-    compared: Annotated[
-        Text,
-        Option(
-            help="How the model compares the rows of one table: cosine, dot, distance or hyperbolic.",
-            rich_help_panel="Training",
-        ),
-    ] = None
-    objective: Annotated[
-        Text,
-        Option(
-            help="How the model was trained: implicit-als, clip, word2vec, ...",
-            rich_help_panel="Training",
-        ),
-    ] = None
-    inputs: Annotated[
-        File,
-        Option(
-            help="File with inputs of the head, or of the vectors: what they are multiplied with.",
-            rich_help_panel="Your file",
-        ),
-    ] = None
-    states: Annotated[
-        File,
-        Option(
-            help="File with states before the final norm of the head.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    norm: Annotated[
-        Text,
-        Option(
-            help="Tensor of the gains of the final norm before the head; none for no norm.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
-    norm_kind: Annotated[
-        Text,
-        Option(
-            help="Kind of the final norm: rms or layer.",
-            rich_help_panel="Your file",
-            hidden=True,
-        ),
-    ] = None
+    )
+    """Name of the format, if the suffix and the content of the file do not tell it."""
 
     @property
     def options(self) -> dict[str, Any]:
-        """Options of `embaudit.load` that were typed."""
+        """Options of `embaudit.load` that were typed, but for the kind."""
         options: dict[str, Any] = {}
         for name, value in vars(self).items():
             if not value or name == "kind":
@@ -306,7 +70,11 @@ class Given:
     def files(self) -> list[str]:
         """Files that are read beside the model."""
         options = self.options
-        return [options[name] for name in FILES if name in options]
+        return [
+            options[option.name]
+            for option in fields(self)
+            if option.name in options and option.metadata["typed"].type is Path
+        ]
 
     def read(self, path: Path, more: Sequence[Path] | None = None) -> Reading:
         """Read a model, with the rows of more tables below its own.

@@ -1,19 +1,34 @@
-"""The options of `load`: what the caller says about a file or an object."""
+"""The options of `load`: what the caller says about a file or an object.
+
+An option is a field of `Request`, whose metadata say how the command line takes it. The
+help of the command line reads the fields, so this module must load fast: NumPy is
+imported when values are checked.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypedDict, get_args
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    TypeAlias,
+    TypedDict,
+    get_args,
+    get_type_hints,
+)
 
-from embaudit.core.checked import require_one_of, unknown_keyword
+from embaudit.core.typed import typed
 from embaudit.errors import InputError, Option, Parameter, Sentence, must_be
-from embaudit.io.files import AnyPath
-from embaudit.model import Comparison
-from embaudit.model.final_norm import NormKind
+
+if TYPE_CHECKING:
+    from embaudit.io.files import AnyPath
+    from embaudit.model import Comparison
+    from embaudit.model.final_norm import NormKind
 
 Kind: TypeAlias = Literal["auto", "factors", "head", "vectors"]
 Transpose: TypeAlias = Literal["none", "left", "right", "both"]
@@ -33,73 +48,307 @@ class Request:
     embaudit.errors.KeywordError: a keyword of load must be one of kind, ...; got 'wieght'; the nearest one is weight.
     """
 
-    kind: Kind = "auto"
-    left: str | None = None
+    kind: Kind = field(
+        default="auto",
+        metadata=typed(
+            str,
+            "Contents of the file: auto (the default), factors (two sides), head or"
+            " vectors.",
+            "Your file",
+        ),
+    )
+    left: str | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "Array in the file with the left (user) factors.",
+            "Your file",
+        ),
+    )
     """Name of the array of left factors, or of the inputs that a head is applied to."""
-    left_file: Any = None
-    """File of the vectors of the left side. An array that is given as `left` stands
-    here as contents.
-    """
-    weight: str | None = None
+    weight: str | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "Array in the file with the right (item) factors, labels or vectors.",
+            "Your file",
+        ),
+    )
     """Name of a head's weights, of the one table of vectors, or beside `left` of the
     right factors.
     """
-    bias: str | None = None
-    """Name of the array or column of the right bias."""
-    bias_file: Any = None
-    """File of the right bias, next to a file of one array."""
-    left_bias: str | None = None
+    left_file: Any = field(
+        default=None,
+        metadata=typed(
+            Path,
+            "File with the vectors of the left side, if the model's file holds one "
+            "side only.",
+            "Your file",
+        ),
+    )
+    """File of the vectors of the left side. An array that is given as `left` stands
+    here as contents.
+    """
+    left_bias: str | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "Array in the file with the left biases.",
+            "Your file",
+            is_rare=True,
+        ),
+    )
     """Name of the array of the left bias."""
-    left_bias_file: Any = None
+    bias: str | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "Array or column in the file with the right biases.",
+            "Your file",
+            is_rare=True,
+        ),
+    )
+    """Name of the array or column of the right bias."""
+    left_bias_file: Any = field(
+        default=None,
+        metadata=typed(
+            Path,
+            "File (.npy) with the left biases, next to a .npy file of vectors.",
+            "Your file",
+            is_rare=True,
+        ),
+    )
     """File of the left bias, next to a file of one array."""
-    transpose: Transpose | None = None
-    """Sides that are stored with one column an entity."""
-    vector_id: str | None = None
-    """Column that holds the ids of a table of vectors."""
-    vector: str | None = None
-    """Column that holds the vectors of such a table."""
-    id_array: str | None = None
-    """Name of the array of the ids of the right rows."""
-    left_id_array: str | None = None
-    """Name of the array of the ids of the left rows."""
-    ids: Any = None
-    """Ids of the right rows, or a file of them."""
-    ids_column: str | None = None
-    """Column of the ids, if `ids` is a table."""
-    left_ids: Any = None
-    """Ids of the left rows, or a file of them."""
-    left_ids_column: str | None = None
-    """Column of the ids, if `left_ids` is a table."""
-    labels: Any = None
-    """Names of the right rows, or a file of them."""
-    left_counts: Any = None
-    """Interactions behind each left row: numbers, or a file of them."""
-    right_counts: Any = None
-    """Interactions behind each right row: numbers, or a file of them."""
-    inputs: Any = None
-    """Vectors that a head is applied to, or a file of them."""
-    states: Any = None
-    """States before the final norm of the head, or a file of them."""
-    left_name: str | None = None
+    bias_file: Any = field(
+        default=None,
+        metadata=typed(
+            Path,
+            "File (.npy) with the right biases, next to a .npy file of vectors.",
+            "Your file",
+            is_rare=True,
+        ),
+    )
+    """File of the right bias, next to a file of one array."""
+    ignore: tuple[str, ...] | None = field(
+        default=None,
+        metadata=typed(
+            list[str],
+            "Skip this array; * stands for any letters. Repeat it for several arrays.",
+            "Your file",
+        ),
+    )
+    """Names of arrays to leave out, `*` standing for any letters."""
+    left_name: str | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "Word for a left row, such as text.",
+            "Your file",
+            is_rare=True,
+        ),
+    )
     """Noun for a left row, such as "text"."""
-    right_name: str | None = None
+    right_name: str | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "Word for a right row, such as image.",
+            "Your file",
+            is_rare=True,
+        ),
+    )
     """Noun for a right row, such as "image"."""
-    link: str | None = None
+    transpose: Transpose | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "Sides with one entity per column: left, right, both or none.",
+            "Your file",
+            is_rare=True,
+        ),
+    )
+    """Sides that are stored with one column an entity."""
+    vector: str | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "In a table: column of the vectors, or a range FIRST:LAST of columns.",
+            "Your file",
+            is_rare=True,
+        ),
+    )
+    """Column that holds the vectors of such a table."""
+    vector_id: str | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "In a table: column of the ids.",
+            "Your file",
+            is_rare=True,
+        ),
+    )
+    """Column that holds the ids of a table of vectors."""
+    id_array: str | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "Array in the file with the ids of the right rows.",
+            "Your file",
+            is_rare=True,
+        ),
+    )
+    """Name of the array of the ids of the right rows."""
+    left_id_array: str | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "Array in the file with the ids of the left rows.",
+            "Your file",
+            is_rare=True,
+        ),
+    )
+    """Name of the array of the ids of the left rows."""
+    ids: Any = field(
+        default=None,
+        metadata=typed(
+            Path,
+            "File with the ids of the right rows, in their order.",
+            "Your file",
+        ),
+    )
+    """Ids of the right rows, or a file of them."""
+    ids_column: str | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "Column of the ids, if the file of `--ids` is a table.",
+            "Your file",
+            is_rare=True,
+        ),
+    )
+    """Column of the ids, if `ids` is a table."""
+    left_ids: Any = field(
+        default=None,
+        metadata=typed(
+            Path,
+            "File with the ids of the left rows, in their order.",
+            "Your file",
+            is_rare=True,
+        ),
+    )
+    """Ids of the left rows, or a file of them."""
+    left_ids_column: str | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "Column of the ids, if the file of `--left-ids` is a table.",
+            "Your file",
+            is_rare=True,
+        ),
+    )
+    """Column of the ids, if `left_ids` is a table."""
+    labels: Any = field(
+        default=None,
+        metadata=typed(
+            Path,
+            "File with the names of the right rows, in their order.",
+            "Your file",
+        ),
+    )
+    """Names of the right rows, or a file of them."""
+    right_counts: Any = field(
+        default=None,
+        metadata=typed(
+            Path,
+            "File with the number of interactions of each right row.",
+            "Your file",
+            is_rare=True,
+        ),
+    )
+    """Interactions behind each right row: numbers, or a file of them."""
+    left_counts: Any = field(
+        default=None,
+        metadata=typed(
+            Path,
+            "File with the number of interactions of each left row.",
+            "Your file",
+            is_rare=True,
+        ),
+    )
+    """Interactions behind each left row: numbers, or a file of them."""
+    link: str | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "How scores become predictions: identity (dot product), softmax, "
+            "sigmoid, cosine or ranking.",
+            "Training",
+        ),
+    )
     """How scores become predictions, where the file does not say."""
-    compared: Comparison | None = None
+    compared: Comparison | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "How the model compares the rows of one table: cosine, dot, distance or"
+            " hyperbolic.",
+            "Training",
+        ),
+    )
     """How a model of one table compares its rows with each other."""
-    objective: str | None = None
+    objective: str | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "How the model was trained: implicit-als, clip, word2vec, ...",
+            "Training",
+        ),
+    )
     """Training objective of the model."""
-    norm: str | None = None
+    inputs: Any = field(
+        default=None,
+        metadata=typed(
+            Path,
+            "File with inputs of the head, or of the vectors: what they are "
+            "multiplied with.",
+            "Your file",
+        ),
+    )
+    """Vectors that a head is applied to, or a file of them."""
+    states: Any = field(
+        default=None,
+        metadata=typed(
+            Path,
+            "File with states before the final norm of the head.",
+            "Your file",
+            is_rare=True,
+        ),
+    )
+    """States before the final norm of the head, or a file of them."""
+    norm: str | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "Tensor of the gains of the final norm before the head; none for no norm.",
+            "Your file",
+            is_rare=True,
+        ),
+    )
     """Name of the gains of the final norm before a head, or none."""
-    norm_kind: NormKind | None = None
+    norm_kind: NormKind | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "Kind of the final norm: rms or layer.",
+            "Your file",
+            is_rare=True,
+        ),
+    )
     """Kind of that norm."""
     user_features: Any = None
     """Features that a LightFM object was trained with, one row a user."""
     item_features: Any = None
     """Features that a LightFM object was trained with, one row an item."""
-    ignore: tuple[str, ...] | None = None
-    """Names of arrays to leave out, `*` standing for any letters."""
 
     @classmethod
     def of(cls, kind: str, options: dict[str, Any]) -> Request:
@@ -110,6 +359,8 @@ class Request:
         InputError
             For an unknown kind or option.
         """
+        from embaudit.core.checked import require_one_of, unknown_keyword
+
         biases = ("bias", "bias_file", "left_bias", "left_bias_file")
         unfit = [name for name in biases if name in options]
         is_one_sided = not {"left", "left_file"} & {*options}
@@ -120,7 +371,7 @@ class Request:
                 Option("kind", "vectors"),
             )
         require_one_meaning(options)
-        names = [field.name for field in fields(cls) if field.name != "kind"]
+        names = [option.name for option in fields(cls) if option.name != "kind"]
         unknown = [name for name in options if name not in names]
         if unknown:
             raise unknown_keyword("load", unknown[0], ["kind", "format", *names])
@@ -231,12 +482,15 @@ def _is_path(value: object) -> bool:
     return isinstance(value, str | os.PathLike)
 
 
-OPTIONS = ("format", *(field.name for field in fields(Request)))
+OPTIONS = ("format", *(option.name for option in fields(Request)))
 """Names of the options of `load`."""
 
 
 class LoadKeywords(TypedDict, total=False):
-    """Keywords of `load` for type checkers, which cannot read them off `Request`."""
+    """Keywords of `load` for type checkers, which cannot read them off `Request`.
+
+    Their types are those that callers can pass, which `Request.of` converts.
+    """
 
     kind: str | None
     format: str | None
@@ -271,3 +525,17 @@ class LoadKeywords(TypedDict, total=False):
     user_features: Any
     item_features: Any
     ignore: str | Sequence[str] | None
+
+
+def types_of_keywords() -> dict[str, Any]:
+    """Return the type of each keyword of `load`, by name.
+
+    Types of other modules are imported here, because the help of the command line does
+    not need them.
+    """
+    from embaudit.io.files import AnyPath
+    from embaudit.model import Comparison
+    from embaudit.model.final_norm import NormKind
+
+    names = {"AnyPath": AnyPath, "Comparison": Comparison, "NormKind": NormKind}
+    return get_type_hints(LoadKeywords, localns=names)
