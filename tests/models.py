@@ -44,3 +44,20 @@ def random_model(
     sizes = {"left_bias": n, "right_bias": p}
     drawn = {name: draw.standard_normal(sizes[name]) for name in biases}
     return FactorModel.from_arrays(left=left, right=right, **drawn, **fields)
+
+
+def one_sided_vectors():
+    """Draw vectors of one side that differ in lengths, columns or mean row.
+
+    Their rows have length 1, or their columns are orthonormal, or their mean row
+    is 0.8 times as long as a typical row.
+    """
+    rows = np.random.default_rng(0).standard_normal((300, 16))
+    stretched = rows * np.linspace(3, 0.5, 16)
+    mean = np.random.default_rng(1).standard_normal(16)
+    mean *= 0.8 / 0.6 * 4 / np.linalg.norm(mean)
+    return {
+        "normalised": stretched / np.linalg.norm(stretched, axis=1, keepdims=True),
+        "orthonormal": np.linalg.qr(stretched)[0],
+        "common-mean": rows - rows.mean(axis=0) + mean,
+    }

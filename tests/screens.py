@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 
@@ -10,3 +12,25 @@ class PlainText(SingleFileSnapshotExtension):
 
     file_extension = "txt"
     _write_mode = WriteMode.TEXT
+
+
+TABLE = re.compile(r"^ +\w+-\w+.*\n(?:.+\n)+", re.MULTILINE)
+"""The table of a first screen: it begins with the kinds of pairs and ends before a
+blank line.
+"""
+
+
+def table_of(screen):
+    """Return the table of what changes on a first screen."""
+    (table,) = TABLE.findall(screen)
+    return table
+
+
+def without_table(screen):
+    """Return a first screen with a line in place of its table.
+
+    Stored screens are about other parts: `tests/report/test_first_screen_parts.py`
+    checks tables.
+    """
+    assert TABLE.search(screen)
+    return TABLE.sub("(the table of what changes)\n", screen)

@@ -1,4 +1,7 @@
-"""The first screen of an audit: what it says of six models, and in which order."""
+"""The first screen of an audit: what it says of six models, and in which order.
+
+Stored screens hold every part but the table, which is not what they are about.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,9 @@ from shlex import split
 
 import numpy as np
 import pytest
+from models import one_sided_vectors
 from schemas import misfits
+from screens import without_table
 
 import embaudit as ea
 
@@ -34,40 +39,20 @@ def suggested_commands(text):
     return [split(line)[1:] for line in lines if line.startswith("  embaudit ")]
 
 
-@pytest.fixture(scope="module")
-def one_sided():
-    """Draw vectors of one side that differ in lengths, columns or mean row.
-
-    Their rows have length 1, or their columns are orthonormal, or their mean row
-    is 0.8 times as long as a typical row.
-    """
-    rows = np.random.default_rng(0).standard_normal((300, 16))
-    stretched = rows * np.linspace(3, 0.5, 16)
-    mean = np.random.default_rng(1).standard_normal(16)
-    mean *= 0.8 / 0.6 * 4 / np.linalg.norm(mean)
-    return {
-        "normalised": stretched / np.linalg.norm(stretched, axis=1, keepdims=True),
-        "orthonormal": np.linalg.qr(stretched)[0],
-        "common-mean": rows - rows.mean(axis=0) + mean,
-    }
-
-
 @pytest.mark.parametrize("name", ["normalised", "orthonormal", "common-mean"])
-def test_vectors_of_one_side_are_not_enough_to_answer(
-    embaudit, one_sided, name, screen
-):
-    np.save(f"{name}.npy", one_sided[name])
+def test_vectors_of_one_side_are_not_enough_to_answer(embaudit, name, screen):
+    np.save(f"{name}.npy", one_sided_vectors()[name])
     result = embaudit("audit", f"{name}.npy", *FEW)
     assert "UNKNOWN" in result.out
     assert fits_a_terminal(result.out)
-    assert result.out == screen
+    assert without_table(result.out) == screen
 
 
 def test_a_language_model_is_audited_with_its_final_norm(embaudit, shared_data, screen):
     Path("lm-stories260K").symlink_to(shared_data("lm-stories260K"))
     result = embaudit("audit", "lm-stories260K", *FEW)
     assert fits_a_terminal(result.out)
-    assert result.out == screen
+    assert without_table(result.out) == screen
 
 
 def test_the_file_that_an_audit_suggests_has_the_neighbours_on_the_right(
@@ -104,7 +89,7 @@ def test_factors_fitted_to_movielens_are_audited_with_the_titles_of_films(
     assert fits_a_terminal(result.out)
     assert all(check["ok"] for check in record["drift"])
     assert misfits(record) == []
-    assert result.out == screen
+    assert without_table(result.out) == screen
 
 
 def test_the_first_line_shortens_a_long_path_and_keeps_the_shape(embaudit, tmp_path):
