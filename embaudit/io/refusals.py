@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import pickletools
-import re
-import tomllib
-import zipfile
-import zlib
 from collections.abc import Iterable, Sequence
-from importlib.resources import files
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from embaudit.core.words import listed
 from embaudit.errors import File, InputError, Option, Sentence, must_be
+from embaudit.io.conversions import SENTENCES, conversion
 from embaudit.io.files import first_bytes, plain_suffix
-from embaudit.io.unpacked import member
 
-OPERATIONS = 10**6
-"""So many operations of a pickle are looked at, which takes about a second."""
 MAGIC = {
     b"PAR1": ("Parquet", ".parquet"),
     b"ARROW1": ("Arrow", ".feather"),
@@ -28,12 +18,9 @@ MAGIC = {
     b"IxF": ("a FAISS index", ".faiss"),
 }
 """First bytes of files of known formats; renaming one helps."""
-_SENTENCES: dict[str, Any] = tomllib.loads(
-    files("embaudit.io").joinpath("foreign.toml").read_text(encoding="utf-8")
-)
 ADVICE = {
     suffix: (row["what"], row["remedy"])
-    for row in _SENTENCES["advice"]
+    for row in SENTENCES["advice"]
     for suffix in row["suffixes"]
 }
 """By suffix: what a file is, and what to do."""
@@ -44,30 +31,8 @@ ZEROS = bytes(8)
 """First bytes of an index of hnswlib: the offset of its lowest level."""
 OUT = "model.safetensors"
 """File name of converted weights, which readers of a folder look for."""
-STATES = ("state_dict", "model_state_dict", "model_state", "model", "net", "network")
-"""Under which keys training loops keep weights beside other things; Lightning under the
-first.
-"""
-BESIDE = (
-    "epoch",
-    "optimizer",
-    "optimizer_state_dict",
-    "step",
-    "iteration",
-    "scheduler",
-)
-"""Keys of what they keep there, too."""
-PLAIN = re.compile(
-    r"collections OrderedDict|torch\._utils _rebuild_\w+|torch \w+Storage|torch(\._tensor)? \w+"
-)
-"""Imports of a pickle that holds weights alone."""
-CONVERSIONS = {
-    ".kv": "gensim", ".model": "words", ".pt": "torch", ".pth": "torch", ".ckpt": "torch", ".pkl": "live",
-    ".pickle": "live", ".joblib": "live",
-}  # fmt: skip
-"""By suffix of a pickle: how its conversion is called."""
-PART = re.compile(r"-\d{5}-of-(?P<last>\d{5})\.bin$")
-"""Ending of the file name of one shard of a checkpoint."""
+PICKLED = (".kv", ".model", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".joblib")
+"""Suffixes of pickles, whose first bytes do not always tell that they are some."""
 CHECKPOINTS = ("pytorch_model.bin", "pytorch_model-00001-of-*.bin")
 """File names of checkpoints that were saved before safetensors."""
 BEGINNINGS = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
@@ -184,7 +149,7 @@ def refuse_foreign(path: Path, *, needs: str = "a model or vectors") -> None:
     is_pickle = beginning.startswith(BEGINNINGS) and beginning[2:3] != b"\0"
     # PyTorch keeps a pickle in a zip archive.
     is_archive = beginning.startswith(b"PK") and b"/data.pkl" in beginning
-    if suffix in CONVERSIONS or is_pickle or is_archive:
+    if suffix in PICKLED or is_pickle or is_archive:
         raise _refusal(path)
 
 
@@ -208,60 +173,8 @@ def pickled_checkpoint(folder: Path) -> InputError | None:
 
 def _refusal(path: Path, *, name: str | None = None, out: str = OUT) -> InputError:
     """Build the error that names the conversion."""
-    name, shard = name or path.name, PART.search(path.name)
-    conversion = CONVERSIONS.get(
-        path.suffix.lower(), "torch" if path.suffix == ".bin" else "live"
-    )
-    words: dict[str, object] = {"name": name, "out": out}
-    # All shards are converted into one file.
-    if shard is not None:
-        parts = f"{path.name[: shard.start()]}-*-of-{shard['last']}.bin"
-        conversion, words = "shards", {**words, "parts": str(Path(name).parent / parts)}
-    elif conversion == "torch":
-        words |= _of_torch(path)
     return InputError(
         "{} must be a file of plain numbers; it is a pickle, which could run code; convert it {}.",
         File(path),
-        _SENTENCES["pickle"][conversion].format(**words),
+        conversion(path, name or path.name, out),
     )
-
-
-def _of_torch(path: Path) -> dict[str, object]:
-    """Determine from the names in a file of PyTorch, which are read and not followed, how its weights are had."""
-    try:
-        # Operations of the pickle are listed, none is run: imports and texts in it tell
-        # what it holds.
-        with zipfile.ZipFile(path) as archive:
-            name = next(
-                name for name in archive.namelist() if name.endswith("data.pkl")
-            )
-            listed_operations = pickletools.genops(member(archive, name))
-            # A byte can be an operation: only those that tell something are kept.
-            operations = [
-                (code.name, value)
-                for code, value, _ in islice(listed_operations, OPERATIONS)
-                if code.name == "GLOBAL" or "UNICODE" in code.name
-            ]
-    # Older files are no archives.
-    except (
-        OSError,
-        ValueError,
-        EOFError,
-        StopIteration,
-        RuntimeError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ):
-        operations = []
-    imports = [str(value) for code, value in operations if code == "GLOBAL"]
-    texts = {value for code, value in operations if "UNICODE" in code}
-    # Only beside other things is a short key no layer.
-    sure = STATES if texts.intersection(BESIDE) else STATES[:2]
-    key = next((candidate for candidate in sure if candidate in texts), None)
-    safe = all(PLAIN.fullmatch(candidate) for candidate in imports)
-    shard = f"[{key!r}]" if key is not None else "" if safe else ".state_dict()"
-    return {
-        "safe": safe,
-        "part": shard,
-        "trust": "" if safe else _SENTENCES["pickle"]["trust"],
-    }

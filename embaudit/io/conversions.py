@@ -1,0 +1,290 @@
+"""The line of Python that makes a readable file of a pickle, by the structure of the pickle."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from embaudit.io.outline import Built, Outline, outline
+
+SENTENCES: dict[str, Any] = tomllib.loads(
+    files("embaudit.io").joinpath("foreign.toml").read_text(encoding="utf-8")
+)
+STATES = ("state_dict", "model_state_dict", "model_state", "model", "net", "network")
+"""Keys under which training loops keep the weights next to other entries."""
+OPTIMIZERS = re.compile(r"optim|sched|scaler|ema|callback|rng|random|buffer", re.I)
+"""Keys of entries with tensors that are no weights."""
+SAFE = re.compile(
+    r"(collections\.(OrderedDict|Counter)|(builtins|__builtin__)\.(set|bytearray|complex)"
+    r"|_codecs\.encode|torch\._utils\._rebuild_\w+|torch\._tensor\._rebuild_from_type_v2"
+    r"|torch(\.cuda|\.storage)?\.\w+Storage|torch\.(Size|device|Tensor)"
+    r"|torch\.nn\.parameter\.Parameter|torch\.serialization\._get_layout"
+    r"|torch\.(q?u?int|float|bfloat|complex|bits)\d\w*|torch\.bool)"
+)
+"""Classes that `torch.load` imports with `weights_only=True`."""
+PLAIN_DATA = (
+    "argparse.Namespace",
+    "numpy._core.multiarray._reconstruct",
+    "numpy._core.multiarray.scalar",
+    "numpy.dtype",
+    "numpy.ndarray",
+    "pathlib.PosixPath",
+    "pathlib.WindowsPath",
+)
+"""Classes that checkpoints hold next to weights, and that do nothing when they are made.
+"""
+OF_TORCH = (".pt", ".pth", ".ckpt", ".bin")
+"""Suffixes of files of PyTorch."""
+MOST_KEYS = 20
+"""Keys of a dictionary that a line lists."""
+DEEPEST = 5
+"""Levels of dictionaries in dictionaries that are searched for tensors."""
+PART = re.compile(r"-\d{5}-of-(?P<last>\d{5})\.bin$")
+"""Ending of the file name of one shard of a checkpoint."""
+
+
+def conversion(path: Path, name: str, out: str) -> str:
+    """Return what to run instead of opening a pickle, as the end of "convert it …".
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    name : str
+        How the line calls the file.
+    out : str
+        The file of weights that the line writes.
+    """
+    shard = PART.search(path.name)
+    if shard is not None:
+        # All shards are converted into one file.
+        parts = f"{path.name[: shard.start()]}-*-of-{shard['last']}.bin"
+        return _line("shards", parts=str(Path(name).parent / parts), out=out)
+    found = outline(path)
+    of_torch = path.suffix.lower() in OF_TORCH or any(
+        imported.startswith("torch.") for imported in found.imports
+    )
+    if of_torch:
+        return _of_torch(found, name, out)
+    return _of_pickle(found, path, name)
+
+
+def _line(recipe: str, **words: object) -> str:
+    return str(SENTENCES["pickle"][recipe]).format(**words)
+
+
+def _listed(keys: list[Any], entries: str) -> str:
+    """Return the keys as Python lists them, or of very many all that the dictionary has."""
+    return f"list({entries})" if len(keys) > MOST_KEYS else repr(keys)
+
+
+def _of_torch(found: Outline, name: str, out: str) -> str:
+    """Return the line for a file of `torch.save` or `torch.jit.save`."""
+    if found.is_script:
+        return _line("script", name=name, out=out)
+    root = found.root
+    words = {"out": out, **_loading(found.imports, name)}
+    # NumPy has no bfloat16.
+    widened = ".float()" if "torch.BFloat16Storage" in found.imports else ""
+    if _is_tensor(root):
+        return _line("tensor", widened=widened, **words)
+    if isinstance(root, Built):
+        return _line("network", name=name, out=out, trust=_line("trust"))
+    if isinstance(root, list | tuple):
+        return _line("list", **words)
+    keys, state = place_of_tensors(root)
+    words["part"] = "".join(f"[{key!r}]" for key in keys)
+    entries = state if isinstance(state, dict) else {}
+    tensors = [key for key, value in entries.items() if _is_tensor(value)]
+    parts = _parts(entries)
+    if parts:
+        return _line("nested", keys=_listed([*tensors, *parts], "state"), **words)
+    if _are_rows(entries):
+        return _line("rows_by_id", widened=widened, **words)
+    columns = _columns_beside(entries)
+    if columns or (not tensors and any(map(_is_table, entries.values()))):
+        tables = [key for key, value in entries.items() if _is_table(value)]
+        named = _listed([*tables, *columns], "data")
+        return _line("columns", keys=named, widened=widened, **words)
+    if not tensors and not found.is_whole:
+        return _line("nested", keys="list(state)", **words)
+    are_texts = all(isinstance(key, str) for key in tensors)
+    return _line("torch", key="k" if are_texts else "str(k)", **words)
+
+
+def _loading(imports: Iterable[str], name: str) -> dict[str, str]:
+    """Return the call that loads a file of PyTorch, what goes before it, and a warning.
+
+    PyTorch refuses classes that it does not know, unless the caller allows them. Classes
+    that hold plain data are allowed by the line.
+    """
+    unknown = sorted(name for name in imports if not SAFE.fullmatch(name))
+    allowed = [_allowed(name) for name in unknown]
+    if not all(allowed):
+        load = f"torch.load({name!r}, map_location='cpu', weights_only=False)"
+        return {"load": load, "allow": "", "trust": _line("trust")}
+    load = f"torch.load({name!r}, map_location='cpu', weights_only=True)"
+    if not allowed:
+        return {"load": load, "allow": "", "trust": ""}
+    modules = sorted({name.partition(".")[0] for name in unknown})
+    if "numpy" in modules:
+        allowed.append("*(type(numpy.dtype(c)) for c in '?bBhHiIqQefdU')")
+    allow = f"import {', '.join(modules)}; torch.serialization.add_safe_globals([{', '.join(allowed)}]); "
+    return {"load": load, "allow": allow, "trust": ""}
+
+
+def _allowed(name: str) -> str:
+    """Return how a class of plain data is named where PyTorch is to allow it; empty for another.
+
+    Examples
+    --------
+    >>> _allowed("numpy.core.multiarray.scalar"), _allowed("project.Model")
+    ("(numpy._core.multiarray.scalar, 'numpy.core.multiarray.scalar')", '')
+    """
+    # Files that NumPy 1 wrote use its old names.
+    current = name.replace("numpy.core.", "numpy._core.")
+    if current not in PLAIN_DATA:
+        return ""
+    return name if current == name else f"({current}, {name!r})"
+
+
+def _are_rows(entries: dict[Any, Any]) -> bool:
+    """Check for a dictionary of vectors of one width, each under the id of its row."""
+    shapes = {
+        value.shape if isinstance(value, Built) else () for value in entries.values()
+    }
+    return len(entries) > 1 and len(shapes) == 1 and len(next(iter(shapes))) == 1
+
+
+def _columns_beside(entries: dict[Any, Any]) -> list[Any]:
+    """Return the keys of lists that are as long as a table next to them, such as ids."""
+    tables = [x for x in entries.values() if _is_table(x) and isinstance(x, Built)]
+    lengths = {table.shape[0] for table in tables}
+    return [
+        key
+        for key, value in entries.items()
+        if isinstance(value, list) and _is_column(value) and len(value) in lengths
+    ]
+
+
+def _is_tensor(value: object) -> bool:
+    return isinstance(value, Built) and value.is_tensor
+
+
+def _holds_tensors(value: object, known: dict[int, bool], depth: int = DEEPEST) -> bool:
+    """Check for a dictionary with a tensor in it, or in a dictionary in it.
+
+    `known` are the answers by `id`, because a pickle can hold a dictionary many times,
+    even in itself.
+    """
+    if not isinstance(value, dict) or not depth:
+        return False
+    if id(value) not in known:
+        known[id(value)] = False
+        known[id(value)] = any(
+            _is_tensor(entry) or _holds_tensors(entry, known, depth - 1)
+            for entry in value.values()
+        )
+    return known[id(value)]
+
+
+def _parts(state: dict[Any, Any]) -> list[Any]:
+    """Return the keys of the dictionaries in a dictionary that hold weights."""
+    known: dict[int, bool] = {}
+    return [
+        key
+        for key, value in state.items()
+        if _holds_tensors(value, known) and not OPTIMIZERS.search(str(key))
+    ]
+
+
+def place_of_tensors(root: object) -> tuple[list[Any], object]:
+    """Return the keys that lead to the dictionary of the weights, and that dictionary.
+
+    Examples
+    --------
+    >>> weight = Built("torch._utils._rebuild_tensor_v2")
+    >>> place_of_tensors({"epoch": 3, "state_dict": {"0.weight": weight}})[0]
+    ['state_dict']
+    >>> place_of_tensors({"user": weight, "item": weight, "seen": {0: [1]}})[0]
+    []
+    """
+    keys: list[Any] = []
+    state = root
+    while isinstance(state, dict) and len(keys) < DEEPEST:
+        parts = _parts(state)
+        named = [key for key in STATES if key in parts]
+        if named:
+            key = named[0]
+        elif len(parts) == 1 and not any(map(_is_tensor, state.values())):
+            key = parts[0]
+        else:
+            break
+        keys.append(key)
+        state = state[key]
+    return keys, state
+
+
+def _of_pickle(found: Outline, path: Path, name: str) -> str:
+    """Return the line for a pickle of another library, or of plain arrays."""
+    root = found.root
+    trust = _line("trust")
+    words = {"name": name, "trust": trust}
+    library = root.name if isinstance(root, Built) else ""
+    suffix = path.suffix.lower()
+    if not library and suffix == ".kv":
+        library = "gensim.models.KeyedVectors"
+    if not library and suffix == ".model":
+        library = "gensim.models.Word2Vec"
+    if re.fullmatch(r"gensim\.models\.[\w.]+", library):
+        if library.endswith("KeyedVectors"):
+            return _line("gensim", model=library, **words)
+        documents = ".dv" if library.endswith("Doc2Vec") else ""
+        return _line("words", model=library, part=documents, **words)
+    recipe, keys = _of_arrays(root)
+    if not recipe:
+        recipe = "joblib" if suffix == ".joblib" else "live"
+    return _line(recipe, keys=keys, **words)
+
+
+def _of_arrays(root: object) -> tuple[str, str]:
+    """Return the recipe for arrays that are no object of another library, and their keys."""
+    if isinstance(root, Built) and root.is_array:
+        return "array", ""
+    if isinstance(root, Built) and re.match(r"pandas\..*DataFrame$", root.name):
+        return "frame", ""
+    if isinstance(root, list | tuple) and root and all(map(_is_vector, root)):
+        return "rows", ""
+    if isinstance(root, dict) and root:
+        if all(map(_is_vector, root.values())):
+            return "by_id", ""
+        tables = [key for key, value in root.items() if _is_table(value)]
+        columns = [key for key, value in root.items() if _is_column(value)]
+        if tables:
+            return "arrays", _listed([*tables, *columns], "data")
+    return "", ""
+
+
+def _is_vector(value: object) -> bool:
+    """Check for an array of one dimension, or a list of floating-point numbers."""
+    if isinstance(value, list | tuple):
+        return bool(value) and isinstance(value[0], float)
+    return isinstance(value, Built) and value.is_numeric and len(value.shape) == 1
+
+
+def _is_table(value: object) -> bool:
+    """Check for an array of two dimensions, or a list of vectors."""
+    if isinstance(value, list | tuple):
+        return bool(value) and _is_vector(value[0])
+    return isinstance(value, Built) and value.is_numeric and len(value.shape) == 2
+
+
+def _is_column(value: object) -> bool:
+    """Check for an array of one dimension, or a list of texts or integers."""
+    if isinstance(value, list | tuple):
+        return bool(value) and isinstance(value[0], str | int)
+    return _is_vector(value)
