@@ -68,6 +68,10 @@ class Contents:
     """Files besides the one that was named."""
     norm: StoredNorm | None = None
     """The norm before a head, as a checkpoint holds it."""
+    layout: str | None = None
+    """Title of the recipe of `embaudit.io.layouts` that told which array is what; None
+    if the format itself tells.
+    """
     rows_of_files: Callable[[], tuple[tuple[str, int], ...]] = tuple
     """Returns the name and the number of rows of each file of one table."""
     metric: Metric | None = None
@@ -188,4 +192,5 @@ class Contents:
             self.assumed,
             self.roles,
             metric=self.metric,
+            layout=self.layout,
         )

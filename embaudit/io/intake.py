@@ -136,6 +136,10 @@ class Intake:
     """
     metric: Metric | None = None
     """How the store compares these vectors; None for files and objects."""
+    layout: str | None = None
+    """Library or convention whose names told which array is what; None if the format
+    itself tells.
+    """
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON can hold it; None for a number that does not exist."""
@@ -146,6 +150,7 @@ class Intake:
                 "parts": self.parts,
                 "left_over": self.left_over,
                 "assumed": self.assumed,
+                "layout": self.layout,
                 "metric": self.metric,
                 "explanation": self.explain(),
             }
@@ -234,6 +239,8 @@ class Intake:
             for mapping in self.parts
         )
         sentences = [f"Read as {self.format}{f': {read}' if read else ''}."]
+        if self.layout:
+            sentences.append(f"Layout: {self.layout}.")
         if self.left_over:
             sentences.append(
                 f"Left over: {listed([*map(str, self.left_over)], SHOWN)}."

@@ -28,7 +28,7 @@ from embaudit.cli.commands import COMMANDS
 from embaudit.errors import InputError, Option
 from embaudit.evaluation import last_together
 from embaudit.io import with_titles
-from embaudit.io.layouts.reading import NAMED, OPTIONS
+from embaudit.io.layouts.checks import BIAS_OPTIONS, FACTOR_OPTIONS, ID_OPTIONS
 from embaudit.io.options import Request
 
 FEW = (
@@ -204,8 +204,8 @@ def test_every_option_that_an_error_names_is_one_of_a_command():
         and isinstance(call.args[0], ast.Constant)
     }
     # Some names are chosen when the program runs.
-    named |= {name for names in OPTIONS.values() for name in names}
-    named |= set(NAMED.values())
+    for options_of_sides in (BIAS_OPTIONS, FACTOR_OPTIONS, ID_OPTIONS):
+        named |= set(options_of_sides.values())
     named |= {"ids", "left_ids", "user", "item", "rating", "id", "title"}
     assert {"kind", "weight", "by_row"} <= named
     assert {Option(name).for_cli() for name in named} <= options()

@@ -12,13 +12,9 @@ from embaudit.io.contents import Contents
 from embaudit.io.draft import Draft
 from embaudit.io.files import existing_file
 from embaudit.io.formats import ARRAYS, register, register_writer
-from embaudit.io.layouts.reading import (
-    FACTORS,
-    contents_beside,
-    contents_of,
-    plain,
-    squeezed,
-)
+from embaudit.io.layouts.layout import squeezed
+from embaudit.io.layouts.reading import contents_beside, contents_of
+from embaudit.io.layouts.recipes import is_factor
 from embaudit.io.npy import Npy, Npz, write_npy
 from embaudit.io.options import Request
 from embaudit.io.refusals import refuse_foreign
@@ -44,7 +40,7 @@ def read_npz(path: Path, request: Request) -> Contents:
     """
     stored = Npz(path)
     for name in stored.pickled:
-        if plain(name) in FACTORS:
+        if is_factor(name):
             # Refused there, because half of a pair must not pass for the whole.
             stored[name]
     return contents_of(stored, request, path)

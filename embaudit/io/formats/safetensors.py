@@ -28,7 +28,8 @@ from embaudit.io.json_text import parsed, parsed_once, require_few_keys
 from embaudit.io.layouts.checkpoints.config import config_of
 from embaudit.io.layouts.checkpoints.named_rows import named_by
 from embaudit.io.layouts.checkpoints.tokens import classes_of, is_classifier, tokens_of
-from embaudit.io.layouts.reading import Layout, contents_of_layout, planned
+from embaudit.io.layouts.layout import Layout
+from embaudit.io.layouts.reading import contents_of_layout, layout_of
 from embaudit.io.options import Request
 
 MOST_NUMBERS = 2**59
@@ -284,7 +285,7 @@ def read(path: Path, request: Request) -> Contents:
     """
     checkpoint = _opened(path, request)
     config = config_of(checkpoint.path.parent)
-    layout = planned(checkpoint, request, path, config)
+    layout = layout_of(checkpoint, request, path, config)
     contents = contents_of_layout(checkpoint, layout, request, path, config)
     stored = fields_in(
         {name: str(text) for name, text in checkpoint.metadata.items()}, request.kind

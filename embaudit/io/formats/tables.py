@@ -22,7 +22,8 @@ from embaudit.io.contents import Contents, Source
 from embaudit.io.draft import Draft, fields_in
 from embaudit.io.formats import COLUMNS, register, register_writer
 from embaudit.io.intake import Part
-from embaudit.io.layouts.reading import FIELDS, OF_HEAD
+from embaudit.io.layouts.reading import OF_HEAD
+from embaudit.io.layouts.recipes import BESIDE_FACTORS
 from embaudit.io.options import Request, file_remedy
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.tables.arrow import COUNTS, SUFFIXES, ArrowTable
@@ -60,8 +61,8 @@ DECIMAL = re.compile(r"\s*[-+]?\d+,\d+\s*")
 """Pattern of a number with a comma in place of a point, or of a list of two."""
 PANDAS_INDEX = "__index_level_0__"
 """Name of an index of pandas in Parquet and Feather."""
-BIAS_NAMES = frozenset({"bias", "biases", "intercept", "userintercept", "itemintercept", *FIELDS["left_bias"],
-                        *FIELDS["right_bias"]}) - {"bu", "bi"}  # fmt: skip
+BIAS_NAMES = frozenset({"bias", "biases", "intercept", "userintercept", "itemintercept", *map(plain_name, BESIDE_FACTORS["left_bias"]),
+                        *map(plain_name, BESIDE_FACTORS["right_bias"])}) - {"bu", "bi"}  # fmt: skip
 """Names of a column of biases; a dimension may be called by two letters."""
 Made: TypeAlias = "Callable[[TableFile, pa.ChunkedArray, int], NDArray[Any]]"
 """Makes an array of the column of a table at some place."""

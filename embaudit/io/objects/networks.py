@@ -18,7 +18,8 @@ from embaudit.io.layouts.checkpoints.config import Config
 from embaudit.io.layouts.checkpoints.final_norm import with_norm
 from embaudit.io.layouts.checkpoints.named_rows import named_by
 from embaudit.io.layouts.checkpoints.tokens import classes_of
-from embaudit.io.layouts.reading import TIED, contents_of, require_told
+from embaudit.io.layouts.checks import require_softmax
+from embaudit.io.layouts.reading import contents_of
 from embaudit.io.objects.live_model import (
     LiveModel,
     comes_from,
@@ -405,7 +406,7 @@ def _classifier(model: Any, config: Config, request: Request) -> LiveModel:
     last = {
         name: tensor
         for name, tensor in model.state_dict().items()
-        if name.startswith(LAST) and name not in TIED
+        if name.startswith(LAST)
     }
     if not last:
         remedy = (
@@ -414,7 +415,7 @@ def _classifier(model: Any, config: Config, request: Request) -> LiveModel:
         raise must_be(
             "a model of transformers", "one with a head", type(model).__name__, remedy
         )
-    require_told("its last layer", config, request, type(model).__name__)
+    require_softmax("its last layer", config, request, type(model).__name__)
     live = mapping(last, replace(request, kind="head"))
     classes = classes_of(config.content, live.contents.model().n_right, "id2label")
     fields = {**live.contents.fields, **named_by(classes)}

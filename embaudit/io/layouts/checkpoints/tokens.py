@@ -13,18 +13,10 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Flags, as_texts
 from embaudit.io.json_text import parsed_file
+from embaudit.io.layouts.recipes import head_recipe
 
 UNNAMED = re.compile(r"LABEL_\d+")
 """How classes are called where nobody named them."""
-CLASSIFIERS = (
-    "score", "classifier", "classifier.out_proj", "classification_head.out_proj", "fc", "head", "logits_proj",
-)  # fmt: skip
-"""Names of the last layers of classifiers, up to a prefix."""
-OF_TOKENS = (
-    "lm_head", "lm_head.decoder", "cls.predictions.decoder", "predictions.decoder", "vocab_projector",
-    "generator_lm_head", "embed_out",
-)  # fmt: skip
-"""Names of the last layers of networks that predict tokens."""
 OTHER_HEADS = ("Classification", "QuestionAnswering", "MultipleChoice")
 """Parts of the names of networks that choose among something else than tokens."""
 
@@ -229,7 +221,8 @@ def is_classifier(weight: str, architectures: tuple[str, ...]) -> bool:
     """
     if architectures:
         return any("Classification" in name for name in architectures)
-    return any(f".{weight}".endswith(f".{layer}.weight") for layer in CLASSIFIERS)
+    recipe = head_recipe(weight)
+    return recipe is not None and recipe.rows == "classes"
 
 
 def without_tokens(architectures: tuple[str, ...]) -> str | None:
