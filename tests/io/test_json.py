@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,6 +56,127 @@ def test_vectors_are_read_from_lists_maps_and_records(
         assert model.right_ids.tolist() == ids
 
 
+DATA = [{"object": "embedding", "index": k, "embedding": ROWS[k]} for k in (0, 1)]
+USAGE = {"prompt_tokens": 8, "total_tokens": 8}
+BODY = {"object": "list", "model": "m", "data": DATA, "usage": USAGE}
+ENCODED = [
+    {"embedding": b64encode(np.array(row, "<f4").tobytes()).decode()} for row in ROWS
+]
+
+
+def batch(k: int, data: Any) -> dict[str, Any]:
+    """Return a line of a batch of OpenAI or Voyage."""
+    body = {"object": "list", "data": data, "usage": USAGE}
+    response = {"status_code": 200, "request_id": f"r{k}", "body": body}
+    names = {"id": f"batch_req_{k}", "custom_id": "ab"[k]}
+    return {**names, "response": response, "error": None}
+
+
+ANSWERS: dict[str, tuple[str, Any, list[str] | None]] = {
+    "OpenAI": ("v.json", BODY, None),
+    "OpenAI in base64": ("v.json", {**BODY, "data": ENCODED}, None),
+    "Cohere": (
+        "v.json",
+        {"id": "x", "texts": ["s", "t"], "embeddings": ROWS, "meta": {"shape": [2, 2]}},
+        None,
+    ),
+    "Cohere, second version": (
+        "v.json",
+        {"id": "x", "embeddings": {"float": ROWS}, "texts": ["s", "t"]},
+        None,
+    ),
+    "Ollama": ("v.json", {"model": "m", "embeddings": ROWS, "load_duration": 3}, None),
+    "Gemini": ("v.json", {"embeddings": [{"values": row} for row in ROWS]}, None),
+    "Chroma": (
+        "v.json",
+        {
+            "ids": ["a", "b"],
+            "embeddings": ROWS,
+            "documents": ["s", "t"],
+            "metadatas": [{"year": 1}, None],
+            "included": ["embeddings"],
+            "uris": None,
+        },
+        ["a", "b"],
+    ),
+    "batch": ("v.jsonl", [batch(k, [DATA[k]]) for k in (0, 1)], ["a", "b"]),
+    "batch in base64": (
+        "v.jsonl",
+        [batch(k, [ENCODED[k]]) for k in (0, 1)],
+        ["a", "b"],
+    ),
+    "batch of several texts": ("v.jsonl", [batch(0, DATA)], ["a/0", "a/1"]),
+    "batch of Gemini": (
+        "v.jsonl",
+        [
+            {"key": key, "response": {"embedding": {"values": row}}}
+            for key, row in zip("ab", ROWS, strict=True)
+        ],
+        ["a", "b"],
+    ),
+    "batch of Bedrock": (
+        "v.jsonl",
+        [
+            {
+                "modelInput": {"inputText": "s"},
+                "modelOutput": {"embedding": row, "inputTextTokenCount": 3},
+                "recordId": key,
+            }
+            for key, row in zip("ab", ROWS, strict=True)
+        ],
+        ["a", "b"],
+    ),
+    "batch of Vertex": (
+        "v.jsonl",
+        [
+            {
+                "instance": {"content": "s"},
+                "predictions": [
+                    {"embeddings": {"statistics": {"token_count": 3}, "values": row}}
+                ],
+                "status": "",
+            }
+            for row in ROWS
+        ],
+        None,
+    ),
+    "records by id": (
+        "v.json",
+        {
+            key: {"text": "s", "embedding": row}
+            for key, row in zip("ab", ROWS, strict=True)
+        },
+        ["a", "b"],
+    ),
+}
+
+
+@pytest.mark.parametrize("service", ANSWERS)
+def test_answers_of_services_are_read(tmp_path: Path, service: str) -> None:
+    name, content, ids = ANSWERS[service]
+    text = lines(*content) if name == "v.jsonl" else json.dumps(content)
+    model = load(write_all(tmp_path, {name: text}))
+    assert model.right.tolist() == ROWS
+    if ids is None:
+        assert model.right_ids is None
+    else:
+        assert model.right_ids.tolist() == ids
+
+
+def test_texts_that_a_service_returns_name_the_rows(tmp_path: Path) -> None:
+    content = {"ids": ["a", "b"], "embeddings": ROWS, "documents": ["s", "t"]}
+    model = load(write_all(tmp_path, {"v.json": json.dumps(content)}))
+    assert model.names("right").tolist() == ["s", "t"]
+
+
+def test_a_request_that_failed_is_named(tmp_path: Path) -> None:
+    failed = {"custom_id": "b", "response": None, "error": {"code": "rate_limit"}}
+    path = write_all(tmp_path, {"v.jsonl": lines(batch(0, [DATA[0]]), failed)})
+    assert "a vector in every row; got none in row 1; drop that row" in refusal(
+        lambda: load(path).right
+    )
+
+
 def test_titles_of_records_are_read_and_the_intake_names_every_column(
     tmp_path: Path,
 ) -> None:
@@ -96,6 +218,18 @@ def test_lists_of_integers_are_vectors(tmp_path: Path) -> None:
         ('[{"v": [1]}, {"id": "b", "v": [2]}]',
          "an id in every row; got none in row 0"),
         ('[{"v": [1]}, {"v": [2], "bias": 1}]', "got bias, which is called a bias"),
+        (
+            '{"users": [[1, 2], [3, 4]], "x": {"items": {"a": [1, 2], "b": [3, 4]}}}',
+            "one table of vectors; got 2 tables: users, x.items; write each to a file",
+        ),
+        (
+            '{"users": [[1, 2]], "items": [[1, 2], [3, 4]], "n": 3}',
+            "one table of vectors; got 2 tables: items, users; write each to a file",
+        ),
+        (
+            '{"users": {"a": [1], "b": [2]}, "x": {"items": {"a": [3], "b": [4]}, "n": 3}}',
+            "one table of vectors; got 2 tables: users, x.items; write each to a file",
+        ),
         # JSON files that are stored next to models.
         ('{"a": 0, "b": 1}', "got a vocabulary; give the head, and this with labels="),
         ('{"model_type": "llama"}', "got a configuration; give its folder"),

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
+import numpy as np
+
+from embaudit.core.words import listed
 from embaudit.errors import File, InputError, Option, Sentence, must_be
 from embaudit.io.contents import Contents
 from embaudit.io.damaged import reason
@@ -16,6 +21,7 @@ from embaudit.io.options import Request
 from embaudit.io.tables.arrow import ArrowTable
 from embaudit.io.tables.columns import TableFile
 from embaudit.io.tables.delimited import as_ids
+from embaudit.io.tables.lists import is_vectors
 from embaudit.io.unpacked import open_bytes
 
 if TYPE_CHECKING:
@@ -23,6 +29,14 @@ if TYPE_CHECKING:
 
 LINES = (".jsonl", ".ndjson")
 ALLOWED = "vectors: lists of numbers, {id: vector}, or records of an id and a vector"
+OF_REQUESTS = ("custom_id", "key", "recordId", "id")
+"""Keys under which a service returns the id that the caller gave to a request."""
+COLUMN_NAMES = {"ids": "id", "documents": "title", "texts": "title"}
+"""Names of columns by the names that services give to lists."""
+SHOWN = 4
+"""Tables that a sentence names."""
+DEEPEST = 3
+"""Levels of a document that are searched for a table."""
 BLOCK = 2**26
 """A line must fit into so many bytes, which is a vector of some million dimensions."""
 
@@ -45,16 +59,22 @@ def table(path: Path) -> pa.Table:
                 require_few_keys(content)
                 return _of(parsed_once(content), path)
             if not file.peek(1).startswith(b"{"):  # type: ignore[attr-defined]
-                return _of([parsed(line) for line in file if line.strip()], path)
+                return _of(_lines(file), path)
             records = json.read_json(
                 file, read_options=json.ReadOptions(block_size=BLOCK)
             )
-            # What is no UTF-8 shows only here.
-            records.validate(full=True)
-            for column in records.columns:
-                # pyarrow reads NaN and Infinity, which are no JSON.
-                _require_finite(column)
-            return records
+        if not any(is_vectors(column.type) for column in records.schema):
+            # pyarrow keeps what is nested as it is.
+            with open_bytes(path) as file:
+                answers = _of_answers(_lines(file))
+            if answers is not None:
+                return answers
+        # What is no UTF-8 shows only here.
+        records.validate(full=True)
+        for column in records.columns:
+            # pyarrow reads NaN and Infinity, which are no JSON.
+            _require_finite(column)
+        return records
     except InputError:
         raise
     except OSError as error:
@@ -65,15 +85,67 @@ def table(path: Path) -> pa.Table:
         ) from error
 
 
-def _of(content: Any, path: Path, depth: int = 1) -> pa.Table:
-    """Make a table of a document: records, lists, a map of vectors, or columns; one level deeper at most."""
+def _lines(file: IO[bytes]) -> list[Any]:
+    """Parse one document per line."""
+    return [parsed(line) for line in file if line.strip()]
+
+
+def _of(content: Any, path: Path) -> pa.Table:
+    """Make a table of a document.
+
+    Raises
+    ------
+    InputError
+        If it holds no vectors, or more than one table of vectors.
+    """
+    if isinstance(content, dict) and (purpose := _purpose_of(content, path)):
+        raise must_be(File(path), ALLOWED, *purpose)
+    tables = _tables_in(content)
+    if len(tables) > 1:
+        remedy = "write each to a file of its own"
+        got = f"{len(tables)} tables: {listed([*tables], SHOWN)}"
+        raise must_be(File(path), "one table of vectors", got, remedy)
+    if tables:
+        return next(iter(tables.values()))
+    remedy = "write vectors with json.dump({id: vector.tolist()})"
+    raise must_be(File(path), ALLOWED, type(content).__name__, remedy)
+
+
+def _tables_in(content: Any, depth: int = DEEPEST) -> dict[str, pa.Table]:
+    """Return the tables of vectors in a document, by the key that each has.
+
+    Answers of services hold them next to other entries, such as their usage.
+    """
+    table = _table_of(content)
+    if table is not None:
+        return {"": table}
+    if not isinstance(content, dict) or not depth:
+        return {}
+    columns = _columns_in(content)
+    tables = {}
+    if columns:
+        vectors = [name for name, value in columns.items() if _is_vector(value[0])]
+        tables[vectors[0]] = _of_columns(columns)
+    for key, value in content.items():
+        # A map of one list, such as {"shape": [224, 224]}, is a setting.
+        is_setting = isinstance(value, dict) and len(value) == 1
+        is_setting = is_setting and _is_vector(next(iter(value.values())))
+        if key not in columns and not is_setting:
+            for inner, table in _tables_in(value, depth - 1).items():
+                tables[f"{key}.{inner}" if inner else key] = table
+    return tables
+
+
+def _table_of(content: Any) -> pa.Table | None:
+    """Make a table of records, lists of vectors, or a map of either; None of anything else."""
     import pyarrow as pa
 
     vectors = pa.list_(pa.float64())
     if isinstance(content, list) and content:
-        # pyarrow cannot make a table of records that are all empty.
-        if all(isinstance(row, dict) for row in content) and any(content):
-            return pa.Table.from_struct_array(pa.array(content))
+        if all(isinstance(row, dict) for row in content):
+            if any(_is_vector(value) for row in content for value in row.values()):
+                return pa.Table.from_struct_array(pa.array(content))
+            return _of_answers(content)
         if all(_is_vector(row) for row in content):
             return pa.table({"vector": pa.array(content, vectors)})
     if isinstance(content, dict) and content:
@@ -81,27 +153,99 @@ def _of(content: Any, path: Path, depth: int = 1) -> pa.Table:
             # JSON has keys as text only.
             ids = as_ids(list(content))
             return pa.table({"id": ids, "vector": pa.array(content.values(), vectors)})
-        lists = {
-            name: value
-            for name, value in content.items()
-            if isinstance(value, list) and value
-        }
-        if rows := max(
-            (len(value) for value in lists.values() if _is_vector(value[0])), default=0
-        ):
-            # What is as long as the vectors is a column; an entry of another kind is
-            # none.
-            whole = {name: value for name, value in lists.items() if len(value) == rows}
-            return pa.table(
-                {
-                    name: pa.array(x, vectors if _is_vector(x[0]) else None)
-                    for name, x in whole.items()
-                }
+        if all(isinstance(value, dict) for value in content.values()):
+            return _of_answers([{**row, "id": key} for key, row in content.items()])
+    return None
+
+
+def _columns_in(content: dict[str, Any]) -> dict[str, list[Any]]:
+    """Return the lists of a map that are as long as its longest list of vectors."""
+    lists = {
+        name: value
+        for name, value in content.items()
+        if isinstance(value, list) and value
+    }
+    lengths = [len(value) for value in lists.values() if _is_vector(value[0])]
+    return {
+        name: value
+        for name, value in lists.items()
+        if len(value) == max(lengths, default=0)
+    }
+
+
+def _of_columns(columns: dict[str, list[Any]]) -> pa.Table:
+    """Make a table of a list for each column."""
+    import pyarrow as pa
+
+    vectors = pa.list_(pa.float64())
+    return pa.table(
+        {
+            COLUMN_NAMES.get(name, name): pa.array(
+                value, vectors if _is_vector(value[0]) else None
             )
-        inner = [value for value in content.values() if isinstance(value, (dict, list))]
-        if len(inner) == 1 and depth:
-            return _of(inner[0], path, depth - 1)
-    raise _other(content, path)
+            for name, value in columns.items()
+        }
+    )
+
+
+def _of_answers(records: list[Any]) -> pa.Table | None:
+    """Make a table of answers of services, which hold vectors deep in each record.
+
+    A batch of OpenAI, for example, has a line `{"custom_id": …, "response": {"body":
+    {"data": [{"embedding": […]}]}}}` for each request.
+
+    Returns
+    -------
+    pyarrow.Table or None
+        None unless all vectors lie in one place of the records. A record without a
+        vector, such as that of a request that failed, has an empty cell.
+    """
+    import pyarrow as pa
+
+    ids: list[Any] = []
+    vectors: list[list[float] | None] = []
+    places: set[tuple[str, ...]] = set()
+    for record in records:
+        if not isinstance(record, dict):
+            return None
+        found = list(_vectors_in(record))
+        places.update(place for place, _ in found)
+        name = next((record[key] for key in OF_REQUESTS if key in record), None)
+        vectors += [vector for _, vector in found] or [None]
+        # A request can hold several texts.
+        ids += [f"{name}/{k}" for k in range(len(found))] if len(found) > 1 else [name]
+    if len(places) != 1:
+        return None
+    column = {places.pop()[-1]: pa.array(vectors, pa.list_(pa.float64()))}
+    if all(name is None for name in ids):
+        return pa.table(column)
+    names = [None if name is None else str(name) for name in ids]
+    return pa.table({"id": as_ids(names), **column})
+
+
+def _vectors_in(
+    value: Any, place: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], list[float]]]:
+    """Yield the vectors in a record, each with the keys that lead to it."""
+    if place and _is_vector(value):
+        yield place, value
+    elif isinstance(value, list):
+        for entry in value:
+            if isinstance(entry, (dict, list)):
+                yield from _vectors_in(entry, place)
+    elif isinstance(value, dict):
+        for key, entry in value.items():
+            yield from _vectors_in(_decoded(key, entry), (*place, key))
+
+
+def _decoded(key: str, value: Any) -> Any:
+    """Return a vector that a service encoded as base64 of float32, as a list; others as they are."""
+    if key != "embedding" or not isinstance(value, str):
+        return value
+    try:
+        return np.frombuffer(b64decode(value, validate=True), "<f4").tolist()
+    except ValueError:
+        return value
 
 
 def _require_finite(column: pa.ChunkedArray) -> None:
@@ -129,25 +273,18 @@ def _is_vector(value: Any) -> bool:
     )
 
 
-def _other(content: Any, path: Path) -> InputError:
-    """Describe other JSON content and suggest a conversion."""
-    got = type(content).__name__
-    remedy = Sentence("write vectors with json.dump({id: vector.tolist()})")
-    if isinstance(content, dict):
-        if "embaudit_version" in content:
-            got = "an audit"
-            remedy = Sentence("give the model that was audited")
-        elif content and all(type(value) is int for value in content.values()):
-            got = "a vocabulary"
-            labels = Option("labels", str(path))
-            remedy = Sentence("give the head, and this with {}", labels)
-        elif "model_type" in content or "architectures" in content:
-            got = "a configuration"
-            remedy = Sentence("give its folder")
-        elif "added_tokens" in content:
-            got = "a tokenizer"
-            remedy = Sentence("give its folder")
-    return must_be(File(path), ALLOWED, got, remedy)
+def _purpose_of(content: dict[str, Any], path: Path) -> tuple[str, Sentence] | None:
+    """Return what a document next to a model is, and what to give instead; None if it is none."""
+    if "embaudit_version" in content:
+        return "an audit", Sentence("give the model that was audited")
+    if content and all(type(value) is int for value in content.values()):
+        labels = Option("labels", str(path))
+        return "a vocabulary", Sentence("give the head, and this with {}", labels)
+    if "model_type" in content or "architectures" in content:
+        return "a configuration", Sentence("give its folder")
+    if "added_tokens" in content:
+        return "a tokenizer", Sentence("give its folder")
+    return None
 
 
 @register(
