@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from embaudit.core.checked import Matrix
+from embaudit.core.parallel import row_blocks
 from embaudit.core.tolerances import (
+    EXACT_SHAPE,
     FLOAT32_MAGNITUDE,
     LARGEST_MAGNITUDE,
     SMALLEST_MAGNITUDE,
@@ -85,6 +88,8 @@ def shape_question(model: FactorModel) -> Sentence | None:
 
     None is returned for other models, for heads, which can have fewer labels than
     dimensions, and for rows of length 1, which show by it that they are the entities.
+    Rows of length 1 at right angles do not show that: Vᵀ of a singular value
+    decomposition has such rows, one per singular direction.
 
     Examples
     --------
@@ -94,6 +99,11 @@ def shape_question(model: FactorModel) -> Sentence | None:
     --transpose right.
     >>> shape_question(FactorModel.from_vectors([[1.0], [2.0]]))
     >>> shape_question(FactorModel.from_vectors([[0.6, 0.8]]))
+    >>> model = FactorModel.from_vectors([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]])
+    >>> print(shape_question(model).for_cli())
+    This is read as 2 items of 3 numbers each, orthonormal as the rows of Vᵀ in a
+    singular value decomposition. Did you mean 3 items? Then read it with --transpose
+    right.
     """
     if (
         model.left is not None
@@ -101,13 +111,41 @@ def shape_question(model: FactorModel) -> Sentence | None:
         or model.n_right >= model.rank
     ):
         return None
+    looks = ""
     if model.right_side.is_unit:
-        return None
+        if not _are_orthonormal(model.right):
+            return None
+        looks = ", orthonormal as the rows of Vᵀ in a singular value decomposition"
     title, k = model.title("right"), model.rank
     return Sentence(
-        "This is read as {} of {} numbers each. Did you mean {}? Then read it with {}.",
+        "This is read as {} of {} numbers each{}. Did you mean {}? Then read it with "
+        "{}.",
         counted(model.n_right, title),
         f"{k:,}",
+        looks,
         counted(k, title),
         Option("transpose", "right"),
     )
+
+
+def _are_orthonormal(rows: Matrix) -> bool:
+    """Return True if A Aᵀ = I for the n ≥ 2 rows A, as far as float16 can store them.
+
+    A Aᵀ x is compared with x for random signs x, which takes two products with a vector
+    (Freivalds, 1977). An entry of A Aᵀ - I that exceeds the tolerance alone cannot
+    cancel, and entries that cancel for one draw of signs do not for three.
+    """
+    if len(rows) < 2:
+        return False
+    first, second = np.asarray(rows[:2], dtype=np.float64)
+    if abs(first @ second) > EXACT_SHAPE:
+        return False
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(rows), 3))
+    products = np.zeros((rows.shape[1], 3))
+    for block in row_blocks(*rows.shape):
+        products += np.asarray(rows[block], dtype=np.float64).T @ signs[block]
+    for block in row_blocks(*rows.shape):
+        found = np.asarray(rows[block], dtype=np.float64) @ products
+        if np.abs(found - signs[block]).max() > EXACT_SHAPE:
+            return False
+    return True

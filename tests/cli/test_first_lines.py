@@ -181,6 +181,23 @@ def test_few_rows_of_many_columns_make_a_command_ask_for_transpose(embaudit):
 
 
 @pytest.mark.usefixtures("inputs")
+def test_orthonormal_rows_make_a_command_ask_for_transpose(embaudit):
+    """The rows of Vᵀ have length 1, as those of encoders have."""
+    items = np.random.default_rng(0).standard_normal((30, 8))
+    right = np.linalg.svd(items, full_matrices=False)[2][:4]
+    np.save("right.npy", right)
+    gauge = "gauge right.npy --group orthogonal"
+    asked = embaudit(*split(f"{gauge} --out a.npz"))
+    assert asked.err == (
+        "This is read as 4 items of 8 numbers each, orthonormal as the rows of Vᵀ in a "
+        "singular value decomposition. Did you mean 8 items? Then read it with "
+        "--transpose right.\n"
+    )
+    told = embaudit(*split(f"{gauge} --transpose none --out b.npz"))
+    assert told.err == ""
+
+
+@pytest.mark.usefixtures("inputs")
 def test_an_audit_is_verified_with_its_own_model_only(embaudit):
     audit = f"audit model.npz {QUICK} --quiet --json audit.json"
     assert embaudit(*split(audit)).code == 0
