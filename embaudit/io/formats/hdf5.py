@@ -202,6 +202,9 @@ def read(path: Path, request: Request) -> Contents:
     stored = Hdf5(path)
     if stored.index:
         found = contents_of(stored, _of_anndata(stored, request), path)
+        if request.weight is None:
+            layout = f"{found.fields['right'].name} of AnnData"
+            found = replace(found, layout=layout)
     else:
         found = of_keras(stored, stored.config, request, path)
     # Only what is used has to make sense, also if no numbers are read.
@@ -233,6 +236,7 @@ def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Co
         for kind, layer in layers
         if kind == "Dense"
     }
+    layout = None
     if (
         request.weight is None
         and request.left is None
@@ -243,10 +247,12 @@ def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Co
         last = next(reversed(activations), "")
         heads = [name for name in arrays.tensors if f".{name}".endswith(f".{last}")]
         is_softmax = activations.get(last) == "softmax" and len(heads) == 1
-        request = (
-            replace(request, kind="head", weight=heads[0]) if is_softmax else request
-        )
+        if is_softmax:
+            request = replace(request, kind="head", weight=heads[0])
+            layout = f"{heads[0]} of Keras, the last layer with a softmax"
     base = contents_of(arrays, request, where)
+    if layout is not None:
+        base = replace(base, layout=layout)
     right = base.fields["right"].name
     other = next(
         (

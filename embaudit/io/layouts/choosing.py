@@ -265,8 +265,19 @@ def _vectors(shapes: Shapes, request: Request, weight: str, title: str) -> Layou
         if recipe.is_right(weight):
             title = recipe.title
     is_transposed = _is_transposed(shapes, request, weight, request.bias)
+    if request.transpose is None and _has_ids_of_columns(shapes, fields):
+        is_transposed = True
     transposed = frozenset({"right"} if is_transposed else ())
     return Layout(fields, transposed=transposed, title=title)
+
+
+def _has_ids_of_columns(shapes: Shapes, fields: Mapping[str, str]) -> bool:
+    """Return True if the ids, names and counts of a table are as many as its columns."""
+    shape = shapes[fields["right"]]
+    sizes = {
+        prod(shapes[fields[field]]) for field in BESIDE_ONE_TABLE if field in fields
+    }
+    return len(shape) == 2 and shape[0] != shape[1] and sizes == {shape[1]}
 
 
 def _head(
