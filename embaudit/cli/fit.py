@@ -73,7 +73,7 @@ def fit(
         Path,
         Argument(
             help="Table of interactions: CSV, TSV, .dat, Parquet or "
-            "Arrow; text can be gzipped."
+            "Arrow; text can be gzipped. Or a sparse matrix of SciPy (.npz)."
         ),
     ],
     *,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from example_files import refusal, table, write_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from embaudit.errors import InputError
 from embaudit.io import load, read_interactions, read_titles
@@ -315,3 +317,62 @@ def test_read_interactions_refuses(
 ) -> None:
     path = write_all(tmp_path, {name: content})
     assert part in refusal(read_interactions, path, **options)
+
+
+# Sparse matrices
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("is_array", [False, True])
+def test_a_sparse_matrix_of_scipy_is_read_by_row_and_column(
+    tmp_path: Path, kind: str, is_array: bool
+) -> None:
+    constructor = sparse.coo_array if is_array else sparse.coo_matrix
+    path = tmp_path / "m.npz"
+    # Only 2-dimensional arrays of other formats name their rows.
+    kind = "csr" if is_array else kind
+    sparse.save_npz(path, constructor(np.pad(DENSE, (2, 1))).asformat(kind))
+    found = read_interactions(path)
+    np.testing.assert_array_equal(found.matrix.toarray(), DENSE)
+    assert found.user_ids.tolist() == [2, 3, 4]
+    assert found.item_ids.tolist() == [2, 3, 4]
+    assert found.columns == ("user", "item", "rating")
+
+
+def test_a_sparse_matrix_is_no_model_and_the_command_of_the_refusal_works(
+    tmp_path: Path, embaudit: Any
+) -> None:
+    path = tmp_path / "m.npz"
+    sparse.save_npz(path, sparse.random(30, 40, 0.3, format="csr", random_state=0))
+    sentence = refusal(load, path)
+    assert "it is a sparse matrix; if it holds interactions of users (rows)" in sentence
+    command = re.search("`embaudit (fit .*)`", sentence)[1]
+    done = embaudit(*command.split(), "--n-components", 4, "--out", "fitted.npz")
+    assert done.code == 0
+    assert load("fitted.npz").right.shape == (40, 4)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "part"),
+    [
+        ({"format": "bsr"}, "in CSR, CSC or COO; got the format bsr; save it with"),
+        ({"indices": [0, 9]}, "must be a whole sparse matrix; it is not"),
+        ({"indptr": [0, 3]}, "must be a whole sparse matrix; it is not"),
+        ({"shape": [10**15]}, "must be a whole sparse matrix; it is not"),
+        ({"indices": None}, "or a sparse matrix of scipy.sparse.save_npz; got the arr"),
+    ],
+)
+def test_damaged_sparse_matrices_are_refused(
+    tmp_path: Path, arrays: dict[str, Any], part: str
+) -> None:
+    whole = {
+        "format": b"csr",
+        "shape": [2, 3],
+        "data": [1.0, 2.0],
+        "indices": [0, 1],
+        "indptr": [0, 1, 2],
+    }
+    path = tmp_path / "m.npz"
+    changed = {**whole, **arrays}
+    np.savez(path, **{k: v for k, v in changed.items() if v is not None})
+    assert part in refusal(read_interactions, path)

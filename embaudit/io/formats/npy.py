@@ -18,6 +18,7 @@ from embaudit.io.layouts.recipes import is_factor
 from embaudit.io.npy import Npy, Npz, write_npy
 from embaudit.io.options import Request
 from embaudit.io.refusals import refuse_foreign
+from embaudit.io.tables.sparse import refuse_sparse
 
 FILES = {"bias": "bias_file", "left_bias": "left_bias_file"}
 """Options of files next to a file of one array, by the array that each holds."""
@@ -39,6 +40,7 @@ def read_npz(path: Path, request: Request) -> Contents:
         If the file is damaged or ambiguous.
     """
     stored = Npz(path)
+    refuse_sparse(path, stored.tensors)
     for name in stored.pickled:
         if is_factor(name):
             # Refused there, because half of a pair must not pass for the whole.

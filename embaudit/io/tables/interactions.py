@@ -11,9 +11,16 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Floats, is_number, require_one_of
 from embaudit.core.words import counted
 from embaudit.errors import File, Option, Sentence, must_be
-from embaudit.io.files import AnyPath
-from embaudit.io.tables.columns import codes, numbers, open_table, read_columns
+from embaudit.io.files import AnyPath, as_path, existing_file
+from embaudit.io.tables.columns import (
+    TableFile,
+    codes,
+    numbers,
+    open_table,
+    read_columns,
+)
 from embaudit.io.tables.delimited import Cell, Header
+from embaudit.io.tables.sparse import read_sparse
 from embaudit.model import SideName
 
 if TYPE_CHECKING:
@@ -87,7 +94,9 @@ def read_interactions(
     Parameters
     ----------
     path : path
-        CSV, TSV, `.dat` with `::`, any of them gzipped, Parquet, Feather or Arrow.
+        CSV, TSV, `.dat` with `::`, any of them gzipped, Parquet, Feather or Arrow; or
+        an `.npz` file of `scipy.sparse.save_npz`, whose rows are users and whose columns
+        are items.
     user, item, rating : str or int, optional
         Columns by name or position. By default those with customary names (userId,
         user_id, uid, …; movieId, item_id, …; rating, count, weight, …); without a
@@ -139,9 +148,7 @@ def read_interactions(
     require_one_of(duplicates, "duplicates", get_args(Duplicates))
     if threshold is not None and not is_number(threshold):
         raise must_be("threshold", "a finite number", threshold)
-    table = open_table(
-        path, sep=sep, header=header, customary=USER_NAMES | ITEM_NAMES | RATING_NAMES
-    )
+    table = _table_of(path, sep, header)
     without = rating == "none" and "none" not in (table.names or ())
     user_at, item_at = (
         table.column("user", user, USER_NAMES, 0),
@@ -239,3 +246,11 @@ def read_interactions(
     return Interactions(
         matrix, user_ids[left], item_ids[right], n_rows, n_merged, n_dropped, columns
     )
+
+
+def _table_of(path: AnyPath, sep: str | None, header: Header) -> TableFile:
+    """Open a table of interactions, or the file of a sparse matrix as such a table."""
+    if as_path(path, "the input").suffix.lower() == ".npz":
+        return read_sparse(existing_file(path))
+    customary = USER_NAMES | ITEM_NAMES | RATING_NAMES
+    return open_table(path, sep=sep, header=header, customary=customary)

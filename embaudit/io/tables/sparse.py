@@ -1,0 +1,98 @@
+"""Sparse matrices of interactions, as `scipy.sparse.save_npz` writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+import numpy as np
+
+from embaudit.errors import File, InputError, Sentence, must_be
+from embaudit.io.damaged import READ_ERRORS, unreadable
+from embaudit.io.npy import Npz
+from embaudit.io.tables.arrow import ArrowTable
+from embaudit.io.tables.columns import TableFile
+
+PLACES = ({"indices", "indptr"}, {"row", "col"}, {"coords"}, {"offsets"})
+"""Names of the arrays that say where the numbers are, by format."""
+
+
+def is_sparse(names: Collection[str]) -> bool:
+    """Check by the names of its arrays that a sparse matrix is in an `.npz` file.
+
+    Examples
+    --------
+    >>> is_sparse(["format", "shape", "data", "indices", "indptr"])
+    True
+    """
+    present = set(names)
+    has_numbers = {"format", "shape", "data"} <= present
+    return has_numbers and any(places <= present for places in PLACES)
+
+
+def read_sparse(path: Path) -> TableFile:
+    """Read a sparse matrix as a table of users, items and ratings.
+
+    Rows of the matrix are users, columns are items, and both have their numbers as ids.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged, is no sparse matrix, or is of another format than CSR,
+        CSC and COO.
+    """
+    import pyarrow as pa
+    from scipy import sparse
+
+    stored = Npz(path)
+    if not is_sparse(stored.tensors):
+        raise must_be(
+            File(path),
+            "a table of interactions, or a sparse matrix of scipy.sparse.save_npz",
+            f"the arrays {', '.join(stored.tensors) or 'of none'}",
+        )
+    try:
+        kind = np.asarray(stored["format"]).item()
+        kind = kind.decode() if isinstance(kind, bytes) else str(kind)
+        shape = tuple(int(n) for n in stored["shape"])
+        if kind in ("csr", "csc"):
+            parts = (stored["data"], stored["indices"], stored["indptr"])
+            constructor = sparse.csr_matrix if kind == "csr" else sparse.csc_matrix
+            matrix = constructor(parts, shape=shape)
+            matrix.check_format(full_check=True)
+            entries = matrix.tocoo()
+        elif kind == "coo" and "coords" not in stored.tensors:
+            places = (stored["row"], stored["col"])
+            entries = sparse.coo_matrix((stored["data"], places), shape=shape)
+        else:
+            entries = None
+        if entries is not None:
+            ratings = np.asarray(entries.data, dtype=np.float64)
+            columns = {"user": entries.row, "item": entries.col, "rating": ratings}
+            return TableFile.of(ArrowTable.of(path, pa.table(columns)))
+    except InputError:
+        raise
+    except READ_ERRORS as error:
+        raise unreadable(path, "a whole sparse matrix", error) from error
+    remedy = "save it with scipy.sparse.save_npz(path, matrix.tocsr())"
+    got = Sentence("the format {}", kind)
+    raise must_be(File(path), "a sparse matrix in CSR, CSC or COO", got, remedy)
+
+
+def refuse_sparse(path: Path, names: Collection[str]) -> None:
+    """Refuse a sparse matrix where a model is needed.
+
+    Raises
+    ------
+    InputError
+        If the arrays of the file are those of a sparse matrix.
+    """
+    if is_sparse(names):
+        raise InputError(
+            "{} must be a model or vectors; it is a sparse matrix; if it holds "
+            "interactions of users (rows) with items, factorize it first: "
+            "`embaudit fit {} --objective product`; vectors are saved with "
+            "numpy.save('vectors.npy', matrix.toarray()).",
+            File(path),
+            File(path),
+        )
