@@ -20,6 +20,7 @@ from embaudit.auditing.catalogue import CODES
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.words import WORDS
 from embaudit.io import formats
+from embaudit.io.layouts.recipes import BESIDE_FACTORS, BESIDE_ONE_TABLE, RECIPES
 from embaudit.model.trainings import TRAININGS
 
 HERE = Path(__file__).parent
@@ -30,6 +31,7 @@ from truth.table import TABLE  # noqa: E402
 
 if TYPE_CHECKING:
     from embaudit.io import Format
+    from embaudit.io.layouts.recipes import Recipe
     from embaudit.model.trainings import Training
 
 BEGIN, END = "<!-- {}, by `python docs/generate.py` -->", "<!-- end of {} -->"
@@ -120,6 +122,42 @@ def _row(row: Format) -> str:
     return f"| {row.name} | {files} | {able} | {row.origin} | {row.content} | {row.extra} |"
 
 
+READ_AS = {
+    "factors": "two tables",
+    "head": "softmax head",
+    "tied head": "input embeddings; the head, if there is no other",
+    "vectors": "vectors",
+}
+"""What the arrays of each kind of recipe become."""
+
+
+def table_of_layouts() -> str:
+    """Write the names of arrays that are known, in the order in which they are tried."""
+    heads = ["| arrays | of | read as |", "|---|---|---|"]
+    return "\n".join([*heads, *map(_layout, RECIPES)])
+
+
+def _layout(recipe: Recipe) -> str:
+    names = [recipe.left, recipe.right, recipe.bias]
+    arrays = ", ".join(f"`{name}`" for name in names if name)
+    read_as = READ_AS[recipe.kind]
+    if recipe.needs_bias:
+        read_as += ", if the file holds its bias"
+    if recipe.transposed:
+        read_as += f"; `{recipe.right}` has one column per entity"
+    return f"| {arrays} | {recipe.source} | {read_as} |"
+
+
+def table_beside_layouts() -> str:
+    """Write the names of the arrays next to tables."""
+    rows = ["| array | names | next to |", "|---|---|---|"]
+    for field, names in BESIDE_FACTORS.items():
+        tables = "any table" if field in BESIDE_ONE_TABLE else "two tables"
+        listed = ", ".join(f"`{name}`" for name in names)
+        rows.append(f"| {field.replace('_', ' ')} | {listed} | {tables} |")
+    return "\n".join(rows)
+
+
 def filled(text: str, name: str, content: str) -> str:
     """Put what the code says between the marks of a page."""
     begin, end = BEGIN.format(name), END.format(name)
@@ -136,6 +174,8 @@ def pages() -> dict[Path, str]:
         ("checks.md", "table of answers", answers()),
         ("reading.md", "formats", table_of_formats()),
         ("reading.md", "words of training", table_of_trainings()),
+        ("reading.md", "layouts", table_of_layouts()),
+        ("reading.md", "names next to tables", table_beside_layouts()),
         ("contributing.md", "rooms", rooms()),
         ("survey.md", "survey", survey_table()),
         ("survey.md", "lessons", survey_lessons()),
