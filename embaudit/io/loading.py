@@ -15,7 +15,7 @@ from embaudit.core.checked import as_factors
 from embaudit.errors import InputError, Option, Parameter, Sentence, must_be
 from embaudit.io.contents import Contents
 from embaudit.io.files import AnyPath, located
-from embaudit.io.formats import detected, named
+from embaudit.io.formats import detected, named, of_address
 from embaudit.io.intake import GIVEN, Intake, Part, Reading, StoredNorm
 from embaudit.io.layouts.checkpoints.config import encoder_of, refusal_of
 from embaudit.io.layouts.checkpoints.final_norm import NONE
@@ -218,6 +218,15 @@ def _opened(
     options: dict[str, Any],
 ) -> Iterator[tuple[Path, str, Contents, Request]]:
     """Open a file in its format: where it lies, the format, its fields and the options; every error names the file."""
+    store = of_address(path)
+    if store is not None:
+        request = Request.of(kind, options)
+        store.require_usable()
+        require_options(request, store.options, f"{store.name} tables")
+        address = os.fspath(path)  # type: ignore[arg-type]
+        contents, request = with_left(store.read(address, request), request)
+        yield Path(address), store.name, contents.of_kind(request.kind), request
+        return
     (where, files), request = located(path), Request.of(kind, options)
     try:
         left = request.left_file

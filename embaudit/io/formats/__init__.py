@@ -249,10 +249,10 @@ def of_address(address: object) -> Format | None:
     >>> of_address("model.npz") is None
     True
     """
-    if not isinstance(address, str) or os.path.lexists(address):
+    if not isinstance(address, (str, os.PathLike)) or os.path.lexists(address):
         return None
     for candidate in formats():
-        if address.startswith(candidate.addresses):
+        if os.fspath(address).startswith(candidate.addresses):
             return candidate
     return None
 
@@ -285,17 +285,21 @@ def _by_magic(path: Path) -> Format | None:
 def _by_suffix(path: Path) -> Format | None:
     """Return the first format of this suffix that recognises the file."""
     suffix = "/" if path.is_dir() else plain_suffix(path)
-    for candidate in formats():
-        if suffix in candidate.suffixes:
+    # A store looks for files of its own. Some of them look like tables.
+    stores_first = sorted(formats(), key=lambda entry: not entry.addresses)
+    for candidate in stores_first:
+        if suffix in candidate.suffixes and (
+            candidate.recognises is None or candidate.recognises(path)
+        ):
             candidate.require_usable()
-            if candidate.recognises is None or candidate.recognises(path):
-                return candidate
+            return candidate
     return None
 
 
 def _by_content(path: Path) -> Format | None:
     for candidate in formats():
         if candidate.recognises_any is not None and candidate.recognises_any(path):
+            candidate.require_usable()
             return candidate
     return None
 

@@ -294,7 +294,8 @@ def _require_floats(table: TableFile, vectors: tuple[int, ...]) -> None:
     kinds = {i: table.arrow.schema.field(i).type for i in vectors}
     for place, kind in kinds.items():
         if not (
-            types.is_floating(kind) or (types.is_int64(kind) and not table.arrow.files)
+            types.is_floating(kind)
+            or (types.is_int64(kind) and table.arrow.content is not None)
         ):
             remedy = "write it as float32 if each number counts as it is"
             raise must_be(

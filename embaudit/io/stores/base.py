@@ -19,6 +19,8 @@ from embaudit.core.words import listed
 from embaudit.errors import File, InputError, Sentence, must_be, without_secrets
 from embaudit.io.contents import Contents, Source
 from embaudit.io.intake import Metric, Part
+from embaudit.io.tables.delimited import plain_name
+from embaudit.io.tables.titles import TITLE_NAMES
 from embaudit.linalg.scratch import scratch
 
 LISTED = 12
@@ -69,9 +71,24 @@ class Address:
     """Name of the format, such as "lancedb"."""
     place: str
     """What stands behind the prefix: a path or a connection, perhaps with a table."""
+    typed: str = ""
+    """What the user typed, which errors show; empty if it is `STORE:PLACE`."""
+
+    @classmethod
+    def parse(cls, store: str, address: str | Path) -> Address:
+        """Take an address, or the path of a local store without a prefix.
+
+        Examples
+        --------
+        >>> Address.parse("lancedb", "lancedb:data/films").place
+        'data/films'
+        >>> print(Address.parse("lancedb", Path("data/films")))
+        data/films
+        """
+        return cls(store, str(address).removeprefix(f"{store}:"), str(address))
 
     def __str__(self) -> str:
-        return without_secrets(f"{self.store}:{self.place}")
+        return without_secrets(self.typed or f"{self.store}:{self.place}")
 
     def with_table(self, table: str) -> Address:
         """Add the name of a table to the address of a store."""
@@ -97,7 +114,7 @@ def chosen_table(address: Address, tables: Sequence[str], wanted: str) -> str:
     Parameters
     ----------
     address : Address
-        Address of the store, without a table.
+        Address whose place is the store, without a table.
     tables : sequence of str
         Tables of the store that can hold vectors.
     wanted : str
@@ -126,7 +143,7 @@ def chosen_table(address: Address, tables: Sequence[str], wanted: str) -> str:
         )
     if wanted:
         raise must_be(
-            File(address.with_table(wanted)),
+            File(address if address.typed else address.with_table(wanted)),
             "a table of the store",
             "none of that name",
             f"name one of {addresses}",
@@ -332,6 +349,22 @@ def _line_of(text: str | None) -> str:
     """Return a text as one line, cut to 100 characters."""
     words = (text or "")[: 4 * TITLE_CHARACTERS].split()
     return " ".join(words)[:TITLE_CHARACTERS]
+
+
+def title_column(names: Sequence[str]) -> str:
+    """Return the column whose texts name the rows: title, or the only customary name.
+
+    Examples
+    --------
+    >>> title_column(["name", "title"]), title_column(["Movie_Title", "plot"])
+    ('title', 'Movie_Title')
+    >>> title_column(["name", "headline"])
+    ''
+    """
+    if "title" in names:
+        return "title"
+    customary = [name for name in names if plain_name(name) in TITLE_NAMES]
+    return customary[0] if len(customary) == 1 else ""
 
 
 def unreadable(address: Address, error: Exception) -> InputError:

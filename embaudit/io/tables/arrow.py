@@ -51,7 +51,7 @@ memory is read in batches.
 
 @dataclass(frozen=True, eq=False)
 class ArrowTable:
-    """The columns of a table: in files that lie one below another, or in memory."""
+    """The columns of a table: in files that lie one below another, in memory or in a store."""
 
     path: Path
     """The file, or the folder of the files, that messages name."""
@@ -64,6 +64,19 @@ class ArrowTable:
     """By file: the columns that the names of its folders tell, as `year=2020` does."""
     content: pa.Table | None = None
     """The columns, where they are in memory."""
+    scan: Callable[[Sequence[str]], Iterator[pa.RecordBatch]] | None = None
+    """Reads columns of a table in a store; None for files and tables in memory."""
+
+    @classmethod
+    def of_store(
+        cls,
+        path: Path,
+        schema: pa.Schema,
+        n_rows: int,
+        scan: Callable[[Sequence[str]], Iterator[pa.RecordBatch]],
+    ) -> ArrowTable:
+        """Take a table of a store, whose columns are read by `scan` in one order of rows."""
+        return cls(path, _plain(schema), (n_rows,), scan=scan)
 
     @classmethod
     def of(cls, path: Path, content: pa.Table) -> ArrowTable:
@@ -134,6 +147,9 @@ class ArrowTable:
         """
         import pyarrow as pa
 
+        if self.scan is not None:
+            yield from self.scan(columns)
+            return
         if self.content is not None:
             yield from self.content.select(list(columns)).to_batches()
         for file in self.files if files is None else files:
@@ -219,8 +235,9 @@ class ArrowTable:
         if not is_vectors(kind):
             raise must_be(called, "lists of numbers", str(kind))
         # JSON writes 1 for 1.0, which is no code of eight bits.
+        is_json = self.content is not None
         if not types.is_floating(kind.value_type) and (
-            self.files or not types.is_int64(kind.value_type)
+            not is_json or not types.is_int64(kind.value_type)
         ):
             remedy = "store the numbers they stand for as float32"
             raise must_be(

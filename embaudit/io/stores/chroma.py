@@ -1,0 +1,348 @@
+"""Collections of Chroma in a folder: the file `chroma.sqlite3`, and a folder of an index for each large collection.
+
+Metric, ids and documents are read by the standard library. Vectors wait in a queue until
+the index takes them, so those of a small collection are read there. The index of a large
+collection needs a pickle to name its rows, which is never opened here: the client of
+Chroma reads a copy, because it would change the folder.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embaudit.errors import File, InputError, must_be
+from embaudit.io.contents import Contents
+from embaudit.io.formats import register
+from embaudit.io.intake import Metric, Part
+from embaudit.io.options import Request
+from embaudit.io.stores.base import (
+    Address,
+    Batch,
+    VectorTable,
+    chosen_table,
+    client,
+    metric_named,
+    title_column,
+    unreadable,
+)
+from embaudit.io.stores.sqlite import LOGS, column_names, is_sqlite, opened
+
+FILE = "chroma.sqlite3"
+DOCUMENT = "chroma:document"
+"""Key under which the document of a row lies among its metadata."""
+PICKLE = "index_metadata.pickle"
+"""File of an index that has taken vectors out of the queue."""
+PAGE_ROWS = 2_000
+"""Rows that are read at a time."""
+DEFAULT_DATABASE = "default_database"
+ADD, UPDATE, UPSERT, DELETE = range(4)
+"""Operations of the queue."""
+COLLECTIONS = """
+SELECT c.id, c.name, c.dimension, d.name AS database, d.tenant_id AS tenant,
+       {schema} AS schema, {configuration} AS configuration
+FROM collections c JOIN databases d ON c.database_id = d.id
+ORDER BY c.name
+"""
+QUEUE = """
+SELECT operation, id, vector, encoding FROM embeddings_queue
+WHERE substr(topic, -36) = ? ORDER BY seq_id
+"""
+
+
+def folder_of(path: Path) -> Path:
+    """Return the folder of a store, by itself or by the file in it."""
+    return path.parent if path.name == FILE else path
+
+
+def is_store(path: Path) -> bool:
+    """Check for a folder with a file of Chroma, or for this file."""
+    return is_sqlite(folder_of(path) / FILE)
+
+
+@register(
+    "chroma",
+    suffixes=("/", ".sqlite3"),
+    origin="Chroma, a folder or chroma:FOLDER/COLLECTION",
+    content="vectors, ids, titles, metric",
+    addresses=("chroma:",),
+    recognises=is_store,
+)
+def read(address: str | Path, request: Request) -> Contents:  # noqa: ARG001
+    """Determine the vectors of a collection, their ids and titles; no vectors are read yet.
+
+    Raises
+    ------
+    InputError
+        If there is no such collection, several and none is named, or it is empty.
+    """
+    typed = Address.parse("chroma", address)
+    path, wanted = typed.split(is_store)
+    folder = folder_of(path)
+    store = replace(typed, place=str(folder))
+    if not is_store(folder):
+        raise must_be(File(store), "a folder of Chroma", "none", "check the path")
+    with opened(folder / FILE, store) as database:
+        collections = _collections(database)
+        name = chosen_table(store, sorted(collections), wanted)
+        return _Rows(folder, typed, collections[name]).table(database).contents()
+
+
+@dataclass(frozen=True)
+class Collection:
+    """One collection, as the file describes it."""
+
+    id: str
+    name: str
+    database: str
+    tenant: str
+    n_columns: int
+    metric: Metric
+
+
+def _collections(database: sqlite3.Connection) -> dict[str, Collection]:
+    """Return the collections by name; one outside the default database by `database/name`."""
+    # Older versions lack these columns.
+    columns = column_names(database, "collections")
+    query = COLLECTIONS.format(
+        schema="c.schema_str" if "schema_str" in columns else "NULL",
+        configuration="c.config_json_str" if "config_json_str" in columns else "NULL",
+    )
+    collections = {}
+    rows = database.execute(query).fetchall()
+    for id_, name, dimension, store, tenant, schema, configuration in rows:
+        space = database.execute(
+            "SELECT str_value FROM collection_metadata "
+            "WHERE collection_id = ? AND key = 'hnsw:space'",
+            [id_],
+        ).fetchone()
+        metric = metric_of(schema, configuration, None if space is None else space[0])
+        title = name if store == DEFAULT_DATABASE else f"{store}/{name}"
+        collections[title] = Collection(
+            id_, name, store, tenant, dimension or 0, metric
+        )
+    return collections
+
+
+def metric_of(
+    schema: str | None, configuration: str | None, space: str | None
+) -> Metric:
+    """Return the metric of a collection by its schema, its configuration or its metadata, whichever states it.
+
+    Examples
+    --------
+    >>> print(metric_of(None, '{"hnsw_configuration": {"space": "ip"}}', None))
+    dot, as the configuration of the collection says
+    >>> print(metric_of(None, "{}", None))
+    l2, Chroma's default for a collection that states no metric
+    """
+    vectors = ("keys", "#embedding", "float_list", "vector_index", "config", "space")
+    stated = (
+        (_inside(schema, vectors), "the schema of the collection"),
+        (
+            _inside(configuration, ("hnsw", "space")),
+            "the configuration of the collection",
+        ),
+        (
+            _inside(configuration, ("spann", "space")),
+            "the configuration of the collection",
+        ),
+        (
+            _inside(configuration, ("hnsw_configuration", "space")),
+            "the configuration of the collection",
+        ),
+        (space, "hnsw:space in the metadata of the collection"),
+    )
+    for name, source in stated:
+        if name is not None:
+            return Metric(metric_named(name), source)
+    default = "Chroma's default for a collection that states no metric"
+    return Metric("l2", default, is_default=True)
+
+
+def _inside(document: str | None, keys: Sequence[str]) -> str | None:
+    """Return the text under some keys of a JSON document, one inside the other; None if it is not there."""
+    try:
+        value: Any = json.loads(document or "null")
+    except (ValueError, RecursionError):
+        return None
+    for key in keys:
+        if not isinstance(value, Mapping) or key not in value:
+            return None
+        value = value[key]
+    return value if isinstance(value, str) else None
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A collection in a folder that can be read."""
+
+    folder: Path
+    address: Address
+    collection: Collection
+
+    def table(self, database: sqlite3.Connection) -> VectorTable:
+        """Describe the rows."""
+        segment = self._segment(database, "METADATA")
+        (n_rows,) = database.execute(
+            "SELECT count(*) FROM embeddings WHERE segment_id = ?", [segment]
+        ).fetchone()
+        if n_rows == 0 or self.collection.n_columns == 0:
+            raise must_be(File(self.address), "a collection with rows", "none")
+        # What has taken no vectors out of the queue has left them all there.
+        batches = self._batches_of_queue
+        if self._has_index(database):
+            batches = self._batches_of_index
+        keys = _keys(database, segment)
+        texts = [key for key, is_text in keys.items() if is_text and key != DOCUMENT]
+        title = title_column(texts)
+        if not title and DOCUMENT in keys:
+            title = DOCUMENT
+        names = {DOCUMENT: "documents"}
+        left_over = tuple(
+            Part(names.get(key, key), "", (n_rows,)) for key in keys if key != title
+        )
+        return VectorTable(
+            self.address,
+            n_rows,
+            self.collection.n_columns,
+            self.collection.metric,
+            lambda: batches(title),
+            ids="ids",
+            vectors="embeddings",
+            titles=names.get(title, title),
+            left_over=left_over,
+            files=(str(self.folder),),
+        )
+
+    def _segment(self, database: sqlite3.Connection, scope: str) -> str:
+        """Return the number of the part of the collection that holds its metadata, or its vectors."""
+        row = database.execute(
+            "SELECT id FROM segments WHERE collection = ? AND scope = ?",
+            [self.collection.id, scope],
+        ).fetchone()
+        return "" if row is None else str(row[0])
+
+    def _has_index(self, database: sqlite3.Connection) -> bool:
+        """Check if an index has taken vectors out of the queue."""
+        segment = self._segment(database, "VECTOR")
+        taken = database.execute(
+            "SELECT 1 FROM max_seq_id WHERE segment_id = ?", [segment]
+        ).fetchone()
+        # Older versions say it in the pickle alone.
+        return taken is not None or (self.folder / segment / PICKLE).exists()
+
+    def _rows(
+        self, database: sqlite3.Connection, title: str
+    ) -> Iterator[tuple[list[str], list[str | None]]]:
+        """Yield ids and titles, some rows at a time, in the order in which they were added."""
+        segment = self._segment(database, "METADATA")
+        rows = database.execute(
+            "SELECT e.embedding_id, m.string_value FROM embeddings e "
+            "LEFT JOIN embedding_metadata m ON m.id = e.id AND m.key = ? "
+            "WHERE e.segment_id = ? ORDER BY e.id",
+            [title, segment],
+        )
+        while page := rows.fetchmany(PAGE_ROWS):
+            yield [row[0] for row in page], [row[1] for row in page]
+
+    def _batches_of_queue(self, title: str) -> Iterator[Batch]:
+        """Yield the rows of a collection whose vectors all wait in the queue."""
+        with opened(self.folder / FILE, self.address) as database:
+            vectors = self._queued(database)
+            for ids, titles in self._rows(database, title):
+                missing = [name for name in ids if name not in vectors]
+                if missing:
+                    raise self._damaged(f"no vector for {missing[0]!r}")
+                yield Batch(np.stack([vectors[name] for name in ids]), ids, titles)
+
+    def _queued(self, database: sqlite3.Connection) -> dict[str, NDArray[np.float32]]:
+        """Carry out the operations of the queue, and return the vector of each id that is left."""
+        vectors: dict[str, NDArray[np.float32]] = {}
+        for operation, name, stored, encoding in database.execute(
+            QUEUE, [self.collection.id]
+        ):
+            is_there = name in vectors
+            if operation == DELETE:
+                vectors.pop(name, None)
+                continue
+            # A row is added once, and only a row that is there can be updated.
+            is_ignored = (operation == ADD and is_there) or (
+                operation == UPDATE and not is_there
+            )
+            if stored is None or is_ignored:
+                continue
+            if encoding != "FLOAT32" or len(stored) != 4 * self.collection.n_columns:
+                raise self._damaged(f"{len(stored)} bytes of {encoding} for {name!r}")
+            vectors[name] = np.frombuffer(stored, "<f4")
+        return vectors
+
+    def _batches_of_index(self, title: str) -> Iterator[Batch]:
+        """Yield the rows as the client reads them in a copy of the folder."""
+        chromadb = client("chromadb", extra="chroma", what="an index of Chroma")
+        with tempfile.TemporaryDirectory(
+            prefix="embaudit-", ignore_cleanup_errors=True
+        ) as copy:
+            with opened(self.folder / FILE, self.address) as database:
+                self._copy(database, Path(copy))
+            settings = chromadb.config.Settings(anonymized_telemetry=False)
+            try:
+                store = chromadb.PersistentClient(
+                    copy,
+                    settings=settings,
+                    tenant=self.collection.tenant,
+                    database=self.collection.database,
+                )
+                collection = store.get_collection(
+                    self.collection.name, embedding_function=None
+                )
+                with opened(Path(copy, FILE), self.address) as database:
+                    for ids, titles in self._rows(database, title):
+                        yield Batch(self._vectors(collection, ids), ids, titles)
+            except (chromadb.errors.ChromaError, ValueError, RuntimeError) as error:
+                if isinstance(error, InputError):
+                    raise
+                raise unreadable(self.address, error) from error
+
+    def _copy(self, database: sqlite3.Connection, folder: Path) -> None:
+        """Copy the file and the index of the collection."""
+        for ending in ("", *LOGS):
+            file = self.folder / f"{FILE}{ending}"
+            if file.exists():
+                shutil.copy(file, folder)
+        index = self._segment(database, "VECTOR")
+        if (self.folder / index).is_dir():
+            shutil.copytree(self.folder / index, folder / index)
+
+    def _vectors(self, collection: Any, ids: list[str]) -> NDArray[Any]:
+        """Return the vectors of some ids, which the client returns in another order."""
+        page = collection.get(ids=ids, include=["embeddings"])
+        places = {name: place for place, name in enumerate(page["ids"])}
+        if len(places) != len(ids):
+            raise self._damaged(f"{len(places)} of {len(ids)} vectors")
+        return np.asarray(page["embeddings"])[[places[name] for name in ids]]
+
+    def _damaged(self, got: str) -> InputError:
+        return must_be(
+            File(self.address), "a whole collection of Chroma", got, "write it again"
+        )
+
+
+def _keys(database: sqlite3.Connection, segment: str) -> dict[str, bool]:
+    """Return the keys of the metadata of all rows, and whether some row has a text under it."""
+    rows = database.execute(
+        "SELECT m.key, max(m.string_value IS NOT NULL) FROM embedding_metadata m "
+        "JOIN embeddings e ON e.id = m.id WHERE e.segment_id = ? "
+        "GROUP BY m.key ORDER BY m.key",
+        [segment],
+    )
+    return {key: bool(is_text) for key, is_text in rows}

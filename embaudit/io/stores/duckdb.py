@@ -1,0 +1,202 @@
+"""Tables of a DuckDB file, read by its client, which opens the file for reading only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from embaudit.errors import File, must_be
+from embaudit.io.contents import Contents
+from embaudit.io.files import first_bytes
+from embaudit.io.formats import COLUMNS, register
+from embaudit.io.intake import NOT_STATED, Metric
+from embaudit.io.options import Request
+from embaudit.io.stores.base import (
+    Address,
+    chosen_table,
+    client,
+    metric_named,
+    unreadable,
+)
+from embaudit.io.stores.tabular import ColumnTable, has_vectors
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MAGIC = b"DUCK"
+"""Bytes 8 to 11 of a file of DuckDB."""
+PLACE = "rowid"
+"""Column of the place of each row, which every table has."""
+TABLES = """
+SELECT schema_name, table_name FROM duckdb_tables()
+WHERE database_name = current_database() AND NOT internal
+ORDER BY schema_name, table_name
+"""
+INDEXES = """
+SELECT index_name, sql FROM duckdb_indexes()
+WHERE database_name = current_database() AND schema_name = ? AND table_name = ?
+"""
+HNSW = re.compile(
+    r"\bUSING\s+HNSW\s*\(\s*(?P<column>\"(?:[^\"]|\"\")+\"|\w+)\s*\)"
+    r"(?:\s*WITH\s*\((?P<options>[^)]*)\))?",
+    re.IGNORECASE,
+)
+"""Index of the extension vss in the words of SQL."""
+METRIC = re.compile(r"\bmetric\s*=\s*'(?P<metric>\w+)'", re.IGNORECASE)
+
+
+def is_store(path: Path) -> bool:
+    """Check the first bytes of a file."""
+    return first_bytes(path, 12)[8:] == MAGIC
+
+
+@register(
+    "duckdb",
+    suffixes=(".duckdb", ".ddb", ".db"),
+    origin="DuckDB, a file or duckdb:FILE/TABLE",
+    content="vectors, ids, titles, metric",
+    options=COLUMNS,
+    extra="duckdb",
+    addresses=("duckdb:",),
+    recognises=is_store,
+    recognises_any=is_store,
+)
+def read(address: str | Path, request: Request) -> Contents:
+    """Determine the columns of a table and what becomes of them; no vectors are read yet.
+
+    Raises
+    ------
+    InputError
+        If there is no such table, several and none is named, or it holds no vectors.
+    """
+    typed = Address.parse("duckdb", address)
+    path, wanted = typed.split(is_store)
+    store = replace(typed, place=str(path))
+    if not is_store(path):
+        raise must_be(File(store), "a file of DuckDB", "none", "check the path")
+    duckdb = client("duckdb", extra="duckdb", what="a DuckDB table")
+    try:
+        database = duckdb.connect(str(path), read_only=True)
+        tables = {
+            name if schema == "main" else f"{schema}.{name}": (schema, name)
+            for schema, name in database.execute(TABLES).fetchall()
+        }
+        names = sorted(tables)
+        if len(names) > 1 and not wanted:
+            with_vectors = [
+                name
+                for name in names
+                if has_vectors(_Rows(database, store, *tables[name]).schema())
+            ]
+            names = with_vectors or names
+        name = chosen_table(store, names, wanted)
+        rows = _Rows(database, typed, *tables[name])
+        return rows.table(str(path)).contents(request)
+    except duckdb.Error as error:
+        raise unreadable(store, error) from error
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """A table in a file that is open for reading."""
+
+    database: Any
+    address: Address
+    schema_name: str
+    table_name: str
+
+    def table(self, path: str) -> ColumnTable:
+        return ColumnTable(
+            self.address, self.schema(), self.count, self.scan, self.metric, (path,)
+        )
+
+    @property
+    def _quoted(self) -> str:
+        return f"{quoted(self.schema_name)}.{quoted(self.table_name)}"
+
+    def schema(self) -> pa.Schema:
+        """Return the names and types of the columns."""
+        relation = self.database.sql(f"SELECT * FROM {self._quoted} LIMIT 0")  # noqa: S608
+        return _reader(relation, 1).schema
+
+    def count(self, filled: Sequence[str]) -> int:
+        """Count the rows in which some columns are filled."""
+        query = f"SELECT count(*) FROM {self._quoted}{_filter(filled)}"  # noqa: S608
+        return int(self.database.execute(query).fetchone()[0])
+
+    def scan(
+        self, columns: Sequence[str], *, filled: Sequence[str], n_rows: int
+    ) -> Iterator[tuple[Any, pa.RecordBatch]]:
+        """Read columns in the order of the rows; see `Scan`."""
+        names = ", ".join([PLACE, *map(quoted, columns)])
+        query = f"SELECT {names} FROM {self._quoted}{_filter(filled)}"  # noqa: S608
+        # A cursor of its own, because another scan of this connection would end it.
+        for batch in _reader(self.database.cursor().sql(query), n_rows):
+            yield batch.column(0), batch.select(list(columns))
+
+    def metric(self, column: str) -> Metric:
+        """Return the metric of the HNSW index of a column of vectors."""
+        rows = self.database.execute(INDEXES, [self.schema_name, self.table_name])
+        return metric_of(column, rows.fetchall())
+
+
+def metric_of(column: str, indexes: Sequence[tuple[str, str | None]]) -> Metric:
+    """Return the metric of a column by the names of the indexes of its table and their SQL.
+
+    Examples
+    --------
+    >>> print(metric_of("v", [("i", "CREATE INDEX i ON t USING HNSW (v) WITH (metric = 'cosine');")]))
+    cosine, as the index i says
+    >>> print(metric_of("v", [("i", "CREATE INDEX i ON t USING HNSW (v);")]))
+    l2, the default of the index i, which names no metric
+    >>> print(metric_of("v", []))
+    not stated: the column v has no HNSW index
+    """
+    metrics = {}
+    for name, sql in indexes:
+        index = HNSW.search(sql or "")
+        if index is not None and index["column"] in (column, quoted(column)):
+            option = METRIC.search(index["options"] or "")
+            metrics[name] = None if option is None else metric_named(option["metric"])
+    if not metrics:
+        return Metric(NOT_STATED, f"the column {column} has no HNSW index")
+    if len(set(metrics.values())) > 1:
+        stated = ", ".join(
+            f"{name} {metric or 'l2'}" for name, metric in metrics.items()
+        )
+        return Metric(NOT_STATED, f"its indexes differ ({stated})")
+    index_name, stated_metric = next(iter(metrics.items()))
+    if stated_metric is None:
+        source = f"the default of the index {index_name}, which names no metric"
+        return Metric("l2", source, is_default=True)
+    return Metric(stated_metric, f"the index {index_name}")
+
+
+def quoted(name: str) -> str:
+    """Quote the name of a table or a column for SQL.
+
+    Examples
+    --------
+    >>> print(quoted('two "films" of mine'))
+    "two ""films"" of mine"
+    """
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def _filter(filled: Sequence[str]) -> str:
+    """Return the clause of SQL for rows in which some columns are filled."""
+    if not filled:
+        return ""
+    conditions = (f"{quoted(name)} IS NOT NULL" for name in filled)
+    return f" WHERE {' AND '.join(conditions)}"
+
+
+def _reader(relation: Any, n_rows: int) -> Any:
+    """Return a reader of batches of Arrow, by the name that this version of DuckDB has for it."""
+    if hasattr(relation, "to_arrow_reader"):
+        return relation.to_arrow_reader(n_rows)
+    return relation.fetch_arrow_reader(n_rows)

@@ -1,0 +1,144 @@
+"""Tables of LanceDB, read by its client: a folder with a folder `TABLE.lance` for each table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from embaudit.errors import File, must_be
+from embaudit.io.contents import Contents
+from embaudit.io.formats import COLUMNS, register
+from embaudit.io.intake import NOT_STATED, Metric
+from embaudit.io.options import Request
+from embaudit.io.stores.base import (
+    Address,
+    chosen_table,
+    client,
+    metric_named,
+    unreadable,
+)
+from embaudit.io.stores.tabular import ColumnTable, has_vectors
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SUFFIX = ".lance"
+PLACE = "_rowid"
+"""Column that LanceDB adds if the place of each row is wanted."""
+DEFAULT = Metric(
+    "l2", "LanceDB's default for a column without an index", is_default=True
+)
+
+
+def is_store(path: Path) -> bool:
+    """Check for a folder with tables of LanceDB, or the folder of one table."""
+    return _is_table(path) or any(map(_is_table, path.glob(f"*{SUFFIX}")))
+
+
+def _is_table(path: Path) -> bool:
+    return path.suffix == SUFFIX and (path / "_versions").is_dir()
+
+
+@register(
+    "lancedb",
+    suffixes=("/",),
+    origin="LanceDB, a folder or lancedb:FOLDER/TABLE",
+    content="vectors, ids, titles, metric",
+    options=COLUMNS,
+    extra="lancedb",
+    addresses=("lancedb:",),
+    recognises=is_store,
+)
+def read(address: str | Path, request: Request) -> Contents:
+    """Determine the columns of a table and what becomes of them; no vectors are read yet.
+
+    Raises
+    ------
+    InputError
+        If there is no such table, several and none is named, or it holds no vectors.
+    """
+    typed = Address.parse("lancedb", address)
+    folder, wanted = typed.split(is_store)
+    if _is_table(folder):
+        folder, wanted = folder.parent, folder.stem
+    wanted = wanted.removesuffix(SUFFIX)
+    store = replace(typed, place=str(folder))
+    if not folder.is_dir():
+        raise must_be(File(store), "a folder of LanceDB", "none", "check the path")
+    lancedb = client("lancedb", extra="lancedb", what="a LanceDB table")
+    names = sorted(path.stem for path in folder.glob(f"*{SUFFIX}") if _is_table(path))
+    try:
+        database = lancedb.connect(str(folder))
+        if len(names) > 1 and not wanted:
+            with_vectors = [
+                name for name in names if has_vectors(database.open_table(name).schema)
+            ]
+            names = with_vectors or names
+        name = chosen_table(store, names, wanted)
+        rows = _Rows(database.open_table(name), typed)
+        return rows.table(str(folder / f"{name}{SUFFIX}")).contents(request)
+    # The client raises errors of Rust as these two.
+    except (RuntimeError, OSError) as error:
+        raise unreadable(store, error) from error
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """A table as the client has opened it, in the version of that moment."""
+
+    stored: Any
+    address: Address
+
+    def table(self, folder: str) -> ColumnTable:
+        return ColumnTable(
+            self.address,
+            self.stored.schema,
+            self.count,
+            self.scan,
+            self.metric,
+            (folder,),
+        )
+
+    def count(self, filled: Sequence[str]) -> int:
+        """Count the rows in which some columns are filled."""
+        return int(self.stored.count_rows(_filter(filled)))
+
+    def scan(
+        self, columns: Sequence[str], *, filled: Sequence[str], n_rows: int
+    ) -> Iterator[tuple[Any, pa.RecordBatch]]:
+        """Read columns in the order of the rows; see `Scan`."""
+        query = self.stored.search().select(list(columns)).with_row_id(True)
+        condition = _filter(filled)
+        if condition is not None:
+            query = query.where(condition)
+        try:
+            for batch in query.to_batches(n_rows):
+                yield batch.column(PLACE), batch.select(list(columns))
+        except (RuntimeError, OSError) as error:
+            raise unreadable(self.address, error) from error
+
+    def metric(self, column: str) -> Metric:
+        """Return the metric of the indexes of a column; without one LanceDB compares by l2."""
+        metrics = {}
+        for index in self.stored.list_indices():
+            if list(index.columns) == [column]:
+                statistics = self.stored.index_stats(index.name)
+                name = getattr(statistics, "distance_type", None)
+                if name:
+                    metrics[index.name] = metric_named(str(name))
+        if not metrics:
+            return DEFAULT
+        if len(set(metrics.values())) > 1:
+            stated = ", ".join(f"{name} {metric}" for name, metric in metrics.items())
+            return Metric(NOT_STATED, f"its indexes differ ({stated})")
+        index, metric = next(iter(metrics.items()))
+        return Metric(metric, f"the index {index}")
+
+
+def _filter(filled: Sequence[str]) -> str | None:
+    """Return a condition of SQL for rows in which some columns are filled."""
+    if not filled:
+        return None
+    return " AND ".join(f"`{name}` IS NOT NULL" for name in filled)

@@ -1,0 +1,100 @@
+"""Files of SQLite, opened so that no byte of them or beside them changes."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from embaudit.errors import must_be
+from embaudit.io.files import first_bytes
+from embaudit.io.stores.base import Address, unreadable
+
+MAGIC = b"SQLite format 3\0"
+"""First bytes of a file of SQLite."""
+LOGS = ("-wal", "-journal")
+"""Endings of the files beside it that hold changes which are not in it yet."""
+
+
+def is_sqlite(path: Path) -> bool:
+    """Check the first bytes of a file."""
+    return first_bytes(path) == MAGIC
+
+
+@contextmanager
+def opened(path: Path, address: Address) -> Iterator[sqlite3.Connection]:
+    """Open a file of SQLite for reading, as it is at this moment.
+
+    Changes that lie in a log beside the file belong to it, and SQLite would write them
+    into the file, so both are copied first. Without a log, SQLite reads the file
+    itself: if the file keeps a write-ahead log, as immutable, because SQLite would
+    create an empty log otherwise.
+
+    Raises
+    ------
+    InputError
+        If it is damaged, or changed while it is read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.db")
+    ...     with closing(sqlite3.connect(path)) as database:
+    ...         _ = database.executescript("CREATE TABLE a (x); INSERT INTO a VALUES (3);")
+    ...     with opened(path, Address("sqlite-vec", str(path))) as database:
+    ...         database.execute("SELECT x FROM a").fetchall()
+    [(3,)]
+    """
+    logs = [path.with_name(path.name + ending) for ending in LOGS]
+    if any(log.exists() and log.stat().st_size for log in logs):
+        with tempfile.TemporaryDirectory(
+            prefix="embaudit-", ignore_cleanup_errors=True
+        ) as folder:
+            for file in (path, *logs):
+                if file.exists():
+                    shutil.copy(file, folder)
+            copy = Path(folder, path.name)
+            with _connected(copy.as_uri(), address) as database:
+                yield database
+        return
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    keeps_log = first_bytes(path, 20)[18:] == b"\2\2"
+    if keeps_log:
+        uri += "&immutable=1"
+    before = path.stat()
+    with _connected(uri, address) as database:
+        yield database
+    after = path.stat()
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise must_be(
+            str(address),
+            "left alone while it is read",
+            "another file since",
+            "run the command again",
+        )
+
+
+@contextmanager
+def _connected(uri: str, address: Address) -> Iterator[sqlite3.Connection]:
+    """Connect to a file, and read all of it in one transaction."""
+    try:
+        with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as database:
+            database.text_factory = _text
+            database.execute("BEGIN")
+            yield database
+    except sqlite3.Error as error:
+        raise unreadable(address, error) from error
+
+
+def _text(stored: bytes) -> str:
+    return stored.decode(errors="replace")
+
+
+def column_names(database: sqlite3.Connection, table: str) -> list[str]:
+    """Return the names of the columns of a table; empty if there is no such table."""
+    rows = database.execute("SELECT name FROM pragma_table_info(?)", [table])
+    return [name for (name,) in rows]

@@ -1,0 +1,354 @@
+"""Tables of sqlite-vec in a file of SQLite, read by the standard library alone.
+
+A table `X` keeps its vectors in chunks: `X_chunks` has a bit for each place of a chunk
+that says if it is filled, and the number of its row; `X_vector_chunks00` has the numbers
+of the first column of vectors, one vector after the other, also of places that are not
+filled.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embaudit.errors import File, Option, Sentence, must_be
+from embaudit.io.contents import Contents
+from embaudit.io.formats import register
+from embaudit.io.intake import Metric, Part
+from embaudit.io.options import Request
+from embaudit.io.stores.base import (
+    Address,
+    Batch,
+    VectorTable,
+    chosen_table,
+    metric_named,
+    title_column,
+)
+from embaudit.io.stores.sqlite import is_sqlite, opened
+
+TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
+ARGUMENTS = re.compile(
+    r"\bUSING\s+vec0\s*\((?P<arguments>.*)\)\s*;?\s*$", re.IGNORECASE | re.DOTALL
+)
+VECTOR = re.compile(
+    r"(?P<name>\w+)\s+(?P<kind>float|f32|int8|i8|bit)\s*\[\s*(?P<width>\d+)\s*\]"
+    r"(?P<options>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+METRIC = re.compile(r"\bdistance_metric\s*=\s*(?P<metric>\w+)", re.IGNORECASE)
+COLUMN = re.compile(
+    r"(?P<auxiliary>\+?)\s*(?P<name>\w+)\s+(?P<kind>\w+)(?P<role>(?:\s+\w+)*)",
+    re.DOTALL,
+)
+FLOATS = ("float", "f32")
+"""Kinds of vectors whose numbers are stored as they are, in float32."""
+PREFIX_BYTES = 12
+"""Bytes of a text that lie in a chunk of metadata; the whole text of a longer one lies
+in a table of its own.
+"""
+
+
+@dataclass(frozen=True)
+class VectorColumn:
+    """A column of vectors."""
+
+    name: str
+    kind: str
+    """Float, int8 or bit."""
+    width: int
+    """Numbers of a vector."""
+    metric: str | None
+    """The metric that the table states; None if it states none."""
+    number: int
+    """Its place among the columns of vectors."""
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """A column of texts, which can name rows."""
+
+    name: str
+    is_auxiliary: bool
+    """True if the texts lie in a table of their own, not in chunks."""
+    number: int
+    """Its place among the columns of its kind."""
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """The columns of a table, by the words that created it.
+
+    Examples
+    --------
+    >>> table = Declaration.parse(
+    ...     "CREATE VIRTUAL TABLE films USING vec0(id integer primary key,"
+    ...     " v float[8] distance_metric=cosine, year integer, +title text, chunk_size=16)"
+    ... )
+    >>> table.vectors
+    (VectorColumn(name='v', kind='float', width=8, metric='cosine', number=0),)
+    >>> table.key, table.texts, table.others
+    ('id', (TextColumn(name='title', is_auxiliary=True, number=0),), ('year',))
+    >>> Declaration.parse("CREATE TABLE films (id integer)") is None
+    True
+    """
+
+    key: str
+    """Name of the primary key; `rowid` if the table declares none."""
+    vectors: tuple[VectorColumn, ...]
+    texts: tuple[TextColumn, ...]
+    others: tuple[str, ...]
+    """Names of columns that are neither."""
+
+    @classmethod
+    def parse(cls, sql: str | None) -> Declaration | None:
+        """Read the words that created a table; None for a table of another kind."""
+        match = ARGUMENTS.search(sql or "")
+        if match is None:
+            return None
+        key = "rowid"
+        vectors: list[VectorColumn] = []
+        texts: list[TextColumn] = []
+        others: list[str] = []
+        n_auxiliary = n_metadata = 0
+        for argument in match["arguments"].split(","):
+            text = argument.strip()
+            vector = VECTOR.fullmatch(text)
+            column = COLUMN.fullmatch(text)
+            if vector is not None:
+                metric = METRIC.search(vector["options"])
+                vectors.append(
+                    VectorColumn(
+                        vector["name"],
+                        vector["kind"].lower(),
+                        int(vector["width"]),
+                        None if metric is None else metric["metric"],
+                        len(vectors),
+                    )
+                )
+            elif column is None:
+                # An option of the table, such as chunk_size=16.
+                continue
+            elif "primary" in column["role"].lower():
+                key = column["name"]
+            elif "partition" in column["role"].lower():
+                others.append(column["name"])
+            else:
+                is_auxiliary = bool(column["auxiliary"])
+                number = n_auxiliary if is_auxiliary else n_metadata
+                n_auxiliary += is_auxiliary
+                n_metadata += not is_auxiliary
+                if column["kind"].lower() == "text":
+                    texts.append(TextColumn(column["name"], is_auxiliary, number))
+                else:
+                    others.append(column["name"])
+        return cls(key, tuple(vectors), tuple(texts), tuple(others))
+
+
+@register(
+    "sqlite-vec",
+    suffixes=(".db", ".sqlite", ".sqlite3"),
+    origin="sqlite-vec, a file or sqlite-vec:FILE/TABLE",
+    content="vectors, ids, titles, metric",
+    options=("vector",),
+    addresses=("sqlite-vec:",),
+    recognises=is_sqlite,
+    recognises_any=is_sqlite,
+)
+def read(address: str | Path, request: Request) -> Contents:
+    """Determine the vectors of a table, their ids and titles; no vectors are read yet.
+
+    Raises
+    ------
+    InputError
+        If there is no such table, several and none is named, or its vectors are
+        quantised.
+    """
+    typed = Address.parse("sqlite-vec", address)
+    path, wanted = typed.split(is_sqlite)
+    store = replace(typed, place=str(path))
+    if not is_sqlite(path):
+        raise must_be(File(store), "a file of SQLite", "none", "check the path")
+    with opened(path, store) as database:
+        stored = dict(database.execute(TABLES).fetchall())
+        declared = {name: Declaration.parse(sql) for name, sql in stored.items()}
+        tables = {name: x for name, x in declared.items() if x is not None}
+        name = chosen_table(store, sorted(tables), wanted)
+        rows = _Rows(path, typed, name, tables[name])
+        return rows.table(database, request).contents()
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A table in a file that can be read."""
+
+    path: Path
+    address: Address
+    name: str
+    declaration: Declaration
+
+    def table(self, database: sqlite3.Connection, request: Request) -> VectorTable:
+        """Describe the rows of a column of vectors."""
+        column = self._column(request)
+        texts = {text.name: text for text in self.declaration.texts}
+        titles = texts.get(title_column([*texts]))
+        query = f"SELECT count(*) FROM {self._shadow('rowids')}"  # noqa: S608
+        (n_rows,) = database.execute(query).fetchone()
+        if n_rows == 0:
+            raise must_be(File(self.address), "a table with rows", "none")
+        declared = self.declaration
+        left_over = [x.name for x in declared.vectors if x != column]
+        left_over += [x.name for x in declared.texts if x != titles]
+        left_over += declared.others
+        return VectorTable(
+            self.address,
+            n_rows,
+            column.width,
+            metric_of(column),
+            lambda: self._batches(column, titles),
+            ids=declared.key,
+            vectors=f"column {column.name}",
+            titles="" if titles is None else titles.name,
+            left_over=tuple(Part(name, "", (n_rows,)) for name in left_over),
+            files=(str(self.path),),
+        )
+
+    def _column(self, request: Request) -> VectorColumn:
+        """Choose the column of vectors: the one that was named, or the only one of floats."""
+        columns = self.declaration.vectors
+        names = ", ".join(f"{x.name} ({x.kind}[{x.width}])" for x in columns)
+        if request.vector is not None:
+            columns = tuple(x for x in columns if x.name == request.vector)
+            if not columns:
+                raise must_be(
+                    "vector",
+                    Sentence("one of {} in {}", names, File(self.address)),
+                    repr(request.vector),
+                )
+        floats = [x for x in columns if x.kind in FLOATS]
+        if not floats:
+            raise must_be(
+                Sentence("the vectors of {}", File(self.address)),
+                "floating-point numbers",
+                f"{names}, which are rounded",
+                "store the numbers they stand for as float32",
+            )
+        if len(floats) > 1:
+            raise must_be(
+                Sentence("the vectors of {}", File(self.address)),
+                "in one column",
+                names,
+                Sentence("choose it with {}", Option("vector")),
+            )
+        return floats[0]
+
+    def _batches(
+        self, column: VectorColumn, titles: TextColumn | None
+    ) -> Iterator[Batch]:
+        """Yield the rows of each chunk that are filled."""
+        with opened(self.path, self.address) as database:
+            has_names = self._has_names(database)
+            chunks = f"SELECT chunk_id, size, validity, rowids FROM {self._shadow('chunks')} ORDER BY chunk_id"  # noqa: S608
+            for chunk, size, validity, row_bytes in database.execute(chunks):
+                is_filled = np.unpackbits(
+                    np.frombuffer(validity, np.uint8), bitorder="little"
+                )[:size].astype(bool)
+                if not is_filled.any():
+                    continue
+                places = np.flatnonzero(is_filled)
+                vectors = self._vectors(database, column, chunk, size)[places]
+                rows = np.frombuffer(row_bytes, "<i8")[places]
+                ids: Sequence[int | str] | NDArray[np.integer] = rows
+                if has_names:
+                    query = f"SELECT rowid, id FROM {self._shadow('rowids')}"  # noqa: S608
+                    ids = [str(name) for name in _by_row(database, query, rows)]
+                texts = None
+                if titles is not None and titles.is_auxiliary:
+                    query = f"SELECT rowid, value{titles.number:02d} FROM {self._shadow('auxiliary')}"  # noqa: S608
+                    texts = _by_row(database, query, rows)
+                elif titles is not None:
+                    texts = self._metadata(database, titles, chunk, rows, places)
+                yield Batch(vectors, ids, texts)
+
+    def _vectors(
+        self, database: sqlite3.Connection, column: VectorColumn, chunk: int, size: int
+    ) -> NDArray[np.float32]:
+        """Return the vectors of all places of a chunk."""
+        table = self._shadow(f"vector_chunks{column.number:02d}")
+        query = f"SELECT vectors FROM {table} WHERE rowid = ?"  # noqa: S608
+        (stored,) = database.execute(query, [chunk]).fetchone() or (b"",)
+        if len(stored) != 4 * size * column.width:
+            raise must_be(
+                File(self.address),
+                "a whole table of sqlite-vec",
+                f"{len(stored):,} bytes of vectors in chunk {chunk}",
+                "write it again",
+            )
+        return np.frombuffer(stored, "<f4").reshape(size, column.width)
+
+    def _metadata(
+        self,
+        database: sqlite3.Connection,
+        titles: TextColumn,
+        chunk: int,
+        rows: NDArray[np.int64],
+        places: NDArray[np.intp],
+    ) -> list[str | None]:
+        """Return the texts of a chunk: their length, then their first 12 bytes; longer ones lie in a table."""
+        table = self._shadow(f"metadatachunks{titles.number:02d}")
+        query = f"SELECT data FROM {table} WHERE rowid = ?"  # noqa: S608
+        (stored,) = database.execute(query, [chunk]).fetchone()
+        views = np.frombuffer(stored, np.uint8).reshape(-1, 4 + PREFIX_BYTES)[places]
+        lengths = views[:, :4].copy().view("<i4").ravel()
+        table = self._shadow(f"metadatatext{titles.number:02d}")
+        query = f"SELECT rowid, data FROM {table}"  # noqa: S608
+        is_long = lengths > PREFIX_BYTES
+        long_texts = iter(_by_row(database, query, rows[is_long]))
+        texts: list[str | None] = []
+        for view, length in zip(views, lengths, strict=True):
+            if length > PREFIX_BYTES:
+                texts.append(next(long_texts))
+            else:
+                texts.append(view[4 : 4 + length].tobytes().decode(errors="replace"))
+        return texts
+
+    def _has_names(self, database: sqlite3.Connection) -> bool:
+        """Check if the primary key is a text, which stands beside the number of a row."""
+        query = f"SELECT 1 FROM {self._shadow('rowids')} WHERE id IS NOT NULL LIMIT 1"  # noqa: S608
+        return database.execute(query).fetchone() is not None
+
+    def _shadow(self, ending: str) -> str:
+        """Return the quoted name of a table that holds a part of this one."""
+        doubled = f"{self.name}_{ending}".replace('"', '""')
+        return f'"{doubled}"'
+
+
+def metric_of(column: VectorColumn) -> Metric:
+    """Return the metric that a column states.
+
+    Examples
+    --------
+    >>> print(metric_of(VectorColumn("v", "float", 8, None, 0)))
+    l2, sqlite-vec's default for a column that states no metric
+    """
+    if column.metric is None:
+        source = "sqlite-vec's default for a column that states no metric"
+        return Metric("l2", source, is_default=True)
+    return Metric(metric_named(column.metric), f"the column {column.name}")
+
+
+def _by_row(
+    database: sqlite3.Connection, query: str, rows: NDArray[np.int64]
+) -> list[str | None]:
+    """Return the text of each row, in their order, by a query of their numbers and texts."""
+    wanted = f"{query} WHERE rowid IN (SELECT value FROM json_each(?))"  # noqa: S608
+    texts = dict(database.execute(wanted, [json.dumps(rows.tolist())]).fetchall())
+    return [
+        None if texts.get(row) is None else str(texts[row]) for row in rows.tolist()
+    ]

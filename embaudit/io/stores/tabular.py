@@ -1,0 +1,189 @@
+"""Stores whose tables have columns, such as LanceDB and DuckDB: the roles of the columns as in files of tables."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from embaudit.core.words import listed
+from embaudit.errors import File, Option, Sentence, must_be
+from embaudit.io.contents import Contents
+from embaudit.io.formats.tables import contents_of_table, layout_of
+from embaudit.io.intake import NOT_STATED, Metric, Part
+from embaudit.io.options import Request
+from embaudit.io.stores.base import Address
+from embaudit.io.tables.arrow import ArrowTable
+from embaudit.io.tables.columns import TableFile
+from embaudit.io.tables.lists import is_vectors
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH_BYTES = 2**24
+"""Bytes of the vectors of one batch, about."""
+BATCH_ROWS = 16_384
+"""Rows of one batch, at most."""
+
+
+class Scan(Protocol):
+    """Reads columns of a table, a batch of rows at a time."""
+
+    def __call__(
+        self, columns: Sequence[str], *, filled: Sequence[str], n_rows: int
+    ) -> Iterator[tuple[Any, pa.RecordBatch]]:
+        """Yield the places of some rows in the store, as an array of Arrow, and their columns.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Columns to read.
+        filled : sequence of str
+            Rows in which one of these columns is empty are skipped.
+        n_rows : int
+            Rows of a batch.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnTable:
+    """One table of a store: what is known of it before its rows are read, and how they are read."""
+
+    address: Address
+    schema: pa.Schema
+    """Names and types of its columns."""
+    count: Callable[[Sequence[str]], int]
+    """Returns the number of rows in which all of some columns are filled."""
+    scan: Scan
+    metric: Callable[[str], Metric]
+    """Returns the metric of a column of vectors."""
+    files: tuple[str, ...]
+    """The file or folder of the table."""
+
+    def contents(self, request: Request) -> Contents:
+        """Map columns to the fields of a model, as those of a table in a file.
+
+        Rows without a vector are skipped and counted in the report.
+
+        Raises
+        ------
+        InputError
+            If the columns leave open which hold the ids and the vectors, or rows have
+            several vectors.
+        """
+        _require_single_vectors(self.schema, self.address, request)
+        n_rows = self.count(())
+        if n_rows == 0:
+            raise must_be(File(self.address), "a table with rows", "none")
+        table = self._with_rows(n_rows, ())
+        layout = layout_of(table, request)
+        vectors = [table.title(place) for place in layout.vectors]
+        n_filled = self.count(vectors)
+        if n_filled == 0:
+            raise must_be(
+                File(self.address),
+                "a table with vectors",
+                f"{n_rows:,} rows, none of which has one",
+            )
+        contents = contents_of_table(self._with_rows(n_filled, vectors), request)
+        left_over = contents.left_over
+        if n_filled < n_rows:
+            left_over += (Part("rows without a vector", "", (n_rows - n_filled,)),)
+        if layout.lists:
+            metric = self.metric(vectors[0])
+        else:
+            reason = "the numbers of a vector lie in several columns"
+            metric = Metric(NOT_STATED, reason)
+        return replace(contents, left_over=left_over, metric=metric, files=self.files)
+
+    def _with_rows(self, n_rows: int, filled: Sequence[str]) -> TableFile:
+        """Return the table without the rows in which some columns are empty."""
+        scan = _ScanInOneOrder(self, filled)
+        path = Path(str(self.address))
+        return TableFile.of(ArrowTable.of_store(path, self.schema, n_rows, scan))
+
+
+@dataclass(eq=False)
+class _ScanInOneOrder:
+    """Reads columns of a table, and checks that every scan meets the rows in one order.
+
+    Ids and vectors are read one after the other. If the store returned its rows in
+    another order, every vector would get the id of another row.
+    """
+
+    table: ColumnTable
+    filled: Sequence[str]
+    digests: set[bytes] = field(default_factory=set)
+    """Digest of the places of the rows, one for all scans that ran to their end."""
+
+    def __call__(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        digest = hashlib.blake2b()
+        n_rows = _batch_rows(self.table.schema, columns)
+        for places, batch in self.table.scan(
+            columns, filled=self.filled, n_rows=n_rows
+        ):
+            digest.update(places.to_numpy(zero_copy_only=False).tobytes())
+            yield batch
+        self.digests.add(digest.digest())
+        if len(self.digests) > 1:
+            raise must_be(
+                File(self.table.address),
+                "left alone while it is read",
+                "rows in another order than before",
+                "run the command again",
+            )
+
+
+def _batch_rows(schema: pa.Schema, columns: Sequence[str]) -> int:
+    """Return the number of rows whose vectors take about 16 MiB, at most 16,384."""
+    from pyarrow import types
+
+    row_bytes = 0
+    for name in columns:
+        kind = schema.field(name).type
+        if types.is_fixed_size_list(kind):
+            row_bytes += kind.list_size * 8
+        elif is_vectors(kind):
+            row_bytes += 2**13
+        else:
+            row_bytes += 2**6
+    return max(1, min(BATCH_ROWS, BATCH_BYTES // max(1, row_bytes)))
+
+
+def has_vectors(schema: pa.Schema) -> bool:
+    """Check for a column of vectors, or of several vectors in each row."""
+    return any(is_vectors(kind) or _is_multiple(kind) for kind in schema.types)
+
+
+def _require_single_vectors(
+    schema: pa.Schema, address: Address, request: Request
+) -> None:
+    """Refuse a table whose rows have several vectors each, as late interaction writes them."""
+    multiple = [column.name for column in schema if _is_multiple(column.type)]
+    single = [column.name for column in schema if is_vectors(column.type)]
+    is_wanted = request.vector in multiple
+    if is_wanted or (multiple and not single and request.vector is None):
+        wanted = [request.vector] if is_wanted else multiple
+        remedy: str | Sentence = "store one vector per row, such as their mean"
+        if single:
+            remedy = Sentence("choose another with {}", Option("vector", single[0]))
+        raise must_be(
+            File(address),
+            "a table with one vector per row",
+            f"several vectors per row in {listed(list(map(str, wanted)), 4)}",
+            remedy,
+        )
+
+
+def _is_multiple(kind: pa.DataType) -> bool:
+    """Check for a list of vectors."""
+    from pyarrow import types
+
+    is_list = (
+        types.is_list(kind)
+        or types.is_large_list(kind)
+        or types.is_fixed_size_list(kind)
+    )
+    return is_list and is_vectors(kind.value_type)

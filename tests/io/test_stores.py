@@ -1,0 +1,358 @@
+"""Tables of vectors in stores, by files in the layout of sqlite-vec and Chroma; the real clients are in tests/peers."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import sys
+from contextlib import closing
+
+import numpy as np
+import pytest
+from store_files import ChromaFolder, digests, write_sqlite_vec
+
+import embaudit as ea
+from embaudit import io
+from embaudit.errors import InputError
+from embaudit.io.intake import Metric
+from embaudit.io.stores.base import Address, Batch, VectorTable
+
+ADD, UPDATE, UPSERT, DELETE = range(4)
+ROWS = np.random.default_rng(0).normal(size=(40, 8)).astype(np.float32)
+IDS = [10**15 + 3 * row for row in range(40)]
+TITLES = [f"Film {'of the year ' * (row % 3)}{row}" for row in range(40)]
+"""Texts shorter and longer than the 12 bytes that lie in a chunk."""
+
+
+def refusal_of(address, **options):
+    """Return the sentence with which an address is refused."""
+    with pytest.raises(InputError) as caught:
+        io.read(address, **options)
+    return str(caught.value)
+
+
+@pytest.fixture
+def films(tmp_path):
+    """Return a file of sqlite-vec with 40 rows."""
+    path = tmp_path / "films.db"
+    write_sqlite_vec(path, ROWS, IDS)
+    return path
+
+
+def test_sqlite_vec_rows_are_those_that_were_written(films):
+    model = io.load(films)
+    np.testing.assert_array_equal(model.right, ROWS)
+    np.testing.assert_array_equal(model.right_ids, IDS)
+
+
+def test_sqlite_vec_places_without_a_bit_hold_no_row(tmp_path):
+    path = tmp_path / "films.db"
+    deleted = {0, 17, 38}
+    write_sqlite_vec(path, ROWS, IDS, deleted=deleted)
+    left = [row for row in range(40) if row not in deleted]
+    model = io.load(path)
+    np.testing.assert_array_equal(model.right, ROWS[left])
+    np.testing.assert_array_equal(model.right_ids, np.array(IDS)[left])
+
+
+def test_sqlite_vec_rows_can_have_texts_as_ids(tmp_path):
+    path = tmp_path / "films.db"
+    names = [f"n{row}" for row in range(40)]
+    columns = "id text primary key, v float[{width}]"
+    write_sqlite_vec(path, ROWS, IDS, names=names, columns=columns)
+    assert io.load(path).right_ids.tolist() == names
+
+
+@pytest.mark.parametrize("kind", ["titles", "auxiliary"])
+def test_sqlite_vec_titles_lie_in_chunks_or_in_a_table_of_their_own(tmp_path, kind):
+    path = tmp_path / "films.db"
+    sign = "+" if kind == "auxiliary" else ""
+    columns = f"id integer primary key, v float[{{width}}], {sign}title text, year int"
+    write_sqlite_vec(path, ROWS, IDS, columns=columns, **{kind: TITLES})
+    reading = io.read(path)
+    expected = [" ".join(title.split()) for title in TITLES]
+    assert reading.model.right_names.tolist() == expected
+    assert [part.name for part in reading.intake.left_over] == ["year"]
+
+
+@pytest.mark.parametrize(
+    ("words", "metric", "is_default"),
+    [
+        ("distance_metric=cosine", "cosine", False),
+        ("DISTANCE_METRIC = L1", "l1", False),
+        ("", "l2", True),
+    ],
+)
+def test_sqlite_vec_metric_is_that_of_the_words_that_created_the_table(
+    tmp_path, words, metric, is_default
+):
+    path = tmp_path / "films.db"
+    columns = f"id integer primary key, v float[{{width}}] {words}, chunk_size=16"
+    write_sqlite_vec(path, ROWS, IDS, columns=columns)
+    found = io.look(path).metric
+    assert (found.name, found.is_default) == (metric, is_default)
+
+
+@pytest.mark.parametrize("kind", ["int8", "bit"])
+def test_sqlite_vec_codes_are_refused(tmp_path, kind):
+    path = tmp_path / "films.db"
+    columns = f"id integer primary key, v {kind}[{{width}}]"
+    write_sqlite_vec(path, ROWS, IDS, columns=columns)
+    assert f"got v ({kind}[8]), which are rounded; store" in refusal_of(path)
+
+
+def test_sqlite_vec_with_two_columns_asks_which(tmp_path):
+    path = tmp_path / "films.db"
+    columns = "id integer primary key, v float[{width}], w float[3]"
+    write_sqlite_vec(path, ROWS, IDS, columns=columns)
+    assert "got v (float[8]), w (float[3]); choose it with vector" in refusal_of(path)
+    np.testing.assert_array_equal(io.load(path, vector="v").right, ROWS)
+
+
+def test_sqlite_vec_chunk_that_is_cut_is_refused(films):
+    with closing(sqlite3.connect(films)) as database:
+        database.execute(
+            "UPDATE films_vector_chunks00 SET vectors = x'00' WHERE rowid = 2"
+        )
+        database.commit()
+    assert "must be a whole table of sqlite-vec; got 1 bytes" in refusal_of(films)
+
+
+def test_sqlite_vec_rows_that_differ_from_their_count_are_refused(films):
+    with closing(sqlite3.connect(films)) as database:
+        database.execute("DELETE FROM films_rowids WHERE chunk_id = 2")
+        database.commit()
+    assert "another number of rows than 24" in refusal_of(films)
+
+
+def test_file_of_sqlite_without_vectors_is_refused(tmp_path):
+    path = tmp_path / "plain.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE films (id INTEGER, title TEXT)")
+    assert "must be a store with a table of vectors; got none" in refusal_of(path)
+
+
+def test_store_is_recognised_under_any_name(films):
+    path = films.rename(films.with_name("films.data"))
+    np.testing.assert_array_equal(io.load(path).right, ROWS)
+
+
+def test_several_tables_are_one_question_with_their_addresses(films):
+    write_sqlite_vec(films, ROWS[:5], IDS[:5], table="users")
+    question = refusal_of(films)
+    addresses = [f"sqlite-vec:{films}/films", f"sqlite-vec:{films}/users"]
+    assert question == (
+        f"{films} must be one table of vectors; got 2 tables; name one of "
+        f"{addresses[0]}, {addresses[1]}."
+    )
+    assert [io.load(address).n_right for address in addresses] == [40, 5]
+
+
+def test_table_that_is_not_there_is_refused_with_those_that_are(films):
+    sentence = refusal_of(f"sqlite-vec:{films}/users")
+    assert "none of that name; name one of" in sentence
+    assert f"sqlite-vec:{films}/films." in sentence
+
+
+@pytest.mark.parametrize("journal", ["delete", "wal"])
+def test_reading_changes_no_byte_of_a_file_of_sqlite(tmp_path, journal):
+    path = tmp_path / "films.db"
+    write_sqlite_vec(path, ROWS, IDS, journal=journal)
+    before = digests(tmp_path)
+    io.load(path)
+    assert digests(tmp_path) == before
+
+
+def test_rows_in_a_log_beside_the_file_are_read(films, tmp_path):
+    with closing(sqlite3.connect(films)) as writer:
+        writer.execute("PRAGMA journal_mode = wal")
+        writer.execute("PRAGMA wal_autocheckpoint = 0")
+        stored = np.vstack([ROWS[:16] + 1]).tobytes()
+        writer.execute(
+            "UPDATE films_vector_chunks00 SET vectors = ? WHERE rowid = 1", [stored]
+        )
+        writer.commit()
+        before = digests(tmp_path)
+        assert any(name.endswith("-wal") for name in before)
+        model = io.load(films)
+        assert digests(tmp_path) == before
+    np.testing.assert_array_equal(model.right[:16], ROWS[:16] + 1)
+
+
+@pytest.fixture
+def chroma(tmp_path):
+    """Return a folder of Chroma with one collection of 40 rows, none of which an index has taken."""
+    folder = ChromaFolder(tmp_path / "chroma")
+    folder.create("films", 8, space="cosine")
+    folder.queue("films", [(ADD, f"f{row}", ROWS[row]) for row in range(40)])
+    folder.describe(
+        "films",
+        [
+            (f"f{row}", {"chroma:document": TITLES[row], "genre": "x"})
+            for row in range(40)
+        ],
+    )
+    return folder
+
+
+def test_chroma_rows_are_read_from_the_queue(chroma):
+    before = digests(chroma.folder)
+    reading = io.read(chroma.folder)
+    np.testing.assert_array_equal(reading.model.right, ROWS)
+    assert reading.model.right_ids.tolist() == [f"f{row}" for row in range(40)]
+    assert reading.model.right_names[4] == "Film of the year 4"
+    assert [part.name for part in reading.intake.left_over] == ["genre"]
+    assert digests(chroma.folder) == before
+
+
+def test_chroma_file_in_the_folder_is_the_folder(chroma):
+    np.testing.assert_array_equal(io.load(chroma.path).right, ROWS)
+
+
+def test_chroma_operations_are_carried_out_in_their_order(tmp_path):
+    folder = ChromaFolder(tmp_path / "chroma")
+    folder.create("films", 8, space="l2")
+    operations = [
+        (ADD, "a", ROWS[0]),
+        (ADD, "b", ROWS[1]),
+        (ADD, "c", ROWS[2]),
+        (ADD, "a", ROWS[3]),  # ignored: a is there
+        (UPDATE, "d", ROWS[4]),  # ignored: d is not there
+        (UPSERT, "b", ROWS[5]),
+        (UPDATE, "c", ROWS[6]),
+        (UPDATE, "a", None),  # metadata only
+        (DELETE, "b", None),
+        (ADD, "b", ROWS[7]),
+        (UPSERT, "e", ROWS[8]),
+        (DELETE, "e", None),
+    ]
+    folder.queue("films", operations)
+    folder.queue("others", [(ADD, "a", ROWS[9])])
+    folder.describe("films", [("a", {}), ("c", {}), ("b", {})])
+    model = io.load(folder.folder)
+    assert model.right_ids.tolist() == ["a", "c", "b"]
+    np.testing.assert_array_equal(model.right, ROWS[[0, 6, 7]])
+
+
+@pytest.mark.parametrize(
+    ("stated", "metric", "is_default"),
+    [
+        ({"space": "ip"}, "dot", False),
+        ({"configuration": '{"hnsw": {"space": "cosine"}}'}, "cosine", False),
+        ({"configuration": '{"hnsw_configuration": {"space": "ip"}}'}, "dot", False),
+        ({"metadata_space": "cosine"}, "cosine", False),
+        ({"configuration": "no JSON"}, "l2", True),
+        ({}, "l2", True),
+    ],
+)
+def test_chroma_metric_is_read_wherever_a_version_states_it(
+    tmp_path, stated, metric, is_default
+):
+    folder = ChromaFolder(tmp_path / "chroma")
+    folder.create("films", 8, **stated)
+    folder.queue("films", [(ADD, "a", ROWS[0])])
+    folder.describe("films", [("a", {})])
+    found = io.look(folder.folder).metric
+    assert (found.name, found.is_default) == (metric, is_default)
+
+
+def test_chroma_index_needs_the_client_but_its_metric_does_not(chroma, monkeypatch):
+    chroma.take("films")
+    monkeypatch.setitem(sys.modules, "chromadb", None)
+    assert io.look(chroma.folder).metric.name == "cosine"
+    assert refusal_of(chroma.folder).endswith(
+        "must be installed; got none; install it: pip install 'embaudit[chroma]'."
+    )
+
+
+def test_chroma_row_without_a_vector_in_the_queue_is_refused(chroma):
+    chroma.describe("films", [("f40", {})])
+    assert (
+        "must be a whole collection of Chroma; got no vector for 'f40'"
+        in refusal_of(chroma.folder)
+    )
+
+
+def test_chroma_collection_without_rows_is_refused(tmp_path):
+    folder = ChromaFolder(tmp_path / "chroma")
+    folder.create("films", 8)
+    assert "must be a collection with rows; got none" in refusal_of(folder.folder)
+
+
+def test_metric_stands_in_the_json_of_an_audit(chroma):
+    audit = ea.audit(f"chroma:{chroma.folder}/films", compared="cosine", quick=True)
+    intake = json.loads(json.dumps(audit.to_dict()))["input"]["intake"]
+    assert intake["metric"]["name"] == "cosine"
+    assert intake["metric"]["source"] == "the schema of the collection"
+    assert "Metric of the store: cosine, as the schema of" in intake["explanation"]
+
+
+def test_formats_shows_the_metric(chroma, embaudit):
+    shown = embaudit("formats", f"chroma:{chroma.folder}/films")
+    assert shown.code == 0
+    assert "Metric of the store: cosine" in shown.out
+
+
+def test_files_have_no_metric(tmp_path):
+    path = tmp_path / "v.npy"
+    np.save(path, ROWS)
+    assert io.read(path).intake.metric is None
+
+
+@pytest.mark.parametrize(
+    ("address", "package"),
+    [("lancedb:{}", "lancedb"), ("duckdb:{}", "duckdb")],
+)
+def test_missing_client_is_one_sentence_with_its_extra(
+    tmp_path, monkeypatch, address, package
+):
+    monkeypatch.setitem(sys.modules, package, None)
+    if package == "duckdb":
+        (tmp_path / "films.duckdb").write_bytes(bytes(8) + b"DUCK" + bytes(4))
+        place = tmp_path / "films.duckdb"
+    else:
+        (tmp_path / "films.lance" / "_versions").mkdir(parents=True)
+        place = tmp_path
+    sentence = f"install it: pip install 'embaudit[{package}]'"
+    assert sentence in refusal_of(address.format(place))
+    assert sentence in refusal_of(place)
+
+
+def table_of(*batches, n_rows=2, **properties):
+    """Return a table of two numbers a row."""
+    return VectorTable(
+        Address("chroma", "db/films"),
+        n_rows,
+        2,
+        Metric("cosine", "the collection"),
+        lambda: iter(batches),
+        ids="ids",
+        **properties,
+    )
+
+
+def test_batches_of_another_width_are_refused():
+    table = table_of(Batch(np.ones((2, 3)), [1, 2]))
+    with pytest.raises(InputError, match="must be of 2 numbers; got 3 from row 0 on"):
+        table.contents().model()
+
+
+@pytest.mark.parametrize("n_rows", [1, 3])
+def test_batches_of_more_or_fewer_rows_are_refused(n_rows):
+    table = table_of(Batch(np.ones((2, 2)), [1, 2]), n_rows=n_rows)
+    with pytest.raises(InputError, match="must be left alone while it is read"):
+        table.contents().model()
+
+
+def test_batches_lie_one_below_another():
+    first = Batch(np.eye(2), [5, 2**63], ["a", "b"])
+    second = Batch(2 * np.eye(2), np.array([7, 8]), ["c", "d" * 300])
+    model = table_of(first, second, n_rows=4, titles="name").contents().model()
+    np.testing.assert_array_equal(model.right, np.vstack([np.eye(2), 2 * np.eye(2)]))
+    assert model.right_ids.tolist() == [5, 2**63, 7, 8]
+    assert model.right_names.tolist() == ["a", "b", "c", "d" * 100]
+
+
+def test_titles_that_some_row_lacks_are_none():
+    table = table_of(Batch(np.eye(2), ["x", "y"], ["a", None]), titles="name")
+    assert table.contents().model().right_names is None
