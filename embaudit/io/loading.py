@@ -17,9 +17,9 @@ from embaudit.io.contents import Contents
 from embaudit.io.files import AnyPath, located
 from embaudit.io.formats import detected, named, of_address
 from embaudit.io.intake import GIVEN, Intake, Part, Reading, StoredNorm
-from embaudit.io.layouts.checkpoints.config import encoder_of, refusal_of
+from embaudit.io.layouts.checkpoints.encoders import encoder_of, refusal_of
 from embaudit.io.layouts.checkpoints.final_norm import NONE
-from embaudit.io.layouts.checkpoints.named_rows import tokens_beside
+from embaudit.io.layouts.checkpoints.row_names import tokens_beside
 from embaudit.io.options import NAMES_AND_FILES, Request, file_remedy
 from embaudit.io.remote import naming, with_urls
 from embaudit.model import FactorModel, as_link, with_comparison, with_objective

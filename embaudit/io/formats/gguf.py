@@ -24,9 +24,8 @@ from embaudit.io.contents import Contents
 from embaudit.io.files import first_bytes
 from embaudit.io.formats import ARRAYS, register
 from embaudit.io.formats.safetensors import numbers_at
-from embaudit.io.layouts.checkpoints.config import OF_GGUF, config_of_gguf
-from embaudit.io.layouts.checkpoints.named_rows import named_by
-from embaudit.io.layouts.checkpoints.tokens import Tokens
+from embaudit.io.layouts.checkpoints.llama_cpp import OUTPUT_NORM, config_of_gguf
+from embaudit.io.layouts.checkpoints.row_names import RowNames, named_by
 from embaudit.io.layouts.reading import contents_of
 from embaudit.io.options import Request
 
@@ -302,7 +301,9 @@ def read(path: Path, request: Request) -> Contents:
             Option("weight"),
         )
         raise must_be(File(path), "a whole model", f"one part of {parts}", remedy)
-    config = config_of_gguf(file.metadata, shifted=f"{OF_GGUF}.bias" in file.tensors)
+    config = config_of_gguf(
+        file.metadata, shifted=f"{OUTPUT_NORM}.bias" in file.tensors
+    )
     base = contents_of(file, request, path, config)
     name, tokens = base.fields["right"].name, None
     # Rows of other matrices are none of tokens.
@@ -313,5 +314,7 @@ def read(path: Path, request: Request) -> Contents:
             if kind in NO_TEXT
         }
         stored = dict(enumerate(file.metadata.get(TOKENS) or ()))
-        tokens = Tokens.of(stored, file.tensors[name].shape[0], TOKENS, special)
+        tokens = RowNames.from_vocabulary(
+            stored, file.tensors[name].shape[0], TOKENS, special
+        )
     return replace(base, fields={**base.fields, **named_by(tokens)})

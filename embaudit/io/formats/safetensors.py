@@ -26,8 +26,8 @@ from embaudit.io.files import existing_file
 from embaudit.io.formats import ARRAYS, register, register_writer
 from embaudit.io.json_text import parsed, parsed_once, require_few_keys
 from embaudit.io.layouts.checkpoints.config import config_of
-from embaudit.io.layouts.checkpoints.named_rows import named_by
-from embaudit.io.layouts.checkpoints.tokens import classes_of, is_classifier, tokens_of
+from embaudit.io.layouts.checkpoints.row_names import classes_of, named_by, tokens_of
+from embaudit.io.layouts.checkpoints.tasks import is_classifier
 from embaudit.io.layouts.layout import Layout
 from embaudit.io.layouts.reading import contents_of_layout, layout_of
 from embaudit.io.options import Request

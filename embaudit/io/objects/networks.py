@@ -16,8 +16,7 @@ from embaudit.io.arrays import Memory, as_array
 from embaudit.io.formats.hdf5 import of_keras
 from embaudit.io.layouts.checkpoints.config import Config
 from embaudit.io.layouts.checkpoints.final_norm import with_norm
-from embaudit.io.layouts.checkpoints.named_rows import named_by
-from embaudit.io.layouts.checkpoints.tokens import classes_of
+from embaudit.io.layouts.checkpoints.row_names import classes_of, named_by
 from embaudit.io.layouts.checks import require_softmax
 from embaudit.io.layouts.reading import contents_of
 from embaudit.io.objects.live_model import (
@@ -443,7 +442,9 @@ def _language_model(
     )
     # What multiplies all logits belongs to the states, as with a final norm.
     factor = (
-        1.0 if config.architecture is None else config.architecture.after(config.values)
+        1.0
+        if config.architecture is None
+        else config.architecture.logit_scale(config.values)
     )
     inputs = None if request.inputs is None else factor * np.asarray(request.inputs)
     places = {

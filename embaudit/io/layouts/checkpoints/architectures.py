@@ -1,6 +1,7 @@
-"""Layers before the head of each architecture: the one table of names, kinds and conventions.
+"""The final norm of each architecture: its name, its kind and its conventions.
 
-Names are those of the tensors in a checkpoint, up to a prefix; `model_type` is what `config.json` says.
+Names are those of the tensors in a checkpoint, up to a prefix. The conventions are those
+of the networks in transformers.
 """
 
 from __future__ import annotations
@@ -24,99 +25,154 @@ class Architecture:
     """
 
     norm: str
-    """Name of the layer, without `.weight`; a `*` in it is the last of many layers."""
+    """Name of the layer, without `.weight`; `*` stands for the highest number of many
+    layers.
+    """
     kind: NormKind
     """RMSNorm or LayerNorm."""
     adds_one: bool = False
     """True if a stored weight w multiplies by 1 + w."""
     scale: str = ""
-    """Key of `config.json` whose number multiplies all logits, or divides them where a
-    `/` stands before it.
-    """
+    """Key of `config.json` whose number multiplies all logits."""
+    divided_by: str = ""
+    """Key of `config.json` whose number divides all logits."""
     shrinks: bool = False
-    """True if tied embeddings see states divided by √d_model."""
+    """True if tied embeddings are applied to states divided by √d_model."""
     constant: bool = False
     """True if a checkpoint without such a tensor has a norm without gains."""
 
     def factor(self, config: Mapping[str, Any]) -> float:
-        """Return what multiplies all logits beside norm and head."""
-        tied = (
-            config.get("scale_decoder_outputs", config.get("tie_word_embeddings", True))
-            is not False
-        )
-        width = config.get("d_model")
-        shrunk = (
-            width
-            if self.shrinks and tied and isinstance(width, int) and width > 0
-            else 1
-        )
-        return self.after(config) / math.sqrt(shrunk)
-
-    def after(self, config: Mapping[str, Any]) -> float:
-        """Return what multiplies the logits that a head gives.
+        """Return the factor of the logits in addition to norm and head.
 
         Examples
         --------
-        >>> ARCHITECTURES["cohere"].after({"logit_scale": 0.25}), ARCHITECTURES["granite"].after({"logits_scaling": 8})
-        (0.25, 0.125)
+        >>> ARCHITECTURES["t5"].factor({"d_model": 16}), ARCHITECTURES["t5"].factor({"tie_word_embeddings": False})
+        (0.25, 1.0)
         """
-        key = self.scale.removeprefix("/")
-        number = config.get(key) if key else None
-        if (
-            isinstance(number, bool)
-            or not isinstance(number, (int, float))
-            or number == 0
-        ):
+        factor = self.logit_scale(config)
+        is_tied = config.get("tie_word_embeddings", True)
+        is_scaled = config.get("scale_decoder_outputs", is_tied) is not False
+        width = config.get("d_model")
+        if self.shrinks and is_scaled and isinstance(width, int) and width > 0:
+            factor /= math.sqrt(width)
+        return factor
+
+    def logit_scale(self, config: Mapping[str, Any]) -> float:
+        """Return the factor of the logits behind the head.
+
+        Examples
+        --------
+        >>> ARCHITECTURES["cohere"].logit_scale({"logit_scale": 0.25})
+        0.25
+        >>> ARCHITECTURES["granite"].logit_scale({"logits_scaling": 8})
+        0.125
+        """
+        number = config.get(self.scale or self.divided_by)
+        if isinstance(number, bool) or not isinstance(number, int | float):
             return 1.0
-        return 1 / number if self.scale.startswith("/") else float(number)
+        if number == 0:
+            return 1.0
+        return 1 / number if self.divided_by else float(number)
 
 
-_MODEL_TYPES: dict[Architecture, str] = {
-    Architecture("model.norm", "rms"):
-        "apertus arcee aria bitnet cwm deepseek_v2 deepseek_v3 diffllama doge dots1 ernie4_5 ernie4_5_moe exaone4 "
-        "flex_olmo gemma3n gemma3n_text glm glm4 glm4_moe gpt_oss helium hunyuan_v1_dense internlm2 internlm3 jetmoe "
-        "llama llama4 llama4_text llava minimax ministral mistral mistral3 mixtral mllama_text_model olmo2 olmo3 "
-        "olmoe phi3 qwen2 qwen2_moe qwen2_vl qwen2_vl_text qwen2_5_vl qwen3 qwen3_moe qwen3_vl_text seed_oss smollm3 "
-        "yi",
-    Architecture("model.norm", "rms", adds_one=True): "gemma gemma2 gemma3 gemma3_text paligemma qwen3_next vaultgemma",
-    Architecture("model.norm", "layer", adds_one=True): "nemotron",
-    Architecture("model.norm", "layer", scale="logit_scale"): "cohere cohere2",
-    Architecture("model.norm", "rms", scale="/logits_scaling"): "granite granitemoe granitemoeshared granitemoehybrid",
-    Architecture("transformer.ln_f", "layer"): "bloom codegen falcon gpt2 gpt_bigcode gpt_neo gptj",
-    Architecture("model.final_layernorm", "layer"): "persimmon phi",
-    Architecture("backbone.norm_f", "rms"): "falcon_mamba mamba mamba2",
-    Architecture("decoder.final_layer_norm", "rms", shrinks=True): "longt5 switch_transformers t5 umt5",
-    Architecture("decoder.final_layer_norm", "rms"): "mt5",
-    Architecture("model.decoder.layer_norm", "layer"): "blenderbot m2m_100 mbart nllb-moe pegasus pegasus_x",
-    Architecture("model.decoder.layers.*.final_layer_norm", "layer"): "bart blenderbot-small marian mvp plbart",
-    Architecture("cls.predictions.transform.LayerNorm", "layer"): "bert deberta-v2",
-    Architecture("lm_head.layer_norm", "layer"): "camembert data2vec-text mpnet roberta xlm-roberta",
-    Architecture("predictions.LayerNorm", "layer"): "albert",
-    Architecture("biogpt.layer_norm", "layer"): "biogpt",
-    Architecture("transformer.norm_f", "layer"): "dbrx mpt",
-    Architecture("vocab_layer_norm", "layer"): "distilbert",
-    Architecture("generator_predictions.LayerNorm", "layer"): "electra",
-    Architecture("transformer.ln_f", "rms"): "exaone",
-    Architecture("gpt_neox.final_layer_norm", "layer"): "gpt_neox",
-    Architecture("model.final_layernorm", "rms"): "jamba zamba",
-    Architecture("led.decoder.layers.*.final_layer_norm", "layer"): "led",
-    Architecture("head.norm", "layer"): "modernbert",
-    Architecture("model.norm", "layer", constant=True): "olmo",
-    Architecture("model.decoder.final_layer_norm", "layer"): "opt",
-    Architecture("model.norm", "layer"): "phimoe stablelm starcoder2",
-    Architecture("model.final_norm", "rms", adds_one=True): "recurrent_gemma",
-    Architecture("rwkv.ln_out", "layer"): "rwkv",
-    Architecture("model.layer_norm", "layer"): "xglm",
-}  # fmt: skip
+FAMILIES: tuple[tuple[Architecture, tuple[str, ...]], ...] = (
+    (
+        Architecture("model.norm", "rms"),
+        (
+            "apertus", "arcee", "aria", "bitnet", "cwm", "deepseek_v2", "deepseek_v3",
+            "diffllama", "doge", "dots1", "ernie4_5", "ernie4_5_moe", "exaone4",
+            "flex_olmo", "gemma3n", "gemma3n_text", "glm", "glm4", "glm4_moe",
+            "gpt_oss", "helium", "hunyuan_v1_dense", "internlm2", "internlm3", "jetmoe",
+            "llama", "llama4", "llama4_text", "llava", "minimax", "ministral",
+            "mistral", "mistral3", "mixtral", "mllama_text_model", "olmo2", "olmo3",
+            "olmoe", "phi3", "qwen2", "qwen2_moe", "qwen2_vl", "qwen2_vl_text",
+            "qwen2_5_vl", "qwen3", "qwen3_moe", "qwen3_vl_text", "seed_oss", "smollm3",
+            "yi",
+        ),
+    ),
+    (
+        Architecture("model.norm", "rms", adds_one=True),
+        (
+            "gemma", "gemma2", "gemma3", "gemma3_text", "paligemma", "qwen3_next",
+            "vaultgemma",
+        ),
+    ),
+    (Architecture("model.norm", "layer", adds_one=True), ("nemotron",)),
+    (Architecture("model.norm", "layer", scale="logit_scale"), ("cohere", "cohere2")),
+    (
+        Architecture("model.norm", "rms", divided_by="logits_scaling"),
+        (
+            "granite", "granitemoe", "granitemoeshared", "granitemoehybrid",
+        ),
+    ),
+    (
+        Architecture("transformer.ln_f", "layer"),
+        (
+            "bloom", "codegen", "falcon", "gpt2", "gpt_bigcode", "gpt_neo", "gptj",
+        ),
+    ),
+    (Architecture("model.final_layernorm", "layer"), ("persimmon", "phi")),
+    (Architecture("backbone.norm_f", "rms"), ("falcon_mamba", "mamba", "mamba2")),
+    (
+        Architecture("decoder.final_layer_norm", "rms", shrinks=True),
+        (
+            "longt5", "switch_transformers", "t5", "umt5",
+        ),
+    ),
+    (Architecture("decoder.final_layer_norm", "rms"), ("mt5",)),
+    (
+        Architecture("model.decoder.layer_norm", "layer"),
+        (
+            "blenderbot", "m2m_100", "mbart", "nllb-moe", "pegasus", "pegasus_x",
+        ),
+    ),
+    (
+        Architecture("model.decoder.layers.*.final_layer_norm", "layer"),
+        (
+            "bart", "blenderbot-small", "marian", "mvp", "plbart",
+        ),
+    ),
+    (
+        Architecture("cls.predictions.transform.LayerNorm", "layer"),
+        (
+            "bert", "deberta-v2",
+        ),
+    ),
+    (
+        Architecture("lm_head.layer_norm", "layer"),
+        (
+            "camembert", "data2vec-text", "mpnet", "roberta", "xlm-roberta",
+        ),
+    ),
+    (Architecture("predictions.LayerNorm", "layer"), ("albert",)),
+    (Architecture("biogpt.layer_norm", "layer"), ("biogpt",)),
+    (Architecture("transformer.norm_f", "layer"), ("dbrx", "mpt")),
+    (Architecture("vocab_layer_norm", "layer"), ("distilbert",)),
+    (Architecture("generator_predictions.LayerNorm", "layer"), ("electra",)),
+    (Architecture("transformer.ln_f", "rms"), ("exaone",)),
+    (Architecture("gpt_neox.final_layer_norm", "layer"), ("gpt_neox",)),
+    (Architecture("model.final_layernorm", "rms"), ("jamba", "zamba",)),
+    (Architecture("led.decoder.layers.*.final_layer_norm", "layer"), ("led",)),
+    (Architecture("head.norm", "layer"), ("modernbert",)),
+    (Architecture("model.norm", "layer", constant=True), ("olmo",)),
+    (Architecture("model.decoder.final_layer_norm", "layer"), ("opt",)),
+    (Architecture("model.norm", "layer"), ("phimoe", "stablelm", "starcoder2",)),
+    (Architecture("model.final_norm", "rms", adds_one=True), ("recurrent_gemma",)),
+    (Architecture("rwkv.ln_out", "layer"), ("rwkv",)),
+    (Architecture("model.layer_norm", "layer"), ("xglm",)),
+)  # fmt: skip
+"""Each convention, and the `model_type` of the networks that have it."""
 ARCHITECTURES = {
-    name: architecture
-    for architecture, names in _MODEL_TYPES.items()
-    for name in names.split()
+    name: architecture for architecture, names in FAMILIES for name in names
 }
-"""By `model_type`."""
-ELSEWHERE = tuple(
-    dict.fromkeys(x.norm for x in ARCHITECTURES.values() if "*" not in x.norm)
+"""Conventions by `model_type`."""
+CUSTOMARY_NORMS = tuple(
+    dict.fromkeys(
+        architecture.norm
+        for architecture in ARCHITECTURES.values()
+        if "*" not in architecture.norm
+    )
 )
-"""Names of layers that are asked for where the architecture is not known; the last of
-many may be one or not.
+"""Names of layers that are looked for if the architecture is not known. The last of
+many layers can be the final norm or not, so it is not among them.
 """

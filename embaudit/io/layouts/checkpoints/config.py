@@ -1,51 +1,40 @@
-"""Configurations of networks: `config.json`, the metadata of GGUF, and files of sentence-transformers, CLIP, SigLIP."""
+"""The settings of the network that a head belongs to: `config.json`."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from embaudit.errors import File, InputError, Sentence, must_be
+from embaudit.errors import must_be
 from embaudit.io.json_text import parsed_file
 from embaudit.io.layouts.checkpoints.architectures import ARCHITECTURES, Architecture
-from embaudit.io.layouts.checkpoints.tokens import other_task, without_tokens
+from embaudit.io.layouts.checkpoints.tasks import other_task, without_tokens
 
-TEXT = ("text_config", "llm_config", "language_config")
-"""Under which names a network of several parts says what its text part is."""
+TEXT_PARTS = ("text_config", "llm_config", "language_config")
+"""Keys under which a network of several parts keeps the settings of its text part."""
+SOFT_CAP = "final_logit_softcapping"
+"""Key of the c of logits `c tanh(s/c)`."""
 EPSILONS = (
-    "rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "layernorm_epsilon", "norm_epsilon", "norm_eps",
-    "rms_norm_epsilon", "ln_eps",
-)  # fmt: skip
-"""Keys of `config.json` that say what norms add to mean squares."""
-USUAL = 1e-5
-"""Epsilon of a LayerNorm of torch, where no other is stored."""
-EXPORTS = {
-    "modules.json": "numpy.save('vectors.npy', SentenceTransformer({path!r}).encode(texts))",
-    "config_sentence_transformers.json": "numpy.save('vectors.npy', SentenceTransformer({path!r}).encode(texts))",
-    "config.json": "numpy.savez('towers.npz', user_factors=text_embeds, item_factors=image_embeds)",
-}
-"""By the file that names an encoder: the line of Python that writes vectors of it."""
-OF_GGUF = "output_norm"
-"""Name of the final norm of every architecture in llama.cpp."""
-DIVIDED = ("granite", "granitehybrid", "granitemoe", "minicpm")
-"""Architectures whose logits llama.cpp divides by their scale; those of others it
-multiplies.
-"""
-ENCODERS = ("t5encoder", "bert", "modern-bert", "neo-bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v2", "clip",
-            "eurobert", "gemma-embedding")  # fmt: skip
-"""Architectures of llama.cpp that predict no tokens."""
-CAPS = {"gemma2": 30.0}
-"""Soft caps of llama.cpp for architectures whose files name none."""
-SCALES = {"grok": 0.5773502691896257}
-"""The scale that llama.cpp takes where a file says none."""
+    "rms_norm_eps",
+    "layer_norm_eps",
+    "layer_norm_epsilon",
+    "layernorm_epsilon",
+    "norm_epsilon",
+    "norm_eps",
+    "rms_norm_epsilon",
+    "ln_eps",
+)
+"""Keys of the number that norms add to mean squares."""
+DEFAULT_EPSILON = 1e-5
+"""Epsilon of torch.nn.LayerNorm."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """The settings of the network that the head belongs to.
+    """The settings of a network.
 
     Examples
     --------
@@ -54,19 +43,19 @@ class Config:
     """
 
     values: dict[str, Any] = field(default_factory=dict)
-    """By key; those of the part that reads text stand before those of the whole."""
+    """Settings by key. Those of the part that reads text precede those of the whole."""
     architecture: Architecture | None = None
-    """Layers before the head of that architecture; None where it is not known."""
+    """Convention of the final norm; None if the architecture is not known."""
     because: str = ""
-    """The key or the file that this was inferred from."""
+    """The key or the file that the architecture was inferred from."""
     content: dict[str, Any] = field(default_factory=dict)
-    """By key, those of the whole alone."""
+    """Settings of the whole network, by key."""
     encodes: bool = False
-    """True if it makes vectors of texts and no next token."""
+    """True for a network that makes vectors of texts and predicts no next token."""
 
     @classmethod
     def of(cls, content: dict[str, Any]) -> Config:
-        """Take what `config.json` holds.
+        """Take the content of `config.json`.
 
         Raises
         ------
@@ -78,27 +67,28 @@ class Config:
         >>> Config.of({"model_type": "llava", "text_config": {"model_type": "llama"}}).model_type
         'llama'
         """
-        parts = [content[key] for key in TEXT if isinstance(content.get(key), dict)]
-        values = {**content, **(parts[0] if parts else {})}
+        values = dict(content)
+        for key in reversed(TEXT_PARTS):
+            if isinstance(content.get(key), dict):
+                values = {**content, **content[key]}
         _require_finite(values)
-        stored = cls(values)
-        because = f"the model_type {stored.model_type} of config.json"
-        return replace(
-            stored,
-            architecture=ARCHITECTURES.get(stored.model_type),
-            because=because,
-            content=content,
+        name = cls(values).model_type
+        return cls(
+            values,
+            ARCHITECTURES.get(name),
+            f"the model_type {name} of config.json",
+            content,
         )
 
     @property
     def model_type(self) -> str:
-        """The architecture; empty where nothing says it."""
+        """Name of the architecture; empty if nothing says it."""
         stored = self.values.get("model_type")
         return stored if isinstance(stored, str) else ""
 
     @property
     def architectures(self) -> tuple[str, ...]:
-        """The names of the networks that were stored, where it says so.
+        """Names of the networks that were stored, if the configuration says them.
 
         Examples
         --------
@@ -106,11 +96,9 @@ class Config:
         (('GPT2LMHeadModel',), ())
         """
         stored = self.content.get("architectures") or self.values.get("architectures")
-        return (
-            tuple(name for name in stored if isinstance(name, str))
-            if isinstance(stored, list)
-            else ()
-        )
+        if not isinstance(stored, list):
+            return ()
+        return tuple(name for name in stored if isinstance(name, str))
 
     @property
     def soft_cap(self) -> float | None:
@@ -121,7 +109,7 @@ class Config:
         >>> Config.of({"text_config": {"final_logit_softcapping": 30.0}}).soft_cap
         30.0
         """
-        return self.values.get("final_logit_softcapping") or None
+        return self.values.get(SOFT_CAP) or None
 
     @property
     def ties_head(self) -> bool | None:
@@ -134,12 +122,11 @@ class Config:
         >>> Config.of({"text_config": {"tie_word_embeddings": False}}).ties_head
         False
         """
-        ties = [
-            values.get("tie_word_embeddings") for values in (self.content, self.values)
-        ]
-        if True in ties:
+        key = "tie_word_embeddings"
+        stored = (self.content.get(key), self.values.get(key))
+        if True in stored:
             return True
-        return False if False in ties else None
+        return False if False in stored else None
 
     @property
     def has_own_head(self) -> bool:
@@ -148,7 +135,7 @@ class Config:
 
     @property
     def no_head(self) -> str:
-        """Return why the input embeddings are not the head; empty where they may be.
+        """Why the input embeddings are not the head; empty if they can be.
 
         Examples
         --------
@@ -157,148 +144,47 @@ class Config:
         """
         if self.has_own_head:
             return "tie_word_embeddings is false"
-        other = without_tokens(self.architectures)
-        return (
-            "it is an encoder"
-            if self.encodes
-            else ""
-            if other is None
-            else f"it is a {other}"
-        )
+        if self.encodes:
+            return "it is an encoder"
+        network = without_tokens(self.architectures)
+        return "" if network is None else f"it is a {network}"
 
     @property
     def other_task(self) -> str | None:
-        """Return what the last layer predicts where no softmax follows it; None where one may."""
-        if {"activation_function", "in_features"} <= set(self.content):
-            return f"a Dense layer of sentence-transformers with {self.content['activation_function']}"
+        """What the last layer predicts without a softmax; None if one can follow it."""
+        if {"activation_function", "in_features"} <= self.content.keys():
+            activation = self.content["activation_function"]
+            return f"a Dense layer of sentence-transformers with {activation}"
         return other_task(self.content, self.architectures)
 
     @property
     def epsilon(self) -> float:
-        """Return what norms add to the mean square of a state.
+        """The number that norms add to the mean square of a state.
 
         Examples
         --------
         >>> Config({"rms_norm_eps": 1e-6}).epsilon, Config({}).epsilon
         (1e-06, 1e-05)
         """
-        stored = (self.values.get(key) for key in EPSILONS)
-        return next((x for x in stored if isinstance(x, float) and 0 <= x < 1), USUAL)
+        for key in EPSILONS:
+            stored = self.values.get(key)
+            if isinstance(stored, float) and 0 <= stored < 1:
+                return stored
+        return DEFAULT_EPSILON
 
 
 def _require_finite(values: Mapping[str, Any]) -> None:
-    """Refuse NaN and Infinity in the settings that scores depend on; others may have them."""
-    scales = {each.scale.removeprefix("/") for each in ARCHITECTURES.values()}
-    for key in sorted({"final_logit_softcapping", *EPSILONS, *scales}):
+    """Refuse NaN and Infinity in the settings that scores depend on."""
+    keys = {SOFT_CAP, *EPSILONS}
+    for architecture in ARCHITECTURES.values():
+        keys |= {architecture.scale, architecture.divided_by}
+    for key in sorted(keys):
         value = values.get(key)
         if isinstance(value, float) and not math.isfinite(value):
             raise must_be(f"{key} of config.json", "a finite number", value)
 
 
 def config_of(folder: Path) -> Config:
-    """Read `config.json` of a folder; nothing where there is none, or it is damaged."""
+    """Read `config.json` of a folder; it is empty if there is none or it is damaged."""
     content = parsed_file(folder / "config.json")
     return Config.of(content) if isinstance(content, dict) else Config()
-
-
-def config_of_gguf(metadata: Mapping[str, Any], *, shifted: bool) -> Config:
-    """Determine the final norm and the soft cap of a GGUF file from its metadata, as llama.cpp does.
-
-    The gains multiply as they stand: where a network multiplies by 1 + w, its converter
-    has added the 1 already. See `conversion/gemma.py` of llama.cpp; the keys are those
-    of its `gguf-py/gguf/constants.py`, the scales of logits those of its graphs.
-
-    Parameters
-    ----------
-    metadata : mapping
-        What the file says by key.
-    shifted : bool
-        Whether the norm has a bias, as no RMSNorm has.
-
-    Examples
-    --------
-    >>> said = {"general.architecture": "phi2", "phi2.attention.layer_norm_epsilon": 1e-5}
-    >>> config_of_gguf(said, shifted=False).architecture.kind
-    'layer'
-    >>> config_of_gguf({"general.architecture": "gemma2"}, shifted=False).soft_cap
-    30.0
-    """
-    name = metadata.get("general.architecture")
-    is_adapter = metadata.get("general.type") == "adapter"
-    if not isinstance(name, str):
-        return Config(encodes=is_adapter)
-    # llama.cpp stores the epsilon of the norm that it computes: the name of the key
-    # tells which.
-    by_mean = f"{name}.attention.layer_norm_epsilon" in metadata
-    by_square = f"{name}.attention.layer_norm_rms_epsilon" in metadata
-    architecture = Architecture(
-        OF_GGUF,
-        "layer" if shifted or (by_mean and not by_square) else "rms",
-        scale="/scale" if name in DIVIDED else "scale",
-        constant=name == "olmo",
-    )
-    values = {
-        "scale": metadata.get(f"{name}.logit_scale", SCALES.get(name)),
-        "hidden_size": metadata.get(f"{name}.embedding_length"),
-        "norm_eps": metadata.get(
-            f"{name}.attention.layer_norm_{'rms_' if architecture.kind == 'rms' else ''}epsilon"
-        ),
-        "final_logit_softcapping": metadata.get(
-            f"{name}.final_logit_softcapping", CAPS.get(name)
-        ),
-    }
-    # A pooling of states, or attention in both directions, makes vectors of texts and
-    # no next token.
-    pooled, causal = (
-        metadata.get(f"{name}.pooling_type"),
-        metadata.get(f"{name}.attention.causal"),
-    )
-    encodes = is_adapter or name in ENCODERS or bool(pooled) or causal is False
-    return Config(
-        values,
-        architecture,
-        f"the architecture {name} of its metadata",
-        encodes=encodes,
-    )
-
-
-def encoder_of(folder: Path) -> tuple[str, str] | None:
-    """Return the word for how the encoder of a folder was trained, and the file that says so; None without an encoder.
-
-    A layer that normalises is read from the modules of sentence-transformers, or their similarity from its
-    configuration; without either it is not known how vectors are compared, and the word is empty.
-    """
-    modules = parsed_file(folder / "modules.json")
-    types = (
-        [str(x.get("type")) for x in modules if isinstance(x, dict)]
-        if isinstance(modules, list)
-        else []
-    )
-    # A last layer that normalises fixes the lengths, whatever similarity is configured.
-    if any(kind.endswith(".Normalize") for kind in types):
-        return "sentence-transformers", "modules.json"
-    for name, key, words in (
-        ("config_sentence_transformers.json", "similarity_fn_name", {"cosine": "sentence-transformers",
-                                                                     "dot": "msmarco-dot"}),
-        ("config.json", "model_type", {"clip": "clip", "siglip": "siglip"}),
-    ):  # fmt: skip
-        content = parsed_file(folder / name)
-        word = words.get(str(content.get(key))) if isinstance(content, dict) else None
-        if word is not None:
-            return word, name
-    return ("", "modules.json") if isinstance(modules, list) else None
-
-
-def refusal_of(folder: Path) -> InputError | None:
-    """Build the error that says what to export of an encoder, whose own tables are no embeddings of texts or images."""
-    encoder = encoder_of(folder)
-    if encoder is None:
-        return None
-    word, name = encoder[0] or "sentence-transformers", encoder[1]
-    remedy = f"export them in Python: {EXPORTS[name].format(path=str(folder))}"
-    return must_be(
-        "the input",
-        "vectors",
-        Sentence("{}, an encoder ({}, as {} says)", File(folder), word, name),
-        remedy,
-    )

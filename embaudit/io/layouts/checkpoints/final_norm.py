@@ -1,8 +1,7 @@
-"""Checkpoints of any format: the norm before the head, by architecture, name or request."""
+"""The norm before the head of a checkpoint: by architecture, by name or by option."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,14 +10,16 @@ from embaudit.errors import File, Sentence, must_be
 from embaudit.io.arrays import Arrays
 from embaudit.io.contents import Contents
 from embaudit.io.intake import SHIFTS, StoredNorm
-from embaudit.io.layouts.checkpoints.architectures import ELSEWHERE
+from embaudit.io.layouts.checkpoints.architectures import CUSTOMARY_NORMS
 from embaudit.io.layouts.checkpoints.config import Config
 from embaudit.io.options import Request
 from embaudit.model import as_link
 from embaudit.model.final_norm import FinalNorm, NormKind
 
 NONE = "none"
-"""Name of the norm where none stands before the head."""
+"""Value of the option `norm` for a head without a norm before it."""
+LISTED = 6
+"""Number of norms that an error lists."""
 
 
 def with_norm(
@@ -28,122 +29,152 @@ def with_norm(
     request: Request,
     where: object,
 ) -> Contents:
-    """Add the norm before the softmax head that a checkpoint holds, or the one that the caller names.
+    """Add the norm before the softmax head that a checkpoint holds or the caller names.
 
     Raises
     ------
     InputError
-        If what is named is not there or is no vector, or the kind is unknown.
+        If the array that the caller names is not there or is no vector.
     """
     link = contents.link if request.link is None else as_link(request.link)
     is_asked = request.norm is not None or request.norm_kind is not None
     is_softmax = link is not None and link.name == "softmax"
     if request.norm == NONE or not (is_softmax or is_asked):
         return contents
-    return replace(
-        contents,
-        norm=_norm_in(checkpoint, config, where, request.norm, request.norm_kind),
+    layer = None
+    if request.norm is not None:
+        layer = _named_layer(checkpoint, request.norm, where)
+    norm = _norm_of_architecture(checkpoint, config, layer, request.norm_kind)
+    if norm is None:
+        norm = _norm_by_name(checkpoint, config, layer, request.norm_kind)
+    return replace(contents, norm=norm)
+
+
+def _named_layer(checkpoint: Arrays, name: str, where: object) -> str:
+    """Return the layer that the caller names, by itself or by its weight.
+
+    Raises
+    ------
+    InputError
+        If the checkpoint does not hold it.
+    """
+    layer = name.removesuffix(".weight")
+    if name in checkpoint.tensors or f"{layer}.weight" in checkpoint.tensors:
+        return layer
+    norms = [
+        tensor
+        for tensor in checkpoint.tensors
+        if "norm" in tensor.lower() or "ln" in tensor.lower()
+    ]
+    listed = ", ".join(norms[-LISTED:]) or "there is none that looks like one"
+    raise must_be(
+        "norm",
+        Sentence("the name of a tensor of {}, or none", File(where)),
+        repr(name),
+        f"norms there: {listed}",
     )
 
 
-def _norm_in(
-    checkpoint: Arrays,
-    config: Config,
-    where: object,
-    name: str | None = None,
-    kind: NormKind | None = None,
+def _norm_of_architecture(
+    checkpoint: Arrays, config: Config, layer: str | None, kind: NormKind | None
 ) -> StoredNorm | None:
-    """Find the norm of a known architecture, else the one with a customary name, else the one that the caller names."""
+    """Read the norm of a known architecture, which tells kind, gains and scale.
+
+    Return None if the architecture is not known, the checkpoint does not hold its norm,
+    or the caller names another layer.
+    """
     architecture = config.architecture
-    layer = None if name is None else name.removesuffix(".weight")
-    if (
-        name is not None
-        and layer is not None
-        and not {name, f"{layer}.weight"} & set(checkpoint.tensors)
-    ):
-        near = [
-            tensor
-            for tensor in checkpoint.tensors
-            if "norm" in tensor.lower() or "ln" in tensor.lower()
-        ]
-        listed = ", ".join(near[-6:]) or "there is none that looks like one"
-        raise must_be(
-            "norm",
-            Sentence("the name of a tensor of {}, or none", File(where)),
-            repr(name),
-            f"norms there: {listed}",
+    if architecture is None:
+        return None
+    if layer is not None and not f".{layer}".endswith(f".{architecture.norm}"):
+        return None
+    kind = kind or architecture.kind
+    scale = architecture.factor(config.values)
+    stored = _layer(checkpoint, architecture.norm)
+    if stored is not None:
+        norm = _read_norm(
+            checkpoint, config, stored, kind, architecture.adds_one, scale
         )
-    # A known architecture tells kind, gains and the scale of the logits; its own norm
-    # may be named, too.
-    if architecture is not None and (
-        layer is None or f".{layer}".endswith(f".{architecture.norm}")
-    ):
-        stored, scale = (
-            _layer(checkpoint, architecture.norm),
-            architecture.factor(config.values),
-        )
-        width = config.values.get("hidden_size")
-        if stored is not None:
-            norm = _norm(
-                checkpoint,
-                config,
-                stored,
-                kind or architecture.kind,
-                architecture.adds_one,
-                scale,
-            )
-            return StoredNorm(norm, f"{stored}.weight", config.because)
-        if architecture.constant and isinstance(width, int) and width > 0:
-            norm = FinalNorm(
-                kind or architecture.kind, np.full(width, scale), epsilon=config.epsilon
-            )
-            return StoredNorm(norm, "no tensor", config.because)
-    # Elsewhere only a single layer with a customary name can be meant.
+        return StoredNorm(norm, f"{stored}.weight", config.because)
+    width = config.values.get("hidden_size")
+    if architecture.constant and isinstance(width, int) and width > 0:
+        norm = FinalNorm(kind, np.full(width, scale), epsilon=config.epsilon)
+        return StoredNorm(norm, "no tensor", config.because)
+    return None
+
+
+def _norm_by_name(
+    checkpoint: Arrays, config: Config, layer: str | None, kind: NormKind | None
+) -> StoredNorm | None:
+    """Read the layer that the caller names, else the only one with a customary name.
+
+    Return None if there is no such layer, or if the architecture is known, because its
+    norm is then known, too.
+    """
+    because = "your word"
     if layer is None:
-        layers = {_layer(checkpoint, norm) for norm in ELSEWHERE} - {None}
-        if architecture is not None or len(layers) != 1:
+        because = "its name"
+        layers = {_layer(checkpoint, norm) for norm in CUSTOMARY_NORMS} - {None}
+        if config.architecture is not None or len(layers) != 1:
             return None
-        (layer,) = layers
+        layer = layers.pop()
     assert layer is not None
-    # A bias, or an epsilon under a name that tells, makes it a LayerNorm.
-    shifted = any(f"{layer}.{shift}" in checkpoint.tensors for shift in SHIFTS)
+    if kind is None:
+        kind = _kind_of(checkpoint, config, layer)
+    norm = _read_norm(checkpoint, config, layer, kind)
+    return StoredNorm(norm, _weight(checkpoint, layer), because)
+
+
+def _kind_of(checkpoint: Arrays, config: Config, layer: str) -> NormKind:
+    """Tell a LayerNorm by its bias, or by the name of the epsilon."""
+    has_bias = any(f"{layer}.{shift}" in checkpoint.tensors for shift in SHIFTS)
     says_layer = any(key.startswith("layer_norm_e") for key in config.values)
-    is_layer = shifted or (says_layer and "rms_norm_eps" not in config.values)
-    norm = _norm(checkpoint, config, layer, kind or ("layer" if is_layer else "rms"))
-    return StoredNorm(
-        norm, _weight(checkpoint, layer), "its name" if name is None else "your word"
-    )
+    says_rms = "rms_norm_eps" in config.values
+    if has_bias or (says_layer and not says_rms):
+        return "layer"
+    return "rms"
 
 
 def _layer(checkpoint: Arrays, norm: str) -> str | None:
-    """Find a layer by its name up to a prefix, such as that of a network of text within one of images."""
+    """Find a layer by its name up to a prefix, such as that of a part for texts."""
     if "*" in norm:
-        # The last of many layers is the one with the highest number.
-        name = re.compile(re.escape(norm).replace(r"\*", r"(\d+)") + r"\.weight")
-        stored = [
-            (int(match[1]), match[0])
-            for match in map(name.fullmatch, checkpoint.tensors)
-            if match
-        ]
-        return max(stored)[1].removesuffix(".weight") if stored else None
-    # `model.language_model.norm` and `language_model.model.norm` are `model.norm` of a
-    # part, `ln_f` that of a bare one.
+        return _last_of_many(checkpoint, norm)
     names = [
         norm,
+        # A part of a network of texts and images, in transformers 5 and before.
         norm.replace("model.", "model.language_model.", 1),
         f"language_model.{norm}",
     ]
-    names += ["ln_f"] if norm.endswith("ln_f") else []
-    return next(
-        (name for name in names if f"{name}.weight" in checkpoint.tensors), None
-    )
+    if norm.endswith("ln_f"):
+        # GPT-2 without its wrapper.
+        names.append("ln_f")
+    for name in names:
+        if f"{name}.weight" in checkpoint.tensors:
+            return name
+    return None
+
+
+def _last_of_many(checkpoint: Arrays, norm: str) -> str | None:
+    """Return the layer with the highest number in the place of `*`."""
+    before, after = f"{norm}.weight".split("*")
+    numbers = []
+    for name in checkpoint.tensors:
+        if name.startswith(before) and name.endswith(after):
+            number = name.removeprefix(before).removesuffix(after)
+            if number.isdecimal():
+                numbers.append(int(number))
+    if not numbers:
+        return None
+    return norm.replace("*", str(max(numbers)))
 
 
 def _weight(checkpoint: Arrays, layer: str) -> str:
-    return f"{layer}.weight" if f"{layer}.weight" in checkpoint.tensors else layer
+    """Return the name of the gains of a layer."""
+    name = f"{layer}.weight"
+    return name if name in checkpoint.tensors else layer
 
 
-def _norm(
+def _read_norm(
     checkpoint: Arrays,
     config: Config,
     layer: str,
@@ -151,30 +182,27 @@ def _norm(
     adds_one: bool = False,
     scale: float = 1.0,
 ) -> FinalNorm:
-    """Read gains and shift of a norm; what multiplies all logits behind it is put into both."""
-    stored = [
-        name
-        for name in (f"{layer}.{shift}" for shift in SHIFTS)
-        if name in checkpoint.tensors
-    ]
-    vectors = []
-    for name in (_weight(checkpoint, layer), *stored[:1]):
-        # What is no number is refused where a norm is made of it.
-        with np.errstate(invalid="ignore"):
-            vectors.append(np.asarray(checkpoint[name], dtype=np.float64))
-        if vectors[-1].ndim != 1:
-            got = f"shape {vectors[-1].shape}"
-            raise must_be(
-                f"the norm {name}",
-                "one number a dimension",
-                got,
-                "name another, or none",
-            )
-    # Logits are s·W(γ·x̂ + β) = W(sγ·x̂ + sβ), so that the norm can carry the scale s.
-    gain, *shift = vectors
-    return FinalNorm(
-        kind,
-        scale * (gain + adds_one),
-        scale * shift[0] if shift else None,
-        config.epsilon,
-    )
+    """Read gains and shift of a norm, and multiply both by the scale of the logits.
+
+    Logits are s·W(γ·x̂ + β) = W(sγ·x̂ + sβ), so the norm can carry the scale s.
+    """
+    gain = scale * (_vector(checkpoint, _weight(checkpoint, layer)) + adds_one)
+    shift = None
+    for name in SHIFTS:
+        if shift is None and f"{layer}.{name}" in checkpoint.tensors:
+            shift = scale * _vector(checkpoint, f"{layer}.{name}")
+    return FinalNorm(kind, gain, shift, config.epsilon)
+
+
+def _vector(checkpoint: Arrays, name: str) -> np.ndarray:
+    """Read one number per dimension; FinalNorm refuses numbers that are not finite."""
+    with np.errstate(invalid="ignore"):
+        vector = np.asarray(checkpoint[name], dtype=np.float64)
+    if vector.ndim != 1:
+        raise must_be(
+            f"the norm {name}",
+            "one number a dimension",
+            f"shape {vector.shape}",
+            "name another, or none",
+        )
+    return vector

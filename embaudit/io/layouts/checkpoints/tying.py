@@ -22,7 +22,7 @@ def tying_of(
     *,
     predicts_tokens: bool,
 ) -> Tying | None:
-    """Determine whether a head and the input embeddings of a checkpoint are one table; None if they are two.
+    """Determine whether a head and the input embeddings are one table; None if not.
 
     If the checkpoint holds both tables, their values decide, because transformers 5
     does not tie tables that differ. Otherwise the key `tie_word_embeddings` of

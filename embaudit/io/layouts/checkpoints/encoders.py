@@ -1,0 +1,70 @@
+"""Encoders in a folder: how they were trained, and what to export of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from embaudit.errors import File, InputError, Sentence, must_be
+from embaudit.io.json_text import parsed_file
+
+MODULES = "modules.json"
+"""The layers of a model of sentence-transformers."""
+SENTENCE_TRANSFORMERS = "config_sentence_transformers.json"
+CONFIG = "config.json"
+BY_SIMILARITY = {"cosine": "sentence-transformers", "dot": "msmarco-dot"}
+"""Word for the training by `similarity_fn_name` of sentence-transformers."""
+BY_MODEL_TYPE = {"clip": "clip", "siglip": "siglip"}
+"""Word for the training by `model_type` of transformers."""
+ENCODE = "numpy.save('vectors.npy', SentenceTransformer({path!r}).encode(texts))"
+EXPORTS = {
+    MODULES: ENCODE,
+    SENTENCE_TRANSFORMERS: ENCODE,
+    CONFIG: "numpy.savez('towers.npz', user_factors=text_embeds, item_factors=image_embeds)",
+}
+"""Line of Python that writes the vectors of an encoder, by the file that names it."""
+
+
+def encoder_of(folder: Path) -> tuple[str, str] | None:
+    """Return the word for how the encoder of a folder was trained, and the file that says so.
+
+    A last layer that normalises fixes the lengths, whatever similarity is configured.
+    Without such a layer the configured similarity decides. If neither is there, it is
+    not known how vectors are compared, and the word is empty. None is returned if the
+    folder holds no encoder.
+    """
+    modules = parsed_file(folder / MODULES)
+    is_sentence_transformer = isinstance(modules, list)
+    for module in modules if isinstance(modules, list) else []:
+        is_layer = isinstance(module, dict)
+        if is_layer and str(module.get("type")).endswith(".Normalize"):
+            return "sentence-transformers", MODULES
+    for file, key, words in (
+        (SENTENCE_TRANSFORMERS, "similarity_fn_name", BY_SIMILARITY),
+        (CONFIG, "model_type", BY_MODEL_TYPE),
+    ):
+        content = parsed_file(folder / file)
+        if isinstance(content, dict) and str(content.get(key)) in words:
+            return words[str(content.get(key))], file
+    return ("", MODULES) if is_sentence_transformer else None
+
+
+def refusal_of(folder: Path) -> InputError | None:
+    """Return the error that says what to export of the encoder in a folder.
+
+    The tables inside an encoder are no embeddings of texts or images.
+    """
+    encoder = encoder_of(folder)
+    if encoder is None:
+        return None
+    word, file = encoder
+    return must_be(
+        "the input",
+        "vectors",
+        Sentence(
+            "{}, an encoder ({}, as {} says)",
+            File(folder),
+            word or "sentence-transformers",
+            file,
+        ),
+        f"export them in Python: {EXPORTS[file].format(path=str(folder))}",
+    )
