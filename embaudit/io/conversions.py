@@ -47,23 +47,22 @@ PART = re.compile(r"-\d{5}-of-(?P<last>\d{5})\.bin$")
 """Ending of the file name of one shard of a checkpoint."""
 
 
-def conversion(path: Path, name: str, out: str) -> str:
+def conversion(path: Path, out: str) -> str:
     """Return what to run instead of opening a pickle, as the end of "convert it …".
 
     Parameters
     ----------
     path : Path
         The file.
-    name : str
-        How the line calls the file.
     out : str
         The file of weights that the line writes.
     """
+    name = str(path)
     shard = PART.search(path.name)
     if shard is not None:
         # All shards are converted into one file.
         parts = f"{path.name[: shard.start()]}-*-of-{shard['last']}.bin"
-        return _line("shards", parts=str(Path(name).parent / parts), out=out)
+        return _line("shards", parts=str(path.parent / parts), out=out)
     found = outline(path)
     of_torch = path.suffix.lower() in OF_TORCH or any(
         imported.startswith("torch.") for imported in found.imports

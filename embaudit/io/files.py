@@ -12,6 +12,7 @@ from typing import TypeAlias, TypeVar
 from embaudit.core.checked import as_list
 from embaudit.core.inputs import note_input
 from embaudit.errors import InputError, Sentence, must_be
+from embaudit.io.folders import model_in
 from embaudit.io.remote import as_url, fetched
 
 AnyPath: TypeAlias = str | os.PathLike[str]
@@ -94,6 +95,8 @@ def existing_path(
 def located(path: AnyPath | Sequence[AnyPath]) -> tuple[Path, tuple[Path, ...]]:
     """Return what a path names, and the files of a list or a pattern, in the order of the list or of their names.
 
+    A folder of MLflow stands for the model in it.
+
     Raises
     ------
     InputError
@@ -117,7 +120,7 @@ def located(path: AnyPath | Sequence[AnyPath]) -> tuple[Path, tuple[Path, ...]]:
         and as_url(pattern) is None
         and not os.path.lexists(pattern)
     ):
-        return existing_path(path), ()  # type: ignore[arg-type]
+        return model_in(existing_path(path)), ()  # type: ignore[arg-type]
     # What programs leave beside tables, such as _SUCCESS and .crc, begins so.
     names = (Path(name) for name in sorted(glob.glob(pattern, recursive=True)))  # noqa: PTH207
     files = tuple(

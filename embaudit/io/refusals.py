@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -29,6 +31,10 @@ BINARY = (".npz", ".npy", ".h5", ".hdf5", ".h5ad", ".keras", ".parquet", ".pq", 
 """Suffixes of files that are not unpacked as they are read; text is."""
 ZEROS = bytes(8)
 """First bytes of an index of hnswlib: the offset of its lowest level."""
+DATA_OF_TENSORFLOW = re.compile(r"\.data-\d{5}-of-\d{5}$")
+"""Ending of the names of the files with the numbers of a checkpoint of TensorFlow."""
+END_OF_INDEX = bytes.fromhex("57fb808b247547db")
+"""Last bytes of the index of such a checkpoint, which is a table of LevelDB."""
 OUT = "model.safetensors"
 """File name of converted weights, which readers of a folder look for."""
 PICKLED = (".kv", ".model", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".joblib")
@@ -118,9 +124,14 @@ def refuse_foreign(path: Path, *, needs: str = "a model or vectors") -> None:
     Raises
     ------
     InputError
-        Of a pickle, Matrix Market, an index of hnswlib or a packed file of another
-        format, with what to run instead.
+        Of a pickle, Matrix Market, an index of hnswlib, a checkpoint of TensorFlow, a
+        folder of another tool or a packed file of another format, with what to run
+        instead.
     """
+    foreign = _foreign_folder(path) if path.is_dir() else _tensorflow_file(path)
+    if foreign is not None:
+        what, remedy = foreign
+        raise must_be("the input", needs, Sentence("{}, {}", File(path), what), remedy)
     beginning, suffix = first_bytes(path, 256), path.suffix.lower()
     if suffix == ".gz" and plain_suffix(path) in BINARY:
         raise must_be(
@@ -153,6 +164,52 @@ def refuse_foreign(path: Path, *, needs: str = "a model or vectors") -> None:
         raise _refusal(path)
 
 
+def _foreign_folder(path: Path) -> tuple[str, str] | None:
+    """Return what a folder of another tool is, and what to do; None of any other folder."""
+    for name in ("saved_model.pb", "variables/variables.index"):
+        if (path / name).exists():
+            return "a SavedModel of TensorFlow", _from_tensorflow(
+                path / "variables" / "variables"
+            )
+    if (path / "checkpoint").is_file():
+        indexes = sorted(
+            file for file in path.glob("*.index") if _tensorflow_file(file) is not None
+        )
+        if indexes:
+            last = max(indexes, key=lambda file: file.stat().st_mtime)
+            return "a folder of checkpoints of TensorFlow", _from_tensorflow(
+                last.with_suffix("")
+            )
+    for row in SENTENCES["folder"]:
+        if any(any(path.glob(marker)) for marker in row["markers"]):
+            return row["what"], row["remedy"].format(path=str(path))
+    return None
+
+
+def _tensorflow_file(path: Path) -> tuple[str, str] | None:
+    """Return what a file of a checkpoint of TensorFlow is, and what to do; None of any other file."""
+    if path.name == "saved_model.pb":
+        return _foreign_folder(path.parent)
+    data = DATA_OF_TENSORFLOW.search(path.name)
+    if data is not None:
+        prefix = path.with_name(path.name[: data.start()])
+    elif path.suffix == ".index" and _last_bytes(path, 8) == END_OF_INDEX:
+        prefix = path.with_suffix("")
+    else:
+        return None
+    return SENTENCES["tensorflow"]["what"], _from_tensorflow(prefix)
+
+
+def _from_tensorflow(prefix: Path) -> str:
+    return str(SENTENCES["tensorflow"]["remedy"].format(prefix=str(prefix)))
+
+
+def _last_bytes(path: Path, size: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(-min(size, path.stat().st_size), os.SEEK_END)
+        return file.read()
+
+
 def pickled_checkpoint(folder: Path) -> InputError | None:
     """Refuse a folder whose weights are pickles; None where there are none.
 
@@ -164,17 +221,13 @@ def pickled_checkpoint(folder: Path) -> InputError | None:
     checkpoint = next(
         (path for name in CHECKPOINTS for path in sorted(folder.glob(name))), None
     )
-    return (
-        None
-        if checkpoint is None
-        else _refusal(checkpoint, name=str(checkpoint), out=str(folder / OUT))
-    )
+    return None if checkpoint is None else _refusal(checkpoint, out=str(folder / OUT))
 
 
-def _refusal(path: Path, *, name: str | None = None, out: str = OUT) -> InputError:
+def _refusal(path: Path, *, out: str = OUT) -> InputError:
     """Build the error that names the conversion."""
     return InputError(
         "{} must be a file of plain numbers; it is a pickle, which could run code; convert it {}.",
         File(path),
-        conversion(path, name or path.name, out),
+        conversion(path, out),
     )

@@ -184,7 +184,7 @@ def test_the_line_takes_the_weights_from_where_they_are(
     )
     assert advice(path) == (
         "import safetensors.torch, torch; "
-        f"state = torch.load('c.pt', map_location='cpu', weights_only=True){part}; "
+        f"state = torch.load({str(path)!r}, map_location='cpu', weights_only=True){part}; "
         "safetensors.torch.save_file({k: v.contiguous().clone() for k, v in "
         "state.items() if torch.is_tensor(v)}, 'model.safetensors')"
     )
@@ -310,7 +310,10 @@ def parts(tmp_path: Path) -> list[Path]:
 def test_the_advice_for_one_part_of_a_checkpoint_converts_all_parts(
     parts: list[Path],
 ) -> None:
-    advice = PARTS.format(parts="pytorch_model-*-of-00002.bin", out="model.safetensors")
+    advice = PARTS.format(
+        parts=str(parts[1].parent / "pytorch_model-*-of-00002.bin"),
+        out="model.safetensors",
+    )
     assert refusal(load, parts[1]).endswith(f"convert it in Python: {advice}")
 
 

@@ -32,7 +32,7 @@ def run(path: Path) -> None:
     with pytest.raises(InputError) as refused:
         load(path)
     line = str(refused.value).partition("convert it in Python: ")[2]
-    exec(re.split(r" \(which runs|, or embaudit|\.$", line)[0], {})
+    exec(re.split(r" \(which runs|, or embaudit|, with the types|\.$", line)[0], {})
 
 
 NETWORK = Towers()
@@ -146,6 +146,32 @@ def test_the_line_takes_the_weights_of_a_script(
         load("model.safetensors", kind="head", weight="0.weight", bias="0.bias").right,
         layer[0].weight.detach(),
     )
+
+
+def test_the_line_takes_the_weights_of_an_exported_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    layer = torch.nn.Sequential(torch.nn.Linear(3, 5))
+    torch.export.save(torch.export.export(layer, (ITEMS,)), "m.pt2")
+    run(Path("m.pt2"))
+    names = {"weight": "0.weight", "bias": "0.bias"}
+    np.testing.assert_array_equal(
+        load("model.safetensors", kind="head", **names).right, layer[0].weight.detach()
+    )
+
+
+def test_the_line_takes_the_weights_of_a_model_of_skops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skops = pytest.importorskip("skops.io")
+    from sklearn.linear_model import LogisticRegression
+
+    monkeypatch.chdir(tmp_path)
+    live = LogisticRegression().fit(ITEMS.numpy(), [0, 1, 2] * 2 + [0, 1])
+    skops.dump(live, "m.skops")
+    run(Path("m.skops"))
+    np.testing.assert_array_equal(load("model.npz").right, live.coef_)
 
 
 @pytest.mark.parametrize("name", ["v.kv", "v.model", "v.pkl"])

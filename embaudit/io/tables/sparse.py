@@ -54,7 +54,8 @@ def read_sparse(path: Path) -> TableFile:
     try:
         kind = np.asarray(stored["format"]).item()
         kind = kind.decode() if isinstance(kind, bytes) else str(kind)
-        shape = tuple(int(n) for n in stored["shape"])
+        n_rows, n_columns = (int(n) for n in stored["shape"])
+        shape = (n_rows, n_columns)
         if kind in ("csr", "csc"):
             parts = (stored["data"], stored["indices"], stored["indptr"])
             constructor = sparse.csr_matrix if kind == "csr" else sparse.csc_matrix
