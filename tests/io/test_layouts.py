@@ -173,12 +173,23 @@ def test_ids_tell_that_a_table_has_one_column_per_entity(
         load(tmp_path / "v.npz", transpose="none")
 
 
+def test_classes_tell_that_a_head_without_bias_has_one_column_per_label(
+    tmp_path: Path,
+) -> None:
+    np.savez(tmp_path / "h.npz", W=ITEMS.T, classes=np.array(list("abcdefgh")))
+    np.testing.assert_array_equal(load(tmp_path / "h.npz").right, ITEMS)
+
+
 def test_ids_of_a_square_table_or_of_another_size_do_not_turn_it(
     tmp_path: Path,
 ) -> None:
+    """Nor do those of weights of torch, which have one row per entity by custom."""
     square = DRAW.normal(size=(4, 4))
     np.savez(tmp_path / "v.npz", x=square, ids=np.arange(4))
     np.testing.assert_array_equal(load(tmp_path / "v.npz").right, square)
+    np.savez(tmp_path / "v.npz", **{"item.weight": ITEMS.T, "ids": np.arange(8)})
+    with pytest.raises(InputError, match="item ids must be a list of 4"):
+        load(tmp_path / "v.npz")
     np.savez(tmp_path / "v.npz", x=ITEMS, ids=np.arange(8), labels=np.arange(4))
     with pytest.raises(InputError, match="item names must be a list of 8"):
         load(tmp_path / "v.npz")

@@ -262,22 +262,10 @@ def _vectors(shapes: Shapes, request: Request, weight: str, title: str) -> Layou
     if request.bias:
         fields["right_bias"] = request.bias
     for recipe in of_kind("vectors"):
-        if recipe.is_right(weight):
+        if plain(recipe.right) == plain(weight):
             title = recipe.title
-    is_transposed = _is_transposed(shapes, request, weight, request.bias)
-    if request.transpose is None and _has_ids_of_columns(shapes, fields):
-        is_transposed = True
-    transposed = frozenset({"right"} if is_transposed else ())
+    transposed = _transposed_table(shapes, request, fields)
     return Layout(fields, transposed=transposed, title=title)
-
-
-def _has_ids_of_columns(shapes: Shapes, fields: Mapping[str, str]) -> bool:
-    """Return True if the ids, names and counts of a table are as many as its columns."""
-    shape = shapes[fields["right"]]
-    sizes = {
-        prod(shapes[fields[field]]) for field in BESIDE_ONE_TABLE if field in fields
-    }
-    return len(shape) == 2 and shape[0] != shape[1] and sizes == {shape[1]}
 
 
 def _head(
@@ -293,8 +281,7 @@ def _head(
         fields["left_bias"] = request.left_bias
     if bias is not None:
         fields["right_bias"] = bias
-    is_transposed = _is_transposed(shapes, request, weight, bias)
-    transposed = frozenset({"right"} if is_transposed else ())
+    transposed = _transposed_table(shapes, request, fields)
     return Layout(fields, head=True, transposed=transposed, title=title)
 
 
@@ -316,27 +303,47 @@ def _bias(shapes: Shapes, weight: str, recipe: Recipe | None) -> str | None:
     return None
 
 
-def _is_transposed(
-    shapes: Shapes, request: Request, weight: str, bias: str | None
-) -> bool:
-    """Determine whether a table has one column per entity: by option, name or bias."""
-    by_option = request.transposes("right")
-    if by_option is not None:
-        return by_option
+def _transposed_table(
+    shapes: Shapes, request: Request, fields: Mapping[str, str]
+) -> frozenset[str]:
+    """Return {"right"} if one table or a head has one column per entity.
+
+    The option decides, then the name. torch stores one row per label, TensorFlow one
+    column, so the length of the bias decides next, unless the matrix is square; and
+    without a bias the number of ids, names and counts.
+    """
+    weight = fields["right"]
+    turned, as_stored = frozenset({"right"}), frozenset[str]()
+    if request.transpose is not None:
+        return turned if request.transposes("right") else as_stored
     if is_transposed_by_name(weight):
-        return True
-    # torch stores one row per label, TensorFlow one column. The length of the bias
-    # decides, unless the matrix is square.
-    if bias is None or len(shapes[weight]) != 2 or weight.endswith(ROWS_BY_CUSTOM):
-        return False
+        return turned
+    if len(shapes[weight]) != 2 or weight.endswith(ROWS_BY_CUSTOM):
+        return as_stored
     rows, columns = shapes[weight]
-    n_labels = shapes[bias][-1] if shapes[bias] else 1
-    if rows == columns == n_labels:
-        remedy = Sentence(
+    if "right_bias" in fields:
+        bias = shapes[fields["right_bias"]]
+        n_labels = bias[-1] if bias else 1
+        if rows == columns == n_labels:
+            raise _square(weight, rows)
+        return turned if n_labels == columns else as_stored
+    numbers_of_ids = {
+        prod(shapes[fields[field]]) for field in BESIDE_ONE_TABLE if field in fields
+    }
+    if rows != columns > 1 and numbers_of_ids == {columns}:
+        return turned
+    return as_stored
+
+
+def _square(weight: str, size: int) -> InputError:
+    """Return the question of a square matrix, whose bias does not tell how it lies."""
+    return must_be(
+        f"the labels of {weight}",
+        "rows or columns",
+        f"{size} × {size}, which both could be",
+        Sentence(
             "choose {} if each row is a label, {} if each column is one",
             Option("transpose", "none"),
             Option("transpose", "right"),
-        )
-        got = f"{rows} × {columns}, which both could be"
-        raise must_be(f"the labels of {weight}", "rows or columns", got, remedy)
-    return n_labels == columns
+        ),
+    )

@@ -18,7 +18,7 @@ SEPARATORS = str.maketrans("/", ".")
 """Paths of HDF5, Keras and Flax have slashes where names of torch have dots."""
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 17)
 def plain(name: str) -> str:
     """Return the name of an array without case, punctuation, wrappers and endings.
 
@@ -41,19 +41,6 @@ def _wrapper_of(name: str) -> str:
         if name.startswith(wrapper):
             return wrapper
     return ""
-
-
-def is_below(name: str, customary: str) -> bool:
-    """Return True for a customary name, and for one with dots behind a prefix.
-
-    Examples
-    --------
-    >>> is_below("model.lm_head.weight", "lm_head.weight"), is_below("my.W", "W")
-    (True, False)
-    """
-    if name == customary:
-        return True
-    return "." in customary and name.endswith("." + customary)
 
 
 def layer_and_part(name: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from embaudit.io.layouts.names import is_below, is_kernel, plain
+from embaudit.io.layouts.names import is_kernel, plain
 
 Kind: TypeAlias = Literal["factors", "head", "tied head", "vectors"]
 
@@ -73,14 +73,6 @@ class Recipe:
         if self.kind == "tied head":
             return BIASES_OF_TIED_HEADS
         return ADDED_TO_LOGITS
-
-    def is_named(self, name: str) -> bool:
-        """Return True if an array is the head of this recipe, perhaps below a prefix."""
-        return is_below(name, self.right)
-
-    def is_right(self, name: str) -> bool:
-        """Return True if an array has the name of the right side, however written."""
-        return plain(name) == plain(self.right)
 
 
 def _factors(left: str, right: str, source: str, *, transposed: bool = False) -> Recipe:
@@ -189,8 +181,7 @@ RECIPES: tuple[Recipe, ...] = (
     # tutorials/rnn/ptb/ptb_word_lm.py of TensorFlow 1.
     _head("softmax_w", "softmax_b", "TensorFlow 1"),
     # Input embeddings that are also the head, if the file holds no other head. The
-    # names are those of transformers unless another source is given. A name precedes
-    # the names that it ends with.
+    # names are those of transformers unless another source is given.
     _tied("language_model.model.embed_tokens.weight", "LLaVA"),
     _tied("model.embed_tokens.weight", "Llama and others"),
     _tied("model.language_model.embed_tokens.weight", "vision-language models"),
@@ -294,19 +285,29 @@ def of_kind(*kinds: Kind) -> Iterator[Recipe]:
             yield recipe
 
 
+HEADS = {recipe.right: recipe for recipe in of_kind("head", "tied head")}
+"""Recipes of heads by the name of their weights."""
+
+
 def head_recipe(name: str) -> Recipe | None:
-    """Return the first recipe of a head whose weights have a name; None without one.
+    """Return the recipe of a head whose weights have a name, perhaps below a prefix.
+
+    The longest name that fits decides. A name without a dot has no prefix: `my.W` is
+    not the W of a softmax regression. None is returned for other names.
 
     Examples
     --------
     >>> head_recipe("model.lm_head.weight").title
     'lm_head.weight of causal language models of transformers'
-    >>> head_recipe("encoder.dense.weight") is None
-    True
+    >>> head_recipe("encoder.dense.weight") is None, head_recipe("my.W") is None
+    (True, True)
     """
-    for recipe in of_kind("head", "tied head"):
-        if recipe.is_named(name):
-            return recipe
+    if name in HEADS:
+        return HEADS[name]
+    while "." in name:
+        name = name.partition(".")[2]
+        if "." in name and name in HEADS:
+            return HEADS[name]
     return None
 
 
@@ -318,7 +319,8 @@ def is_tied(name: str) -> bool:
     >>> is_tied("model.embed_tokens.weight"), is_tied("lm_head.weight")
     (True, False)
     """
-    return any(recipe.is_named(name) for recipe in of_kind("tied head"))
+    recipe = head_recipe(name)
+    return recipe is not None and recipe.kind == "tied head"
 
 
 def is_factor(name: str) -> bool:
@@ -343,7 +345,11 @@ def is_transposed_by_name(name: str) -> bool:
     >>> is_transposed_by_name("Vt"), is_transposed_by_name("dense/kernel")
     (True, True)
     """
-    return is_kernel(name) or any(
-        recipe.transposed and (recipe.is_right(name) or recipe.is_named(name))
-        for recipe in RECIPES
+    if is_kernel(name):
+        return True
+    recipe = head_recipe(name)
+    if recipe is not None:
+        return recipe.transposed
+    return any(
+        recipe.transposed and plain(name) == plain(recipe.right) for recipe in RECIPES
     )
