@@ -76,6 +76,8 @@ class Metric:
     l2, LanceDB's default for a table without an index
     >>> print(Metric("not stated", "the table has no index"))
     not stated: the table has no index
+    >>> print(Metric("cosine", "the collection", unit_rows=True))
+    cosine, as the collection says; the store divided the rows by their lengths, which are lost
     """
 
     name: str
@@ -84,6 +86,12 @@ class Metric:
     """Place in the store that says so, in words; of a metric that is not stated, the reason."""
     is_default: bool = False
     """True if the collection does not say it, so that the default of the store holds."""
+    unit_rows: bool = False
+    """True if the store divided the rows by their lengths, which are lost."""
+    codes: str = ""
+    """Rounded copies of the vectors that the index searches, such as "int8 codes of them";
+    empty if it searches the vectors themselves.
+    """
 
     @property
     def is_stated(self) -> bool:
@@ -93,15 +101,27 @@ class Metric:
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON can hold it."""
         return plain_dict(
-            {"name": self.name, "source": self.source, "is_default": self.is_default}
+            {
+                "name": self.name,
+                "source": self.source,
+                "is_default": self.is_default,
+                "unit_rows": self.unit_rows,
+                "codes": self.codes,
+            }
         )
 
     def __str__(self) -> str:
         if not self.is_stated:
             return f"{self.name}: {self.source}"
         if self.is_default:
-            return f"{self.name}, {self.source}"
-        return f"{self.name}, as {self.source} says"
+            text = f"{self.name}, {self.source}"
+        else:
+            text = f"{self.name}, as {self.source} says"
+        if self.unit_rows:
+            text += "; the store divided the rows by their lengths, which are lost"
+        if self.codes:
+            text += f"; its index searches {self.codes}"
+        return text
 
 
 @dataclass(frozen=True)

@@ -199,8 +199,10 @@ class Batch:
 
     vectors: NDArray[Any]
     """(m, k)"""
-    ids: Sequence[int | str] | NDArray[np.integer[Any]]
-    """(m,) whole numbers or texts; an array only of whole numbers."""
+    ids: Sequence[int | str] | NDArray[np.integer[Any]] = ()
+    """(m,) whole numbers or texts; an array only of whole numbers. Empty where the table
+    has no ids.
+    """
     titles: Sequence[str | None] | None = None
     """(m,) None where the table has no texts that name its rows."""
 
@@ -233,7 +235,7 @@ class VectorTable:
     the store.
     """
     ids: str
-    """Name of the ids in the report of the read."""
+    """Name of the ids in the report of the read; empty if there are none."""
     dtype: np.dtype[Any] = np.dtype(np.float32)  # noqa: RUF009
     """Type of the numbers as the store holds them."""
     vectors: str = "vectors"
@@ -259,8 +261,9 @@ class VectorTable:
             "right": Source(
                 self.vectors, lambda: rows()[0], (self.n_rows, self.n_columns)
             ),
-            "right_ids": Source(self.ids, lambda: rows()[1], (self.n_rows,)),
         }
+        if self.ids:
+            fields["right_ids"] = Source(self.ids, lambda: rows()[1], (self.n_rows,))
         if self.titles:
             fields["right_names"] = Source(
                 self.titles, lambda: rows()[2], (self.n_rows,)
