@@ -117,7 +117,7 @@ def _training(row: Training) -> str:
 
 
 def _row(row: Format) -> str:
-    able = "reads" if row.write is None else "reads, writes"
+    able = "reads, writes" if row.is_written else "reads"
     files = " ".join("folder" if suffix == "/" else suffix for suffix in row.suffixes)
     return f"| {row.name} | {files} | {able} | {row.origin} | {row.content} | {row.extra} |"
 

@@ -27,9 +27,11 @@ def fix(
     more: More = None,
     *,
     out: Annotated[
-        Path,
+        str,
         Option(
-            help="File to write, such as .npz, .parquet, .csv, .safetensors or .faiss."
+            help="File to write, such as .npz, .parquet, .csv, .safetensors or .faiss, "
+            "or a new table of a store, such as qdrant:http://localhost:6333/items.",
+            metavar="PATH",
         ),
     ],
     as_: Annotated[
@@ -67,6 +69,7 @@ def fix(
     force: Force = False,
 ) -> None:
     """Write vectors whose plain cosine the predictions fix, ready for a vector index."""
+    from embaudit.errors import without_secrets
     from embaudit.io import distinct_outputs, require_output
     from embaudit.io.watched import unchanged
     from embaudit.remedy import fix as mend
@@ -78,7 +81,7 @@ def fix(
     with (
         removed_if_refused() as written,
         workers.at_work(quiet=quiet),
-        unchanged(inputs, outputs=[out]),
+        unchanged(inputs, outputs=[Path(out)]),
     ):
         source = reading.read(path, more)
         model = titles.on(source.model, quiet=quiet)
@@ -103,5 +106,7 @@ def fix(
     if losses:
         console.print(losses, markup=False)
     console.print(
-        f"{remedy!r} → {out}, read back and verified", markup=False, soft_wrap=True
+        f"{remedy!r} → {without_secrets(out)}, read back and verified",
+        markup=False,
+        soft_wrap=True,
     )

@@ -44,7 +44,7 @@ def formats(
             "format": kind.name,
             "files": " ".join(kind.suffixes),
             "reads": "yes",
-            "writes": "yes" if kind.write is not None else None,
+            "writes": "yes" if kind.is_written else None,
             "from": kind.origin,
             "holds": kind.content,
             "needs": kind.extra or None,

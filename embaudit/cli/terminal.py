@@ -316,8 +316,8 @@ class Output:
 
 
 @contextmanager
-def removed_if_refused() -> Iterator[list[Path]]:
-    """Yield a list for files that the block has written; remove them if it is refused.
+def removed_if_refused() -> Iterator[list[Path | str]]:
+    """Yield a list for outputs that the block has written; remove them if it is refused.
 
     Rows of mapped files are read while they are written, so a file may hold vectors of
     two models if its input was replaced meanwhile.
@@ -327,12 +327,14 @@ def removed_if_refused() -> Iterator[list[Path]]:
     >>> with removed_if_refused() as written:
     ...     written.append(Path("no-such-file"))
     """
-    written: list[Path] = []
+    written: list[Path | str] = []
     try:
         yield written
     except InputError:
-        for file in written:
-            file.unlink(missing_ok=True)
+        from embaudit.io.saving import remove_output
+
+        for output in written:
+            remove_output(output)
         raise
 
 

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import must_be
+from embaudit.core.checked import require_one_of
+from embaudit.errors import File, InputError, must_be
 from embaudit.io.array_files import open_arrays
 from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, as_path, plain_suffix
-from embaudit.io.formats import Format, formats, writer_of
-from embaudit.io.loading import load
+from embaudit.io.formats import Format, formats, of_address, writer_of
+from embaudit.io.loading import load, read
 from embaudit.io.outputs import writable, written_whole
+from embaudit.io.tables.titles import places_of
 from embaudit.model import FactorModel
 
 
-def save(model: FactorModel | Draft, path: AnyPath, *, force: bool = False) -> None:
+def save(
+    model: FactorModel | Draft,
+    path: AnyPath,
+    *,
+    force: bool = False,
+    metric: str | None = None,
+) -> None:
     """Write a model in the format its suffix names; `.npz` holds all of it, the others vectors (and ids) only.
 
     Parameters
@@ -26,9 +36,12 @@ def save(model: FactorModel | Draft, path: AnyPath, *, force: bool = False) -> N
     model : FactorModel or Draft
         What to write; the rows of a draft may be computed while they are written.
     path : path
-        The file; it appears only when it is complete.
+        The file, or the address of a table in a store. It appears only when it is
+        complete.
     force : bool
-        Whether an existing file may be replaced.
+        Whether an existing file or table may be replaced.
+    metric : {"cosine", "dot"}, optional
+        How a store compares the vectors: by default as the model compares its rows.
 
     Raises
     ------
@@ -43,30 +56,79 @@ def save(model: FactorModel | Draft, path: AnyPath, *, force: bool = False) -> N
             type(model).__name__,
             "make one of an object with from_object",
         )
-    path = as_path(path, "the output")
     draft = Draft.of(model) if isinstance(model, FactorModel) else model
-    entry, suffix = writer_of(path), plain_suffix(path)
+    entry = writer_of(path)
+    _require_room(draft, entry, path)
+    if entry.tables is not None:
+        save_table(draft, path, metric or draft.link.compares, force=force)
+        return
+    assert entry.write is not None
+    with written_whole(as_path(path, "the output"), force=force) as file:
+        entry.write(file, draft)
+
+
+METRICS = ("cosine", "dot")
+"""Comparisons of rows that every store has."""
+
+
+def save_table(
+    draft: Draft, address: AnyPath, metric: str | None, *, force: bool
+) -> Mapping[str, str]:
+    """Write vectors as a new table of a store, whole or not at all.
+
+    Returns
+    -------
+    mapping of str
+        Options of `load` that the table needs to be read with its ids.
+
+    Raises
+    ------
+    InputError
+        As `save` does.
+    """
+    entry = writer_of(address)
+    assert entry.tables is not None
+    _require_room(draft, entry, address)
+    require_one_of(metric, "metric", METRICS, "say how the store compares the rows")
+    return entry.tables.write(os.fspath(address), draft, str(metric), force)
+
+
+def kind_of_output(path: AnyPath) -> str:
+    """Name the kind of a file or a table.
+
+    Examples
+    --------
+    >>> kind_of_output("vectors.csv")
+    '.csv file'
+    """
+    entry = writer_of(path)
+    if entry.tables is not None:
+        return f"table of {entry.name}"
+    return f"{plain_suffix(as_path(path, 'the output'))} file"
+
+
+def _require_room(draft: Draft, entry: Format, path: AnyPath) -> None:
+    """Refuse a format that has no room for the fields of a draft."""
     # Two sides have one format; of other losses, the formats that have room for the
     # whole draft are named.
     losses = draft.losses(room_in(entry, draft))
     if "left" in losses:
-        got, remedy = (
-            " and ".join(draft.roles),
-            "save it as .npz, or keep one side only",
-        )
         raise must_be(
-            f"a model saved as {suffix}", "one side only", f"{got} factors", remedy
+            f"a model saved as a {kind_of_output(path)}",
+            "one side only",
+            f"{' and '.join(draft.roles)} factors",
+            "save it as .npz, or keep one side only",
         )
     if losses:
         usable = [x for x in formats() if x.write is not None and x.is_usable]
         roomy = [x.suffixes[0] for x in usable if not draft.losses(room_in(x, draft))]
         needed = f"a file that can record {next(iter(losses.values()))}"
         raise must_be(
-            "the output", needed, f"a {suffix} file", f"write {' or '.join(roomy)}"
+            "the output",
+            needed,
+            f"a {kind_of_output(path)}",
+            f"write {' or '.join(roomy)}",
         )
-    assert entry.write is not None
-    with written_whole(path, force=force) as file:
-        entry.write(file, draft)
 
 
 def room_in(entry: Format, draft: Draft) -> frozenset[str]:
@@ -83,6 +145,52 @@ def stored_side(path: Path, side: str) -> Callable[[slice], NDArray[Any]]:
             side if side in arrays.tensors else next(iter(arrays.tensors))
         ).rows
     return load(path, kind="vectors").right.__getitem__
+
+
+def stored_table(
+    path: AnyPath, ids: NDArray[Any], options: Mapping[str, str]
+) -> tuple[Callable[[slice], NDArray[Any]], bool]:
+    """Return a reader of the rows of a table in the order of some ids.
+
+    A store returns rows in an order of its own.
+
+    Returns
+    -------
+    rows : callable
+        Takes places among the ids.
+    are_unit : bool
+        True if the store divided the rows by their lengths.
+
+    Raises
+    ------
+    InputError
+        If the table does not hold these ids.
+    """
+    reading = read(path, kind="vectors", **options)
+    stored = reading.model
+    stored_ids = np.arange(stored.n_right)
+    if stored.right_ids is not None:
+        stored_ids = stored.right_ids
+    places = places_of(ids, stored_ids)
+    if len(places) != len(stored_ids) or (places < 0).any():
+        raise InputError(
+            "{} must hold the ids that were written; it holds others; write it again.",
+            File(path),
+        )
+    metric = reading.intake.metric
+    return (
+        lambda rows: stored.right[places[rows]],
+        metric is not None and metric.unit_rows,
+    )
+
+
+def remove_output(path: AnyPath) -> None:
+    """Remove a file or a table that `save` wrote, if it is there."""
+    store = of_address(path)
+    if store is not None and store.tables is not None:
+        store.tables.remove(os.fspath(path))
+    else:
+        Path(path).unlink(missing_ok=True)
 
 
 def require_output(
@@ -121,4 +229,7 @@ def require_output(
             "a file that ends in .npz, which holds both sides",
             path,
         )
-    writable(path, force=force)
+    if entry.tables is not None:
+        entry.tables.require_new(os.fspath(path), force)
+    else:
+        writable(path, force=force)

@@ -5,11 +5,12 @@ They are computed and written one block of rows at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +20,20 @@ from embaudit.core.parallel import row_blocks
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.words import counted, drawn_of, percent
-from embaudit.errors import InputError, Option, Sentence, joined, must_be
+from embaudit.errors import File, InputError, Option, Sentence, joined, must_be
 from embaudit.io.arrays import Stream
 from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, as_path, plain_suffix
 from embaudit.io.formats import writer_of
-from embaudit.io.saving import room_in, save, stored_side
+from embaudit.io.saving import (
+    kind_of_output,
+    remove_output,
+    room_in,
+    save,
+    save_table,
+    stored_side,
+    stored_table,
+)
 from embaudit.linalg.mapped import Mapped, RowMap
 from embaudit.model import OPPOSITE, Equivalence, FactorModel, SideName
 
@@ -155,6 +164,15 @@ class Remedy(Result):
     def _title(self, role: SideName) -> str:
         return f"{self.model.title(role)}s"
 
+    @property
+    def metric(self) -> Literal["cosine", "dot"]:
+        """Metric of an index of the vectors.
+
+        Rows that training compared by dot product keep it. For rows of length 1 the dot
+        product is the cosine.
+        """
+        return "dot" if self.unit or self.model.compared == "dot" else "cosine"
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row per entity.
 
@@ -209,7 +227,11 @@ class Remedy(Result):
                 f"by at most {cost.max_cosine_error:.3f}."
             )
         if len(self.roles) == 1:
-            if self.unit:
+            if self.model.compared == "dot":
+                texts.append(
+                    "Index them by dot product, as training compared them, or by cosine."
+                )
+            elif self.unit:
                 texts.append(
                     "Index them by dot product or cosine, which are the same for "
                     "vectors of length 1."
@@ -354,7 +376,7 @@ class Remedy(Result):
         fields["roles"] = (model.title(OPPOSITE[role]), model.title(role))
         return fields
 
-    def write(self, path: AnyPath, *, force: bool = False) -> Path:
+    def write(self, path: AnyPath, *, force: bool = False) -> Path | str:
         """Write the vectors and read some of them back to verify the file.
 
         Parameters
@@ -362,14 +384,16 @@ class Remedy(Result):
         path : path
             `.npz` holds all fields; `.parquet`, `.safetensors`, `.npy` and `.txt`
             (word2vec) hold one side. All are written one block of rows at a time. A
-            format that holds ids alone loses the titles (`lost_fields` says so).
+            format that holds ids alone loses the titles (`lost_fields` says so). The
+            address of a table in a store, such as `qdrant:http://localhost:6333/items`,
+            makes a new table with the metric that fits the vectors.
         force : bool
-            True if an existing file may be replaced.
+            True if an existing file or table may be replaced.
 
         Returns
         -------
-        Path
-            The written file.
+        Path or str
+            The written file, or the address of the written table.
 
         Raises
         ------
@@ -377,22 +401,33 @@ class Remedy(Result):
             If the format cannot hold the vectors with their ids, if the file exists, or
             if the numbers read back differ.
         """
-        target = as_path(path, "the output")
-        if len(self.roles) > 1 and plain_suffix(target) != ".npz":
+        is_table = writer_of(path).tables is not None
+        if len(self.roles) > 1 and (is_table or plain_suffix(Path(path)) != ".npz"):
             raise must_be(
-                f"vectors written as {plain_suffix(target)}",
+                f"vectors written as a {kind_of_output(path)}",
                 "those of one side",
                 " and ".join(self._title(role) for role in self.roles),
                 Sentence("choose one side with {}, or write .npz", Option("role")),
             )
-        draft = self._in_file(target)[0]
+        draft = self._in_file(path)[0]
         for role in self.roles:
-            self._require_room_for_ids(role, target, draft)
+            self._require_room_for_ids(role, path, draft)
+        if is_table:
+            options = save_table(draft, path, self.metric, force=force)
+            try:
+                self._verify_table(path, draft, options)
+            except InputError:
+                remove_output(path)
+                raise
+            return os.fspath(path)
+        target = as_path(path, "the output")
         save(draft, target, force=force)
         self.verify(target)
         return target
 
-    def _require_room_for_ids(self, role: SideName, target: Path, draft: Draft) -> None:
+    def _require_room_for_ids(
+        self, role: SideName, target: AnyPath, draft: Draft
+    ) -> None:
         """Raise InputError if rows would be left out and the file cannot hold ids.
 
         The file would give the rows after an omitted row other numbers.
@@ -407,7 +442,7 @@ class Remedy(Result):
             "the output",
             f"a file that can record ids, since {count} without direction would be "
             "left out",
-            f"a {plain_suffix(target)} file",
+            f"a {kind_of_output(target)}",
             Sentence(
                 "write .npz or .parquet, or keep all rows with {}",
                 Option("keep_empty", True),
@@ -419,7 +454,7 @@ class Remedy(Result):
 
         Titles can be joined again by ids.
         """
-        fields, suffix = self._fields(), plain_suffix(as_path(path, "the output"))
+        fields, kind = self._fields(), kind_of_output(path)
         draft = Draft(
             {name: self.stream(role) for name, role in self._places().items()}, fields
         )
@@ -428,10 +463,19 @@ class Remedy(Result):
         if self.objective == "prediction" and "objective" not in room:
             lost.append(
                 Sentence(
-                    "A {} file cannot say that these are prediction vectors: audit it "
-                    "with {}.",
-                    suffix,
+                    "A {} cannot say that these are prediction vectors: audit it with "
+                    "{}.",
+                    kind,
                     Option("objective", "prediction"),
+                )
+            )
+        compared = self.model.compared
+        if compared is not None and writer_of(path).tables is not None:
+            lost.append(
+                Sentence(
+                    "A {} cannot say how training compared the rows: audit it with {}.",
+                    kind,
+                    Option("compared", compared),
                 )
             )
         has_both = (
@@ -442,8 +486,8 @@ class Remedy(Result):
             fields["right_names"] = None
             lost.append(
                 Sentence(
-                    "A {} file has ids and no titles: join them by id with {}.",
-                    suffix,
+                    "A {} has ids and no titles: join them by id with {}.",
+                    kind,
                     Option("items", placeholder="TABLE"),
                 )
             )
@@ -470,22 +514,39 @@ class Remedy(Result):
         """
         for name, role in self._places().items():
             stored = stored_side(path, name)
-            n = self.stream(role).shape[0]
-            size = min(n, PROBES)
-            # A write that stopped early, or a block in a wrong place, shows in one of
-            # these parts.
-            for start in sorted({0, (n - size) // 2, n - size}):
-                rows = slice(start, start + size)
-                kept = self._kept(role)
-                taken = rows if kept is None else kept[rows]
-                wanted = self.maps[role](
-                    np.array(self.model.factors(role)[taken], dtype=np.float64)
-                )
+            for rows, wanted in self._probes(role):
                 _require_same(stored(rows), wanted, path, self.stream(role).dtype)
+
+    def _verify_table(
+        self, address: AnyPath, draft: Draft, options: Mapping[str, str]
+    ) -> None:
+        """Compare rows of a table in a store, as `verify` does."""
+        (role,) = self.roles
+        stored, are_unit = stored_table(address, draft.tokens, options)
+        for rows, wanted in self._probes(role):
+            if are_unit:
+                lengths = np.linalg.norm(wanted, axis=1, keepdims=True)
+                wanted = wanted / np.where(lengths > 0, lengths, 1)
+            _require_same(stored(rows), wanted, address, np.dtype(np.float32))
+
+    def _probes(self, role: SideName) -> Iterator[tuple[slice, Floats]]:
+        """Yield the first, middle and last rows that are written, in float64.
+
+        A write that stopped early, or a block in a wrong place, shows in one of these
+        parts.
+        """
+        n = self.stream(role).shape[0]
+        size = min(n, PROBES)
+        kept = self._kept(role)
+        for start in sorted({0, (n - size) // 2, n - size}):
+            rows = slice(start, start + size)
+            taken = rows if kept is None else kept[rows]
+            factors = np.array(self.model.factors(role)[taken], dtype=np.float64)
+            yield rows, self.maps[role](factors)
 
 
 def _require_same(
-    stored: NDArray[Any], wanted: Floats, path: Path, written: np.dtype[Any]
+    stored: NDArray[Any], wanted: Floats, path: AnyPath, written: np.dtype[Any]
 ) -> None:
     """Raise InputError if numbers that were read back differ from the vectors."""
     # Text of float32 reads back as float64, and some files hold float32 only, so the
@@ -495,8 +556,9 @@ def _require_same(
     tolerance = 8 * precision * np.abs(wanted).max()
     if stored.shape != wanted.shape or np.abs(stored - wanted).max() > tolerance:
         raise InputError(
-            f"{path} must hold the vectors that were written; the vectors read back "
-            "are others; write the file again."
+            "{} must hold the vectors that were written; the vectors read back are "
+            "others; write it again.",
+            File(path),
         )
 
 

@@ -13,7 +13,7 @@ A store of vectors, such as a database, is registered in the same way, by a modu
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
@@ -73,6 +73,25 @@ Keeps: TypeAlias = Callable[[Draft], frozenset[str]]
 
 
 @dataclass(frozen=True)
+class TableWriter:
+    """Writes new tables of a store. Every function takes the address of the table."""
+
+    require_new: Callable[[str, bool], None]
+    """Refuse an address that `write` could not write, before the work that leads to it: a
+    table that exists is refused unless the second argument is True.
+    """
+    write: Callable[[str, Draft, str, bool], Mapping[str, str]]
+    """Write a draft with a metric, "cosine" or "dot", whole or not at all; a table that
+    exists is replaced if the last argument is True. Return the options of `load` that
+    read the table with the ids of the draft.
+    """
+    remove: Callable[[str], None]
+    """Remove a table."""
+    keeps: Keeps
+    """Returns the fields of a draft that a table can hold next to the vectors."""
+
+
+@dataclass(frozen=True)
 class Format:
     """One file format, or one store of vectors."""
 
@@ -106,6 +125,13 @@ class Format:
     """Writes a draft; None if `save` does not write this format."""
     keeps: Keeps = field(default=lambda _: frozenset(), repr=False)
     """Fields that its files hold next to the right factors."""
+    tables: TableWriter | None = field(default=None, repr=False)
+    """Writes tables of a store; None if `save` does not write to this store."""
+
+    @property
+    def is_written(self) -> bool:
+        """Return whether `save` writes files of this format, or tables of this store."""
+        return self.write is not None or self.tables is not None
 
     @property
     def is_usable(self) -> bool:
@@ -130,6 +156,8 @@ _readers: dict[str, dict[Read, list[Format]]] = {}
 """Formats by the module and the function that read them."""
 _writers: dict[str, tuple[Write, Keeps]] = {}
 """By the name of a format: what writes it, and which fields its files hold."""
+_table_writers: dict[str, TableWriter] = {}
+"""By the name of a store."""
 
 
 def register(
@@ -188,6 +216,11 @@ def register_writer(name: str, keeps: Keeps) -> Callable[[Write], Write]:
     return decorator
 
 
+def register_tables(name: str, writer: TableWriter) -> None:
+    """Register what writes tables of a store, by the name of the store."""
+    _table_writers[name] = writer
+
+
 @cache
 def formats() -> tuple[Format, ...]:
     """List the formats; some need a package that is not always there.
@@ -206,6 +239,9 @@ def formats() -> tuple[Format, ...]:
         if entry.name in _writers:
             write, keeps = _writers[entry.name]
             entries[place] = replace(entry, write=write, keeps=keeps)
+        if entry.name in _table_writers:
+            tables = _table_writers[entry.name]
+            entries[place] = replace(entry, tables=tables, keeps=tables.keeps)
     return tuple(entries)
 
 
@@ -322,13 +358,23 @@ def _readable_in(folder: Path) -> list[Path]:
 
 
 def writer_of(path: AnyPath) -> Format:
-    """Determine the format of an output by its suffix.
+    """Determine the format of an output by its suffix, or the store by its address.
 
     Raises
     ------
     InputError
-        If none of that suffix can be written.
+        If none of that suffix can be written, or the store cannot.
     """
+    store = of_address(path)
+    if store is not None and store.tables is None:
+        stores = [candidate.name for candidate in formats() if candidate.tables]
+        raise must_be(
+            "the output",
+            f"a file, or a table of one of {', '.join(stores)}",
+            f"a table of {store.name}, which embaudit only reads",
+        )
+    if store is not None:
+        return store
     target = as_path(path, "the output")
     suffix = plain_suffix(target)
     written = [candidate for candidate in formats() if candidate.write is not None]
