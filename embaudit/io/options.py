@@ -178,6 +178,8 @@ class Request:
         ),
     )
     """Column that holds the vectors of such a table."""
+    collection: str | None = None
+    """Collection of a live client of a store."""
     vector_id: str | None = field(
         default=None,
         metadata=typed(
@@ -504,6 +506,7 @@ class LoadKeywords(TypedDict, total=False):
     transpose: Transpose | bool | None
     vector_id: str | None
     vector: str | None
+    collection: str | None
     id_array: str | None
     left_id_array: str | None
     ids: Any

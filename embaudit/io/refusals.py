@@ -11,6 +11,7 @@ from embaudit.core.words import listed
 from embaudit.errors import File, InputError, Option, Sentence, must_be
 from embaudit.io.conversions import SENTENCES, conversion
 from embaudit.io.files import first_bytes, plain_suffix
+from embaudit.io.json_text import parsed
 
 MAGIC = {
     b"PAR1": ("Parquet", ".parquet"),
@@ -66,7 +67,7 @@ def refusal(
 numpy.save('vectors.npy', [index.get_item_vector(i) for i in range(index.get_n_items())]).
     """
     if path.is_dir():
-        pickled = pickled_checkpoint(path)
+        pickled = pickled_checkpoint(path) or folder_of_qdrant(path)
         if pickled is not None:
             return pickled
         names = listed([str(file) for file in inside], 4)
@@ -222,6 +223,34 @@ def pickled_checkpoint(folder: Path) -> InputError | None:
         (path for name in CHECKPOINTS for path in sorted(folder.glob(name))), None
     )
     return None if checkpoint is None else _refusal(checkpoint, out=str(folder / OUT))
+
+
+def folder_of_qdrant(folder: Path) -> InputError | None:
+    """Refuse a folder of Qdrant's local mode, whose points are pickles; None for others.
+
+    Examples
+    --------
+    >>> folder_of_qdrant(Path("no-such-folder")) is None
+    True
+    """
+    settings = folder / "meta.json"
+    if not (settings.is_file() and (folder / "collection").is_dir()):
+        return None
+    name = "NAME"
+    text = settings.read_text(encoding="utf-8", errors="replace")
+    try:
+        collections = [*parsed(text)["collections"]]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        collections = []
+    if len(collections) == 1:
+        name = collections[0]
+    return must_be(
+        "the input",
+        "the address of a Qdrant server",
+        Sentence("{}, a folder of pickles, which could run code", File(folder)),
+        "if you trust it, convert it in Python: ea.io.save(ea.io.from_object("
+        f"QdrantClient(path={str(folder)!r}), collection={name!r}), 'vectors.npz')",
+    )
 
 
 def _refusal(path: Path, *, out: str = OUT) -> InputError:

@@ -111,7 +111,11 @@ def test_every_option_of_an_audit_but_its_roles_is_one_of_the_command():
 def test_every_option_of_load_but_features_of_objects_is_one_of_the_command():
     params = get_command(app).get_command(None, "audit").params
     names = {"format", *(field.name for field in dataclasses.fields(Request))}
-    assert names - {one.name for one in params} == {"user_features", "item_features"}
+    assert names - {one.name for one in params} == {
+        "collection",
+        "user_features",
+        "item_features",
+    }
 
 
 def test_titles_of_a_table_are_those_of_an_audit(tmp_path):

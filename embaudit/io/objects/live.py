@@ -16,9 +16,16 @@ from embaudit.io.objects import networks, recommenders, scikit_learn
 from embaudit.io.objects.live_model import LiveModel, comes_from
 from embaudit.io.objects.recommenders import LIBRARIES
 from embaudit.io.options import Request
+from embaudit.io.stores import qdrant
 from embaudit.model import FactorModel
 
 Reader: TypeAlias = Callable[[Any, Request], LiveModel]
+
+
+def _qdrant(client: Any, request: Request) -> LiveModel:
+    """Read a collection of a client of Qdrant."""
+    return LiveModel(qdrant.live_table(client, request).contents())
+
 
 READERS: tuple[
     tuple[tuple[str, ...], tuple[str, ...], Reader, tuple[str, ...]], ...
@@ -28,6 +35,12 @@ READERS: tuple[
     (("pyspark",), ("ALSModel", "PipelineModel"), recommenders.spark, ()),
     (("faiss",), ("Index",), recommenders.faiss, ()),
     (("hnswlib",), ("Index",), recommenders.hnswlib, ()),
+    (
+        ("qdrant_client",),
+        ("QdrantClient",),
+        _qdrant,
+        ("collection", "vector", "vector_id", "ignore"),
+    ),
     (("sklearn",), ("BaseEstimator",), scikit_learn.read, ()),
     (
         ("transformer_lens",),
@@ -81,7 +94,7 @@ def from_object(
         scikit-learn (linear classifiers with probabilities, MLPClassifier,
         decompositions, pipelines and searches around them), gensim (KeyedVectors,
         Word2Vec), indexes of FAISS and hnswlib with whole vectors, transformers,
-        TransformerLens, Keras (Dense, Model), torch (Linear, Embedding, any module or
+        clients of Qdrant, TransformerLens, Keras (Dense, Model), torch (Linear, Embedding, any module or
         state dictionary whose names `load` knows from files).
     ids, labels : array, optional
         Ids and names of the right rows (items or labels), if the model has none.

@@ -1,0 +1,729 @@
+"""Tables of PostgreSQL with a column of vectors, read and written in one transaction each.
+
+The metric is that of the operator class of an index of pgvector. A query can use another
+operator, and a table without an index states no metric at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, unquote, urlencode
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embaudit.core.progress import announced, track
+from embaudit.core.words import counted, listed
+from embaudit.errors import File, InputError, Option, Sentence, must_be
+from embaudit.io.contents import Contents
+from embaudit.io.draft import Draft
+from embaudit.io.formats import TableWriter, register, register_tables
+from embaudit.io.intake import NOT_STATED, Metric, Part
+from embaudit.io.options import Request
+from embaudit.io.stores.base import (
+    Address,
+    Batch,
+    VectorTable,
+    client,
+    metric_named,
+    title_column,
+)
+from embaudit.io.stores.writing import exists, has_titles, keeps, row_batches
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+PLACE = re.compile(r"(/*)([^?]*)\??(.*)", re.DOTALL)
+"""The slashes behind the scheme of an address, its path and its parameters."""
+FORM = "postgresql://HOST/DATABASE/TABLE, or postgresql:TABLE if the environment names the server"
+"""What an address looks like."""
+SECRETS = ("password", "sslpassword", "oauth_client_secret")
+"""Parameters of a connection that are secrets."""
+TIMEOUT_SECONDS = 10
+"""Time to wait for a server, unless the address says otherwise."""
+BATCH_BYTES = 2**22
+"""Size of the vectors that are fetched at a time."""
+INTEGERS = ("int2", "int4", "int8")
+"""Types whose values are integers."""
+TEXTS = ("text", "varchar", "bpchar", "citext", "name")
+"""Types whose values are text."""
+NUMBERS: Mapping[str, Any] = {
+    "vector": np.float32,
+    "halfvec": np.float16,
+    "_float4": np.float32,
+    "_float8": np.float64,
+}
+"""Types of the numbers in a column, by the name of the column's type."""
+OF_PGVECTOR = ("vector", "halfvec")
+"""Types among them that hold nothing but vectors."""
+CODES: Mapping[str, tuple[str, str]] = {
+    "bit": ("bits, which are codes", "read the vectors that they were made of"),
+    "sparsevec": (
+        "sparse vectors",
+        "make a view whose column is cast to vector",
+    ),
+}
+"""What columns of other types hold, and what to do instead."""
+OPERATORS = re.compile(r"(vector|halfvec|sparsevec|bit)_(\w+)_ops")
+"""An operator class of pgvector: the type that its index searches, and its metric."""
+UNINDEXED = "{} has no index, and the operator of each query decides"
+"""Why a column states no metric."""
+
+# Names are looked up in the catalogue and quoted as identifiers, so that none of them is
+# read as SQL.
+TABLES = """
+SELECT c.oid, n.nspname, c.relname, pg_catalog.pg_table_is_visible(c.oid),
+  EXISTS (
+    SELECT FROM pg_catalog.pg_attribute a
+    JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+    WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+      AND t.typname = ANY(%s))
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
+ORDER BY n.nspname, c.relname
+"""
+"""Tables and views, and whether each has a column of pgvector."""
+COLUMNS = """
+SELECT a.attname, a.attnum, t.typname, t.oid
+FROM pg_catalog.pg_attribute a
+JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped
+ORDER BY a.attnum
+"""
+"""Columns of a table."""
+KEY = """
+SELECT a.attname
+FROM pg_catalog.pg_index i
+JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+WHERE i.indrelid = %s AND i.indisprimary AND i.indnkeyatts = 1
+"""
+"""The primary key of a table, if it is one column."""
+INDEXES = """
+SELECT c.relname, array_agg(DISTINCT o.opcname::text)
+FROM pg_catalog.pg_index i
+JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+CROSS JOIN LATERAL unnest(i.indclass::oid[]) AS class(oid)
+JOIN pg_catalog.pg_opclass o ON o.oid = class.oid
+WHERE i.indrelid = %(table)s AND i.indisvalid AND EXISTS (
+  SELECT FROM pg_catalog.pg_depend d
+  WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = i.indexrelid
+    AND d.refclassid = 'pg_catalog.pg_class'::regclass
+    AND d.refobjid = %(table)s AND d.refobjsubid = %(column)s)
+GROUP BY c.relname
+ORDER BY c.relname
+"""
+"""Operator classes of the indexes of a column, also of those of an expression of it.
+
+An index of an expression, such as a cast to halfvec, depends on its columns like others.
+"""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A table, and the database that it lies in.
+
+    Examples
+    --------
+    >>> Place.of(Address("postgresql", "//ann@db:5433/shop/public.items?vectors=e&sslmode=require"))
+    Place(database='postgresql://ann@db:5433/shop?sslmode=require', table='public.items', vector='e')
+    >>> Place.of(Address("postgresql", "items"))
+    Place(database='postgresql://', table='items', vector=None)
+    """
+
+    database: str
+    """Its address as libpq takes it; libpq takes what is missing from the environment."""
+    table: str
+    """Name of a table, perhaps behind the name of its schema and a point."""
+    vector: str | None
+    """Column of the vectors, if the address names it."""
+
+    @classmethod
+    def of(cls, address: Address) -> Place:
+        """Take an address apart.
+
+        Raises
+        ------
+        InputError
+            If it names no table, or holds a password.
+        """
+        match = PLACE.fullmatch(address.place)
+        assert match is not None
+        slashes, path, query = match.groups()
+        host = ""
+        if len(slashes) == 2:
+            host, _, path = path.partition("/")
+        parameters = dict(parse_qsl(query, keep_blank_values=True))
+        user = host.rpartition("@")[0]
+        if ":" in user or any(name in parameters for name in SECRETS):
+            raise must_be(
+                "the address of a table of PostgreSQL",
+                "free of passwords, which other users of this machine could see",
+                "one with a password",
+                "set PGPASSWORD, or write it to ~/.pgpass",
+            )
+        database, _, table = path.strip("/").rpartition("/")
+        if not table:
+            raise must_be("the address of a table of PostgreSQL", FORM, File(address))
+        vector = parameters.pop("vectors", None)
+        server = f"postgresql://{host}"
+        if database:
+            server += f"/{database}"
+        if parameters:
+            server += f"?{urlencode(parameters)}"
+        return cls(server, unquote(table), vector or None)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table, as the catalogue describes it."""
+
+    name: str
+    number: int
+    type: str
+    """Name of its type, such as int4 or vector."""
+    type_id: int
+
+
+@register(
+    "postgres",
+    addresses=("postgresql:", "postgres:"),
+    origin="PostgreSQL with pgvector, postgresql://HOST/DATABASE/TABLE",
+    content="vectors, ids, titles, metric",
+    options=("vector", "vector_id", "ignore"),
+    extra="postgres",
+    package="psycopg",
+)
+def read(address: str, request: Request) -> Contents:
+    """Read a table of vectors; see `table`."""
+    return table(_parsed(address), request).contents()
+
+
+def _parsed(text: str) -> Address:
+    """Take an address as the user types it."""
+    scheme, place = text.split(":", 1)
+    # A path of the command line has lost one of two slashes.
+    if place.startswith("/") and not place.startswith("//"):
+        place = f"/{place}"
+    return Address(scheme, place)
+
+
+def table(address: Address, request: Request) -> VectorTable:
+    """Describe a table of vectors.
+
+    Parameters
+    ----------
+    address : Address
+        `postgresql://HOST/DATABASE/TABLE?vectors=COLUMN`.
+    request : Request
+        `vector` names the column of the vectors, and `vector_id` that of the ids.
+
+    Raises
+    ------
+    InputError
+        If the server, the table or the column cannot be read, if several columns hold
+        vectors and none is named, or if the column holds codes.
+    """
+    place = Place.of(address)
+    with connected(address, place) as connection:
+        name, table_id = _found(connection, place.table, address)
+        columns = [Column(*row) for row in connection.execute(COLUMNS, [table_id])]
+        vector = _vector_column(columns, _wanted(place, request), address)
+        key = connection.execute(KEY, [table_id]).fetchone()
+        ids = _id_column(columns, request, key and key[0], address)
+        titles = title_column(
+            [
+                column.name
+                for column in columns
+                if column.type in TEXTS
+                and column.name not in (ids, vector.name)
+                and not request.ignores(column.name)
+            ]
+        )
+        metric = _metric(connection, table_id, vector)
+        n_rows, n_vectors = _counts(connection, name, vector)
+        if not n_vectors:
+            raise must_be(
+                Sentence("column {} of {}", vector.name, File(address)),
+                "a vector in some row",
+                f"none in {n_rows:,} rows",
+            )
+        read = [vector, *(c for c in columns if c.name in (ids, titles))]
+        first = next(_rows(connection, name, read, ids, 1))
+    read_columns = {vector.name, ids, titles}
+    left_over = [
+        Part(c.name, "", (n_rows,)) for c in columns if c.name not in read_columns
+    ]
+    if n_rows > n_vectors:
+        left_over.append(
+            Part(f"{counted(n_rows - n_vectors, 'row')} without a vector", "")
+        )
+    return VectorTable(
+        address,
+        n_vectors,
+        first.vectors.shape[1],
+        metric,
+        partial(
+            _batches, address, place, name, read, ids, n_vectors, first.vectors.nbytes
+        ),
+        ids=ids,
+        dtype=np.dtype(NUMBERS[vector.type]),
+        vectors=f"column {vector.name}",
+        titles=titles,
+        left_over=tuple(left_over),
+    )
+
+
+def _wanted(place: Place, request: Request) -> str | None:
+    """Return the column of vectors that the address or the option names."""
+    if place.vector is not None and request.vector not in (None, place.vector):
+        raise must_be(
+            "vector",
+            f"the column that the address names, {place.vector}",
+            repr(request.vector),
+            "name it once",
+        )
+    return request.vector or place.vector
+
+
+@contextmanager
+def connected(
+    address: Address, place: Place, *, writes: bool = False
+) -> Iterator[Connection[Any]]:
+    """Open a connection for one transaction, which sees one state of the database.
+
+    It can only read unless `writes` is True. If the block fails, nothing was written.
+
+    Raises
+    ------
+    InputError
+        If the server cannot be reached, denies access, or fails meanwhile.
+    """
+    psycopg = client("psycopg", extra="postgres", what="a table of PostgreSQL")
+    client("pgvector", extra="postgres", what="a table of PostgreSQL")
+    try:
+        with psycopg.connect(
+            place.database,
+            fallback_application_name="embaudit",
+            **_default_timeout(place),
+        ) as connection:
+            connection.read_only = not writes
+            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            # Whoever changes the table holds it.
+            connection.execute(f"SET LOCAL lock_timeout = {1000 * TIMEOUT_SECONDS}")
+            yield connection
+    except psycopg.Error as error:
+        raise _refusal(address, error) from error
+
+
+def _default_timeout(place: Place) -> dict[str, int]:
+    """Return a timeout unless the address has one, which a keyword would override."""
+    if "connect_timeout=" in place.database:
+        return {}
+    return {"connect_timeout": TIMEOUT_SECONDS}
+
+
+def _refusal(address: Address, error: Exception) -> InputError:
+    """Return the refusal of a table that the client cannot read, with advice."""
+    lines = [line.strip(" -\t") for line in str(error).splitlines() if line.strip()]
+    why = lines[0] if lines else type(error).__name__
+    if why.startswith("Multiple connection attempts failed") and len(lines) > 1:
+        why = lines[-1]
+    # The server repeats its severity, and the client that the connection failed.
+    why = re.sub(r"^(?:.*connection (?:failed|is bad): )+", "", why)
+    why = re.sub(r"\b(?:FATAL|ERROR): +", "", why).rstrip(".")
+    advice = next((text for word, text in ADVICE.items() if word in why), "")
+    if advice:
+        return InputError("{} cannot be read: {}; {}.", File(address), why, advice)
+    return InputError("{} cannot be read: {}.", File(address), why)
+
+
+ADVICE = {
+    "canceling statement": "run the command again",
+    "password": "set PGUSER and PGPASSWORD, or write them to ~/.pgpass",
+    "Connection refused": "start the server, or check host and port",
+    "No such file": "start the server, or name its host in the address",
+    "resolve host": "check the host",
+    "timeout": "check host and port",
+    "SSL": "check sslmode in the address or PGSSLMODE",
+    "certificate": "check sslrootcert in the address or PGSSLROOTCERT",
+    "permission denied": "ask its owner to GRANT SELECT on the table to you",
+    "role ": "set PGUSER",
+    "database ": "check the database in the address or PGDATABASE",
+}
+"""What to do, by a word of what the server or the client says."""
+
+
+def _found(
+    connection: Connection[Any], wanted: str, address: Address
+) -> tuple[tuple[str, str], int]:
+    """Return the schema and the name of a table, and its number in the catalogue.
+
+    Raises
+    ------
+    InputError
+        If there is no such table, or several schemas have one.
+    """
+    rows = connection.execute(TABLES, [[*OF_PGVECTOR]]).fetchall()
+    found = [
+        (table_id, schema, name)
+        for table_id, schema, name, is_visible, _ in rows
+        if wanted
+        in ((name, f"{schema}.{name}") if is_visible else (f"{schema}.{name}",))
+    ]
+    if len(found) == 1:
+        ((table_id, schema, name),) = found
+        return (schema, name), table_id
+    offered = [
+        name if is_visible else f"{schema}.{name}"
+        for _, schema, name, is_visible, has_vectors in rows
+        if has_vectors
+    ]
+    remedy = "no table of the database has a column of vectors"
+    if offered:
+        remedy = f"name one of {listed(offered, SHOWN)}"
+    raise must_be(
+        File(address), "a table of the database", f"none called {wanted}", remedy
+    )
+
+
+SHOWN = 12
+"""Tables and columns that a sentence names at most."""
+
+
+def _vector_column(
+    columns: Sequence[Column], wanted: str | None, address: Address
+) -> Column:
+    """Return the column of vectors that was named, or the only one.
+
+    A column of pgvector goes before arrays, which can hold other numbers.
+    """
+    where = Sentence("the vectors of {}", File(address))
+    if wanted is not None:
+        named = [column for column in columns if column.name == wanted]
+        if not named:
+            names = [column.name for column in columns]
+            raise must_be(
+                where,
+                "in one of its columns",
+                repr(wanted),
+                f"choose one of {listed(names, SHOWN)}",
+            )
+        return _require_vectors(named[0], where)
+    for types in (OF_PGVECTOR, tuple(NUMBERS)):
+        found = [column for column in columns if column.type in types]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            names = [column.name for column in found]
+            raise must_be(
+                where,
+                "in one column",
+                f"{len(found)} columns of vectors",
+                Sentence(
+                    "choose one of {} with {}",
+                    listed(names, SHOWN),
+                    Option("vector", placeholder="COLUMN"),
+                ),
+            )
+    codes = [column for column in columns if column.type in CODES]
+    if codes:
+        return _require_vectors(codes[0], where)
+    described = [f"{column.name} ({column.type})" for column in columns]
+    raise must_be(
+        where,
+        "in a column of type vector, halfvec, real[] or double precision[]",
+        listed(described, SHOWN) or "no columns",
+    )
+
+
+def _require_vectors(column: Column, where: Sentence) -> Column:
+    """Refuse a column whose cells are no vectors of floating-point numbers."""
+    if column.type in NUMBERS:
+        return column
+    held, remedy = CODES.get(column.type, (f"type {column.type}", ""))
+    raise must_be(
+        where,
+        "in a column of type vector, halfvec, real[] or double precision[]",
+        f"column {column.name}, of {held}",
+        remedy,
+    )
+
+
+def _id_column(
+    columns: Sequence[Column], request: Request, key: str | None, address: Address
+) -> str:
+    """Return the column of ids: the one that was named, else the primary key; else the column id."""
+    names = [column.name for column in columns]
+    wanted = request.vector_id
+    if wanted is not None and wanted not in names:
+        raise must_be(
+            Sentence("the id column of {}", File(address)),
+            f"one of {listed(names, SHOWN)}",
+            repr(wanted),
+        )
+    if wanted is not None:
+        return wanted
+    if key is not None:
+        return key
+    # A view has no primary key.
+    return "id" if "id" in names else ""
+
+
+def _metric(connection: Connection[Any], table_id: int, column: Column) -> Metric:
+    """Return the metric of the indexes of a column."""
+    parameters = {"table": table_id, "column": column.number}
+    sources: dict[str, tuple[str, str]] = {}
+    for index, classes in connection.execute(INDEXES, parameters):
+        for name in classes:
+            match = OPERATORS.fullmatch(name)
+            if match is not None:
+                sources.setdefault(metric_named(match[2]), (index, match[1]))
+    if not sources:
+        return Metric(NOT_STATED, UNINDEXED.format(f"column {column.name}"))
+    if len(sources) > 1:
+        differing = [f"{index} by {metric}" for metric, (index, _) in sources.items()]
+        return Metric(NOT_STATED, f"its indexes differ: {' and '.join(differing)}")
+    ((metric, (index, searched)),) = sources.items()
+    # An index of an expression, such as a cast to halfvec, searches what this returns.
+    codes = ""
+    if searched != column.type:
+        codes = f"{searched} copies of them"
+    return Metric(metric, f"the index {index}", codes=codes)
+
+
+def _counts(
+    connection: Connection[Any], name: tuple[str, str], vector: Column
+) -> tuple[int, int]:
+    """Count the rows of a table, and those with a vector."""
+    from psycopg import sql
+
+    query = sql.SQL("SELECT count(*), count({}) FROM {}").format(
+        sql.Identifier(vector.name), sql.Identifier(*name)
+    )
+    n_rows, n_vectors = connection.execute(query).fetchone() or (0, 0)
+    return n_rows, n_vectors
+
+
+def _batches(
+    address: Address,
+    place: Place,
+    name: tuple[str, str],
+    columns: Sequence[Column],
+    ids: str,
+    n_rows: int,
+    row_bytes: int,
+) -> Iterator[Batch]:
+    """Read the rows that have a vector, in the order of the ids."""
+    size = max(1, BATCH_BYTES // max(1, row_bytes))
+    with connected(address, place) as connection:
+        rows = _rows(connection, name, columns, ids, size)
+        yield from track(rows, f"reading {columns[0].name}", -(-n_rows // size))
+
+
+def _rows(
+    connection: Connection[Any],
+    name: tuple[str, str],
+    columns: Sequence[Column],
+    ids: str,
+    size: int,
+) -> Iterator[Batch]:
+    """Yield rows in batches of a size.
+
+    The vectors are the first of the columns. A cursor of the server holds the result,
+    so that only one batch is in memory.
+    """
+    from psycopg import sql
+    from psycopg.types.string import ByteaBinaryLoader
+
+    vector, *others = columns
+    names = [column.name for column in others]
+    query = sql.SQL("SELECT {} FROM {} WHERE {} IS NOT NULL").format(
+        sql.SQL(", ").join(sql.Identifier(column.name) for column in columns),
+        sql.Identifier(*name),
+        sql.Identifier(vector.name),
+    )
+    if ids:
+        query = sql.SQL("{} ORDER BY {}").format(query, sql.Identifier(ids))
+    else:
+        # So that the rows have the same order whenever they are read.
+        connection.execute("SET LOCAL synchronize_seqscans = off")
+    if vector.type in OF_PGVECTOR:
+        # Bytes as the server sends them, to be parsed one batch at a time.
+        connection.adapters.register_loader(vector.type_id, ByteaBinaryLoader)
+    with connection.cursor("embaudit", binary=True) as cursor:
+        cursor.execute(query)
+        while rows := cursor.fetchmany(size):
+            stored, *values = zip(*rows, strict=True)
+            cells = dict(zip(names, values, strict=True))
+            titles = next((cells[x] for x in names if x != ids), None)
+            yield Batch(_stacked(stored, vector), _plain(cells.get(ids, ())), titles)
+
+
+def _plain(ids: Sequence[Any]) -> list[int | str]:
+    """Return ids as whole numbers or texts.
+
+    Raises
+    ------
+    InputError
+        If a row has none, which only a column without a primary key allows.
+    """
+    if any(value is None for value in ids):
+        raise must_be(
+            "the column of ids",
+            "free of NULL",
+            "a row without an id",
+            Sentence("choose another with {}", Option("vector_id")),
+        )
+    return [value if type(value) is int else str(value) for value in ids]
+
+
+def _stacked(cells: Sequence[Any], column: Column) -> NDArray[Any]:
+    """Stack vectors of one length; missing numbers of an array are NaN."""
+    from pgvector import HalfVector, Vector
+
+    parsers = {"vector": Vector.from_binary, "halfvec": HalfVector.from_binary}
+    vectors = cells
+    if column.type in parsers:
+        parse = parsers[column.type]
+        vectors = [parse(cell).to_numpy() for cell in cells]
+    lengths = {len(vector) for vector in vectors}
+    if len(lengths) > 1:
+        raise must_be(
+            f"the vectors of column {column.name}",
+            "of one length",
+            f"{min(lengths)} and {max(lengths)} numbers",
+            "choose the rows of one length in a view",
+        )
+    return np.array(vectors, dtype=NUMBERS[column.type])
+
+
+def _require_new(text: str, force: bool) -> None:
+    """Refuse a table that exists, and a database without pgvector."""
+    address = _parsed(text)
+    place = Place.of(address)
+    with connected(address, place) as connection:
+        _extension_schema(connection, address)
+        if not force and _is_there(connection, place.table):
+            raise exists(address)
+
+
+def _remove(text: str) -> None:
+    """Remove a table."""
+    from psycopg import sql
+
+    address = _parsed(text)
+    place = Place.of(address)
+    with connected(address, place, writes=True) as connection:
+        query = sql.SQL("DROP TABLE IF EXISTS {}").format(_name(place.table))
+        connection.execute(query)
+
+
+def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
+    """Write a table with a primary key and an index, all in one transaction."""
+    from psycopg import sql
+
+    address = _parsed(text)
+    place = Place.of(address)
+    name = _name(place.table)
+    n_columns = draft.right.shape[1]
+    # Whole numbers beyond 63 bits are written as text.
+    id_type = "bigint" if draft.tokens.dtype.kind == "i" else "text"
+    columns = [sql.SQL(f"id {id_type} PRIMARY KEY")]
+    if has_titles(draft):
+        columns.append(sql.SQL("title text"))
+    with connected(address, place, writes=True) as connection:
+        schema = _extension_schema(connection, address)
+        vector = sql.Identifier(schema, "vector")
+        columns.append(sql.SQL("vector {}({})").format(vector, sql.Literal(n_columns)))
+        if force:
+            connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(name))
+        elif _is_there(connection, place.table):
+            raise exists(address)
+        create = sql.SQL("CREATE TABLE {} ({})")
+        connection.execute(create.format(name, sql.SQL(", ").join(columns)))
+        _copy(connection, name, draft, id_type)
+        if n_columns <= LONGEST_INDEXED:
+            index = sql.SQL("CREATE INDEX ON {} USING hnsw (vector {})")
+            operators = sql.Identifier(schema, CLASSES[metric])
+            with announced("building the index"):
+                connection.execute(index.format(name, operators))
+    return {}
+
+
+CLASSES = {"cosine": "vector_cosine_ops", "dot": "vector_ip_ops"}
+"""Operator classes of the indexes that are built, by metric."""
+LONGEST_INDEXED = 2000
+"""Number of dimensions of a vector up to which pgvector builds an index of it."""
+EXTENSION = """
+SELECT n.nspname FROM pg_catalog.pg_extension e
+JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace
+WHERE e.extname = 'vector'
+"""
+"""Schema that holds the types and operator classes of pgvector."""
+
+
+def _copy(connection: Connection[Any], name: Any, draft: Draft, id_type: str) -> None:
+    """Send the rows of a draft."""
+    from pgvector import Vector
+    from psycopg import sql
+
+    names, types = ["id"], ["int8" if id_type == "bigint" else "text"]
+    if has_titles(draft):
+        names.append("title")
+        types.append("text")
+    copy_rows = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(
+        name, sql.SQL(", ").join(map(sql.Identifier, [*names, "vector"]))
+    )
+    with connection.cursor().copy(copy_rows) as copy:
+        # A vector is sent in the binary form of its own type, as bytes.
+        copy.set_types([*types, "bytea"])
+        for rows in row_batches(draft):
+            ids = (
+                rows.ids if id_type == "bigint" else [str(value) for value in rows.ids]
+            )
+            vectors = [Vector(row).to_binary() for row in rows.vectors]
+            cells = [ids] if rows.titles is None else [ids, rows.titles]
+            for row in zip(*cells, vectors, strict=True):
+                copy.write_row(row)
+
+
+def _is_there(connection: Connection[Any], table: str) -> bool:
+    """Check for a relation of a name, which can be a table, a view or an index."""
+    name = _name(table).as_string(connection)
+    row = connection.execute("SELECT to_regclass(%s)", [name]).fetchone()
+    return row is not None and row[0] is not None
+
+
+def _name(table: str) -> Any:
+    """Quote the name of a table, perhaps behind the name of its schema and a point."""
+    from psycopg import sql
+
+    return sql.Identifier(*table.split(".", 1))
+
+
+def _extension_schema(connection: Connection[Any], address: Address) -> str:
+    """Return the schema that holds pgvector.
+
+    Raises
+    ------
+    InputError
+        If the database does not have the extension.
+    """
+    row = connection.execute(EXTENSION).fetchone()
+    if row is None:
+        raise must_be(
+            Sentence("the database of {}", File(address)),
+            "one with the extension vector",
+            "one without",
+            "run CREATE EXTENSION vector in it",
+        )
+    return str(row[0])
+
+
+register_tables("postgres", TableWriter(_require_new, _write, _remove, keeps))

@@ -1,0 +1,560 @@
+"""Collections of a Qdrant server, or of a live client, read by scrolling through their points.
+
+Collections compared by cosine hold rows that the server divided by their lengths. Folders
+of the local mode hold pickles and are refused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embaudit.core.progress import track
+from embaudit.core.words import counted, listed
+from embaudit.errors import File, InputError, Option, Sentence, must_be
+from embaudit.io.contents import Contents
+from embaudit.io.draft import Draft
+from embaudit.io.formats import TableWriter, register, register_tables
+from embaudit.io.intake import Metric, Part
+from embaudit.io.options import Request
+from embaudit.io.refusals import folder_of_qdrant
+from embaudit.io.stores.base import (
+    Address,
+    Batch,
+    VectorTable,
+    chosen_table,
+    client,
+    metric_named,
+    title_column,
+)
+from embaudit.io.stores.writing import exists, keeps, row_batches
+
+if TYPE_CHECKING:
+    from qdrant_client import QdrantClient
+    from qdrant_client.models import Filter, VectorParams
+
+KEY = "QDRANT_API_KEY"
+"""Variable of the environment that holds the key of a server."""
+SERVER = re.compile(r"(https?):/+([^/?#]+)(/[^?#]*)?(.*)", re.DOTALL)
+"""Scheme, host, path, and query of the address of a collection."""
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+"""Hosts to which a key can be sent without encryption."""
+FORM = "qdrant:http://HOST:6333/COLLECTION"
+"""What an address looks like."""
+TIMEOUT_SECONDS = 60
+"""Time to wait for one batch of points."""
+BATCH_BYTES = 2**22
+"""Size of the vectors that are fetched at a time."""
+PEEKED = 100
+"""Points that are looked at to find the fields of the payload."""
+UNIT_TOLERANCE = 1e-3
+"""Deviation of a length from 1 that numbers of 16 bits can cause."""
+SHOWN = 12
+"""Names that a sentence lists at most."""
+FLOATS = (None, "float32", "float16")
+"""Types of stored numbers that are no codes, as Qdrant calls them."""
+
+
+@register(
+    "qdrant",
+    addresses=("qdrant:",),
+    origin="Qdrant, qdrant:http://HOST:6333/COLLECTION",
+    content="vectors, ids, titles, metric",
+    options=("vector", "vector_id", "ignore"),
+    extra="qdrant",
+    package="qdrant_client",
+)
+def read(address: str, request: Request) -> Contents:
+    """Read a collection of a server; see `table`."""
+    return table(_parsed(address), request).contents()
+
+
+def _parsed(text: str) -> Address:
+    """Take an address as the user types it."""
+    # A path of the command line has lost one of two slashes.
+    place = re.sub(r"^(https?):/+", r"\1://", text.removeprefix("qdrant:"))
+    return Address("qdrant", place)
+
+
+def table(address: Address, request: Request) -> VectorTable:
+    """Describe a collection of a server.
+
+    Parameters
+    ----------
+    address : Address
+        `qdrant:http://HOST:6333/COLLECTION`. The key of the server is taken from
+        QDRANT_API_KEY.
+    request : Request
+        `vector` names one of several vectors per point.
+
+    Raises
+    ------
+    InputError
+        If the server or the collection cannot be read, if points have several vectors
+        and none is named, or if the vectors are codes.
+    """
+    server, name, store = _server(address)
+    return collection_table(server, name, request, store)
+
+
+def _server(address: Address) -> tuple[QdrantClient, str, Address]:
+    """Return a client of the server, the name of the collection, and the address of the server."""
+    match = SERVER.fullmatch(address.place)
+    if match is None:
+        refused = folder_of_qdrant(Path(address.place))
+        if refused is not None:
+            raise refused
+        raise must_be("the address of a collection", FORM, File(address))
+    scheme, host, path, query = match.groups()
+    if "@" in host or query:
+        raise must_be(
+            "the address of a collection",
+            "free of keys, which other users of this machine could see",
+            "one with a key or a query",
+            f"set {KEY}",
+        )
+    prefix, _, name = (path or "").rstrip("/").rpartition("/")
+    module = client("qdrant_client", extra="qdrant", what="a collection of Qdrant")
+    with warnings.catch_warnings():
+        if host.rpartition(":")[0] in LOOPBACK:
+            warnings.filterwarnings("ignore", "Api key is used with an insecure")
+        server = module.QdrantClient(
+            url=f"{scheme}://{host}{prefix}",
+            api_key=os.environ.get(KEY) or None,
+            timeout=TIMEOUT_SECONDS,
+            check_compatibility=False,
+        )
+    return server, unquote(name), Address(address.store, f"{scheme}://{host}{prefix}")
+
+
+def live_table(client: QdrantClient, request: Request) -> VectorTable:
+    """Describe a collection of a live client: `collection`, or the only one."""
+    store = Address("qdrant", "client")
+    return collection_table(client, request.collection or "", request, store)
+
+
+def collection_table(
+    client: QdrantClient, wanted: str, request: Request, store: Address
+) -> VectorTable:
+    """Describe the collection of a client that was named, or the only one."""
+    with _worded(store):
+        name = wanted
+        if not wanted or not client.collection_exists(wanted):
+            names = [one.name for one in client.get_collections().collections]
+            name = chosen_table(store, sorted(names), wanted)
+    address = store.with_table(name)
+    with _worded(address):
+        config = client.get_collection(name).config
+        vector, params = _vector(config.params.vectors, request.vector, address)
+        n_points = client.count(name, exact=True).count
+        having = _having(vector)
+        n_vectors = client.count(name, count_filter=having, exact=True).count
+        peeked, _ = client.scroll(
+            name,
+            scroll_filter=having,
+            limit=PEEKED,
+            with_payload=True,
+            with_vectors=[vector] if vector else True,
+        )
+    if not n_vectors:
+        raise must_be(
+            File(address),
+            "a collection with vectors",
+            f"none in {counted(n_points, 'point')}",
+        )
+    fields = list(dict.fromkeys(key for point in peeked for key in point.payload or {}))
+    ids = _id_field(fields, request, address)
+    titles = title_column(
+        [
+            key
+            for key in fields
+            if key != ids and not request.ignores(key) and _is_text(peeked, key)
+        ]
+    )
+    left_over = [f"vector {other}" for other in _other_names(config.params, vector)]
+    left_over += [key for key in fields if key not in (ids, titles)]
+    if n_points > n_vectors:
+        left_over.append(
+            f"{counted(n_points - n_vectors, 'point')} without this vector"
+        )
+    page = Page(name, vector, having, ids, titles)
+    metric = Metric(
+        metric_named(str(params.distance.value)),
+        "the collection",
+        unit_rows=_are_divided(params, page.batch(peeked).vectors),
+        codes=_codes(params.quantization_config or config.quantization_config),
+    )
+    return VectorTable(
+        address,
+        n_vectors,
+        params.size,
+        metric,
+        partial(_batches, client, page, n_vectors, params.size, address),
+        ids=ids or "ids of the points",
+        vectors=f"vector {vector}" if vector else "vectors",
+        titles=titles,
+        left_over=tuple(Part(part, "") for part in left_over),
+    )
+
+
+def _id_field(fields: Sequence[str], request: Request, address: Address) -> str:
+    """Return the field of the payload that holds ids; empty for the ids of the points."""
+    wanted = request.vector_id
+    if wanted is None:
+        return ""
+    if wanted not in fields:
+        raise must_be(
+            Sentence("the ids of {}", File(address)),
+            f"one of its fields, {listed(fields, SHOWN) or 'of which it has none'}",
+            repr(wanted),
+            "leave the name out to take the ids of the points",
+        )
+    return wanted
+
+
+def _vector(
+    config: Any, wanted: str | None, address: Address
+) -> tuple[str, VectorParams]:
+    """Return the name and the parameters of the vectors that were named, or of the only ones.
+
+    The name is empty if points have one vector without a name.
+    """
+    where = Sentence("the vectors of {}", File(address))
+    if config is None:
+        raise must_be(where, "dense vectors", "sparse vectors only")
+    if not isinstance(config, dict):
+        if wanted not in (None, ""):
+            raise must_be(
+                where, "one of those it has", repr(wanted), "leave the name out"
+            )
+        return "", _require_numbers(config, where)
+    if wanted is not None and wanted in config:
+        return wanted, _require_numbers(config[wanted], where)
+    names = sorted(config)
+    usable = [name for name in names if _is_readable(config[name])]
+    if wanted is None and len(usable) == 1:
+        return usable[0], config[usable[0]]
+    if wanted is None and len(names) == 1:
+        return names[0], _require_numbers(config[names[0]], where)
+    got = f"{len(names)} vectors per point" if wanted is None else repr(wanted)
+    raise must_be(
+        where,
+        "those of one name",
+        got,
+        Sentence(
+            "choose one of {} with {}",
+            listed(usable or names, SHOWN),
+            Option("vector", placeholder="NAME"),
+        ),
+    )
+
+
+def _is_readable(params: VectorParams) -> bool:
+    """Check for one vector per point, of numbers that are no codes."""
+    return params.multivector_config is None and _type_of(params) in FLOATS
+
+
+def _type_of(params: VectorParams) -> str | None:
+    return None if params.datatype is None else str(params.datatype.value)
+
+
+def _require_numbers(params: VectorParams, where: Sentence) -> VectorParams:
+    """Refuse vectors of codes, and points with a matrix each."""
+    if params.multivector_config is not None:
+        raise must_be(
+            where, "one per point", "a matrix per point, for late interaction"
+        )
+    if _type_of(params) not in FLOATS:
+        raise must_be(
+            where,
+            "of type float32 or float16",
+            f"{_type_of(params)}, which holds codes",
+            "read the vectors that they were made of",
+        )
+    return params
+
+
+def _other_names(params: Any, vector: str) -> list[str]:
+    """Return the names of the other vectors of the points."""
+    dense = params.vectors if isinstance(params.vectors, dict) else ()
+    return sorted({*dense, *(params.sparse_vectors or ())} - {vector})
+
+
+def _having(vector: str) -> Filter:
+    """Return the condition that a point has a vector."""
+    from qdrant_client.models import Filter, HasVectorCondition
+
+    return Filter(must=[HasVectorCondition(has_vector=vector)])
+
+
+def _is_text(points: Sequence[Any], key: str) -> bool:
+    """Check that a field is text wherever it is there."""
+    values = [point.payload[key] for point in points if key in (point.payload or {})]
+    return all(isinstance(value, str) for value in values if value is not None)
+
+
+def _are_divided(params: VectorParams, vectors: NDArray[Any]) -> bool:
+    """Check that Qdrant divided the rows of a collection by their lengths.
+
+    A server does so if it compares by cosine. A folder of the local mode that was opened
+    again holds the rows as they were, so some of them are looked at.
+    """
+    lengths = np.linalg.norm(vectors, axis=1)
+    is_unit = np.abs(lengths[lengths > 0] - 1) < UNIT_TOLERANCE
+    return str(params.distance.value) == "Cosine" and bool(is_unit.all())
+
+
+def _codes(quantization: Any) -> str:
+    """Describe what the index searches; empty for the vectors themselves.
+
+    Scrolling returns whole vectors although the index may search codes of them.
+    """
+    if quantization is None:
+        return ""
+    (kind,) = quantization.model_fields_set
+    code = getattr(getattr(quantization, kind), "type", None)
+    return f"{kind if code is None else code.value} codes of them"
+
+
+@dataclass(frozen=True)
+class Page:
+    """What is read of each point of a collection."""
+
+    collection: str
+    vector: str
+    """Name of the vector; empty if points have one without a name."""
+    having: Filter
+    """The condition that a point has the vector."""
+    ids: str
+    """Field of the payload that holds ids; empty for the ids of the points."""
+    titles: str
+    """Field of the payload that holds titles; empty for none."""
+
+    @property
+    def fields(self) -> list[str]:
+        """Fields of the payload that are read."""
+        return [field for field in (self.ids, self.titles) if field]
+
+    def batch(self, points: Sequence[Any]) -> Batch:
+        """Take the vectors, ids and titles of some points."""
+        vectors = [
+            point.vector[self.vector] if self.vector else point.vector
+            for point in points
+        ]
+        ids = [point.id for point in points]
+        if self.ids:
+            ids = [_id_of(point, self.ids) for point in points]
+        titles = None
+        if self.titles:
+            titles = [_text(point, self.titles) for point in points]
+        return Batch(np.array(vectors, np.float32).reshape(len(ids), -1), ids, titles)
+
+
+def _batches(
+    client: QdrantClient, page: Page, n_rows: int, n_columns: int, address: Address
+) -> Iterator[Batch]:
+    """Scroll through the points that have the vector, in the order of their ids."""
+    size = max(1, BATCH_BYTES // (4 * n_columns))
+
+    def pages() -> Iterator[list[Any]]:
+        offset = None
+        while True:
+            points, offset = client.scroll(
+                page.collection,
+                scroll_filter=page.having,
+                limit=size,
+                offset=offset,
+                with_payload=page.fields or False,
+                with_vectors=[page.vector] if page.vector else True,
+            )
+            yield points
+            if offset is None:
+                return
+
+    with _worded(address):
+        n_pages = -(-n_rows // size)
+        for points in track(pages(), f"reading {page.collection}", n_pages):
+            yield page.batch(points)
+
+
+def _id_of(point: Any, key: str) -> int | str:
+    """Return a field of a point as an id."""
+    value = (point.payload or {}).get(key)
+    if value is None:
+        raise must_be(
+            f"the field {key}",
+            "there in every point, because it holds the ids",
+            f"none in point {point.id}",
+            "leave the name out to take the ids of the points",
+        )
+    return value if type(value) is int else str(value)
+
+
+def _text(point: Any, key: str) -> str | None:
+    """Return a field of a point if it is text."""
+    value = (point.payload or {}).get(key)
+    return value if isinstance(value, str) else None
+
+
+@contextmanager
+def _worded(address: Address) -> Iterator[None]:
+    """Refuse what the client cannot read in one sentence."""
+    from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
+
+    try:
+        yield
+    except UnexpectedResponse as error:
+        raise _refused(address, error) from error
+    except ApiException as error:
+        why = str(error).splitlines()[0] if str(error) else "no answer"
+        why = re.sub(r"^\[Errno -?\d+\] ", "", why)
+        remedy = "start the server, or check host and port"
+        if "SSL" in why:
+            remedy = "check whether the server speaks https or http"
+        elif "timed out" in why:
+            remedy = "run the command again when the server is less busy"
+        raise InputError(
+            "{} cannot be read: {}; {}.", File(address), why, remedy
+        ) from error
+
+
+def _refused(address: Address, error: Any) -> InputError:
+    """Return the refusal of an answer of the server that is an error."""
+    try:
+        why = error.structured()["status"]["error"]
+    except (ValueError, TypeError, KeyError):
+        why = f"the server answered {error.status_code} {error.reason_phrase}".strip()
+    advice = {
+        401: f"set {KEY}",
+        403: f"set {KEY} to a key that may read it",
+        404: "check the path",
+    }
+    remedy = advice.get(error.status_code, "")
+    if remedy:
+        return InputError("{} cannot be read: {}; {}.", File(address), why, remedy)
+    return InputError("{} cannot be read: {}.", File(address), why)
+
+
+def _require_new(text: str, force: bool) -> None:
+    """Refuse a collection that exists, and a server that cannot be reached."""
+    server, name, store = _server(_parsed(text))
+    address = store.with_table(name)
+    if not name:
+        raise must_be("the address of a collection", FORM, File(address))
+    with _worded(address):
+        if server.collection_exists(name) and not force:
+            raise exists(address)
+
+
+def _remove(text: str) -> None:
+    """Remove a collection."""
+    server, name, store = _server(_parsed(text))
+    with _worded(store.with_table(name)):
+        server.delete_collection(name)
+
+
+def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
+    """Write a collection.
+
+    It is removed again if the block fails. Qdrant can rename no collection, so the rows
+    that replace a collection go to one of another name, and then the old name leads
+    there.
+    """
+    server, name, store = _server(_parsed(text))
+    address = store.with_table(name)
+    with _worded(address):
+        is_there = server.collection_exists(name)
+        if is_there and not force:
+            raise exists(address)
+        written = f"{name}-{secrets.token_hex(4)}" if is_there else name
+        try:
+            are_ids = _fill(server, written, draft, metric)
+        except BaseException:
+            # Also after Ctrl-C: half of a collection would be taken for a whole one.
+            with suppress(Exception):
+                server.delete_collection(written)
+            raise
+        if is_there:
+            _replace(server, name, written)
+    return {} if are_ids else {"vector_id": "id"}
+
+
+def _fill(server: QdrantClient, name: str, draft: Draft, metric: str) -> bool:
+    """Make a collection of the rows of a draft; return whether points have its ids.
+
+    Ids that no point can have lie in the field id of the payload.
+    """
+    from qdrant_client.models import Batch as Points
+    from qdrant_client.models import Distance, VectorParams
+
+    distance = Distance.DOT if metric == "dot" else Distance.COSINE
+    params = VectorParams(size=draft.right.shape[1], distance=distance)
+    server.create_collection(name, vectors_config=params)
+    are_ids = _can_be_ids(draft.tokens)
+    start = 0
+    for rows in row_batches(draft):
+        payloads: list[dict[str, Any]] = [{} for _ in rows.ids]
+        ids = rows.ids
+        if not are_ids:
+            ids = list(range(start, start + len(rows.ids)))
+            for payload, id_ in zip(payloads, rows.ids, strict=True):
+                payload["id"] = id_
+        for payload, title in zip(payloads, rows.titles or (), strict=False):
+            payload["title"] = title
+        vectors = rows.vectors.tolist()
+        server.upsert(name, Points(ids=ids, vectors=vectors, payloads=payloads))
+        start += len(ids)
+    return are_ids
+
+
+def _can_be_ids(ids: NDArray[Any]) -> bool:
+    """Check for whole numbers >= 0, or UUIDs as Qdrant writes them.
+
+    Examples
+    --------
+    >>> _can_be_ids(np.array([3, 7])), _can_be_ids(np.array([-1])), _can_be_ids(np.array(["a"]))
+    (True, False, False)
+    """
+    if ids.dtype.kind in "iu":
+        return bool((ids >= 0).all())
+    try:
+        return all(str(UUID(text)) == text for text in ids.tolist())
+    except ValueError:
+        return False
+
+
+def _replace(server: QdrantClient, name: str, written: str) -> None:
+    """Let a name lead to another collection than before."""
+    from qdrant_client.models import (
+        CreateAlias,
+        CreateAliasOperation,
+        DeleteAlias,
+        DeleteAliasOperation,
+    )
+
+    create = CreateAliasOperation(
+        create_alias=CreateAlias(collection_name=written, alias_name=name)
+    )
+    aliases = [alias.alias_name for alias in server.get_aliases().aliases]
+    if name in aliases:
+        delete = DeleteAliasOperation(delete_alias=DeleteAlias(alias_name=name))
+        server.update_collection_aliases([delete, create])
+    else:
+        server.delete_collection(name)
+        server.update_collection_aliases([create])
+
+
+register_tables("qdrant", TableWriter(_require_new, _write, _remove, keeps))

@@ -1,0 +1,385 @@
+"""Tables of a real PostgreSQL server with pgvector, read by the real client."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from peers.postgres import running
+
+from embaudit.errors import InputError
+from embaudit.io import look, read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+psycopg = pytest.importorskip("psycopg")
+pytest.importorskip("pgvector")
+
+X = np.random.default_rng(0).normal(size=(250, 6)).astype(np.float32)
+IDS = np.random.default_rng(1).permutation(1000)[: len(X)]
+ORDER = np.argsort(IDS)
+CLASSES = {
+    "cosine": "vector_cosine_ops",
+    "dot": "vector_ip_ops",
+    "l2": "vector_l2_ops",
+    "l1": "vector_l1_ops",
+}
+"""Operator classes of pgvector by the metric that they mean."""
+
+
+@pytest.fixture(scope="session")
+def port() -> Iterator[int]:
+    with running() as place:
+        with psycopg.connect(place, autocommit=True) as connection:
+            connection.execute("CREATE EXTENSION vector")
+        yield int(place.split(":")[-1].split("/")[0])
+
+
+def address(port: int, table: str = "", user: str = "postgres") -> str:
+    place = f"postgresql://{user}@127.0.0.1:{port}/postgres"
+    return f"{place}/{table}" if table else place
+
+
+@pytest.fixture
+def execute(port: int) -> Iterator[Callable[[str], Any]]:
+    """Return a function that runs SQL in a database without tables of other tests."""
+    with psycopg.connect(address(port), autocommit=True) as connection:
+        connection.execute(
+            "DROP SCHEMA public CASCADE; CREATE SCHEMA public; CREATE EXTENSION vector;"
+            "GRANT USAGE ON SCHEMA public TO public"
+        )
+        yield connection.execute
+
+
+def texts(rows: Any) -> list[str]:
+    return [f"[{','.join(map(repr, row.tolist()))}]" for row in rows]
+
+
+@pytest.fixture
+def films(execute: Callable[..., Any]) -> Callable[..., Any]:
+    """Fill the table films, and return the function that runs SQL."""
+    execute(
+        "CREATE TABLE films "
+        "(film int PRIMARY KEY, title text, year int, embedding vector(6))"
+    )
+    for id_, text in zip(IDS.tolist(), texts(X), strict=True):
+        row = [id_, f"film {id_}", 1950 + id_ % 70, text]
+        execute("INSERT INTO films VALUES (%s, %s, %s, %s)", row)
+    return execute
+
+
+@pytest.mark.holds("scores", library="pgvector", model="tables")
+def test_every_number_and_the_ids(
+    films: Any, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Several batches.
+    monkeypatch.setattr("embaudit.io.stores.postgres.BATCH_BYTES", 24 * 100)
+    model = read(address(port, "films")).model
+    assert model.right.dtype == np.float32
+    np.testing.assert_array_equal(model.right, X[ORDER])
+    assert model.right_ids.tolist() == sorted(IDS.tolist())
+
+
+@pytest.mark.holds("titles", library="pgvector", model="tables")
+def test_titles_and_columns_that_are_left_over(films: Any, port: int) -> None:
+    reading = read(address(port, "films"))
+    assert reading.model.right_names.tolist() == [f"film {i}" for i in sorted(IDS)]
+    assert [str(part) for part in reading.intake.left_over] == ["year (250)"]
+    assert reading.intake.files == (f"postgresql://127.0.0.1:{port}/postgres/films",)
+
+
+@pytest.mark.parametrize("metric", CLASSES)
+def test_the_operator_class_of_an_index_is_the_metric(
+    films: Any, port: int, metric: str
+) -> None:
+    films(f"CREATE INDEX near ON films USING hnsw (embedding {CLASSES[metric]})")
+    stated = read(address(port, "films")).intake.metric
+    assert (stated.name, stated.source) == (metric, "the index near")
+    assert not stated.codes
+
+
+def test_without_an_index_no_metric_is_stated(films: Any, port: int) -> None:
+    films("CREATE INDEX ON films (year)")
+    metric = read(address(port, "films")).intake.metric
+    assert metric.name == "not stated"
+    assert "the operator of each query decides" in metric.source
+
+
+def test_indexes_that_differ_state_no_metric(films: Any, port: int) -> None:
+    films("CREATE INDEX a ON films USING hnsw (embedding vector_cosine_ops)")
+    films(
+        "CREATE INDEX b ON films USING ivfflat (embedding vector_l2_ops) "
+        "WITH (lists = 1)"
+    )
+    metric = read(address(port, "films")).intake.metric
+    assert str(metric) == "not stated: its indexes differ: a by cosine and b by l2"
+
+
+def test_an_index_of_a_cast_searches_copies(films: Any, port: int) -> None:
+    films(
+        "CREATE INDEX near ON films USING hnsw ((embedding::halfvec(6)) halfvec_ip_ops)"
+    )
+    metric = read(address(port, "films")).intake.metric
+    assert (metric.name, metric.codes) == ("dot", "halfvec copies of them")
+
+
+@pytest.mark.holds("audited", library="pgvector", model="tables")
+def test_an_audit_of_an_address(
+    films: Any, port: int, embaudit: Any, tmp_path: Path
+) -> None:
+    films("CREATE INDEX near ON films USING hnsw (embedding vector_cosine_ops)")
+    out = tmp_path / "audit.json"
+    result = embaudit("audit", address(port, "films"), "--json", out)
+    assert result.code in (0, 1), result.err
+    intake = json.loads(out.read_text())["input"]["intake"]
+    assert intake["metric"]["name"] == "cosine"
+    # The name of the user is no part of the report.
+    assert intake["files"] == [f"postgresql://127.0.0.1:{port}/postgres/films"]
+
+
+def test_a_look_reads_the_catalogue_and_one_row(films: Any, port: int) -> None:
+    line = look(address(port, "films")).explain()
+    assert (
+        "column embedding (250 × 6) as right factors, film (250) as right ids" in line
+    )
+
+
+def test_the_environment_names_the_server(
+    films: Any, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {
+        "PGHOST": "127.0.0.1",
+        "PGPORT": str(port),
+        "PGUSER": "postgres",
+        "PGDATABASE": "postgres",
+    }.items():
+        monkeypatch.setenv(name, value)
+    for place in ("postgresql:films", "postgresql:///films", "postgres:public.films"):
+        np.testing.assert_array_equal(read(place).model.right, X[ORDER])
+
+
+def test_rows_without_a_vector_are_left_out_and_counted(films: Any, port: int) -> None:
+    films("INSERT INTO films VALUES (1001, 'new', 2024, NULL)")
+    reading = read(address(port, "films"))
+    np.testing.assert_array_equal(reading.model.right, X[ORDER])
+    assert reading.intake.left_over[-1].name == "1 row without a vector"
+
+
+def test_a_title_that_some_rows_lack_names_no_rows(films: Any, port: int) -> None:
+    films("UPDATE films SET title = NULL WHERE film = %s", [int(IDS[0])])
+    assert read(address(port, "films")).model.right_names is None
+
+
+def test_half_precision_arrays_and_columns_of_codes(execute: Any, port: int) -> None:
+    execute(
+        "CREATE TABLE items (id text PRIMARY KEY, v vector(3), h halfvec(3), "
+        "b bit(3), s sparsevec(3), r real[], d double precision[], n int[])"
+    )
+    execute(
+        "INSERT INTO items VALUES ('x', '[1,2,3]', '[0.1,2,-3]', b'101', '{1:1}/3', "
+        "'{4,5,6}', '{0.1,8,9}', '{1,2,3}')"
+    )
+    place = address(port, "items")
+    with pytest.raises(InputError, match="choose one of v, h with vector=COLUMN"):
+        read(place)
+    expected = {
+        "v": [[1, 2, 3]],
+        "h": np.array([[0.1, 2, -3]], np.float16),
+        "r": [[4, 5, 6]],
+        "d": [[0.1, 8, 9]],
+    }
+    for column, rows in expected.items():
+        for model in (
+            read(place, vector=column).model,
+            read(f"{place}?vectors={column}").model,
+        ):
+            np.testing.assert_array_equal(model.right, rows)
+            assert model.right_ids.tolist() == ["x"]
+    assert read(place, vector="d").model.right.dtype == np.float64
+    for column, words in (
+        ("b", "of bits, which are codes"),
+        ("s", "of sparse vectors; make a view"),
+        ("n", "of type _int4"),
+        ("q", "choose one of id, v, h"),
+    ):
+        with pytest.raises(InputError, match=words):
+            read(place, vector=column)
+    with pytest.raises(InputError, match="the column that the address names, v"):
+        read(f"{place}?vectors=v", vector="h")
+    execute("CREATE VIEW dense AS SELECT id, s::vector(3) AS v FROM items")
+    np.testing.assert_array_equal(
+        read(address(port, "dense")).model.right, [[1.0, 0, 0]]
+    )
+
+
+def test_ids_by_key_and_by_name(execute: Any, port: int) -> None:
+    execute(
+        "CREATE TABLE a (sku uuid, lang text, v vector(2), PRIMARY KEY (sku, lang))"
+    )
+    uuid = "5c56c793-69f3-4fbf-87e6-c4bf54c28c26"
+    execute(f"INSERT INTO a VALUES ('{uuid}', 'en', '[1,2]')")
+    reading = read(address(port, "a"))
+    assert reading.model.right_ids is None
+    assert read(address(port, "a"), vector_id="sku").model.right_ids.tolist() == [uuid]
+    with pytest.raises(InputError, match="one of sku, lang, v; got 'isbn'"):
+        read(address(port, "a"), vector_id="isbn")
+    execute(
+        "CREATE TABLE b (id int, v vector(2)); INSERT INTO b VALUES (NULL, '[1,2]')"
+    )
+    with pytest.raises(InputError, match="must be free of NULL"):
+        read(address(port, "b"))
+
+
+def test_vectors_of_different_lengths(execute: Any, port: int) -> None:
+    execute("CREATE TABLE a (id int PRIMARY KEY, v vector)")
+    execute("INSERT INTO a VALUES (1, '[1,2]'), (2, '[1,2,3]')")
+    with pytest.raises(InputError, match="must be of one length; got 2 and 3 numbers"):
+        read(address(port, "a"))
+
+
+def test_names_that_sql_would_read_otherwise(execute: Any, port: int) -> None:
+    execute('DROP SCHEMA IF EXISTS "Shop" CASCADE; CREATE SCHEMA "Shop"')
+    name = '"Shop"."my ""items"""'
+    execute(f"CREATE TABLE {name} (v vector(2)); INSERT INTO {name} VALUES ('[1,2]')")
+    model = read(address(port, "Shop.my%20%22items%22")).model
+    np.testing.assert_array_equal(model.right, [[1.0, 2.0]])
+    with pytest.raises(InputError, match=r'none called items"; DROP TABLE x'):
+        read(address(port, 'items"; DROP TABLE x'))
+
+
+@pytest.mark.parametrize("table", ["film", "public.film", "other.films"])
+def test_a_table_that_is_not_there(films: Any, port: int, table: str) -> None:
+    with pytest.raises(InputError, match=f"none called {table}; name one of films"):
+        read(address(port, table))
+
+
+def test_tables_without_vectors(execute: Any, port: int) -> None:
+    execute("CREATE TABLE a (id int, price real)")
+    with pytest.raises(InputError, match=r"got id \(int4\), price \(float4\)"):
+        read(address(port, "a"))
+    execute("CREATE TABLE b (id int PRIMARY KEY, v vector(2))")
+    with pytest.raises(InputError, match="a vector in some row; got none in 0 rows"):
+        read(address(port, "b"))
+
+
+def test_a_read_leaves_no_connection_and_cannot_write(films: Any, port: int) -> None:
+    from embaudit.io.stores.base import Address
+    from embaudit.io.stores.postgres import Place, connected
+
+    read(address(port, "films"))
+    where = Address("postgresql", f"//postgres@127.0.0.1:{port}/postgres/films")
+    with (
+        pytest.raises(InputError, match="in a read-only transaction"),
+        connected(where, Place.of(where)) as connection,
+    ):
+        connection.execute("DELETE FROM films")
+    count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'embaudit'"
+    # The server notices a little later that a connection was closed.
+    deadline = time.monotonic() + 5
+    while films(count).fetchone() != (0,):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert films("SELECT count(*) FROM films").fetchone() == (250,)
+
+
+def test_a_role_that_may_not_read(films: Any, port: int) -> None:
+    films("DROP ROLE IF EXISTS bob; CREATE ROLE bob LOGIN")
+    with pytest.raises(InputError, match="permission denied for table films; ask its"):
+        read(address(port, "films", user="bob"))
+    films("GRANT SELECT ON films TO bob")
+    assert read(address(port, "films", user="bob")).model.n_right == 250
+
+
+@pytest.mark.parametrize(
+    ("place", "sentence"),
+    [
+        (
+            "//postgres@127.0.0.1:{port}/nobody/films",
+            'database "nobody" does not exist',
+        ),
+        ("//nobody@127.0.0.1:{port}/postgres/films", 'role "nobody" does not exist'),
+        ("//postgres@127.0.0.1:{port}/postgres/films?sslmode=require", "check sslmode"),
+        ("//postgres@127.0.0.1:{port}/postgres/films?colour=1", "colour"),
+        (
+            "//postgres@127.0.0.1:1/postgres/films",
+            "Connection refused; start the server",
+        ),
+        ("//postgres@no.such.host.invalid/x/films", "check the host"),
+        ("//ann:secret@127.0.0.1:{port}/postgres/films", "free of passwords"),
+        ("//127.0.0.1:{port}/postgres/films?password=secret", "free of passwords"),
+        ("//127.0.0.1:{port}", "must be postgresql://HOST/DATABASE/TABLE"),
+    ],
+)
+def test_servers_that_cannot_be_read(
+    films: Any, port: int, embaudit: Any, place: str, sentence: str
+) -> None:
+    result = embaudit("audit", f"postgresql:{place.format(port=port)}")
+    assert result.code == 2
+    assert sentence in " ".join(result.err.split())
+    assert "secret" not in result.out + result.err
+    assert "Traceback" not in result.err
+
+
+def test_a_server_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("embaudit.io.stores.postgres.TIMEOUT_SECONDS", 2)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        number = silent.getsockname()[1]
+        with pytest.raises(InputError, match="timeout expired; check host and port"):
+            read(address(number, "films"))
+
+
+def test_a_table_that_somebody_holds(
+    films: Any, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("embaudit.io.stores.postgres.TIMEOUT_SECONDS", 1)
+    with psycopg.connect(address(port)) as other:
+        other.execute("LOCK TABLE films IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(InputError, match="lock timeout; run the command again"):
+            read(address(port, "films"))
+
+
+def test_a_password_comes_from_the_environment(
+    films: Any, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    films("DROP ROLE IF EXISTS eve; CREATE ROLE eve LOGIN PASSWORD 'secret'")
+    films("GRANT SELECT ON films TO eve")
+    data = films("SHOW data_directory").fetchone()[0]
+    access = Path(data, "pg_hba.conf")
+    rules = access.read_text()
+    access.write_text(f"host all eve 127.0.0.1/32 scram-sha-256\n{rules}")
+    films("SELECT pg_reload_conf()")
+    try:
+        place = address(port, "films", user="eve")
+        monkeypatch.setenv("PGPASSFILE", "/no/such/file")
+        with pytest.raises(InputError, match="no password supplied; set PGUSER and"):
+            read(place)
+        monkeypatch.setenv("PGPASSWORD", "wrong-secret")
+        with pytest.raises(InputError, match="authentication failed") as caught:
+            read(place)
+        assert "secret" not in str(caught.value)
+        monkeypatch.setenv("PGPASSWORD", "secret")
+        np.testing.assert_array_equal(read(place).model.right, X[ORDER])
+    finally:
+        access.write_text(rules)
+        films("SELECT pg_reload_conf()")
+
+
+def test_the_server_computes_the_same_cosine(films: Any, port: int) -> None:
+    model = read(address(port, "films")).model
+    first, second = (int(id_) for id_ in model.right_ids[:2])
+    (theirs,) = films(
+        "SELECT 1 - (a.embedding <=> b.embedding) FROM films a, films b "
+        "WHERE a.film = %s AND b.film = %s",
+        [first, second],
+    ).fetchone()
+    rows = model.right[:2].astype(np.float64)
+    ours = rows[0] @ rows[1] / np.prod(np.linalg.norm(rows, axis=1))
+    assert ours == pytest.approx(theirs, abs=1e-7)
