@@ -56,6 +56,26 @@ def drift(
     return (rng.normal(size=(n_rows, n_columns)) * scales) @ rotation(n_columns, rng)
 
 
+def complementing(
+    rng: np.random.Generator, n_rows: int = 2000, n_columns: int = 48
+) -> np.ndarray:
+    """Both halves have the same principal axes, and their moments an alignment of 1.
+
+    The axes of largest variance of the second half are the first and the last axes of
+    the first half. With spectra a and b, the alignment of the moments is 1 because
+    Σ (a_i − mean a)(b_i − mean b) is 0.
+    """
+    spectrum = 1 / np.arange(1, n_columns + 1) ** 0.7
+    excess = spectrum - spectrum.mean()
+    against = -float(excess @ excess[::-1]) / float(excess @ excess)
+    weight = against / (1 + against)
+    other = weight * spectrum + (1 - weight) * spectrum[::-1]
+    rows = rng.normal(size=(n_rows, n_columns))
+    rows[: n_rows // 2] *= np.sqrt(spectrum)
+    rows[n_rows // 2 :] *= np.sqrt(other)
+    return rows @ rotation(n_columns, rng)
+
+
 def duplicates(rng: np.random.Generator) -> np.ndarray:
     """Two stretches of 300 rows hold 10 and 3 distinct rows."""
     rows = one_space(rng)
@@ -99,6 +119,7 @@ MIXED: dict[str, Callable[[np.random.Generator], np.ndarray]] = {
 ONE_SPACE: dict[str, Callable[[np.random.Generator], np.ndarray]] = {
     "one space": one_space,
     "drift": drift,
+    "parts that complement each other": complementing,
     "duplicates": duplicates,
     "topics with a shared mean": topics,
 }

@@ -41,7 +41,7 @@ from embaudit.auditing.identity import ScoreChange
 from embaudit.auditing.limits import Certificate, Limits
 from embaudit.auditing.near_duplicates import NearDuplicates
 from embaudit.auditing.predicted import PenaltyForm, Predicted
-from embaudit.auditing.spaces import TwoSpaces
+from embaudit.auditing.spaces import Relation, TwoSpaces
 from embaudit.auditing.traits import (
     BiasColumns,
     CommonDirection,
@@ -87,6 +87,7 @@ SPACES = TwoSpaces(
     ids=(("w249", "w250"),),
     z_centred=1.25,
     z_uncentred=-0.5,
+    relation=Relation(directions=0.75, shapes=(-1.5, 2.5)),
     z_own=22.0,
     across=0.5,
     mean_direction=0.5,
@@ -535,6 +536,7 @@ def rows() -> dict[str, Evidence]:
         "two spaces or topics": like(
             TABLE, spaces=replace(SPACES, mean_direction=0.49, shared=0.49)
         ),
+        "two spaces or one": like(TABLE, spaces=replace(SPACES, z_centred=5.0)),
         "unit rows of an unknown link": evidence(
             MODEL.replace(link="unknown"), equivalence=equivalence(OPEN)
         ),

@@ -355,6 +355,20 @@ def test_two_spaces_are_an_issue_unless_topics_can_be_the_reason(
     assert severities("EMB411", like(ALONE, spaces=spaces)) == [severity]
 
 
+@pytest.mark.parametrize(
+    ("directions", "severity"), [(4.0, "issue"), (5.0, "tip"), (-9.0, "issue")]
+)
+def test_two_spaces_that_deviate_more_than_usual_in_total_are_a_tip(
+    directions, severity
+):
+    # The squares of the other deviations have the sum 1.25² + 0.5² + 1.5² + 2.5² =
+    # 10.3. With 4² the root is 5.1, and with 5² it is 5.9. A negative deviation of the
+    # principal directions does not count.
+    relation = replace(SPACES.relation, directions=directions)
+    spaces = replace(SPACES, relation=relation)
+    assert severities("EMB411", like(ALONE, spaces=spaces)) == [severity]
+
+
 def test_decay_is_an_issue_by_its_lists_and_a_tip_by_cosines_alone():
     nearly = LISTS | {"top_n_overlap": 0.9}
     few_lists = LISTS | {"top_n_overlap": 0.0, "n_lists": 5}

@@ -5,12 +5,24 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
-from mixed_tables import MIXED, ONE_SPACE, mixed, one_space, rotation, topics
+from mixed_tables import (
+    MIXED,
+    ONE_SPACE,
+    complementing,
+    mixed,
+    one_space,
+    rotation,
+    topics,
+)
+from scipy.sparse import csr_array
 
 import embaudit as ea
-from embaudit.auditing.spaces import two_spaces
+from embaudit.auditing.spaces import Relation, two_spaces
 from embaudit.errors import InputError
+from embaudit.linalg.alignment import alignment
+from embaudit.linalg.rows import unit_rows
 from embaudit.model import FactorModel
 
 ROWS = one_space(np.random.default_rng(0), 500, 48)
@@ -99,7 +111,7 @@ def test_95_percent_of_280_mixed_tables_are_found():
 
 
 @pytest.mark.slow
-def test_at_most_3_of_240_tables_of_one_space_raise_an_alarm():
+def test_at_most_3_of_300_tables_of_one_space_raise_an_alarm():
     found = [
         found_in(table(np.random.default_rng(seed)))
         for table in ONE_SPACE.values()
@@ -140,6 +152,50 @@ def test_real_tables_raise_no_alarm_in_five_orders_and_one_when_half_is_turned(
     found = found_in(turned)
     assert found.is_clear
     assert found.boundaries == pytest.approx((half,), abs=20)
+
+
+def test_parts_that_complement_each_other_align_no_better_than_unrelated_ones():
+    # The search by second moments alone reports them, so the other statistics decide.
+    rows = complementing(np.random.default_rng(0))
+    first, second = rows[:1000], rows[1000:]
+    between = alignment(first.T @ first, second.T @ second)
+    assert abs(between.z) < 4
+    relation = Relation.from_rows(first, second)
+    assert relation.directions > 10
+    assert relation.exists
+    second = second @ rotation(48, np.random.default_rng(1))
+    assert not Relation.from_rows(first, second).exists
+    assert found_in(np.vstack([first, second])).is_clear
+
+
+def test_clusters_in_both_parts_relate_parts_that_share_no_directions():
+    # Each axis of both parts has as many rows near it as every other axis. So all
+    # directions have the same variance, and noise chooses the principal directions.
+    rng = np.random.default_rng(0)
+    axes = np.tile(np.vstack([np.eye(24), -np.eye(24)]), (13, 1))
+    first, second = (
+        unit_rows(axes + 0.1 * rng.normal(size=axes.shape)) for _ in range(2)
+    )
+    relation = Relation.from_rows(first, second)
+    assert relation.directions < 4
+    assert relation.shapes[1] > 6
+    assert relation.exists
+    assert not Relation.from_rows(first, second @ rotation(24, rng)).exists
+
+
+def test_films_in_the_order_of_their_ids_are_one_space(shared_data):
+    # Late ids are recent films, whose ratings come from other users.
+    ratings = pd.read_csv(shared_data("ml-latest-small") / "ratings.csv")
+    users, user = np.unique(ratings["userId"], return_inverse=True)
+    films, film = np.unique(ratings["movieId"], return_inverse=True)
+    table = csr_array((ratings["rating"], (user, film)), (len(users), len(films)))
+    model = ea.ProductPenaltyMF(50, alpha=1.0).fit(table).model(table)
+    rows = ea.fix(model, "prediction", unit=True).vectors()
+    assert found_in(rows) is None
+    # If the last films are turned, they have a space of their own.
+    turned = rows.copy()
+    turned[6000:] = turned[6000:] @ rotation(50, np.random.default_rng(0))
+    assert found_in(turned).is_clear
 
 
 def test_separate_topics_are_a_tip_and_change_no_answer():
@@ -193,6 +249,17 @@ def test_named_parts_are_compared_in_any_order_of_their_rows():
         f"of {'old' if names[0] == 'new' else 'new'}",
     }
     assert found_in(ROWS[order], names) is None
+
+
+def test_named_parts_that_complement_each_other_are_one_space():
+    rows = complementing(np.random.default_rng(0))
+    names = np.where(np.arange(2000) < 1000, "old", "new")
+    assert found_in(rows, names) is None
+    # A third part in a space of its own is found, next to a group of the first two.
+    third = one_space(np.random.default_rng(1), 600, 48)
+    names = np.append(names, ["other"] * 600)
+    found = found_in(np.vstack([rows, third]), names)
+    assert (found.first, found.second) == ("rows of old, new", "of other")
 
 
 def test_parts_that_align_are_gathered():

@@ -1227,6 +1227,29 @@ def compared() -> Iterator[Row]:
     spectrum = np.sqrt(1 / np.arange(1.0, 25))
     one_space = drawn(400, 24) * spectrum
     turned = np.vstack([one_space[:160], one_space[160:] @ orthonormal(24, 24)])
+    # The variances of the first half decay; those of the second half are largest in the
+    # first and in the last directions, so that both halves have alignment 1.
+    variances = np.square(spectrum)
+    excess = variances - variances.mean()
+    against = -float(excess @ excess[::-1]) / float(excess @ excess)
+    other = np.sqrt((against * variances + variances[::-1]) / (1 + against))
+    early, late = drawn(800, 24, 1) * spectrum, drawn(800, 24, 2) * other
+    yield Row(
+        "one space: parts that complement each other",
+        FactorModel.from_vectors(np.vstack([early, late]), compared="cosine"),
+        pinned,
+        never=("one coordinate system",),
+    )
+    yield Row(
+        "two spaces: turned parts that complemented each other",
+        FactorModel.from_vectors(
+            np.vstack([early, late @ orthonormal(24, 24)]), compared="cosine"
+        ),
+        pinned,
+        {"EMB411": "issue"},
+        ("do not share one coordinate system",),
+        answer=CHECK,
+    )
     for how in ("dot", "cosine"):
         yield Row(
             f"compared by {how}: one space",

@@ -36,17 +36,22 @@ ENTRY = Entry(
         "second moments of two parts is 1 on average if their coordinate systems are "
         "unrelated, with a known standard deviation, and larger within one system. The "
         "table is cut into 20 blocks in the order of its rows, and every contiguous "
-        "segment of blocks is compared with the rest. Files that were read as one "
-        "table, and parts named by `--by`, are compared as they are. Reported if "
+        "segment of blocks is compared with the other blocks. Files that were read as "
+        "one table, and parts named by `--by`, are compared as they are. Reported if "
         "centred and uncentred moments both lie within 4 standard deviations of 1, "
         "although the halves of each part align by more than 8, and each block of a "
-        "segment or of the rest aligns with its own part by 4 or more. An issue if the "
-        "mean of the unit rows, of all and of each part, is 0.5 or longer, or if the "
-        "blocks of each part have at least half of their variance in common. Otherwise "
-        "the parts can also be topics with directions of their own in one space. "
-        "Checked for 200 or more rows of one table, and for named parts of 30 or more "
-        "rows. At most 20,000 rows are compared, and fewer of more than 500 columns, "
-        "down to 2,048. This is evidence, not proof."
+        "segment or of the other blocks aligns with its own part by 4 or more. Parts "
+        "of one system with different contents can pass this, so the centred parts "
+        "must be unrelated in two further respects: groups of their principal "
+        "directions overlap as after a random rotation (below 4 standard deviations), "
+        "and so do their third and fourth moments (below 6). An issue if the root of "
+        "the sum of squares of these five deviations is below 5.5, and if the mean of "
+        "the unit rows, of all and of each part, is 0.5 or longer, or if the blocks of "
+        "each part have at least half of their variance in common. Otherwise a tip, "
+        "because the parts can also be related weakly, or be topics with directions of "
+        "their own in one space. Checked for 200 or more rows of one table, and for "
+        "named parts of 30 or more rows. At most 20,000 rows are compared, and fewer of "
+        "more than 500 columns, down to 2,048. This is evidence, not proof."
     ),
     reference=(
         "The formula and its proof are in docs/theory.md, Two spaces in one table."
@@ -71,10 +76,16 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         else:
             severity = Severity.TIP
             title = f"{parts} may not share one coordinate system"
+            if spaces.is_usual:
+                reason = "Topics that have no direction in common look the same"
+            else:
+                reason = (
+                    "Taken together, these figures are larger than those of most "
+                    "unrelated models"
+                )
             remedy = (
-                "Check if all rows come from one model, revision and prefix. Topics "
-                "that have no direction in common look the same, so this says nothing "
-                "certain."
+                "Check if all rows come from one model, revision and prefix. "
+                f"{reason}, so this says nothing certain."
             )
         yield Finding(
             code=ENTRY.name,
@@ -100,13 +111,17 @@ def _boundary(spaces: TwoSpaces) -> str:
 
 def _text(spaces: TwoSpaces) -> str:
     """Write how well the parts agree with each other, and each with itself."""
+    third, fourth = spaces.relation.shapes
     text = (
         "The directions of the two parts agree no better than those of two unrelated "
         f"models: the alignment of their second moments is {spaces.z_centred:.1f} "
         "standard deviations from that of unrelated systems with centred rows, and "
-        f"{spaces.z_uncentred:.1f} with rows as they are. Within each part, rows agree "
-        f"with the others by {spaces.z_own:.0f} standard deviations or more. If the "
-        "parts come from different models, cosines between them, "
+        f"{spaces.z_uncentred:.1f} with rows as they are. In the same unit, their "
+        f"principal directions agree by {spaces.relation.directions:.1f}, their third "
+        f"moments by {third:.1f}, and their fourth moments by {fourth:.1f}. Within "
+        f"each part, rows agree with the others by {spaces.z_own:.0f} standard "
+        "deviations or more. If the parts come from different models, cosines between "
+        "them, "
         f"{percent(spaces.across)} of all pairs, mean nothing."
     )
     if spaces.boundaries:
