@@ -50,8 +50,8 @@ ENTRY = Entry(
         "each part have at least half of their variance in common. Otherwise a tip, "
         "because the parts can also be related weakly, or be topics with directions of "
         "their own in one space. Checked for 200 or more rows of one table, and for "
-        "named parts of 30 or more rows. At most 20,000 rows are compared, and fewer of "
-        "more than 500 columns, down to 2,048. This is evidence, not proof."
+        "named parts of 30 or more rows. At most 20,000 rows are compared, and fewer "
+        "of more than 500 columns, down to 2,048. This is evidence, not proof."
     ),
     reference=(
         "The formula and its proof are in docs/theory.md, Two spaces in one table."
