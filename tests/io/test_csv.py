@@ -57,6 +57,45 @@ def test_a_column_called_vector_goes_before_other_lists(tmp_path: Path) -> None:
     assert load(write_all(tmp_path, {"v.csv": text})).right.tolist() == [[3], [4]]
 
 
+WIDE = np.arange(15).reshape(3, 5) / 8 + 0.5
+
+
+@pytest.mark.parametrize(
+    ("header", "ids", "options"),
+    [
+        # Numbers from 0 or 1 on, as data frames write them, with or without an index.
+        ("0,1,2,3,4", None, {}),
+        ("1,2,3,4,5", None, {}),
+        ("0.0,1.0,2.0,3.0,4.0", None, {}),
+        (",0,1,2,3,4", ["a", "b", "c"], {}),
+        (",1,2,3,4,5", ["a", "b", "c"], {}),
+        ("id,0,1,2,3,4", ["a", "b", "c"], {}),
+        ("id,1,2,3,4,5", ["a", "b", "c"], {}),
+        # Numbers of features.
+        ("70,9,31,6,1002", None, {"vector": "70:1002"}),
+        ("id,70,9,31,6,1002", ["a", "b", "c"], {"vector": "70:1002"}),
+    ],
+)
+def test_a_header_of_numbers_is_no_vector(
+    tmp_path: Path, header: str, ids: list[str] | None, options: dict[str, Any]
+) -> None:
+    rows = [",".join(map(str, row)) for row in WIDE]
+    if ids is not None:
+        rows = [f"{name},{row}" for name, row in zip(ids, rows, strict=True)]
+    path = write(tmp_path / "v.csv", "\n".join([header, *rows]) + "\n")
+    if options:
+        assert "choose them with vector=FIRST:LAST" in refusal(load, path)
+    model = load(path, **options)
+    np.testing.assert_array_equal(model.right, WIDE)
+    assert (None if model.right_ids is None else model.right_ids.tolist()) == ids
+
+
+def test_a_header_of_numbers_stands_above_whole_numbers(tmp_path: Path) -> None:
+    rows = "0,1,2,3,4\n5,3,1,2,2\n7,0,0,1,1\n"
+    path = write(tmp_path / "v.csv", rows)
+    assert load(path).right.tolist() == [[5, 3, 1, 2, 2], [7, 0, 0, 1, 1]]
+
+
 @pytest.mark.parametrize("name", ["title", "name", "interactions", "word"])
 @pytest.mark.parametrize("chosen", [0, 1])
 def test_a_column_of_vectors_names_no_rows(

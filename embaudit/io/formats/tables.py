@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 KNOWN = ID_NAMES | {"user", "userid", "token", "word", "name", "label", "key"}
+LONG = 5
+"""A vector of so many numbers is never 0, 1, 2, … by chance."""
 UNNAMED = ("", "Unnamed: 0")
 """Names that data frames write above their index."""
 NUMBERED = re.compile(r"(.*?)(\d+)")
@@ -166,20 +168,50 @@ def _with_header(path: Path) -> TableFile:
 
 
 def _is_numbered(first: tuple[str, ...], *rest: tuple[str, ...]) -> bool:
-    """Check for 0, 1, 2, … above vectors, perhaps after the name of an index."""
-    if first[0].strip() in UNNAMED:
-        return _counts(first[1:])
-    # Vectors may begin with 0, 1, 2, too, but then others are whole numbers as well.
-    start = 0 if NUMBER.fullmatch(first[0]) else 1
-    whole = any(all(cell.strip().isdigit() for cell in row[start:]) for row in rest)
-    return (
-        len(first) - start > 1 and bool(rest) and not whole and _counts(first[start:])
+    """Check for numbers of columns above vectors, perhaps after the name of an index.
+
+    Data frames without names of columns write 0, 1, 2, …, others write the numbers of
+    features.
+
+    Examples
+    --------
+    >>> _is_numbered(("0", "1", "2"), ("0.5", "1.5", "2"))
+    True
+    >>> _is_numbered(("0", "1", "2"), ("3", "1", "2"))
+    False
+    >>> rows = ("0.5", "1.5", "0.1", "3.5", "2.5"), ("0.5", "1.5", "0.1", "0.2", "1.1")
+    >>> _is_numbered(("70", "9", "8", "61", "5"), *rows)
+    True
+    """
+    is_named = first[0].strip() in UNNAMED or not NUMBER.fullmatch(first[0])
+    names = [cell.strip() for cell in first[1 if is_named else 0 :]]
+    if first[0].strip() in UNNAMED and _counts(names):
+        return True
+    cells = [[cell.strip() for cell in row[1 if is_named else 0 :]] for row in rest]
+    if len(names) >= LONG and rest:
+        are_whole = all(map(str.isdigit, names)) and len(set(names)) == len(names)
+        has_whole = any(cell.isdigit() for row in cells for cell in row)
+        return _counts(names) or (are_whole and not has_whole)
+    # A short vector may begin with 0, 1, 2, too, but then others are whole numbers as
+    # well.
+    from_zero = [str(place) for place in range(len(names))]
+    is_whole = any(all(map(str.isdigit, row)) for row in cells)
+    return len(names) > 1 and bool(rest) and names == from_zero and not is_whole
+
+
+def _counts(names: Sequence[str]) -> bool:
+    """Check for 0, 1, 2, … or 1, 2, 3, …, which may end in .0.
+
+    Examples
+    --------
+    >>> _counts(["0", "1"]), _counts(["1.0", "2.0"]), _counts(["2", "3"])
+    (True, True, False)
+    """
+    numbers = [name.removesuffix(".0") for name in names]
+    return any(
+        numbers == [str(start + place) for place in range(len(numbers))]
+        for start in (0, 1)
     )
-
-
-def _counts(cells: Iterable[str]) -> bool:
-    names = [cell.strip() for cell in cells]
-    return names == [str(i) for i in range(len(names))]
 
 
 def layout_of(table: TableFile, request: Request) -> TableLayout:
@@ -322,7 +354,7 @@ def _family(table: TableFile, places: list[int], request: Request) -> tuple[int,
     # `year2020`, is no family.
     families: dict[str, list[tuple[int, int]]] = {}
     for name, i in names.items():
-        match = NUMBERED.fullmatch(name)
+        match = NUMBERED.fullmatch(name.removesuffix(".0"))
         if match is not None and request.vector in (None, match[1]):
             families.setdefault(match[1], []).append((int(match[2]), i))
     # They must run from 0 or 1 on, without gaps and each once: e01 may be e1.
@@ -410,7 +442,8 @@ def _ids(
     is_index = table.names[0] in UNNAMED and all(
         x.isdigit() or not NUMBER.fullmatch(x) for x in first
     )
-    if is_index or (first and _counts(table.names[1:])):
+    is_counted = _counts(table.names[1:]) and not _counts(table.names)
+    if is_index or (first and is_counted):
         return 0
     is_alone = PANDAS_INDEX in table.names and len(index) < 2
     return table.names.index(PANDAS_INDEX) if is_alone else None
