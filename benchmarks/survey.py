@@ -83,7 +83,7 @@ class Ratings:
 
     @property
     def ids(self) -> dict[str, Any]:
-        """Ids of both sides, as `embaudit.io.from_object` takes them."""
+        """Ids of both sides, as `embaudit.load` takes them."""
         return {"user_ids": self.users, "item_ids": self.items}
 
 
@@ -115,7 +115,7 @@ def als(iterations: int) -> Callable[[Path], Any]:
             iterations=iterations, random_state=0, num_threads=1
         )
         live.fit(ratings.matrix, show_progress=False)
-        return ea.io.from_object(live, **ratings.ids)
+        return ea.load(live, **ratings.ids)
 
     return train
 
@@ -127,7 +127,7 @@ def implicit_bpr(folder: Path) -> Any:
     ratings = Ratings.read(folder / "ml-latest-small")
     live = BayesianPersonalizedRanking(random_state=0, num_threads=1)
     live.fit(ratings.matrix, show_progress=False)
-    return ea.io.from_object(live, **ratings.ids)
+    return ea.load(live, **ratings.ids)
 
 
 def spark_als(folder: Path) -> Any:
@@ -145,7 +145,7 @@ def spark_als(folder: Path) -> Any:
     live = ALS(userCol="userId", itemCol="movieId", ratingCol="rating", seed=0).fit(
         frame
     )
-    return ea.io.from_object(live)
+    return ea.load(live)
 
 
 def surprise_svd(folder: Path) -> Any:
@@ -157,7 +157,7 @@ def surprise_svd(folder: Path) -> Any:
     data = surprise.Dataset.load_from_df(
         table, surprise.Reader(rating_scale=(0.5, 5))
     ).build_full_trainset()
-    return ea.io.from_object(surprise.SVD(random_state=0).fit(data))
+    return ea.load(surprise.SVD(random_state=0).fit(data))
 
 
 def lightfm_warp(folder: Path) -> Any:
@@ -167,7 +167,7 @@ def lightfm_warp(folder: Path) -> Any:
     ratings = Ratings.read(folder / "ml-latest-small")
     live = LightFM(loss="warp", random_state=0)
     live.fit((ratings.matrix >= 4).astype(np.float32), epochs=30)
-    return ea.io.from_object(live, **ratings.ids)
+    return ea.load(live, **ratings.ids)
 
 
 def nmf(folder: Path) -> Any:

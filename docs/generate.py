@@ -19,7 +19,7 @@ from embaudit import audit
 from embaudit.auditing.catalogue import CODES
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.words import WORDS
-from embaudit.io import formats
+from embaudit.io import list_formats
 from embaudit.io.layouts.recipes import BESIDE_FACTORS, BESIDE_ONE_TABLE, RECIPES
 from embaudit.model.trainings import TRAININGS
 
@@ -96,7 +96,7 @@ def _plain(text: str) -> str:
 def table_of_formats() -> str:
     """Write the formats that files are read in and written in."""
     heads = ["| format | files | | from | holds | extra |", "|---|---|---|---|---|---|"]
-    return "\n".join([*heads, *map(_row, formats())])
+    return "\n".join([*heads, *map(_row, list_formats())])
 
 
 def table_of_trainings() -> str:

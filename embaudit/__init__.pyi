@@ -35,6 +35,7 @@ from .evaluation import evaluate_similarities as evaluate_similarities
 from .gauges import Gauge as Gauge
 from .heads import probe_inputs as probe_inputs
 from .io import load as load
+from .io import read as read
 from .io import save as save
 from .linalg.nearest import neighbours as neighbours
 from .model import Equivalence as Equivalence

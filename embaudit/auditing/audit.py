@@ -32,7 +32,7 @@ from embaudit.errors import InputError, must_be, with_taker
 from embaudit.errors import Parameter as Keyword
 from embaudit.heads.coordinates import require_softmax
 from embaudit.heads.label_sample import only_labels
-from embaudit.io import Intake, as_reading, source_of, with_titles
+from embaudit.io import Intake, read, source_of, with_titles
 from embaudit.io.files import AnyPath
 from embaudit.io.options import Request, types_of_keywords
 from embaudit.io.tables.parts import Parts, has_titles, parts_by_column
@@ -570,7 +570,7 @@ def audit(
     ----------
     model : FactorModel, path, list of paths, array, data frame or object
         One side or both sides: a model, a path that `load` reads, the result of
-        `embaudit.io.read`, an object that `from_object` takes, a data frame (pandas,
+        `embaudit.io.read`, an object that `load` takes, a data frame (pandas,
         polars, Arrow or DuckDB), an AnnData object, or an array with one row per item.
     options : AuditOptions, optional
         Options that several audits have in common.
@@ -609,21 +609,25 @@ def audit(
     >>> print(audit(vectors, options=few, compared="cosine").answer.word)
     YES
     """
-    options, reading = _split(AuditOptions() if options is None else options, keywords)
+    options, load_options = _split(
+        AuditOptions() if options is None else options, keywords
+    )
     if source is None:
         source = source_of(model)
     seed = as_seed(rng)
-    read, intake = as_reading(model, **reading)
+    reading = read(model, **load_options)
+    loaded = reading.model
+    intake = reading.intake if reading.intake.parts else None
     # If `by` names a column, the table may hold ids and parts only, without titles.
     if items is not None and (not isinstance(options.by, str) or has_titles(items)):
         try:
-            read, _ = with_titles(read, items)
+            loaded, _ = with_titles(loaded, items)
         except InputError as error:
             parameters = signature(with_titles).parameters
             taker = "embaudit.io.with_titles"
             raise with_taker(error, taker, parameters) from error
-    parts = _parts_of(read, intake, items, options.by)
-    audited = declared(read, options)
+    parts = _parts_of(loaded, intake, items, options.by)
+    audited = declared(loaded, options)
     if options.hull:
         require_softmax(audited, Keyword("hull"))
     if final_norm is None:
@@ -641,7 +645,7 @@ def audit(
         parts=part_names,
         rng=seed,
     )
-    overruled = None if options.objective is None else read.objective
+    overruled = None if options.objective is None else loaded.objective
     declared_by = _declared_by(intake, options.objective or options.compared, overruled)
     return Audit(
         audited,

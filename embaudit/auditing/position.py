@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from embaudit import canonical
 from embaudit.canonical import Position
-from embaudit.io import as_model
+from embaudit.io import model_of
 from embaudit.io.files import AnyPath
 from embaudit.model import FactorModel
 
@@ -18,7 +18,7 @@ def position(model: FactorModel | AnyPath | object) -> Position:
     Parameters
     ----------
     model : FactorModel, path or object
-        A model with both sides, or a file or object that `embaudit.io.as_model` reads.
+        A model with both sides, or a file or object that `embaudit.load` reads.
 
     Raises
     ------
@@ -32,4 +32,4 @@ def position(model: FactorModel | AnyPath | object) -> Position:
     >>> position(FactorModel.from_user_item(scores, np.eye(3)))
     Position(exponent 1.00, ln κ 0 off, 3 of 3 dimensions seen, UΣ, V)
     """
-    return canonical.position(as_model(model))
+    return canonical.position(model_of(model))

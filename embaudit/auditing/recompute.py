@@ -22,7 +22,7 @@ from embaudit.core.plain import SCHEMA_VERSION
 from embaudit.core.tolerances import ROUNDING, TIE
 from embaudit.core.words import counted, nearest_to
 from embaudit.errors import Option, Sentence, escaped, must_be
-from embaudit.io import as_reading, source_of
+from embaudit.io import load, source_of
 from embaudit.io.files import AnyPath, existing_file
 from embaudit.io.json_text import parsed_once
 from embaudit.io.tables.parts import Parts
@@ -420,7 +420,7 @@ def _declared(
     model: FactorModel | AnyPath | object, options: AuditOptions
 ) -> FactorModel:
     """Return the model with the facts that the options declare about it."""
-    return declared(as_reading(model)[0], options)
+    return declared(load(model), options)
 
 
 def _leaves(

@@ -25,13 +25,11 @@ def formats(
     reading: Given,
 ) -> None:
     """List the formats that are read and written; of one file, say how it is read."""
-    from embaudit.io import formats as known
-    from embaudit.io import look
+    from embaudit.io import inspect, list_formats
 
     if path is not None:
-        intake = look(
-            [path, *more] if more else path, **{"kind": reading.kind} | reading.options
-        )
+        files = [path, *more] if more else path
+        intake = inspect(files, kind=reading.kind, **reading.options)
         make_console(quiet=False).print(intake.explain(), markup=False, soft_wrap=True)
         return
     # A question about one file need not wait for pandas and rich.
@@ -49,6 +47,6 @@ def formats(
             "holds": kind.content,
             "needs": kind.extra or None,
         }
-        for kind in known()
+        for kind in list_formats()
     )
     make_console(quiet=False).print(Table("formats", frame).to_rich())

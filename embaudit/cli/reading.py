@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -13,7 +13,6 @@ from typer import Option
 from embaudit.cli.app import File, Partial, Text
 from embaudit.cli.terminal import shown_name
 from embaudit.core.progress import announced
-from embaudit.core.typed import typed
 from embaudit.io.options import Request
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ ARRAYS = ("npy", "npz", "hdf5", "csv", "table")
 
 @dataclass(frozen=True, kw_only=True)
 class Given(Request):
-    """The options of `load` as they were typed, with the format of the file.
+    """The options of `load` as they were typed.
 
     Examples
     --------
@@ -38,18 +37,6 @@ class Given(Request):
     >>> reading.files
     ['n.npy']
     """
-
-    format: str | None = field(
-        default=None,
-        metadata=typed(
-            str,
-            "Format of the file, if its suffix does not show it; see `embaudit "
-            "formats`.",
-            "Your file",
-            is_rare=True,
-        ),
-    )
-    """Name of the format, if the suffix and the content of the file do not tell it."""
 
     @property
     def options(self) -> dict[str, Any]:
@@ -84,9 +71,7 @@ class Given(Request):
         from embaudit.io import read
         from embaudit.model.sizes import shape_question
 
-        result = read(
-            [path, *more] if more else path, **{"kind": self.kind} | self.options
-        )
+        result = read([path, *more] if more else path, kind=self.kind, **self.options)
         # A single row is refused wherever rows are compared, in a sentence that asks
         # the same; who said how the file lies is not asked.
         oriented = result.intake.format not in ARRAYS or "transpose" in self.options

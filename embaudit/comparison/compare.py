@@ -109,7 +109,7 @@ def compare(
     Parameters
     ----------
     before, after : FactorModel, path or object
-        Two models over the same entities, or objects that `embaudit.io.as_model` reads.
+        Two models over the same entities, or objects that `embaudit.load` reads.
         Their ranks can differ.
     roles : sequence of {"left", "right"}, optional
         Sides to report; by default all sides that both models have. The gauge is fitted

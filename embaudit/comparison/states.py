@@ -13,7 +13,7 @@ import numpy as np
 
 from embaudit.core.checked import Floats
 from embaudit.heads.conventions import Convention
-from embaudit.io import model_and_intake
+from embaudit.io import model_of
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 
@@ -40,7 +40,7 @@ class LoadedModel:
         >>> LoadedModel.load(FactorModel.from_vectors([[1.0, 2.0]])).norm is None
         True
         """
-        model, _ = model_and_intake(source)
+        model = model_of(source)
         norm = model.final_norm if model.left is None else None
         return cls(model, norm)
 

@@ -30,7 +30,7 @@ from embaudit.core.words import counted, percent, three_decimals
 from embaudit.errors import InputError, Parameter, must_be
 from embaudit.evaluation.measures import MEASURES, Version, query_measures
 from embaudit.evaluation.truth import Truth, as_truth
-from embaudit.io import as_model
+from embaudit.io import model_of
 from embaudit.io.files import AnyPath
 from embaudit.linalg.intervals import draw_groups, jackknife_margin
 from embaudit.linalg.nearest import list_length, neighbours
@@ -393,7 +393,7 @@ def evaluate_similarities(
     Parameters
     ----------
     model : FactorModel, path or object
-        A model, or an object that `embaudit.io.as_model` reads.
+        A model, or an object that `embaudit.load` reads.
     truth : sequence or Truth
         Labels of the rows of the side, one or many per row (see `as_truth`), or the
         items that users consumed last (see `last_together`).
@@ -429,7 +429,7 @@ def evaluate_similarities(
     >>> found.value("cosine"), round(found.chance, 3)
     (1.0, 0.333)
     """
-    model = as_model(model)
+    model = model_of(model)
     require_ordinary_size(model)
     model = in_span(model)
     role = model.side_name(role)

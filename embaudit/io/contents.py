@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from embaudit.core.checked import Indices
 from embaudit.errors import InputError, Parameter
 from embaudit.io.intake import WORDS, Intake, Metric, Part, StoredNorm
 from embaudit.io.remote import naming
@@ -48,6 +50,22 @@ class Source:
 
 
 @dataclass(frozen=True, eq=False)
+class OwnScores:
+    """Scores as an object itself gives them, with which those of its arrays are compared."""
+
+    score: Callable[[Indices, Indices], Any]
+    """Returns scores of pairs: left rows, equal ones side by side, and right rows."""
+    method: str = "predict"
+    """Name of the method that scores."""
+    probes: NDArray[Any] | None = None
+    """(n, k) left rows to score where the model has none, or where they choose the
+    rows.
+    """
+    pairs: tuple[Indices, Indices] | None = None
+    """Left rows and right rows of examples, where these choose the pairs."""
+
+
+@dataclass(frozen=True, eq=False)
 class Contents:
     """The fields of a model that a file holds: names and shapes at once, values when a model is made of them.
 
@@ -76,15 +94,37 @@ class Contents:
     """Returns the name and the number of rows of each file of one table."""
     metric: Metric | None = None
     """How a store compares these vectors; None for files and objects."""
+    format: str = ""
+    """Name of the format, or of the library of an object."""
+    own: OwnScores | None = None
+    """Scores of an object that can score by itself."""
+    inputs: NDArray[Any] | None = None
+    """(n, k) the caller's inputs as they reach the factors of an object."""
 
     @classmethod
-    def of(cls, model: FactorModel, sources: Mapping[str, str]) -> Contents:
-        """Take the fields of a model; a report lists those whose place in an object is named.
+    def from_model(
+        cls,
+        model: FactorModel,
+        sources: Mapping[str, str],
+        *,
+        own: OwnScores | None = None,
+        inputs: NDArray[Any] | None = None,
+    ) -> Contents:
+        """Take the fields of a model that was made of an object.
+
+        Parameters
+        ----------
+        model : FactorModel
+            The model.
+        sources : mapping
+            Places in the object, by field; the report lists the fields that have one.
+        own, inputs
+            As the fields of this class.
 
         Examples
         --------
         >>> model = FactorModel.from_user_item([[1.0]], [[2.0]], link="identity")
-        >>> Contents.of(model, {"right": "qi", "link": "its class", "right_ids": "ids"}).intake("MF", None).line()
+        >>> Contents.from_model(model, {"right": "qi", "link": "its class", "right_ids": "ids"}).intake("MF", None).line()
         'read as MF: qi'
         """
         # Vectors alone are scored by nothing.
@@ -103,7 +143,7 @@ class Contents:
             for field, value in values.items()
             if value is not None
         }
-        return cls(fields, roles=model.roles)
+        return cls(fields, roles=model.roles, own=own, inputs=inputs)
 
     def of_kind(self, kind: str) -> Contents:
         """Restrict the fields to a kind of model; vectors are rows with ids, names and counts alone.

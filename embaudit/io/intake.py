@@ -354,6 +354,7 @@ class Reading:
 
     model: FactorModel
     intake: Intake
+    """What each array became; empty for a model that was already one."""
     norm: StoredNorm | None = None
     """The final norm before a head, and what says so."""
 

@@ -1,32 +1,75 @@
-"""Reading: `load` picks a format by the content, and says of a model what the caller says beside it."""
+"""Reading a model: `load` and `read`, and what they do, in the order in which it is done.
+
+1. `locate`: what a path, an address or an object names.
+2. `detect`: which format, store or library reads it.
+3. `read_arrays`: names and shapes of arrays; numbers stay where they are.
+4. `assign_roles`: which array becomes which field of a model.
+5. `combine`: the other side, ids, titles, training and final norm; then the model.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from embaudit.core.checked import as_factors
-from embaudit.errors import InputError, Option, Parameter, Sentence, must_be
-from embaudit.io.contents import Contents
-from embaudit.io.files import AnyPath, located
-from embaudit.io.formats import detected, named, of_address
+from embaudit.errors import (
+    InputError,
+    Option,
+    Parameter,
+    Sentence,
+    must_be,
+    with_taker,
+    without_secrets,
+)
+from embaudit.io.arrays import Arrays
+from embaudit.io.contents import Contents, Source
+from embaudit.io.files import AnyPath, located, together
+from embaudit.io.formats import Format, detected, named, of_address
+from embaudit.io.formats.tables import contents_of_table
 from embaudit.io.intake import GIVEN, Intake, Part, Reading, StoredNorm
 from embaudit.io.layouts.checkpoints.encoders import encoder_of, refusal_of
 from embaudit.io.layouts.checkpoints.final_norm import NONE
 from embaudit.io.layouts.checkpoints.row_names import tokens_beside
-from embaudit.io.options import NAMES_AND_FILES, Request, file_remedy
+from embaudit.io.layouts.reading import contents_of
+from embaudit.io.objects.arrays import is_array, kind_of_table
+from embaudit.io.objects.kinds import LiveKind
+from embaudit.io.objects.live import kind_of_object, unwrapped
+from embaudit.io.objects.own_scores import require_own_scores
+from embaudit.io.options import NAMES_AND_FILES, Request, file_remedy, is_path
 from embaudit.io.remote import naming, with_urls
+from embaudit.io.tables.columns import TableFile
+from embaudit.io.tables.rows import read_counts, read_ids, read_labels
 from embaudit.model import FactorModel, as_link, with_comparison, with_objective
 from embaudit.model.trainings import find_training, require_agreement
 
-ALWAYS = ("left_file", "left_name", "right_name", "ids", "ids_column", "left_ids", "left_ids_column", "labels", "link", "compared", "objective", "left_counts",
-          "right_counts", "inputs", "states", "norm", "norm_kind")  # fmt: skip
+Readable: TypeAlias = FactorModel | Reading | AnyPath | Sequence[AnyPath] | object
+"""What `load` and `read` take."""
+ALWAYS = (
+    "left_file",
+    "left_name",
+    "right_name",
+    "ids",
+    "ids_column",
+    "left_ids",
+    "left_ids_column",
+    "labels",
+    "link",
+    "compared",
+    "objective",
+    "left_counts",
+    "right_counts",
+    "inputs",
+    "states",
+    "norm",
+    "norm_kind",
+)
 """Options that every format takes."""
 CHECKPOINTS = (
     ".safetensors",
@@ -66,79 +109,113 @@ MEANT = {
 """Word for the value of each of them."""
 UNNORMALISED = "modules.json, by which the folder does not normalise its vectors"
 """Words for the modules of an encoder without a layer that normalises."""
-ELSEWHERE = {"left_ids": "left_ids", "ids": "right_ids", "labels": "right_names", "inputs": "left", "states": "left",
-             "left_counts": "left_counts", "right_counts": "right_counts"}  # fmt: skip
+ELSEWHERE = {
+    "left_ids": "left_ids",
+    "ids": "right_ids",
+    "labels": "right_names",
+    "inputs": "left",
+    "states": "left",
+    "left_counts": "left_counts",
+    "right_counts": "right_counts",
+}
 """Options that bring a field of a model from elsewhere."""
 
 
 def load(
-    path: AnyPath | Sequence[AnyPath],
+    source: Readable,
     *,
-    kind: str = "auto",
+    kind: str | None = "auto",
     format: str | None = None,  # noqa: A002
     **options: Any,
 ) -> FactorModel:
-    """Read a model, whatever wrote it; `read` also says what became what.
+    """Read a model, whatever holds it. `read` also reports how each array was used.
 
     Parameters
     ----------
-    path : path or list of paths
-        A file or directory; see `formats`. Or a pattern such as `shards/*.parquet`, or
-        a list of tables that lie one below another. Or a URL that fsspec knows, such as
-        `s3://…` (the extra `remote`): it is copied to this machine first, for as long
-        as the process lasts, so that it can be mapped.
+    source : path, list of paths, array, data frame or object
+        A file or directory in one of the `list_formats`; a pattern such as
+        `shards/*.parquet`, or a list of tables that lie one below another; the address
+        of a store of vectors; or a URL that fsspec knows, such as `s3://…` (the extra
+        `remote`), which is copied to this machine first, for as long as the process
+        lasts, so that it can be mapped.
+
+        Or an object in memory: an array, a data frame (pandas, polars, Arrow, DuckDB),
+        an AnnData object, a state dictionary, or a trained model of implicit (ALS, BPR,
+        logistic), LightFM, Surprise (SVD, SVD++, NMF), cornac, LensKit and its
+        pipelines, RecBole, Spark (ALSModel, PipelineModel), scikit-learn (linear
+        classifiers with probabilities, MLPClassifier, decompositions, pipelines and
+        searches around them), gensim (KeyedVectors, Word2Vec), FAISS and hnswlib
+        (indexes with whole vectors), clients of Qdrant, transformers, TransformerLens, Keras (Dense,
+        Model) or torch (Linear, Embedding, any module whose names are known from
+        files). If the object can score by itself, a few of its scores are compared with
+        those of the arrays that were read. The options are added to a FactorModel, which is returned as it is without them.
     kind : {"auto", "factors", "head", "vectors"}
-        Two factor matrices, a softmax head, or one table of vectors; told by the
-        content by default.
+        Two factor matrices, a softmax head, or one table of vectors; by default the
+        content decides.
     format : str, optional
-        Name of the format, where suffix and content do not tell.
+        Name of the format of a file whose suffix and content do not tell it.
     **options
         What the content leaves open.
 
-        Names inside the file: `left`, `weight`, `bias`, `left_bias` name arrays, which
+        Names inside the source: `left`, `weight`, `bias`, `left_bias` name arrays, which
         are two factors, or a head and perhaps its inputs; `id_array` and
         `left_id_array` name arrays of ids; `vector_id`, `vector` and `bias` name
         columns of a table of vectors; `ignore` names arrays to leave out, one or
-        several, `*` standing for any letters.
+        several, `*` standing for any letters. `left` can also be an array or a data
+        frame itself; if `source` is an array, so can `bias` and `left_bias`.
 
         Other files: `left_file` holds the vectors of the left side, and next to a
         `.npy` file `bias_file` and `left_bias_file` hold biases; `ids` and `left_ids`
         are the ids of the rows or a file of them, and `ids_column` and
         `left_ids_column` the columns in it (see `read_ids`); `labels` is a file that
-        names the right rows; `left_counts` and `right_counts` are the interactions
-        behind each row, or files of them (see `read_counts`).
+        names the right rows, or these names; `left_counts` and `right_counts` are the
+        interactions behind each row, or files of them (see `read_counts`).
 
         Words: `transpose` says which sides are stored with one column an entity
         ("left", "right", "both", "none"); `left_name` and `right_name` are what one row
-        of a side is called, such as "text" and "image"; `link` and `objective` are what the
-        file cannot say; how it was trained is a word such as "implicit-als", "clip" or
-        "word2vec", which sets the link, too (`embaudit explain objectives` lists them);
-        `compared` ("cosine" or "dot") says that the model compares the rows of this one
-        table with each other, as sentence encoders do; `inputs` are vectors that the
-        head, or the vectors, are multiplied with, or a file of them; `states` are
-        states of a network before the final norm of its head, which is applied to them,
-        or a file of them; `norm` names the gains of that norm, "none" where there is
-        none, and `norm_kind` its kind ("rms", "layer"): by default what the
-        architecture of the checkpoint says.
+        of a side is called, such as "text" and "image"; `link` and `objective` are what
+        the source cannot say; how it was trained is a word such as "implicit-als",
+        "clip" or "word2vec", which sets the link, too (`embaudit explain objectives`
+        lists them); `compared` ("cosine" or "dot") says that the model compares the rows
+        of this one table with each other, as sentence encoders do.
+
+        Inputs of a head: `inputs` are vectors that a head, or a table of vectors, is
+        multiplied with, or a file of them; of a trained classifier what its `predict`
+        takes, of a torch module what its `forward` takes. `states` are states of a
+        network before the final norm of its head, which is applied to them, or a file
+        of them; `norm` names the gains of that norm, "none" where there is none, and
+        `norm_kind` its kind ("rms", "layer"): by default what the architecture of the
+        checkpoint says. `user_features` and `item_features` (sparse matrix or "none")
+        are those that a LightFM model was trained with.
 
     Raises
     ------
     InputError
-        If the file is not there, is damaged, ambiguous, or an option does not apply to
-        its format; or if something is left over that could matter, such as a bias under
-        another name.
+        If a file is not there, is damaged, ambiguous, or an option does not apply to
+        its format; if something is left over that could matter, such as a bias under
+        another name; or if an object is not fitted, is of no known kind, is a model
+        whose predictions no link describes, or does not score as its arrays do.
+
+    Examples
+    --------
+    >>> load(np.eye(2), left=np.ones((3, 2)), ids=["a", "b"])
+    FactorModel(3 users × 2 items, 2 dimensions, identity link, float64)
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> load(LogisticRegression().fit(X, ["no", "no", "yes", "yes"]), inputs=X)
+    FactorModel(4 inputs × 2 labels, 1 dimension, softmax link, float64, label bias)
     """
-    return read(path, kind=kind, format=format, **options).model
+    return read(source, kind=kind, format=format, **options).model
 
 
 def read(
-    path: AnyPath | Sequence[AnyPath],
+    source: Readable,
     *,
-    kind: str = "auto",
+    kind: str | None = "auto",
     format: str | None = None,  # noqa: A002
     **options: Any,
 ) -> Reading:
-    """Read a model, and say what became what, what was left over and what was assumed.
+    """Read a model, and report how each array was used, what was left over and what was assumed.
 
     Parameters are those of `load`, and so are the errors.
 
@@ -146,31 +223,260 @@ def read(
     -------
     Reading
         The model and its intake.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> read(LogisticRegression().fit([[0.0], [1.0], [2.0]], ["a", "b", "c"])).intake.line()
+    'read as LogisticRegression of sklearn: coef_, intercept_, classes_'
     """
-    with _opened(path, kind, format, options) as (where, name, contents, request):
-        return reading_of(contents, request, name, where)
+    given = _given(kind, format, options)
+    if isinstance(source, Reading):
+        if not given:
+            return source
+        source = source.model
+    if isinstance(source, FactorModel) and not given:
+        return Reading(source, Intake("model", ()))
+    location = locate(source)
+    request = request_for(location, given)
+    with errors_named(location):
+        contents = contents_at(location, request)
+        return combine(contents, request, location)
 
 
-def look(
-    path: AnyPath | Sequence[AnyPath],
+def inspect(
+    source: Readable,
     *,
-    kind: str = "auto",
+    kind: str | None = "auto",
     format: str | None = None,  # noqa: A002
     **options: Any,
 ) -> Intake:
-    """Report what `read` would make of a file, from its headers alone: no numbers of vectors are read.
+    """Report what `read` would make of a file, from its headers alone.
 
-    Parameters are those of `load`; what only the numbers show, damage for instance, is not seen.
+    Parameters are those of `load`. No numbers of vectors are read, so damage that only
+    the numbers show is not found.
     """
-    with _opened(path, kind, format, options) as (where, name, contents, request):
-        intake = _beside(contents, request, name, where)
+    location = locate(source)
+    request = request_for(location, _given(kind, format, options))
+    with errors_named(location):
+        contents = contents_at(location, request)
+        contents, request = with_left(contents, request)
+        contents = contents.of_kind(request.kind)
+        intake = report(contents, request, location)
         norm, link = contents.norm, contents.link
-        fits = (
-            norm is not None
-            and link is not None
-            and norm.norm.fits(link, contents.fields["right"].shape[-1] or 0)
+        if norm is None or link is None:
+            return intake
+        width = contents.fields["right"].shape[-1] or 0
+        return norm.recorded(intake) if norm.norm.fits(link, width) else intake
+
+
+def model_of(source: Readable) -> FactorModel:
+    """Return the model of an argument of a function that takes no options of reading.
+
+    Raises
+    ------
+    InputError
+        As `load` does. If the sentence names options, it adds that `embaudit.load`
+        takes them.
+
+    Examples
+    --------
+    >>> model_of({"W": [[1.0, 2.0]]})
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: ...
+    """
+    try:
+        return load(source)
+    except InputError as error:
+        raise with_taker(error, "embaudit.load") from error
+
+
+def source_of(source: object) -> str | None:
+    """Return where a model comes from: its path, or the folder of its files, if that is what was given.
+
+    Examples
+    --------
+    >>> source_of("model.npz"), source_of(["shards/a.parquet", "shards/b.parquet"]), source_of(object())
+    ('model.npz', 'shards', None)
+    """
+    if not is_path(source):
+        return None
+    if isinstance(source, list | tuple):
+        if not source:
+            return None
+        folder, _ = together(map(Path, source))
+        return without_secrets(str(folder))
+    return without_secrets(os.fspath(source))  # type: ignore[call-overload]
+
+
+def _given(
+    kind: str | None,
+    format: str | None,  # noqa: A002
+    options: dict[str, Any],
+) -> dict[str, Any]:
+    """Return the options that the caller gave; None and kind="auto" give nothing."""
+    options = {"kind": kind, "format": format, **options}
+    given = {name: value for name, value in options.items() if value is not None}
+    if given.get("kind") == "auto":
+        del given["kind"]
+    return given
+
+
+def request_for(location: Location, given: dict[str, Any]) -> Request:
+    """Check the options that the caller gave for a source.
+
+    Raises
+    ------
+    InputError
+        For an unknown option, a value of another type, and options that contradict
+        each other.
+    """
+    request = Request.of(given, arrays=is_array(location.value))
+    left = request.left_file
+    if is_path(left):
+        _require_another(left, location)
+    elif left is not None and kind_of_table(left) is None:
+        raise must_be(
+            "left",
+            "an array, a data frame or the name of an array",
+            type(left).__name__,
         )
-        return norm.recorded(intake) if norm is not None and fits else intake
+    return request
+
+
+def _require_another(left: Any, location: Location) -> None:
+    """Refuse one file as both sides: rows that are compared with each other are one table."""
+    if isinstance(left, list | tuple) or not Path(left).exists():
+        return
+    files = location.files or ((location.path,) if location.path is not None else ())
+    if any(file.samefile(left) for file in files):
+        raise must_be(
+            "left_file",
+            "a file of the other side",
+            f"{left}, which holds this one",
+            Sentence(
+                "for rows compared with each other say {} instead",
+                Option("compared", "dot"),
+            ),
+        )
+
+
+# 1. Locate
+
+
+@dataclass(frozen=True, eq=False)
+class Location:
+    """The place of a model."""
+
+    path: Path | None = None
+    """A file or a folder."""
+    files: tuple[Path, ...] = ()
+    """Files of one table, if several were named."""
+    address: str = ""
+    """Address of a store of vectors."""
+    value: Any = None
+    """An object in memory; None for the others."""
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Return whether it is an object."""
+        return self.path is None and not self.address
+
+    def __str__(self) -> str:
+        return str(self.path or self.address)
+
+    @property
+    def name(self) -> str:
+        """Name for errors; empty for an object."""
+        return "" if self.is_in_memory else str(self)
+
+
+def locate(source: Readable) -> Location:
+    """Find what a path, a list of paths, an address or an object names.
+
+    Raises
+    ------
+    InputError
+        If a file is not there, or is empty.
+    """
+    if of_address(source) is not None:
+        return Location(address=os.fspath(source))  # type: ignore[arg-type]
+    if is_path(source):
+        path, files = located(source)  # type: ignore[arg-type]
+        return Location(path, files)
+    return Location(value=unwrapped(source))
+
+
+@contextmanager
+def errors_named(location: Location) -> Iterator[None]:
+    """Let every error inside name the file, also those of the operating system."""
+    try:
+        with naming(location.name):
+            yield
+    except OSError as error:
+        if location.is_in_memory:
+            raise
+        sentence = Sentence("{} cannot be read: {}.", location, error.strerror or error)
+        raise InputError(sentence.map_texts(with_urls)) from error
+
+
+# 2. Detect
+
+
+def detect(location: Location, request: Request) -> Format | LiveKind:
+    """Find the format of a file, the store of an address, or the library of an object.
+
+    Raises
+    ------
+    InputError
+        If there is none, with what would help.
+    """
+    name = request.format
+    if location.is_in_memory:
+        if name is not None:
+            raise InputError(
+                "{} must be left out beside an object, whose class says it.",
+                Parameter("format"),
+            )
+        return kind_of_object(location.value)
+    store = of_address(location.address)
+    if store is not None:
+        store.require_usable()
+        return store
+    assert location.path is not None
+    if location.files:
+        return named("tables")
+    # The tables inside an encoder are no embeddings of texts or images, unless the
+    # caller names one.
+    if location.path.is_dir() and request.weight is None:
+        refusal = refusal_of(location.path)
+        if refusal is not None:
+            raise refusal
+    return detected(location.path) if name is None else named(name)
+
+
+# 3. Read arrays
+
+
+def read_arrays(
+    location: Location, reader: Format | LiveKind, request: Request
+) -> Arrays | TableFile | Contents:
+    """Read names and shapes: of arrays, of the columns of a table, or of fields where the format says what they are.
+
+    Raises
+    ------
+    InputError
+        If a file is damaged, or an option does not apply to it.
+    """
+    require_options(request, reader.options, reader.noun)
+    if isinstance(reader, LiveKind):
+        return reader.read(location.value, request)
+    if location.address:
+        return reader.read(location.address, request)
+    if reader.takes_files:
+        return reader.read(location.path, request, location.files)
+    return reader.read(location.path, request)
 
 
 def require_options(request: Request, options: Sequence[str], what: str) -> None:
@@ -186,6 +492,40 @@ def require_options(request: Request, options: Sequence[str], what: str) -> None
     raise must_be(
         f"an option for {what}", f"one of {', '.join(allowed)}", unused, remedy
     )
+
+
+# 4. Assign roles
+
+
+def assign_roles(
+    arrays: Arrays | TableFile | Contents,
+    location: Location,
+    reader: Format | LiveKind,
+    request: Request,
+) -> Contents:
+    """Say which array or column becomes which field of a model.
+
+    Raises
+    ------
+    InputError
+        If their names leave more than one reading.
+    """
+    if isinstance(arrays, Contents):
+        contents = arrays
+    elif isinstance(arrays, TableFile):
+        contents = contents_of_table(arrays, request)
+    else:
+        contents = contents_of(arrays, request, location.path or f"the {reader.noun}")
+    contents = replace(contents, format=reader.name)
+    if location.is_in_memory:
+        return contents
+    if location.path is not None and not location.files:
+        # A vocabulary next to a table of tokens names its rows.
+        folder = location.path if location.path.is_dir() else location.path.parent
+        tokens = tokens_beside(folder, contents)
+        contents = replace(contents, fields={**contents.fields, **tokens})
+    require_files(request, contents)
+    return replace(contents, files=contents.files or (str(location),))
 
 
 def require_files(request: Request, contents: Contents) -> None:
@@ -210,84 +550,64 @@ def require_files(request: Request, contents: Contents) -> None:
             )
 
 
-@contextmanager
-def _opened(
-    path: AnyPath | Sequence[AnyPath],
-    kind: str,
-    name: str | None,
-    options: dict[str, Any],
-) -> Iterator[tuple[Path, str, Contents, Request]]:
-    """Open a file in its format: where it lies, the format, its fields and the options; every error names the file."""
-    store = of_address(path)
-    if store is not None:
-        request = Request.of(kind, options)
-        store.require_usable()
-        require_options(request, store.options, f"{store.name} tables")
-        address = os.fspath(path)  # type: ignore[arg-type]
-        contents, request = with_left(store.read(address, request), request)
-        yield Path(address), store.name, contents.of_kind(request.kind), request
-        return
-    (where, files), request = located(path), Request.of(kind, options)
-    try:
-        left = request.left_file
-        if isinstance(left, (str, os.PathLike)) and Path(left).exists():
-            _require_another(Path(left), files or (where,))
-        with naming(str(where)):
-            # The tables inside an encoder are no embeddings of texts or images, unless
-            # the caller names one.
-            encoder = (
-                refusal_of(where)
-                if where.is_dir() and not files and request.weight is None
-                else None
-            )
-            if encoder is not None:
-                raise encoder
-            entry = (
-                named("tables")
-                if files
-                else detected(where)
-                if name is None
-                else named(name)
-            )
-            require_options(request, entry.options, f"{entry.name} files")
-            if entry.takes_files:
-                contents = entry.read(where, request, files)
-            else:
-                contents = entry.read(where, request)
-            tokens = (
-                {}
-                if files
-                else tokens_beside(where if where.is_dir() else where.parent, contents)
-            )
-            contents = replace(
-                contents,
-                fields={**contents.fields, **tokens},
-                files=contents.files or (str(where),),
-            )
-            require_files(request, contents)
-            contents, request = with_left(contents, request)
-            yield where, entry.name, contents.of_kind(request.kind), request
-    except OSError as error:
-        refused = Sentence("{} cannot be read: {}.", where, error.strerror or error)
-        raise InputError(refused.map_texts(with_urls)) from error
+def contents_at(location: Location, request: Request) -> Contents:
+    """Detect the format, read the arrays and assign their roles."""
+    reader = detect(location, request)
+    arrays = read_arrays(location, reader, request)
+    return assign_roles(arrays, location, reader, request)
 
 
-def _require_another(left: Path, files: Sequence[Path]) -> None:
-    """Refuse one file as both sides: rows that are compared with each other are one table."""
-    if any(file.samefile(left) for file in files):
-        raise must_be(
-            "left_file",
-            "a file of the other side",
-            f"{left}, which holds this one",
-            Sentence(
-                "for rows compared with each other say {} instead",
-                Option("compared", "dot"),
-            ),
-        )
+# 5. Combine
+
+
+def combine(contents: Contents, request: Request, location: Location) -> Reading:
+    """Make a model of contents and of what the caller said next to them, and the report of both.
+
+    Raises
+    ------
+    InputError
+        If they contradict each other, or an object does not score as its arrays do.
+    """
+    request = _without_used(request, contents)
+    contents, request = with_left(contents, request)
+    whole, contents = contents, contents.of_kind(request.kind)
+    intake = report(contents, request, location)
+    model = with_rows_named(contents.model(), request)
+    model = with_declared(model, request)
+    model, norm = with_norm_of(model, contents.norm, request)
+    model = with_inputs(model, request)
+    model, intake = with_training(model, intake, contents, request, location)
+    rows_of_files = contents.rows_of_files()
+    if len(rows_of_files) > 1:
+        intake = replace(intake, rows_of_files=rows_of_files)
+    intake = intake.of(model, declared=request.given)
+    if norm is not None:
+        intake = norm.recorded(intake)
+    if whole.own is not None:
+        # Vectors alone are part of a model that scores.
+        scored = whole.model() if request.kind == "vectors" else model
+        require_own_scores(scored, whole.own, type(location.value).__name__)
+    return Reading(model, intake, norm)
+
+
+def _without_used(request: Request, contents: Contents) -> Request:
+    """Replace the options that the reader of an object has used up.
+
+    Inputs become those that reach the factors. Examples of pairs are no left side. Ids
+    of left rows say nothing of vectors alone.
+    """
+    if contents.inputs is not None:
+        request = replace(request, inputs=contents.inputs)
+    if contents.own is not None and contents.own.pairs is not None:
+        request = replace(request, inputs=None)
+    is_object = not contents.files
+    if is_object and request.kind == "vectors" and "left" in contents.fields:
+        request = replace(request, left_ids=None)
+    return request
 
 
 def with_left(contents: Contents, request: Request) -> tuple[Contents, Request]:
-    """Put the vectors that a request names to the left of others, with their ids, names and counts.
+    """Put the vectors that a request gives to the left of others, with their ids, names and counts.
 
     Raises
     ------
@@ -297,19 +617,19 @@ def with_left(contents: Contents, request: Request) -> tuple[Contents, Request]:
     left = request.left_file
     if left is None:
         return contents, request
-    # Ids and names are read where vectors are.
-    if isinstance(left, Contents):
-        option, other, name = "left", left, GIVEN
-    else:
+    options: dict[str, Any] = {}
+    if request.transposes("left"):
+        options["transpose"] = "right"
+    if is_path(left):
         option = "left_file"
-        columns = {"transpose": "right"} if request.transposes("left") else {}
-        with _opened(left, "auto", None, {"ignore": request.ignore, **columns}) as (
-            where,
-            _,
-            other,
-            _,
-        ):
-            name = str(where)
+        options["ignore"] = request.ignore
+    else:
+        option = "left"
+    location = locate(left)
+    left_request = request_for(location, options)
+    with errors_named(location):
+        other = contents_at(location, left_request)
+    name = location.name or GIVEN
     if "left" in other.fields:
         got, remedy = "a model of both", "give the vectors of one"
         raise must_be(option, "vectors of one side", got, remedy)
@@ -319,13 +639,11 @@ def with_left(contents: Contents, request: Request) -> tuple[Contents, Request]:
             "the vectors of one.",
             Option(option),
         )
-    fields = {
-        field.replace("right", "left"): replace(
-            source, name=source.name and f"{source.name} of {name}"
-        )
-        for field, source in other.fields.items()
-        if field.startswith("right")
-    }
+    fields: dict[str, Source] = {}
+    for field, source in other.fields.items():
+        if field.startswith("right"):
+            place = f"{source.name} of {name}" if source.name else ""
+            fields[field.replace("right", "left")] = replace(source, name=place)
     fields["left"] = replace(fields["left"], name=name)
     contents = replace(
         contents,
@@ -336,143 +654,67 @@ def with_left(contents: Contents, request: Request) -> tuple[Contents, Request]:
     return contents, replace(request, left_file=None, kind="auto")
 
 
-def reading_of(
-    contents: Contents, request: Request, name: str, where: Path | None = None
-) -> Reading:
-    """Make a model of contents and of what the caller said beside them, and the report of both.
-
-    Parameters
-    ----------
-    contents : Contents
-        The fields of the file or the object.
-    request : Request
-        What the caller said.
-    name : str
-        The format.
-    where : Path, optional
-        The file; none for an object.
-    """
-    contents = contents.of_kind(request.kind)
-    intake = _beside(contents, request, name, where)
-    model, norm = _finished(contents.model(), request, contents.norm)
-    rows_of_files = contents.rows_of_files()
-    if len(rows_of_files) > 1:
-        intake = replace(intake, rows_of_files=rows_of_files)
-    encoder = _encoder_of_outputs(where) if model.left_side is None else None
-    temperature = _temperature_of(contents, where)
-    declared = (request.objective, request.link, request.compared)
-    is_declared = any(value is not None for value in declared)
-    is_open = (
-        model.link.name == "identity" and model.objective is None and not is_declared
-    )
-    if encoder is not None and encoder[0] and is_declared:
-        overridden = Part(
-            f"{encoder[1]} ({encoder[0]}), which your options override", ""
-        )
-        intake = replace(intake, left_over=(*intake.left_over, overridden))
-    elif encoder is not None and is_open and not encoder[0]:
-        intake = replace(intake, left_over=(*intake.left_over, Part(UNNORMALISED, "")))
-    elif encoder is not None and is_open:
-        model, intake = (
-            with_objective(model, encoder[0]),
-            intake.beside(Part(encoder[1], "objective")),
-        )
-    elif model.link.name == "unknown" and not is_declared and temperature is not None:
-        model = with_objective(model, temperature[0])
-        intake = intake.beside(Part(temperature[1], "objective"))
-    intake = intake.of(model, declared=request.given)
-    return Reading(model, intake if norm is None else norm.recorded(intake), norm)
-
-
-def _temperature_of(contents: Contents, where: Path | None) -> tuple[str, str] | None:
-    """Return the training of two tables that a temperature belongs to, and its source.
-
-    The source is a number next to the tables, such as `logit_scale` of CLIP, or the
-    configuration of the network in whose folder they lie.
-    """
-    for part in contents.left_over:
-        if part.name.rpartition(".")[2] in TEMPERATURES and not any(
-            size != 1 for size in part.shape
-        ):
-            return "temperature", part.name
-    encoder = _encoder_of_outputs(where)
-    return None if encoder is None or not encoder[0] else encoder
-
-
-def _encoder_of_outputs(where: Path | None) -> tuple[str, str] | None:
-    """Return how the encoder whose folder holds a file was trained, and the file that says so.
-
-    Such files describe the outputs of the encoder. A checkpoint holds its parts, for
-    example the table of its tokens, and nobody compared those with each other.
-    """
-    if where is None or where.suffix.lower() in CHECKPOINTS:
-        return None
-    return encoder_of(where.parent)
-
-
-def _beside(
-    contents: Contents, request: Request, name: str, where: Path | None
-) -> Intake:
-    """Report a file, and the files and numbers that the caller gave beside it.
+def report(contents: Contents, request: Request, location: Location) -> Intake:
+    """Report which array becomes which field, and what the caller gave for other fields.
 
     URLs stand for the copies that were made of them.
     """
-    intake = contents.intake(name, where)
-    values = {
-        option: getattr(request, option)
-        for option in ELSEWHERE
-        if getattr(request, option) is not None
-    }
-    paths = {
-        option: str(value)
-        for option, value in values.items()
-        if isinstance(value, (str, os.PathLike))
-    }
-    intake = intake.beside(
-        *(Part(paths.get(option, GIVEN), ELSEWHERE[option]) for option in values)
-    )
-    parts = tuple(
-        replace(mapping, name=with_urls(mapping.name)) for mapping in intake.parts
-    )
+    intake = contents.intake(contents.format, location.name or None)
+    files: list[str] = []
+    parts: list[Part] = []
+    for option, field in ELSEWHERE.items():
+        value = getattr(request, option)
+        if value is None:
+            continue
+        if isinstance(value, str | os.PathLike):
+            files.append(str(value))
+            parts.append(Part(str(value), field))
+        else:
+            parts.append(Part(GIVEN, field))
+    intake = intake.beside(*parts)
     return replace(
         intake,
-        parts=parts,
-        files=tuple(map(with_urls, (*intake.files, *paths.values()))),
+        parts=tuple(replace(part, name=with_urls(part.name)) for part in intake.parts),
+        files=tuple(map(with_urls, (*intake.files, *files))),
     )
 
 
-def _finished(
-    model: FactorModel, request: Request, norm: StoredNorm | None
-) -> tuple[FactorModel, StoredNorm | None]:
-    """Add what the file or object could not say, and its norm where that stands before the head."""
-    from embaudit.io.tables.rows import read_counts, read_ids, read_labels
-
-    changes: dict[str, Any] = {
-        name: getattr(request, name) for name in ("link", "objective")
-    }
-    # Errors below call rows by these names.
+def with_rows_named(model: FactorModel, request: Request) -> FactorModel:
+    """Add the nouns, ids, counts and titles of the rows that the caller gave."""
+    # Errors below call rows by these nouns.
     roles = (
         request.left_name or model.title("left"),
         request.right_name or model.title("right"),
     )
-    model = model if roles == model.roles else model.replace(roles=roles)
+    if roles != model.roles:
+        model = model.replace(roles=roles)
     for role, ids, column, counts in (
         ("left", request.left_ids, request.left_ids_column, request.left_counts),
         ("right", request.ids, request.ids_column, request.right_counts),
     ):
         if ids is not None:
-            # Counts are found by ids.
-            read = read_ids(
-                ids, len(model.side(role)), column=column, what=model.title(role)
-            )
-            model = model.replace(**{f"{role}_ids": read})
+            n_rows = len(model.side(role))
+            read_as = read_ids(ids, n_rows, column=column, what=model.title(role))
+            model = model.replace(**{f"{role}_ids": read_as})
         if counts is not None:
-            changes[f"{role}_counts"] = read_counts(counts, model.side(role))
+            # Counts are found by ids.
+            numbers = read_counts(counts, model.side(role))
+            model = model.replace(**{f"{role}_counts": numbers})
     if request.labels is not None:
-        changes["right_names"] = read_labels(
-            request.labels, model.n_right, what=model.title("right")
-        )
-    changes = {name: value for name, value in changes.items() if value is not None}
+        noun = model.title("right")
+        names = read_labels(request.labels, model.n_right, what=noun)
+        model = model.replace(right_names=names)
+    return model
+
+
+def with_declared(model: FactorModel, request: Request) -> FactorModel:
+    """Add the link and the training that the caller declares.
+
+    Raises
+    ------
+    InputError
+        If they contradict each other or the model.
+    """
     if request.compared is not None and request.link is not None:
         allowed = Sentence("left out beside {}, which sets it", Option("compared"))
         raise must_be("link", allowed, repr(request.link))
@@ -486,25 +728,35 @@ def _finished(
             request.objective, as_link(request.link), sides=sides, is_declared=True
         )
     model = with_comparison(model, request.compared)
-    model = model.replace(**changes) if changes else model
-    model = (
-        with_objective(model, request.objective) if request.inputs is None else model
-    )
-    if norm is None and request.norm not in (None, NONE):
-        what = "asked of a checkpoint in safetensors files or GGUF"
-        raise must_be("norm", what, repr(request.norm), "leave it out")
-    # What is named stands before the head, or is refused; what was only there must fit.
-    norm = (
-        norm
-        if norm is not None and (request.norm or norm.norm.fits(model.link, model.rank))
-        else None
-    )
-    model = model if norm is None else model.replace(final_norm=norm.norm)
-    return _with_left(model, request), norm
+    changes = {"link": request.link, "objective": request.objective}
+    changes = {name: value for name, value in changes.items() if value is not None}
+    if changes:
+        model = model.replace(**changes)
+    if request.inputs is None:
+        model = with_objective(model, request.objective)
+    return model
 
 
-def _with_left(model: FactorModel, request: Request) -> FactorModel:
-    """Put to the left of what has no left side the inputs of a request, or what the final norm makes of its states.
+def with_norm_of(
+    model: FactorModel, norm: StoredNorm | None, request: Request
+) -> tuple[FactorModel, StoredNorm | None]:
+    """Add the final norm before a head.
+
+    A norm that the caller names is kept, or refused by the model. A norm that was only
+    stored next to the head is dropped if it does not fit.
+    """
+    if norm is None:
+        if request.norm not in (None, NONE):
+            what = "asked of a checkpoint in safetensors files or GGUF"
+            raise must_be("norm", what, repr(request.norm), "leave it out")
+        return model, None
+    if not request.norm and not norm.norm.fits(model.link, model.rank):
+        return model, None
+    return model.replace(final_norm=norm.norm), norm
+
+
+def with_inputs(model: FactorModel, request: Request) -> FactorModel:
+    """Put inputs, or states to which the final norm is applied, to the left of a model without a left side.
 
     Raises
     ------
@@ -536,11 +788,8 @@ def _with_left(model: FactorModel, request: Request) -> FactorModel:
             Parameter("inputs"),
             model.title("left"),
         )
-    rows = (
-        load(rows, kind="vectors").right
-        if isinstance(rows, (str, os.PathLike))
-        else rows
-    )
+    if isinstance(rows, str | os.PathLike):
+        rows = load(rows, kind="vectors").right
     if request.states is not None and norm is not None:
         rows = as_factors(rows, "states")
         if rows.shape[1] != norm.width:
@@ -553,3 +802,66 @@ def _with_left(model: FactorModel, request: Request) -> FactorModel:
     return model.replace(
         left=rows, roles=(request.left_name or "input", model.title("right")), link=link
     )
+
+
+def with_training(
+    model: FactorModel,
+    intake: Intake,
+    contents: Contents,
+    request: Request,
+    location: Location,
+) -> tuple[FactorModel, Intake]:
+    """Add the training that files next to the vectors state, unless the caller declares one.
+
+    The vectors of an encoder are compared as its folder says. Two tables next to a
+    temperature were trained with it.
+    """
+    is_declared = any(
+        value is not None
+        for value in (request.objective, request.link, request.compared)
+    )
+    encoder = _encoder_of_outputs(location.path)
+    if model.left_side is None and encoder is not None:
+        training, source = encoder
+        is_open = model.link.name == "identity" and model.objective is None
+        if is_declared and training:
+            overridden = Part(f"{source} ({training}), which your options override", "")
+            return model, replace(intake, left_over=(*intake.left_over, overridden))
+        if is_open and not is_declared and not training:
+            unnormalised = Part(UNNORMALISED, "")
+            return model, replace(intake, left_over=(*intake.left_over, unnormalised))
+        if is_open and not is_declared:
+            model = with_objective(model, training)
+            return model, intake.beside(Part(source, "objective"))
+    temperature = _temperature_of(contents, encoder)
+    if model.link.name == "unknown" and not is_declared and temperature is not None:
+        training, source = temperature
+        model = with_objective(model, training)
+        return model, intake.beside(Part(source, "objective"))
+    return model, intake
+
+
+def _temperature_of(
+    contents: Contents, encoder: tuple[str, str] | None
+) -> tuple[str, str] | None:
+    """Return the training of two tables that a temperature belongs to, and its source.
+
+    The source is a number next to the tables, such as `logit_scale` of CLIP, or the
+    configuration of the network in whose folder they lie.
+    """
+    for part in contents.left_over:
+        is_number = all(size == 1 for size in part.shape)
+        if is_number and part.name.rpartition(".")[2] in TEMPERATURES:
+            return "temperature", part.name
+    return None if encoder is None or not encoder[0] else encoder
+
+
+def _encoder_of_outputs(path: Path | None) -> tuple[str, str] | None:
+    """Return how the encoder whose folder holds a file was trained, and the file that says so.
+
+    Such files describe the outputs of the encoder. A checkpoint holds its parts, for
+    example the table of its tokens, and nobody compared those with each other.
+    """
+    if path is None or path.suffix.lower() in CHECKPOINTS:
+        return None
+    return encoder_of(path.parent)

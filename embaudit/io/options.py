@@ -40,9 +40,9 @@ class Request:
 
     Examples
     --------
-    >>> Request.of("head", {"weight": "lm_head.weight"}).given
+    >>> Request.of({"kind": "head", "weight": "lm_head.weight"}).given
     ('weight',)
-    >>> Request.of("auto", {"wieght": "W"})
+    >>> Request.of({"wieght": "W"})
     Traceback (most recent call last):
         ...
     embaudit.errors.KeywordError: a keyword of load must be one of kind, ...; got 'wieght'; the nearest one is weight.
@@ -86,10 +86,10 @@ class Request:
             "Your file",
         ),
     )
-    """File of the vectors of the left side. An array that is given as `left` stands
-    here as contents.
+    """File of the vectors of the left side, or an array or a data frame of them that was
+    given as `left`.
     """
-    left_bias: str | None = field(
+    left_bias: Any = field(
         default=None,
         metadata=typed(
             str,
@@ -99,7 +99,7 @@ class Request:
         ),
     )
     """Name of the array of the left bias."""
-    bias: str | None = field(
+    bias: Any = field(
         default=None,
         metadata=typed(
             str,
@@ -352,9 +352,28 @@ class Request:
     item_features: Any = None
     """Features that a LightFM object was trained with, one row an item."""
 
+    format: str | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "Format of the file, if its suffix does not show it; see `embaudit "
+            "formats`.",
+            "Your file",
+            is_rare=True,
+        ),
+    )
+    """Name of the format, if the suffix and the content of the file do not tell it."""
+
     @classmethod
-    def of(cls, kind: str, options: dict[str, Any]) -> Request:
-        """Check the options a caller gave.
+    def of(cls, options: Mapping[str, Any], *, arrays: bool = False) -> Request:
+        """Check the options that a caller gave.
+
+        Parameters
+        ----------
+        options : mapping
+            Values by name.
+        arrays : bool
+            Whether biases can be arrays, as those next to an array in memory.
 
         Raises
         ------
@@ -362,7 +381,13 @@ class Request:
             For an unknown kind or option.
         """
         from embaudit.core.checked import require_one_of, unknown_keyword
+        from embaudit.model.final_norm import NormKind
 
+        names = [option.name for option in fields(cls)]
+        unknown = [name for name in options if name not in names]
+        if unknown:
+            raise unknown_keyword("load", unknown[0], names)
+        kind = options.get("kind", "auto")
         biases = ("bias", "bias_file", "left_bias", "left_bias_file")
         unfit = [name for name in biases if name in options]
         is_one_sided = not {"left", "left_file"} & {*options}
@@ -372,22 +397,25 @@ class Request:
                 Parameter(unfit[0]),
                 Option("kind", "vectors"),
             )
-        require_one_meaning(options)
-        names = [option.name for option in fields(cls) if option.name != "kind"]
-        unknown = [name for name in options if name not in names]
-        if unknown:
-            raise unknown_keyword("load", unknown[0], ["kind", "format", *names])
+        require_one_meaning(options, arrays=arrays)
+        require_one_of(kind, "kind", get_args(Kind))
+        changes: dict[str, Any] = {"kind": kind}
+        left = options.get("left")
+        if left is not None and not isinstance(left, str | int):
+            changes |= {"left": None, "left_file": left}
         transpose = options.get("transpose")
         if isinstance(transpose, bool):
             transpose = "both" if transpose else "none"
-        require_one_of(kind, "kind", get_args(Kind))
         if transpose is not None:
             require_one_of(transpose, "transpose", get_args(Transpose))
+            changes["transpose"] = transpose
+        norm_kind = options.get("norm_kind")
+        if norm_kind is not None:
+            require_one_of(norm_kind, "norm_kind", get_args(NormKind))
         ignore = options.get("ignore")
-        ignore = (ignore,) if isinstance(ignore, str) else ignore and tuple(ignore)
-        return cls(
-            **{**options, "kind": kind, "transpose": transpose, "ignore": ignore}
-        )
+        if ignore is not None:
+            changes["ignore"] = (ignore,) if isinstance(ignore, str) else tuple(ignore)
+        return cls(**{**options, **changes})
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -395,7 +423,7 @@ class Request:
         return tuple(
             f.name
             for f in fields(self)
-            if f.name != "kind" and getattr(self, f.name) is not None
+            if f.name not in ("kind", "format") and getattr(self, f.name) is not None
         )
 
     def ignores(self, name: str) -> bool:
@@ -439,13 +467,20 @@ def file_remedy(option: str, value: object) -> str | Sentence:
     ''
     """
     other = NAMES_AND_FILES.get(option)
-    if other is None or not _is_path(value) or not Path(str(value)).is_file():
+    if other is None or not is_path(value) or not Path(str(value)).is_file():
         return ""
     return Sentence("give a file as {}", Option(other, str(value)))
 
 
-def require_one_meaning(options: Mapping[str, Any]) -> None:
+def require_one_meaning(options: Mapping[str, Any], *, arrays: bool = False) -> None:
     """Check that options for names hold names, and options for files hold files.
+
+    Parameters
+    ----------
+    options : mapping
+        Values by name.
+    arrays : bool
+        Whether biases can be arrays.
 
     Raises
     ------
@@ -455,15 +490,8 @@ def require_one_meaning(options: Mapping[str, Any]) -> None:
     """
     for name in ("left", "bias", "left_bias", "id_array", "left_id_array"):
         value = options.get(name)
-        # A column can also be named by its position.
-        if value is not None and not isinstance(value, str | int):
-            allowed = "the name of an array or a column, as text"
-            remedy: str | Sentence = ""
-            if _is_path(value):
-                remedy = Sentence(
-                    "give a file as {}", Option(NAMES_AND_FILES[name], str(value))
-                )
-            raise must_be(name, allowed, type(value).__name__, remedy)
+        if value is not None:
+            _require_name_or_array(name, value, arrays=arrays)
     for name, file in NAMES_AND_FILES.items():
         if options.get(name) is not None and options.get(file) is not None:
             raise InputError(
@@ -480,11 +508,46 @@ def require_one_meaning(options: Mapping[str, Any]) -> None:
             )
 
 
-def _is_path(value: object) -> bool:
+def _require_name_or_array(name: str, value: object, *, arrays: bool) -> None:
+    """Refuse a value that can neither name an array nor be one where that is allowed."""
+    if arrays and name in ("bias", "left_bias"):
+        # Arrays in memory have no names.
+        allowed = "an array beside an array"
+        is_allowed = not is_path(value)
+    elif name == "left":
+        # Whether another object is an array shows where it is read.
+        allowed = "an array, a data frame or the name of an array"
+        is_allowed = not isinstance(value, os.PathLike)
+        if arrays and isinstance(value, int):
+            is_allowed = False
+    else:
+        # A column can also be named by its position.
+        allowed = "the name of an array or a column, as text"
+        is_allowed = isinstance(value, str | int)
+    if is_allowed:
+        return
+    remedy: str | Sentence = ""
+    if is_path(value):
+        file = Option(NAMES_AND_FILES[name], str(value))
+        remedy = Sentence("give a file as {}", file)
+    got = repr(value) if isinstance(value, str) else type(value).__name__
+    raise must_be(name, allowed, got, remedy)
+
+
+def is_path(value: object) -> bool:
+    """Return whether a value is a path, or a list of paths.
+
+    Examples
+    --------
+    >>> is_path("model.npz"), is_path(["a.csv", "b.csv"]), is_path([[1.0, 2.0]])
+    (True, True, False)
+    """
+    if isinstance(value, list | tuple):
+        return all(isinstance(item, str | os.PathLike) for item in value)
     return isinstance(value, str | os.PathLike)
 
 
-OPTIONS = ("format", *(option.name for option in fields(Request)))
+OPTIONS = tuple(option.name for option in fields(Request))
 """Names of the options of `load`."""
 
 

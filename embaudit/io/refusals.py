@@ -248,7 +248,7 @@ def folder_of_qdrant(folder: Path) -> InputError | None:
         "the input",
         "the address of a Qdrant server",
         Sentence("{}, a folder of pickles, which could run code", File(folder)),
-        "if you trust it, convert it in Python: ea.io.save(ea.io.from_object("
+        "if you trust it, convert it in Python: ea.io.save(ea.load("
         f"QdrantClient(path={str(folder)!r}), collection={name!r}), 'vectors.npz')",
     )
 

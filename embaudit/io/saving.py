@@ -15,7 +15,7 @@ from embaudit.errors import File, InputError, must_be
 from embaudit.io.array_files import open_arrays
 from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, as_path, plain_suffix
-from embaudit.io.formats import Format, formats, of_address, writer_of
+from embaudit.io.formats import Format, list_formats, of_address, writer_of
 from embaudit.io.loading import load, read
 from embaudit.io.outputs import writable, written_whole
 from embaudit.io.tables.titles import places_of
@@ -54,7 +54,7 @@ def save(
             "the model",
             "a FactorModel",
             type(model).__name__,
-            "make one of an object with from_object",
+            "make one of an object with load",
         )
     draft = Draft.of(model) if isinstance(model, FactorModel) else model
     entry = writer_of(path)
@@ -120,7 +120,7 @@ def _require_room(draft: Draft, entry: Format, path: AnyPath) -> None:
             "save it as .npz, or keep one side only",
         )
     if losses:
-        usable = [x for x in formats() if x.write is not None and x.is_usable]
+        usable = [x for x in list_formats() if x.write is not None and x.is_usable]
         roomy = [x.suffixes[0] for x in usable if not draft.losses(room_in(x, draft))]
         needed = f"a file that can record {next(iter(losses.values()))}"
         raise must_be(

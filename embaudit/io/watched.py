@@ -12,7 +12,7 @@ from stat import S_ISREG
 
 from embaudit.errors import File, must_be
 from embaudit.io.files import AnyPath, plain_suffix
-from embaudit.io.formats import formats
+from embaudit.io.formats import list_formats
 from embaudit.io.remote import as_url
 
 MOST_WATCHED = 10_000
@@ -107,7 +107,7 @@ def _files(path: AnyPath) -> Iterator[Path]:
     if glob.has_magic(text) and not os.path.lexists(text):
         yield from map(Path, glob.glob(text, recursive=True))  # noqa: PTH207
     elif Path(text).is_dir():
-        suffixes = {suffix for entry in formats() for suffix in entry.suffixes}
+        suffixes = {suffix for entry in list_formats() for suffix in entry.suffixes}
         for file in islice(Path(text).rglob("*"), MOST_WATCHED):
             if plain_suffix(file) in suffixes:
                 yield file

@@ -33,7 +33,7 @@ from embaudit.core.checked import (
 )
 from embaudit.errors import EquivalenceError, InputError, Option, Sentence, must_be
 from embaudit.heads.conventions import Convention, centred_form, require_norm
-from embaudit.io import as_model
+from embaudit.io import model_of
 from embaudit.io.files import AnyPath
 from embaudit.linalg.mapped import RowMap
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
@@ -76,7 +76,7 @@ def fix(
     Parameters
     ----------
     model : FactorModel, path or object
-        A model, or an object that `embaudit.io.as_model` reads.
+        A model, or an object that `embaudit.load` reads.
     as_ : str, optional
         Kind of vectors, one of `KINDS`. The default is "prediction" if both sides are
         loaded, and "centred" for one side alone.
@@ -136,7 +136,7 @@ def fix(
         require_one_of(as_, "as", KINDS)
     if final_norm is not None and not isinstance(final_norm, FinalNorm):
         raise must_be("final_norm", "a FinalNorm", repr(final_norm))
-    model, draw = as_model(model), as_generator(rng)
+    model, draw = model_of(model), as_generator(rng)
     _require_products(model)
     if as_ not in (None, "prediction") or dimensions is not None:
         require_two_sides(model, "other vectors")

@@ -31,7 +31,7 @@ from embaudit.core.tolerances import TIE
 from embaudit.core.words import counted, cut, nearest_to, two_decimals
 from embaudit.errors import InputError, must_be
 from embaudit.evaluation.truth import labels_in, separator_in
-from embaudit.io import as_model
+from embaudit.io import model_of
 from embaudit.io.files import AnyPath
 from embaudit.linalg.pairs import cosine_matrix
 from embaudit.linalg.rows import sample_rows
@@ -703,7 +703,7 @@ def plot_heatmap(
     'Item-item cosines of all 3 items with a direction and a group, by group, then by length. Panels: your model.'
     """
     shown = heatmap(
-        as_model(model),
+        model_of(model),
         role=role,
         groups=groups,
         show=show,
@@ -756,5 +756,5 @@ def plot_prediction_cosines(
     'Your cosine against prediction cosine: all 1 item-item pairs.'
     """
     return PredictionDisplay.of(
-        as_model(model), role=role, n_pairs=n_pairs, rng=rng
+        model_of(model), role=role, n_pairs=n_pairs, rng=rng
     ).plot(ax)

@@ -19,7 +19,7 @@ from embaudit import __version__
 from embaudit.auditing.catalogue import CODES
 from embaudit.auditing.words import WORDS
 from embaudit.core import tolerances
-from embaudit.io import formats
+from embaudit.io import list_formats
 
 TEXTS = {page: path.read_text(encoding="utf-8") for page, path in PAGES.items()}
 AWAY = (
@@ -104,7 +104,7 @@ def test_every_extra_of_a_format_is_one_of_the_package():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
         "optional-dependencies"
     ]
-    needed = {entry.extra for entry in formats()} - {""}
+    needed = {entry.extra for entry in list_formats()} - {""}
     assert needed
     assert needed <= set(extras)
 

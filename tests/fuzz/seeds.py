@@ -240,7 +240,7 @@ def _tables() -> list[Seed]:
     named = partial(read_labels, n_rows=6)
 
     def counts(path: Path) -> Any:
-        return ea.io.from_object(VECTORS, right_counts=path).right_counts
+        return ea.load(VECTORS, right_counts=path).right_counts
 
     made = (
         ("ratings.csv", read_interactions, partial(_text, RATED)),

@@ -1,4 +1,4 @@
-"""What `look` says of a whole file of each format is what `read` then does."""
+"""What `inspect` says of a whole file of each format is what `read` then does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from fuzz.seeds import LEFT, NAMES, RIGHT, SEEDS
 
 from embaudit.errors import InputError
-from embaudit.io import look, read
+from embaudit.io import inspect, read
 
 HOLDS = {
     "own.npz": ("embaudit", LEFT, RIGHT, NAMES),
@@ -49,7 +49,7 @@ def test_a_look_says_what_reading_makes_of_the_file(tmp_path: Path, name: str) -
     kind, left, right, names = HOLDS[name]
     path = tmp_path / name
     BY_NAME[name].write(path)
-    looked, found = look(path), read(path)
+    looked, found = inspect(path), read(path)
     assert looked.format == found.intake.format == kind
     # An objective may follow from the numbers, which a look does not read.
     roles = {(part.name, part.became) for part in looked.parts}
@@ -87,7 +87,7 @@ def test_files_that_lie_beside_a_model_are_told_apart(
 ) -> None:
     path = tmp_path / name
     BY_NAME[name].write(path)
-    for reading in (look, read):
+    for reading in (inspect, read):
         with pytest.raises(InputError) as refused:
             reading(path)
         assert part in str(refused.value)

@@ -77,7 +77,7 @@ def test_the_other_side_of_a_decomposition_is_given_beside_it() -> None:
     assert "add the users with left or left_file when the model is read" in said
     assert "taken by" not in said
     assert "embaudit.io" not in said
-    fixed = ea.fix(ea.io.from_object(SVD, left=left), "prediction").vectors()
+    fixed = ea.fix(ea.load(SVD, left=left), "prediction").vectors()
     np.testing.assert_allclose(
         cosines(fixed), cosines((left @ SVD.components_).T), atol=1e-9
     )
@@ -97,17 +97,17 @@ def test_functions_of_a_model_name_the_function_that_takes_the_options(
 ) -> None:
     for call in (ea.fix, lambda state: ea.compare(state, state)):
         said = refusal(lambda call=call: call(STATE))
-        assert said.endswith("These options are taken by embaudit.io.from_object.")
+        assert said.endswith("These options are taken by embaudit.load.")
         said = refusal(lambda call=call: call("state.npz"))
         assert said.endswith("These options are taken by embaudit.load.")
     said = refusal(lambda: ea.fix([USERS, ITEMS]))
     assert "give the right one, and the other with left=ARRAY" in said
-    assert said.endswith("These options are taken by embaudit.io.as_reading.")
-    model, _ = ea.io.as_reading(ITEMS, left=USERS)
+    assert said.endswith("These options are taken by embaudit.load.")
+    model = ea.load(ITEMS, left=USERS)
     assert ea.fix(model).roles == ("right",)
     named = ea.load("state.npz", left="w1", weight="w2")
     assert ea.fix(named).roles == ("right",)
-    named = ea.io.from_object(STATE, weight="w2", kind="vectors")
+    named = ea.load(STATE, weight="w2", kind="vectors")
     assert ea.fix(named).kind == "centred"
 
 

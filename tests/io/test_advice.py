@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from embaudit.errors import File, InputError, must_be
-from embaudit.io import formats, load
+from embaudit.io import list_formats, load
 from embaudit.io.remote import naming
 
 
@@ -49,7 +49,7 @@ def test_a_format_whose_package_is_not_installed_names_the_package(
     )
     assert sentence in refused(tmp_path / "v.faiss")
     # The clients of stores are not among the packages of the tests.
-    unusable = [x.name for x in formats() if not (x.is_usable or x.addresses)]
+    unusable = [x.name for x in list_formats() if not (x.is_usable or x.addresses)]
     assert unusable == ["faiss"]
 
 

@@ -12,7 +12,7 @@ import pytest
 from example_files import npy, refusal, write_all
 
 import embaudit as ea
-from embaudit.io import as_model, as_reading
+from embaudit.io import load, read
 
 ROWS = np.array([[1.0, 2.0], [3.0, 4.5], [0.0, 1.0]])
 IDS = ["a", "b", "c"]
@@ -41,14 +41,15 @@ FRAME = pd.DataFrame({"id": IDS, "v": ROWS.tolist(), "title": ["x", "y", "z"]})
     ],
 )
 def test_vectors_and_their_ids(given: Any, options: Any, ids: Any) -> None:
-    model, _ = as_reading(given, **options)
+    model = load(given, **options)
     assert model.right.tolist() == ROWS.tolist()
     assert (model.left, model.link.name) == (None, "identity")
     assert (model.right_ids is None) if ids is None else model.right_ids.tolist() == ids
 
 
 def test_titles_of_a_frame_are_read() -> None:
-    model, intake = as_reading(FRAME)
+    reading = read(FRAME)
+    model, intake = reading.model, reading.intake
     assert model.right_names.tolist() == ["x", "y", "z"]
     assert intake.explain() == (
         "Read as data frame: column v (3 × 2) as right factors, id (3) as right ids, "
@@ -58,23 +59,21 @@ def test_titles_of_a_frame_are_read() -> None:
 
 def test_integers_of_a_list_or_a_frame_of_arrow() -> None:
     """A nested list of Python integers is data; Arrow columns e0, e1 are as well."""
-    assert as_model([[1, 0], [0, 1]]).right.tolist() == [[1, 0], [0, 1]]
+    assert load([[1, 0], [0, 1]]).right.tolist() == [[1, 0], [0, 1]]
     columns = {"id": [1, 2], "e0": [1, 2], "e1": [3, 4]}
-    assert as_model(pa.table(columns)).right.tolist() == [[1, 3], [2, 4]]
+    assert load(pa.table(columns)).right.tolist() == [[1, 3], [2, 4]]
 
 
 def test_both_sides_with_their_biases() -> None:
     users = np.array([[1.0, 1.0]])
-    model, _ = as_reading(
-        ROWS, left=users, bias=[1, 2, 3], left_bias=[10.0], link="sigmoid"
-    )
+    model = load(ROWS, left=users, bias=[1, 2, 3], left_bias=[10.0], link="sigmoid")
     # The products are 3, 7.5 and 1.
     assert model.scores().tolist() == [[3 + 1 + 10, 7.5 + 2 + 10, 1 + 3 + 10]]
     assert model.link.name == "sigmoid"
 
 
 def test_both_sides_with_one_column_an_entity() -> None:
-    model, _ = as_reading(ROWS.T, left=ROWS[:2].T, transpose=True)
+    model = load(ROWS.T, left=ROWS[:2].T, transpose=True)
     assert model.right.tolist() == ROWS.tolist()
     assert model.left.tolist() == ROWS[:2].tolist()
 
@@ -86,11 +85,12 @@ def test_the_other_side_from_a_frame_or_a_file(tmp_path: Any) -> None:
         {"left_file": path},
         {"left_file": str(path)},
     ):
-        assert as_reading(ROWS, **side)[0].left.tolist() == ROWS[:2].tolist()
+        assert load(ROWS, **side).left.tolist() == ROWS[:2].tolist()
 
 
 def test_a_bias_without_a_second_side_makes_a_softmax_head() -> None:
-    model, intake = as_reading(ROWS, bias=[1, 2, 3], labels=IDS, inputs=ROWS[:1])
+    reading = read(ROWS, bias=[1, 2, 3], labels=IDS, inputs=ROWS[:1])
+    model, intake = reading.model, reading.intake
     assert (model.link.name, model.roles) == ("softmax", ("input", "label"))
     assert model.right_bias.tolist() == [1, 2, 3]
     assert model.names("right").tolist() == IDS
@@ -99,7 +99,7 @@ def test_a_bias_without_a_second_side_makes_a_softmax_head() -> None:
 
 def test_a_dictionary_of_arrays_is_read_by_its_names() -> None:
     state = {"user_factors": ROWS[:2], "item_factors": ROWS, "steps": 3}
-    model = ea.io.from_object(state)
+    model = ea.load(state)
     assert model.predictions().tolist() == (ROWS[:2] @ ROWS.T).tolist()
 
 
@@ -133,12 +133,12 @@ CODES = (9 * ROWS).astype(np.int8)
         (FRAME, {"weight": "a"}, "an option for data frames must be one of left, vector_id"),
         (FRAME, {"transpose": "both"}, "an option for data frames must be one of left"),
         (ROWS, {"left": 3}, "left must be an array, a data frame or the name of an array"),
-        (ea.FactorModel.from_vectors(ROWS), {"link": "cosine"},
-         "beside a model, which"),
+        (ea.FactorModel.from_vectors(ROWS), {"weight": "a"},
+         "an option for model must be one of left_file"),
         (SimpleNamespace(obsm={"X_a": ROWS, "X_b": ROWS}, obs_names=IDS), {},
          "they are X_a, X_b; choose one with weight"),
         (SimpleNamespace(obsm={}, obs_names=IDS), {}, "they are none"),
     ],
 )  # fmt: skip
-def test_as_reading_refuses(given: Any, options: Any, part: str) -> None:
-    assert part in refusal(lambda: as_reading(given, **options)[0].names("right"))
+def test_load_refuses(given: Any, options: Any, part: str) -> None:
+    assert part in refusal(lambda: load(given, **options).names("right"))

@@ -20,7 +20,7 @@ from pyarrow import feather, ipc, parquet
 import embaudit as ea
 from embaudit.blocks import block_cosines
 from embaudit.errors import InputError
-from embaudit.io import look, read_interactions, read_titles
+from embaudit.io import inspect, read_interactions, read_titles
 
 BOMB = "bytes would become .* or more, as those of no model or table do"
 
@@ -118,7 +118,7 @@ def test_hdf5_datasets_that_take_no_place_in_the_file(tmp_path, shape, options):
         file.create_dataset("W", shape, "f8", **options)
     assert path.stat().st_size < 2**14
     refused_at_once(lambda path: ea.load(path).right[0, 0], path)
-    refused_at_once(look, path)
+    refused_at_once(inspect, path)
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from example_files import npy, npz, refusal, write, write_all
 
-from embaudit.io import load, look, read
+from embaudit.io import inspect, load, read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -177,7 +177,7 @@ def test_the_other_side_from_a_second_file(tmp_path: Path) -> None:
 
 def test_a_look_does_not_count_the_lines_of_text(tmp_path: Path) -> None:
     path = write_all(tmp_path, {"v.csv": "id,x0,x1,x2\na,1,2,3\n"})
-    assert "columns x0 to x2 (? × 3) as right factors" in look(path).explain()
+    assert "columns x0 to x2 (? × 3) as right factors" in inspect(path).explain()
 
 
 def test_ids_of_users_are_asked_for_by_the_name_of_the_rows(tmp_path: Path) -> None:

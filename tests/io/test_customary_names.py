@@ -12,7 +12,7 @@ from llama_files import LAYER, RMS, gguf_file
 from safetensors.numpy import save_file
 
 from embaudit.errors import InputError
-from embaudit.io import from_object, load, read, read_interactions, read_titles
+from embaudit.io import load, read, read_interactions, read_titles
 from embaudit.model import softmax_link
 
 if TYPE_CHECKING:
@@ -55,23 +55,21 @@ def listed(text: str) -> list[Any]:
 
 @pytest.mark.parametrize(("left", "right"), listed(PAIRS))
 def test_two_tables_are_users_and_items(left: str, right: str) -> None:
-    model = from_object({left: USERS, right: SQUARE, "other": OTHER[:2, :3]})
+    model = load({left: USERS, right: SQUARE, "other": OTHER[:2, :3]})
     np.testing.assert_array_equal(model.left, USERS)
     np.testing.assert_array_equal(model.right, SQUARE)
 
 
 @pytest.mark.parametrize(("left", "right"), listed(BY_COLUMN))
 def test_sides_that_lie_by_columns(left: str, right: str) -> None:
-    np.testing.assert_array_equal(
-        from_object({left: USERS, right: SQUARE}).right, SQUARE.T
-    )
+    np.testing.assert_array_equal(load({left: USERS, right: SQUARE}).right, SQUARE.T)
     for name in ("components", "kernel", "dense/kernel"):
         np.testing.assert_array_equal(
-            from_object({name: SQUARE}, kind="vectors").right, SQUARE.T
+            load({name: SQUARE}, kind="vectors").right, SQUARE.T
         )
     for name in ("s", "sigma", "singular_values"):
         with pytest.raises(InputError, match="belongs decides the cosines"):
-            from_object({left: USERS, right: SQUARE, name: np.ones(4)})
+            load({left: USERS, right: SQUARE, name: np.ones(4)})
 
 
 @pytest.mark.parametrize(
@@ -83,13 +81,13 @@ def test_arrays_beside_a_pair(field: str, name: str) -> None:
     values = {"bias": BIAS[:n_rows], "offset": np.array([2.5]), "ids": np.arange(n_rows) + 70,
               "names": np.array(list("abcdefgh"))[:n_rows], "counts": np.arange(n_rows) + 1}  # fmt: skip
     value = values[field.rpartition("_")[2]]
-    model = from_object({"user_factors": USERS, "item_factors": ITEMS, name: value})
+    model = load({"user_factors": USERS, "item_factors": ITEMS, name: value})
     np.testing.assert_array_equal(
         getattr(model, field), value if len(value) > 1 else 2.5
     )
     if field in ("right_ids", "right_names", "right_counts"):
         np.testing.assert_array_equal(
-            getattr(from_object({"E": ITEMS, name: value}), field), value
+            getattr(load({"E": ITEMS, name: value}), field), value
         )
 
 
@@ -102,7 +100,7 @@ def test_a_weight_and_its_bias_are_a_head(weight: str, bias: str) -> None:
         for added in ({}, {before + bias: BIAS}):
             if weight == "weight" and not added:
                 continue
-            head = from_object({before + weight: ITEMS, "other": OTHER, **added})
+            head = load({before + weight: ITEMS, "other": OTHER, **added})
             np.testing.assert_array_equal(head.right, ITEMS)
             assert (head.link.name, head.roles, head.right_bias is None) == (
                 "softmax",
@@ -110,7 +108,7 @@ def test_a_weight_and_its_bias_are_a_head(weight: str, bias: str) -> None:
                 not added,
             )
             for name in ("inputs", "hidden_states"):
-                left = from_object({before + weight: ITEMS, name: USERS, **added}).left
+                left = load({before + weight: ITEMS, name: USERS, **added}).left
                 np.testing.assert_array_equal(left, USERS)
 
 
@@ -120,22 +118,20 @@ def test_heads_that_lie_by_columns() -> None:
         ("dense.kernel", "dense.bias"),
         ("unembed.W_U", "unembed.b_U"),
     ):
-        head = from_object(
+        head = load(
             {weight: SQUARE, "other": OTHER, bias: BIAS[:4]}, weight=weight, kind="head"
         )
         np.testing.assert_array_equal(head.right, SQUARE.T)
         np.testing.assert_array_equal(head.right_bias, BIAS[:4])
-    assert from_object({"unembed.W_U": ITEMS.T, "other": OTHER}).n_right == 8
+    assert load({"unembed.W_U": ITEMS.T, "other": OTHER}).n_right == 8
 
 
 @pytest.mark.parametrize("name", [f"{x}.weight" for x in listed(TIED)])
 def test_input_embeddings_that_are_the_head(name: str) -> None:
-    np.testing.assert_array_equal(
-        from_object({name: ITEMS, "places": OTHER}).right, ITEMS
-    )
-    assert from_object({name: ITEMS, "other_emb": ITEMS + 1}).n_right == 8
+    np.testing.assert_array_equal(load({name: ITEMS, "places": OTHER}).right, ITEMS)
+    assert load({name: ITEMS, "other_emb": ITEMS + 1}).n_right == 8
     with pytest.raises(InputError, match="only matrix of its shape"):
-        from_object({name: ITEMS, "another": ITEMS + 1})
+        load({name: ITEMS, "another": ITEMS + 1})
 
 
 @pytest.mark.parametrize(
@@ -145,7 +141,7 @@ def test_input_embeddings_that_are_the_head(name: str) -> None:
 @pytest.mark.parametrize("bias", listed(APART))
 def test_the_bias_of_a_head_tied_to_its_inputs(words: str, bias: str) -> None:
     for before in ("", "bert."):
-        head = from_object(
+        head = load(
             {f"{before}{words}.weight": ITEMS, "places.weight": OTHER, bias: BIAS[None]}
         )
         np.testing.assert_array_equal(head.right, ITEMS)
@@ -408,7 +404,7 @@ def test_columns_of_titles(
 def counts_of_items(path: Path) -> list[int]:
     """Read the counts of a model whose items have the ids 3 and 7."""
     arrays = {"E": ITEMS[:2], "ids": np.array([3, 7])}
-    counts = from_object(arrays, right_counts=path).right_counts
+    counts = load(arrays, right_counts=path).right_counts
     return [int(count) for count in counts]
 
 

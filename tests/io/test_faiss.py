@@ -10,7 +10,7 @@ import pytest
 
 from embaudit import FactorModel
 from embaudit.errors import InputError
-from embaudit.io import from_object, load, look, save
+from embaudit.io import inspect, load, save
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +50,7 @@ def test_vectors_are_those_that_were_added(
     assert (model.right_ids is None) == (ids is None)
     if model.right_ids is not None:
         np.testing.assert_array_equal(model.right_ids, IDS)
-    (vectors, *rest) = look(path).parts
+    (vectors, *rest) = inspect(path).parts
     assert (vectors.shape, [part.became for part in rest]) == (
         (160, 6),
         ["right_ids"] * (ids is not None),
@@ -116,7 +116,7 @@ def test_a_compressed_index_whose_tables_exceed_its_file_is_refused_like_a_live_
     faiss.write_index(index, str(path))
     assert path.stat().st_size < 32 * 3 * 256 * 4
     sentences = []
-    for call in (lambda: load(path), lambda: from_object(index)):
+    for call in (lambda: load(path), lambda: load(index)):
         with pytest.raises(InputError) as error:
             call()
         sentences.append(str(error.value).partition(" must be ")[2])

@@ -67,7 +67,7 @@ def test_the_report_names_the_model_that_mlflow_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "name", "line"),
     [
-        ("pickled_model", "model.pkl", "embaudit.io.from_object(pickle.loads("),
+        ("pickled_model", "model.pkl", "embaudit.load(pickle.loads("),
         ("model_data", "data/model.pth", "torch.load("),
         ("pickled_model", "model.skops", "skops.io.load("),
         ("model_data", "data/model.pt2", "torch.export.load("),

@@ -14,7 +14,7 @@ from imitations import imitation
 
 from embaudit import FactorModel
 from embaudit.errors import InputError
-from embaudit.io import from_object, load, look
+from embaudit.io import inspect, load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +51,7 @@ def test_arrays_by_name(tmp_path: Path, suffix: str) -> None:
     np.testing.assert_array_equal(model.scores(), P @ Q.T + B)
     assert model.right_ids is not None
     assert model.right_ids.tolist() == [f"é{i}" for i in range(7)]
-    assert look(path).explain() == (
+    assert inspect(path).explain() == (
         "Read as hdf5: user_factors (5 × 2) as left factors, item_factors (7 × 2) as right factors, item_bias (7) as "
         "right bias, item_ids (7) as right ids. Layout: user_factors/item_factors of implicit. Left over: seed. User ids: "
         "none, so rows go by their number."
@@ -169,7 +169,7 @@ def test_the_layer_with_the_softmax_is_the_head(
     np.testing.assert_array_equal(model.right, Q)
     np.testing.assert_array_equal(model.right_bias, B)
     assert model.link.name == "softmax"
-    assert look(path).line() == (
+    assert inspect(path).line() == (
         "read as hdf5: out.kernel, out.bias; left over: hidden.kernel (3 × 2), hidden.bias (2)"
     )
     assert load(path, weight="hidden.kernel", kind="vectors").right.shape == (2, 3)
@@ -217,7 +217,7 @@ def test_what_keras_says_of_two_tables_is_their_link(
     inputs = [SimpleNamespace(name=x) for x in ("item", "user")]
     live = imitation("keras.src.models.model.Model", weights=tables, inputs=inputs,
                      get_config=lambda _: {"layers": said})  # fmt: skip
-    for given, reading in ((path, load), (live, from_object)):
+    for given, reading in ((path, load), (live, load)):
         expected = FactorModel.from_arrays(P, Q, link=link or "sigmoid").predictions()
         object.__setattr__(
             live,
@@ -235,7 +235,7 @@ def test_what_keras_says_of_two_tables_is_their_link(
             assert reading(given).link.name == link
     live.weights[0].numpy = lambda: P + 1
     with pytest.raises(InputError, match="scores read from Model must be its own"):
-        from_object(live, link="cosine")
+        load(live, link="cosine")
 
 
 def test_weights_that_older_versions_of_keras_wrote(tmp_path: Path) -> None:

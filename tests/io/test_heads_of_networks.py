@@ -12,7 +12,7 @@ from imitations import Tensor, imitation
 from safetensors.numpy import save_file
 
 from embaudit.errors import InputError
-from embaudit.io import from_object, load, look, read, read_object
+from embaudit.io import inspect, load, read
 from embaudit.model import LINKS
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def test_classes_of_a_folder_are_called_by_its_configuration(
     found = read(classifier(tmp_path, rows, **NAMED))
     assert found.model.right_names is not None
     assert found.model.right_names.tolist() == names
-    assert found.intake == look(tmp_path)
+    assert found.intake == inspect(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_input_embeddings_of_a_network_without_tokens_to_choose_are_no_head(
     tmp_path: Path, name: str
 ) -> None:
     folder = classifier(tmp_path, 8, "model.shared.weight", architectures=[name])
-    for reading in (load, look):
+    for reading in (load, inspect):
         with pytest.raises(InputError):
             reading(folder)
     np.testing.assert_array_equal(
@@ -151,22 +151,22 @@ def test_the_final_norm_of_a_live_network(
             "lm_head.weight": Tensor(WORDS),
         },
     )
-    head = from_object(network)
+    head = load(network)
     assert (head.final_norm is None) == (gain is None)
     if head.final_norm is not None:
         np.testing.assert_array_equal(head.final_norm.gain, np.full(3, gain))
     layer = name.removesuffix(".weight")
     assert (
-        from_object(network, norm="none").final_norm,
-        from_object(network, link="identity").final_norm,
+        load(network, norm="none").final_norm,
+        load(network, link="identity").final_norm,
     ) == (None,) * 2
-    assert read_object(network, norm=layer, norm_kind="layer").norm.norm.kind == "layer"
+    assert read(network, norm=layer, norm_kind="layer").norm.norm.kind == "layer"
     # One before a projection is none before the head, nor is one before vectors.
     network.state_dict = lambda: {
         name: Tensor(np.ones(2)),
         "lm_head.weight": Tensor(WORDS),
     }
-    assert from_object(network).final_norm is None
+    assert load(network).final_norm is None
 
 
 def stored(
@@ -203,7 +203,7 @@ def test_a_head_that_a_name_alone_chose_is_asked_for(
     tmp_path: Path, tensors: dict[str, Any], got: str
 ) -> None:
     path = stored(tmp_path, tensors)
-    for read_it in (load, look):
+    for read_it in (load, inspect):
         with pytest.raises(InputError) as refused:
             read_it(path)
         assert f"the head of {path} must be" in str(refused.value)
@@ -223,7 +223,7 @@ def test_a_dense_layer_of_sentence_transformers_is_no_head(tmp_path: Path) -> No
         {"linear.weight": WORDS, "linear.bias": np.ones(8, np.float32)},
         config,
     )
-    for read_it in (load, look):
+    for read_it in (load, inspect):
         with pytest.raises(
             InputError,
             match=r"got a Dense layer of sentence-transformers with torch\..*\.Tanh;",
@@ -269,7 +269,7 @@ def test_a_last_layer_without_a_softmax_is_refused(
     live = imitation(f"transformers.models.x.{name}", "transformers.modeling_utils.PreTrainedModel",
                      config=SimpleNamespace(to_dict=lambda: config), state_dict=lambda _: state,
                      get_output_embeddings=lambda _: None)  # fmt: skip
-    for reading, given in ((load, path), (from_object, live)):
+    for reading, given in ((load, path), (load, live)):
         with pytest.raises(
             InputError, match=f"must be a softmax over labels; got {got}"
         ):
@@ -288,4 +288,4 @@ def test_a_live_head_with_adapters_is_refused() -> None:
             InputError,
             match=r"got one with adapters of PEFT; merge .* with merge_and_unload\(\)",
         ):
-            from_object(given)
+            load(given)

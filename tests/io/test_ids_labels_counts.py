@@ -11,7 +11,7 @@ from example_files import npy, refusal, table, write_all
 
 import embaudit as ea
 from embaudit.errors import InputError
-from embaudit.io import from_object, read_ids, read_labels
+from embaudit.io import load, read_ids, read_labels
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -183,7 +183,7 @@ def test_counts_are_found_by_row_or_by_id(
     tmp_path: Path, model: ea.FactorModel, name: str, content: Any
 ) -> None:
     path = write_all(tmp_path, {name: content})
-    assert from_object(model, right_counts=path).right_counts.tolist() == [7, 5]
+    assert load(model, right_counts=path).right_counts.tolist() == [7, 5]
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_counts_that_do_not_fit_the_rows_are_refused(
     tmp_path: Path, model: ea.FactorModel, name: str, content: Any, part: str
 ) -> None:
     path = write_all(tmp_path, {name: content})
-    assert part in refusal(from_object, model, right_counts=path)
+    assert part in refusal(load, model, right_counts=path)
 
 
 @pytest.mark.parametrize("name", ["m.npz", "m.parquet", "m.txt"])

@@ -13,7 +13,7 @@ import pytest
 
 import embaudit as ea
 from embaudit.errors import InputError
-from embaudit.io import Part, look, read, read_ids
+from embaudit.io import Part, inspect, read, read_ids
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,20 +79,22 @@ def test_a_look_reads_no_numbers(tmp_path: Path, suffix: str) -> None:
         time.process_time(),
         resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
     )
-    assert look(path).parts[0].shape == (rows, 128)
+    assert inspect(path).parts[0].shape == (rows, 128)
     assert time.process_time() - start < 0.5
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**17
 
 
 def test_a_look_refuses_what_reading_refuses(tmp_path: Path) -> None:
     path = npz(tmp_path, P=P, Q=Q, u_bias=np.arange(5.0))
-    for reading in (look, read):
+    for reading in (inspect, read):
         with pytest.raises(
             InputError, match=r"got u_bias \(5,\), one value for each entity of P"
         ):
             reading(path)
-    assert look(path, left_bias="u_bias").parts[2] == Part("u_bias", "left_bias", (5,))
-    assert [part.name for part in look(path, ignore="u_*").left_over] == ["u_bias"]
+    assert inspect(path, left_bias="u_bias").parts[2] == Part(
+        "u_bias", "left_bias", (5,)
+    )
+    assert [part.name for part in inspect(path, ignore="u_*").left_over] == ["u_bias"]
 
 
 def test_ids_come_from_lines_columns_and_arrays(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pyarrow import parquet
 from safetensors.numpy import save_file
 
 from embaudit.errors import InputError
-from embaudit.io import load, look
+from embaudit.io import inspect, load
 from embaudit.model import LINKS, softmax_link
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def test_a_pipeline_of_spark_is_the_model_in_its_stages(tmp_path: Path) -> None:
         )
         if not number:
             np.testing.assert_array_equal(load(tmp_path).right, Y)
-            assert [part.name for part in look(tmp_path).parts][:2] == [
+            assert [part.name for part in inspect(tmp_path).parts][:2] == [
                 "userFactors.features",
                 "userFactors.id",
             ]

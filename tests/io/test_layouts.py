@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from embaudit.errors import InputError
-from embaudit.io import from_object, load, look, read, read_object
+from embaudit.io import inspect, load, read
 from embaudit.io.layouts.recipes import RECIPES, Recipe, head_recipe
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def test_each_recipe_is_the_first_that_fits_its_own_names(recipe: Recipe) -> Non
         arrays["predictions.bias"] = BIAS
     if recipe.kind != "vectors":
         arrays["places"] = PLACES[:, :3]
-    reading = read_object(arrays)
+    reading = read(arrays)
     assert reading.intake.layout == recipe.title
     np.testing.assert_array_equal(reading.model.right, ITEMS)
     assert (reading.model.right_bias is not None) == (recipe.kind.endswith("head"))
@@ -69,7 +69,7 @@ def test_the_layout_is_named_in_the_report(
 ) -> None:
     path = tmp_path / "m.npz"
     np.savez(path, **arrays)
-    for intake in (read(path, **options).intake, look(path, **options)):
+    for intake in (read(path, **options).intake, inspect(path, **options)):
         assert intake.layout == layout
         assert f"Layout: {layout}." in intake.explain()
         assert json.loads(json.dumps(intake.to_dict()))["layout"] == layout
@@ -90,7 +90,7 @@ def test_the_layer_of_keras_and_the_group_of_anndata_are_the_layout(
         file["obsm/X_pca"] = ITEMS
         file["obs/_index"] = np.array([b"%d" % row for row in range(8)])
         file["obs"].attrs["_index"] = "_index"
-    assert look(tmp_path / "a.h5ad").layout == "obsm/X_pca of AnnData"
+    assert inspect(tmp_path / "a.h5ad").layout == "obsm/X_pca of AnnData"
     dense = {"name": "out", "activation": "softmax"}
     layers = {"config": {"layers": [{"class_name": "Dense", "config": dense}]}}
     with h5py.File(tmp_path / "k.h5", "w") as file:
@@ -116,10 +116,10 @@ def test_the_layer_of_keras_and_the_group_of_anndata_are_the_layout(
 def test_two_readings_of_equal_rank_are_a_question(
     first: dict[str, np.ndarray], second: dict[str, np.ndarray]
 ) -> None:
-    from_object(first)
-    from_object(second)
+    load(first)
+    load(second)
     with pytest.raises(InputError, match="must be one recognised table, pair or head"):
-        from_object({**first, **second})
+        load({**first, **second})
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,8 @@ def test_two_readings_of_equal_rank_are_a_question(
 def test_the_reading_of_the_first_rank_is_taken(
     first: dict[str, np.ndarray], second: dict[str, np.ndarray]
 ) -> None:
-    expected = from_object(first)
-    found = from_object({**second, **first}, ignore="weight")
+    expected = load(first)
+    found = load({**second, **first}, ignore="weight")
     np.testing.assert_array_equal(found.right, expected.right)
 
 
@@ -143,11 +143,11 @@ def test_a_layer_inside_a_network_is_no_head() -> None:
     assert head_recipe("model.layers.3.fc.weight") is not None
     arrays = {"model.layers.3.fc.weight": ITEMS, "router.head.weight": PLACES}
     with pytest.raises(InputError, match="must be one recognised table, pair or head"):
-        from_object(arrays)
+        load(arrays)
 
 
 def test_the_unembedding_of_a_wrapped_network_has_one_column_per_token() -> None:
-    head = from_object({"model.unembed.W_U": ITEMS.T, "places": PLACES})
+    head = load({"model.unembed.W_U": ITEMS.T, "places": PLACES})
     np.testing.assert_array_equal(head.right, ITEMS)
 
 

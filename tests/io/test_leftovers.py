@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from embaudit.errors import InputError
-from embaudit.io import from_object, load
+from embaudit.io import load
 
 P, Q = np.arange(10.0).reshape(5, 2), np.arange(14.0).reshape(7, 2) + 1
 A, B = np.arange(5.0), np.arange(7.0)
@@ -53,31 +53,30 @@ def test_an_array_that_could_matter_stops_the_read(
         },
     ):
         with pytest.raises(InputError) as refused:
-            from_object({"P": P, "Q": Q, **flat})
+            load({"P": P, "Q": Q, **flat})
         assert str(refused.value) == expected
     assert (
-        from_object({"P": P, "Q": Q, **arrays}, ignore=next(iter(arrays))).right_bias
-        is None
+        load({"P": P, "Q": Q, **arrays}, ignore=next(iter(arrays))).right_bias is None
     )
-    assert from_object({"P": P, "Q": Q, **arrays}, kind="vectors").left is None
+    assert load({"P": P, "Q": Q, **arrays}, kind="vectors").left is None
 
 
 def test_arrays_of_other_layers_do_not_stop_a_head() -> None:
     norm = {"norm.weight": B, "norm.bias": B}
     layer = {"dense.weight": np.ones((7, 3)), "dense.bias": B}
     head = {"lm_head.weight": Q}
-    assert from_object({**head, **norm, **layer}).right_bias is None
+    assert load({**head, **norm, **layer}).right_bias is None
     with pytest.raises(InputError, match=r"got lm_head\.other \(7,\)"):
-        from_object({**head, **norm, **layer, "lm_head.other": B})
+        load({**head, **norm, **layer, "lm_head.other": B})
     with pytest.raises(InputError, match=r"got alone\.weight \(7,\)"):
-        from_object({**head, **norm, "alone.weight": B})
+        load({**head, **norm, "alone.weight": B})
     # One number for each dimension belongs to the layer before, where a weight has one
     # row a label by custom.
-    assert from_object({**head, "norm.weight": np.ones(2)}).right_bias is None
+    assert load({**head, "norm.weight": np.ones(2)}).right_bias is None
     with pytest.raises(
         InputError, match=r"got x \(2,\), one number for each dimension of W"
     ):
-        from_object({"W": Q, "b": B, "x": np.ones(2)})
+        load({"W": Q, "b": B, "x": np.ones(2)})
 
 
 NAMES = st.text(st.sampled_from("abiuvwxyz_."), min_size=1, max_size=12).filter(

@@ -14,7 +14,7 @@ from pyarrow import dataset, feather, ipc, parquet
 
 import embaudit as ea
 from embaudit.errors import InputError
-from embaudit.io import as_model, as_reading, load, look, read
+from embaudit.io import inspect, load, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,7 +60,7 @@ def test_a_folder_a_pattern_and_a_list_are_one_table(
         assert reading.model.right_ids.tolist() == list(range(70, 82))
         assert reading.intake.format == "tables"
         rows = None if suffix == ".csv" else 12
-        assert [(part.became, part.shape[0]) for part in look(given).parts] == [
+        assert [(part.became, part.shape[0]) for part in inspect(given).parts] == [
             ("right", rows),
             ("right_ids", rows),
         ]
@@ -172,7 +172,7 @@ def test_the_command_line_takes_folders_patterns_and_lists(
     )
     assert (
         ea.audit([files[0]], n_gauges=1, groups=["diagonal"]).source,
-        as_reading(files)[0].n_right,
+        load(files).n_right,
     ) == (".", 12)
 
 
@@ -180,13 +180,13 @@ def test_embeddings_of_anndata() -> None:
     data = SimpleNamespace(
         obsm={"X_pca": ROWS}, obs_names=pd.Index([f"cell {row}" for row in range(12)])
     )
-    assert as_model(data).names("right")[3] == "cell 3"
+    assert load(data).names("right")[3] == "cell 3"
     data.obsm["X_umap"] = ROWS[:, :2]
     with pytest.raises(
         InputError, match="they are X_pca, X_umap; choose one with weight"
     ):
-        as_model(data)
-    assert as_reading(data, weight="X_umap")[0].right.shape == (12, 2)
+        load(data)
+    assert load(data, weight="X_umap").right.shape == (12, 2)
 
 
 LETTERS = list("abcdefghijkl")
@@ -194,16 +194,17 @@ LETTERS = list("abcdefghijkl")
 
 
 def test_an_array_and_a_list_are_vectors() -> None:
-    assert as_model(ROWS).right.tolist() == ROWS.tolist()
-    assert as_model(ROWS.tolist()).right.tolist() == ROWS.tolist()
+    assert load(ROWS).right.tolist() == ROWS.tolist()
+    assert load(ROWS.tolist()).right.tolist() == ROWS.tolist()
 
 
 def test_a_list_of_whole_numbers_is_data_and_not_quantised() -> None:
-    assert as_model([[1, 0], [0, 1], [1, 1]]).right.dtype == np.float64
+    assert load([[1, 0], [0, 1], [1, 1]]).right.dtype == np.float64
 
 
 def test_two_arrays_are_two_sides_whose_link_is_assumed() -> None:
-    model, intake = as_reading(ROWS, left=2 * ROWS[:5], ids=LETTERS)
+    reading = read(ROWS, left=2 * ROWS[:5], ids=LETTERS)
+    model, intake = reading.model, reading.intake
     assert (model.n_left, model.n_right) == (5, 12)
     assert model.names("right").tolist() == LETTERS
     assert intake is not None
@@ -211,19 +212,19 @@ def test_two_arrays_are_two_sides_whose_link_is_assumed() -> None:
 
 
 def test_an_array_with_biases_and_labels_is_a_softmax_head() -> None:
-    head, _ = as_reading(ROWS, bias=np.arange(12.0), labels=LETTERS)
+    head = load(ROWS, bias=np.arange(12.0), labels=LETTERS)
     assert head.link.name == "softmax"
     assert head.names("right").tolist() == LETTERS
 
 
 def test_an_array_with_inputs_has_inputs_on_its_left_side() -> None:
-    model, _ = as_reading(ROWS, inputs=ROWS[:3])
+    model = load(ROWS, inputs=ROWS[:3])
     assert model.roles[0] == "input"
 
 
 def test_biases_of_an_array_come_from_a_file(tmp_path: Path) -> None:
     np.save(tmp_path / "b.npy", np.arange(12.0))
-    model, _ = as_reading(ROWS, bias_file=tmp_path / "b.npy")
+    model = load(ROWS, bias_file=tmp_path / "b.npy")
     assert model.right_bias.tolist() == list(range(12))
 
 
@@ -250,7 +251,7 @@ def test_a_left_side_of_any_kind_beside_vectors_of_any_kind(tmp_path: Path) -> N
             [users, tmp_path / "u.parquet", left, tmp_path / "u.npy"]
         ):
             option = "left_file" if isinstance(other, Path) else "left"
-            model = as_reading(rows, **{option: other})[0]
+            model = load(rows, **{option: other})
             np.testing.assert_array_equal(model.left, left)
             assert (model.right_ids is None, model.left_ids is None) == (
                 number > 1,
@@ -258,13 +259,13 @@ def test_a_left_side_of_any_kind_beside_vectors_of_any_kind(tmp_path: Path) -> N
             )
     assert (
         "u.parquet (5 × 4) as left"
-        in look(tmp_path / "i.npy", left_file=str(tmp_path / "u.parquet")).explain()
+        in inspect(tmp_path / "i.npy", left_file=str(tmp_path / "u.parquet")).explain()
     )
     assert (
-        as_reading(ROWS, left=left.T, bias=ROWS[:, 0], transpose="left")[0].link.name
+        load(ROWS, left=left.T, bias=ROWS[:, 0], transpose="left").link.name
         == "identity"
     )
-    ea.save(as_reading(ROWS, left=users)[0], pair)
+    ea.save(load(ROWS, left=users), pair)
     for rows, other, words in (
         (TABLE, pair, "left_file must be vectors of one side; got a model of both"),
         (
@@ -277,7 +278,7 @@ def test_a_left_side_of_any_kind_beside_vectors_of_any_kind(tmp_path: Path) -> N
             tmp_path / "u.parquet",
             "left_file must be a file of the other side; got .*u.parquet, ",
         ),
-        (as_model(pair), ROWS, "left must be left out beside a model"),
+        (load(pair), ROWS, "the table beside left must be vectors of one side"),
         (
             tmp_path / "columns.npy",
             users,
@@ -287,7 +288,7 @@ def test_a_left_side_of_any_kind_beside_vectors_of_any_kind(tmp_path: Path) -> N
     ):
         option = "left_file" if isinstance(other, str | Path) else "left"
         with pytest.raises(InputError, match=words):
-            as_reading(rows, **{option: other})
+            load(rows, **{option: other})
 
 
 def test_audits_of_what_people_have(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_a_norm_may_be_named_or_left_out(tmp_path):
         ),
         (
             {"norm_kind": "batch"},
-            "the kind of a norm must be rms or layer; got 'batch'.",
+            "norm_kind must be one of rms, layer; got 'batch'.",
         ),
     ],
 )

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 import embaudit as ea
 from embaudit.errors import InputError
-from embaudit.io import as_reading, read_object
+from embaudit.io import read
 
 DRAW = np.random.default_rng(7)
 USERS, ITEMS, A, B = (
@@ -51,8 +51,8 @@ CORNAC = imitation(
     ids=lambda model: type(model).__name__,
 )
 def test_every_array_of_the_model_comes_from_somewhere(model: Any) -> None:
-    read = read_object(model)
-    named = {part.became: part.shape for part in read.intake.parts}
+    reading = read(model)
+    named = {part.became: part.shape for part in reading.intake.parts}
     for field in (
         "left",
         "right",
@@ -63,21 +63,25 @@ def test_every_array_of_the_model_comes_from_somewhere(model: Any) -> None:
         "left_names",
         "right_names",
     ):
-        array = getattr(read.model, field)
+        array = getattr(reading.model, field)
         assert (array is None) == (field not in named), field
         if array is not None:
             assert named[field] == array.shape
 
 
 def test_vectors_of_a_classifier_are_its_rows_alone() -> None:
-    read = read_object(LogisticRegression().fit(X, Y), kind="vectors")
-    assert {part.became for part in read.intake.parts} == {
+    reading = read(LogisticRegression().fit(X, Y), kind="vectors")
+    assert {part.became for part in reading.intake.parts} == {
         "right",
         "right_names",
         "objective",
     }
     # The training of a classifier says that its rows were compared by a softmax.
-    assert (read.model.right_bias, read.model.link.name, read.intake.files) == (
+    assert (
+        reading.model.right_bias,
+        reading.model.link.name,
+        reading.intake.files,
+    ) == (
         None,
         "softmax",
         (),
@@ -85,8 +89,8 @@ def test_vectors_of_a_classifier_are_its_rows_alone() -> None:
 
 
 def test_vectors_of_items_need_no_ids_of_users() -> None:
-    read = read_object(BPR, left_ids=np.arange(6), ids=np.arange(8) + 5, kind="vectors")
-    assert (read.model.left, read.model.right_ids.tolist()) == (
+    reading = read(BPR, left_ids=np.arange(6), ids=np.arange(8) + 5, kind="vectors")
+    assert (reading.model.left, reading.model.right_ids.tolist()) == (
         None,
         list(range(5, 13)),
     )
@@ -104,7 +108,7 @@ def test_vectors_of_a_model_of_rankings_predict_no_order_and_can_be_written(
         user_factors=np.column_stack([USERS, np.ones(6)]),
         item_factors=np.column_stack([ITEMS, B]),
     )
-    model = ea.io.from_object(decayed, kind="vectors")
+    model = ea.load(decayed, kind="vectors")
     assert (model.link.name, model.objective, model.right_bias) == (
         "identity",
         "bpr",
@@ -118,6 +122,6 @@ def test_vectors_of_a_model_of_rankings_predict_no_order_and_can_be_written(
 
 def test_a_frame_is_no_file() -> None:
     frame = pd.DataFrame({"id": ["a", "b"], "vector": [[1.0, 2.0], [3.0, 4.0]]})
-    assert as_reading(frame)[1].files == ()
+    assert read(frame).intake.files == ()
     with pytest.raises(InputError, match="holds one side only"):
-        as_reading(frame, kind="factors")
+        read(frame, kind="factors")

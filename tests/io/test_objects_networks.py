@@ -11,7 +11,7 @@ from example_files import refusal
 from imitations import Tensor, imitation
 
 from embaudit.errors import InputError
-from embaudit.io import from_object
+from embaudit.io import load
 from embaudit.model import LINKS, Link, softmax_link
 
 DRAW = np.random.default_rng(7)
@@ -50,13 +50,13 @@ def test_what_a_network_makes_of_a_user_and_an_item_is_held_against_its_factors(
     net = module({"user_emb.weight": USERS, "item_emb.weight": ITEMS}, forward)
     options = {} if link is None else {"link": link}
     if fits:
-        assert from_object(net, **options).link == LINKS["sigmoid"]
+        assert load(net, **options).link == LINKS["sigmoid"]
     else:
         with pytest.raises(
             InputError,
             match=r"scores read from Net must be its own; got .* where its forward says",
         ):
-            from_object(net, **options)
+            load(net, **options)
 
 
 def test_row_numbers_of_half_precision_are_not_rounded() -> None:
@@ -67,7 +67,7 @@ def test_row_numbers_of_half_precision_are_not_rounded() -> None:
     net = module({"user_emb.weight": users, "item_emb.weight": items}, forward)
     for tensor in net.state_dict().values():
         tensor.dtype = "torch.float16"
-    assert from_object(net).n_left == 4002
+    assert load(net).n_left == 4002
 
 
 class Batched:
@@ -109,16 +109,16 @@ def test_example_inputs_show_what_a_network_of_batches_predicts(
         InputError,
         match=r'got forward\(batch\), which was not compared; .* or say link="identity" if',
     ):
-        from_object(net)
+        load(net)
     if fits:
-        assert from_object(net, inputs=PAIRS).left_side is not None
+        assert load(net, inputs=PAIRS).left_side is not None
     else:
         with pytest.raises(
             InputError,
             match=r"scores read from Net must be its own; got .* where its forward says",
         ):
-            from_object(net, inputs=PAIRS)
-    assert from_object(net, link="identity").n_left == 6
+            load(net, inputs=PAIRS)
+    assert load(net, link="identity").n_left == 6
     trains = Batched(
         state, TOWERS, lambda users, items: SCORES[users, items], training=True
     )
@@ -126,13 +126,13 @@ def test_example_inputs_show_what_a_network_of_batches_predicts(
         InputError,
         match=r"in evaluation mode; got one that trains; call its eval\(\) first",
     ):
-        from_object(trains, inputs=PAIRS)
+        load(trains, inputs=PAIRS)
     alone = Batched(state, TOWERS, lambda users, _: SCORES[users])
     with pytest.raises(
         InputError,
         match="the outputs of Net must be one score a pair; got 8 for 3 pairs",
     ):
-        from_object(alone, inputs=PAIRS)
+        load(alone, inputs=PAIRS)
 
 
 @pytest.mark.parametrize("last", ["logits", "softmax", "log", "sigmoid"])
@@ -151,22 +151,22 @@ def test_example_inputs_reach_a_head(last: str) -> None:
     net = Batched({"classifier.weight": ITEMS, "classifier.bias": B}, layers, score)
     if last != "sigmoid":
         np.testing.assert_allclose(
-            from_object(net, inputs=USERS).left, np.tanh(USERS), atol=1e-12
+            load(net, inputs=USERS).left, np.tanh(USERS), atol=1e-12
         )
         with pytest.raises(
             InputError, match='or say kind="head" if a softmax follows the product'
         ):
-            from_object(net)
+            load(net)
         return
     with pytest.raises(InputError, match="scores read from Net must be its own"):
-        from_object(net, inputs=USERS)
-    assert from_object(net, inputs=USERS, link="sigmoid").link == LINKS["sigmoid"]
+        load(net, inputs=USERS)
+    assert load(net, inputs=USERS, link="sigmoid").link == LINKS["sigmoid"]
     other = Batched({"classifier.weight": ITEMS}, layers, lambda states: states)
     with pytest.raises(
         InputError,
         match=r"outputs of Net must be 8 scores an input, one a label; got \(6, 3\)",
     ):
-        from_object(other, inputs=USERS)
+        load(other, inputs=USERS)
 
 
 def language_model(
@@ -188,8 +188,8 @@ def test_input_embeddings_are_no_head() -> None:
         InputError,
         match=r"one with a head; got Gemma2ForCausalLM; load it with its head, or pass",
     ):
-        from_object(bare)
-    vectors = from_object(bare, kind="vectors")
+        load(bare)
+    vectors = load(bare, kind="vectors")
     assert (vectors.link, vectors.n_right) == (LINKS["identity"], 8)
 
 
@@ -213,7 +213,7 @@ def test_transformer_lens_holds_a_column_a_token(
         f"transformer_lens.{name}", MODULE, unembed=unembed,
         cfg=SimpleNamespace(output_logits_soft_cap=cap),
     )  # fmt: skip
-    head = from_object(model, inputs=USERS)
+    head = load(model, inputs=USERS)
     np.testing.assert_allclose(head.scores(), SCORES + B, atol=1e-12)
     assert head.link == link
 
@@ -231,24 +231,24 @@ def dense(activation: str, kernel: Any = ITEMS.T, bias: Any = B) -> Any:
     [("softmax", "softmax"), ("linear", "softmax"), ("sigmoid", "sigmoid")],
 )
 def test_dense_of_keras_holds_a_column_a_label(activation: str, link: str) -> None:
-    model = from_object(dense(activation), inputs=USERS)
+    model = load(dense(activation), inputs=USERS)
     np.testing.assert_allclose(model.scores(), SCORES + B, atol=1e-12)
     assert (model.link.name, model.roles) == (link, ("input", "label"))
-    assert from_object(dense(activation, bias=None)).right_bias is None
+    assert load(dense(activation, bias=None)).right_bias is None
 
 
 def test_dense_of_keras_that_is_no_head() -> None:
-    one = from_object(dense("sigmoid", ITEMS[:1].T, B[:1]), inputs=USERS)
+    one = load(dense("sigmoid", ITEMS[:1].T, B[:1]), inputs=USERS)
     np.testing.assert_allclose(one.scores()[:, 1], USERS @ ITEMS[0] + B[0], atol=1e-12)
     with pytest.raises(
         InputError, match="must be labels, at least 2; got one; pass kind"
     ):
-        from_object(dense("linear", ITEMS[:1].T, B[:1]))
+        load(dense("linear", ITEMS[:1].T, B[:1]))
     with pytest.raises(
         InputError,
         match="activation of a Dense layer must be softmax, sigmoid or linear; got relu",
     ):
-        from_object(dense("relu"))
+        load(dense("relu"))
 
 
 # One example of each kind of layer and network
@@ -267,11 +267,11 @@ def linear(weight: Any, bias: Any = None) -> Any:
 
 
 def test_a_linear_layer_is_a_head_with_its_bias() -> None:
-    head = from_object(linear(ROWS, np.arange(4.0)), labels=list("abcd"))
+    head = load(linear(ROWS, np.arange(4.0)), labels=list("abcd"))
     assert head.right.tolist() == ROWS.tolist()
     assert head.right_bias.tolist() == [0, 1, 2, 3]
     assert (head.link.name, head.names("right").tolist()) == ("softmax", list("abcd"))
-    given = from_object(linear(ROWS), inputs=np.array([[1.0, 1.0]]))
+    given = load(linear(ROWS), inputs=np.array([[1.0, 1.0]]))
     # Logits are the sums of the rows: 1, 5, 9, 13.
     assert given.scores().tolist() == [[1, 5, 9, 13]]
 
@@ -279,14 +279,14 @@ def test_a_linear_layer_is_a_head_with_its_bias() -> None:
 def test_a_linear_layer_of_one_output_is_a_head_only_if_asked() -> None:
     """Its score is the logit of the second of two labels."""
     layer = linear(ROWS[1:2])
-    sentence = refusal(from_object, layer)
+    sentence = refusal(load, layer)
     assert "labels, at least 2; got one; pass kind=" in sentence
-    head = from_object(layer, kind="head")
+    head = load(layer, kind="head")
     assert head.right.tolist() == [[0, 0], [2, 3]]
 
 
 def test_a_linear_layer_of_one_output_is_one_vector_if_vectors_are_asked_for() -> None:
-    vectors = from_object(linear(ROWS[1:2], np.array([5.0])), kind="vectors")
+    vectors = load(linear(ROWS[1:2], np.array([5.0])), kind="vectors")
     assert vectors.right.tolist() == [[2, 3]]
     assert vectors.right_bias is None
 
@@ -294,9 +294,9 @@ def test_a_linear_layer_of_one_output_is_one_vector_if_vectors_are_asked_for() -
 @pytest.mark.parametrize("name", ["sparse.Embedding", "sparse.EmbeddingBag"])
 def test_an_embedding_is_vectors_unless_it_is_called_a_head(name: str) -> None:
     layer = layer_of_torch(name, weight=Tensor(ROWS))
-    assert from_object(layer).link.name == "identity"
-    assert from_object(layer).right.tolist() == ROWS.tolist()
-    assert from_object(layer, kind="head").link.name == "softmax"
+    assert load(layer).link.name == "identity"
+    assert load(layer).right.tolist() == ROWS.tolist()
+    assert load(layer, kind="head").link.name == "softmax"
 
 
 def test_wrappers_of_a_model_are_opened() -> None:
@@ -310,14 +310,14 @@ def test_wrappers_of_a_model_are_opened() -> None:
         "peft.peft_model.PeftModel", MODULE, get_base_model=lambda _: layer
     )
     for wrapped in (parallel, compiled, tuned):
-        assert from_object(wrapped).right.tolist() == ROWS.tolist()
+        assert load(wrapped).right.tolist() == ROWS.tolist()
 
 
 def test_a_language_model_has_a_head_a_cap_and_a_final_norm() -> None:
     head = SimpleNamespace(weight=Tensor(ROWS), bias=Tensor(np.arange(4.0)))
     config = {"model_type": "llama", "final_logit_softcapping": 30.0}
     state = {"model.norm.weight": np.array([0.5, 2.0]), "lm_head.weight": ROWS}
-    model = from_object(language_model(state, config, head))
+    model = load(language_model(state, config, head))
     assert model.right.tolist() == ROWS.tolist()
     assert model.right_bias.tolist() == [0, 1, 2, 3]
     assert model.link == softmax_link(soft_cap=30.0)
@@ -334,7 +334,7 @@ def test_classes_of_a_live_classifier_are_named_by_its_configuration() -> None:
         state_dict=lambda _: {"score.weight": Tensor(ROWS[:2])},
         get_output_embeddings=lambda _: None,
     )
-    model = from_object(network)
+    model = load(network)
     assert model.right.tolist() == ROWS[:2].tolist()
     assert model.names("right").tolist() == ["bad", "good"]
 
@@ -377,10 +377,10 @@ def watched(forward: Any, state: Any = TABLES) -> Any:
 def test_networks_that_leave_a_question_are_refused(
     network: Any, options: Any, part: str
 ) -> None:
-    assert part in refusal(from_object, network, **options)
+    assert part in refusal(load, network, **options)
 
 
 def test_weights_in_bfloat16_are_read_without_loss() -> None:
     layer = layer_of_torch("linear.Linear", weight=HALF, bias=None)
-    head = from_object(layer)
+    head = load(layer)
     assert (head.right.tolist(), head.right.dtype) == (ROWS.tolist(), np.float64)

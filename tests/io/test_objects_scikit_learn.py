@@ -25,7 +25,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from embaudit import FactorModel
 from embaudit.errors import InputError
-from embaudit.io import from_object
+from embaudit.io import load
 from embaudit.model import LINKS
 
 DRAW = np.random.default_rng(7)
@@ -40,7 +40,7 @@ TWO = np.where(X[:, 0] + 0.3 * X[:, 1] > 0, "yes", "no")
 )
 def test_components(decomposition: Any) -> None:
     decomposition.fit(np.abs(X))
-    model = from_object(decomposition)
+    model = load(decomposition)
     np.testing.assert_array_equal(model.right, decomposition.components_.T)
     assert model.left is None
 
@@ -54,7 +54,7 @@ def test_softmax_classifiers_keep_their_probabilities(
     classifier: Any, labels: Any
 ) -> None:
     classifier.fit(X, labels)
-    model = from_object(classifier)
+    model = load(classifier)
     inputs = X
     if hasattr(classifier, "coefs_"):
         inputs = np.maximum(X @ classifier.coefs_[0] + classifier.intercepts_[0], 0)
@@ -70,14 +70,14 @@ def test_softmax_classifiers_keep_their_probabilities(
 
 def test_one_sigmoid_a_label_is_no_softmax() -> None:
     sgd = SGDClassifier(loss="log_loss", random_state=0).fit(X, THREE)
-    model = from_object(sgd)
+    model = load(sgd)
     assert model.link == LINKS["sigmoid"]
     np.testing.assert_allclose(
         model.replace(left=X).scores(), sgd.decision_function(X), atol=1e-10
     )
     two = SGDClassifier(loss="log_loss", random_state=0).fit(X, TWO)
     np.testing.assert_allclose(
-        from_object(two).replace(left=X).predictions(), two.predict_proba(X), atol=1e-12
+        load(two).replace(left=X).predictions(), two.predict_proba(X), atol=1e-12
     )
 
 
@@ -102,7 +102,7 @@ def test_one_sigmoid_a_label_is_no_softmax() -> None:
 def test_a_classifier_names_its_training_by_its_penalty(
     classifier: Any, objective: str
 ) -> None:
-    assert from_object(classifier.fit(X, THREE)).objective == objective
+    assert load(classifier.fit(X, THREE)).objective == objective
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_classifier_names_its_training_by_its_penalty(
 )
 def test_margins_are_refused(classifier: Any) -> None:
     with pytest.raises(InputError, match=r"probabilities|log_loss"):
-        from_object(classifier.fit(X, THREE))
+        load(classifier.fit(X, THREE))
 
 
 @pytest.mark.parametrize("labels", [TWO, THREE])
@@ -134,7 +134,7 @@ def test_margins_are_refused(classifier: Any) -> None:
 )  # fmt: skip
 def test_inputs_are_what_predict_takes(classifier: Any, labels: Any) -> None:
     classifier.fit(X, labels)
-    model = from_object(classifier, inputs=X[:7])
+    model = load(classifier, inputs=X[:7])
     assert model.roles == ("input", "label")
     np.testing.assert_allclose(
         model.predictions(), classifier.predict_proba(X[:7]), atol=1e-9
@@ -148,11 +148,11 @@ def test_inputs_are_what_predict_takes(classifier: Any, labels: Any) -> None:
 def test_a_decomposition_with_inputs_has_two_sides(decomposition: Any) -> None:
     data = np.abs(X)
     decomposition.fit(data)
-    model = from_object(decomposition, inputs=data)
+    model = load(decomposition, inputs=data)
     assert model.roles == ("input", "item")
     back = decomposition.inverse_transform(decomposition.transform(data))
     np.testing.assert_allclose(model.scores(), back, atol=1e-9)
-    sparse = from_object(
+    sparse = load(
         TruncatedSVD(3, random_state=0).fit(csr_matrix(data)), inputs=csr_matrix(data)
     )
     assert (sparse.n_left, sparse.n_right) == (60, 4)
@@ -167,7 +167,7 @@ def test_components_of_what_never_goes_back_are_refused(decomposition: Any) -> N
     with pytest.raises(
         InputError, match=r"must be those of its inverse_transform; got none; pass its"
     ):
-        from_object(decomposition.fit(np.abs(X), TWO))
+        load(decomposition.fit(np.abs(X), TWO))
 
 
 @pytest.mark.parametrize(
@@ -178,29 +178,29 @@ def test_inputs_of_another_width_are_refused_in_the_words_of_the_library(
 ) -> None:
     inputs = np.random.default_rng(0).random((40, 5))
     fitted = model.fit(inputs, inputs[:, 0] > 0.5)
-    assert from_object(fitted, inputs=inputs).n_left == 40
+    assert load(fitted, inputs=inputs).n_left == 40
     with pytest.raises(
         InputError,
         match=r"^inputs must be rows that the estimator takes; got X has 3 features, but",
     ):
-        from_object(fitted, inputs=inputs[:, :3])
+        load(fitted, inputs=inputs[:, :3])
     if isinstance(model, NMF):
         with pytest.raises(
             InputError,
             match="got Negative values in data passed to X in NMF; pass what it predicts",
         ):
-            from_object(fitted, inputs=-inputs)
+            load(fitted, inputs=-inputs)
 
 
 def test_what_is_no_known_model() -> None:
     model = FactorModel.from_vectors(X)
-    assert from_object(model, objective="none").objective == "none"
+    assert load(model, objective="none").objective == "none"
     with pytest.raises(
         InputError, match=r"an option for model must be one of .*; got weight"
     ):
-        from_object(model, weight="a")
+        load(model, weight="a")
     with pytest.raises(InputError, match="kind must be"):
-        from_object(model, kind="factors")
+        load(model, kind="factors")
     network = MLPRegressor(hidden_layer_sizes=(2,), max_iter=5000, random_state=0).fit(
         X, X[:, 0]
     )
@@ -213,11 +213,11 @@ def test_what_is_no_known_model() -> None:
         with pytest.raises(
             InputError, match=r"a fitted (linear classifier|model of a known library)"
         ):
-            from_object(unknown)
+            load(unknown)
     two_sided = FactorModel.from_user_item(X, X)
     with pytest.raises(
         InputError, match="inputs must be left out here; the model has users of its own"
     ):
-        from_object(two_sided, inputs=X)
-    head = from_object(FactorModel.from_vectors(X), inputs=X[:3])
+        load(two_sided, inputs=X)
+    head = load(FactorModel.from_vectors(X), inputs=X[:3])
     assert (head.roles, head.n_left) == (("input", "item"), 3)

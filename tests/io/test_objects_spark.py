@@ -11,7 +11,7 @@ import pytest
 from imitations import imitation
 
 from embaudit.errors import InputError
-from embaudit.io import from_object
+from embaudit.io import load
 
 DRAW = np.random.default_rng(7)
 USERS, ITEMS = DRAW.normal(size=(4, 3)), DRAW.normal(size=(5, 3))
@@ -61,7 +61,7 @@ def als(far: float = 0.0, known: Any = ITEM_IDS, noise: float = 0.0) -> Any:
 
 
 def test_rows_of_spark_follow_their_ids() -> None:
-    model = from_object(als())
+    model = load(als())
     np.testing.assert_allclose(
         model.scores(), USERS[[1, 2, 0, 3]] @ ITEMS[[3, 4, 1, 0, 2]].T, atol=1e-12
     )
@@ -80,26 +80,26 @@ def test_other_scores_of_spark_are_refused() -> None:
             InputError,
             match=r"scores read from ALSModel must be its own; got .* its transform says",
         ):
-            from_object(wrong)
+            load(wrong)
     with pytest.raises(InputError, match="ALSModel without itemFactors"):
-        from_object(imitation(ALS, userFactors=table(USER_IDS, USERS)))
+        load(imitation(ALS, userFactors=table(USER_IDS, USERS)))
 
 
 def test_a_pipeline_of_spark_is_its_model() -> None:
     def pipeline(*stages: Any) -> Any:
         return imitation("pyspark.ml.pipeline.PipelineModel", stages=list(stages))
 
-    assert from_object(pipeline(SimpleNamespace(), als())).n_right == 5
+    assert load(pipeline(SimpleNamespace(), als())).n_right == 5
     for stages, got in (((), "0"), ((als(), als()), "2")):
         with pytest.raises(
             InputError,
             match=f"must be one with one ALS model; got {got} of them; pass that stage",
         ):
-            from_object(pipeline(*stages))
+            load(pipeline(*stages))
 
 
 @pytest.mark.parametrize("noise", [-1e-12, 0.0, 1e-12])
 def test_a_refusal_names_the_first_of_equally_wrong_scores(noise: float) -> None:
     """Item 5 is row 2. Its scores for all users are off by 0.5, but for rounding."""
     with pytest.raises(InputError, match="row 0 of the left side, row 2 of the right"):
-        from_object(als(far=0.5, noise=noise))
+        load(als(far=0.5, noise=noise))

@@ -11,7 +11,7 @@ import pytest
 from example_files import refusal
 
 from embaudit.errors import InputError
-from embaudit.io import load, look
+from embaudit.io import inspect, load
 
 W = np.arange(12, dtype=np.float32).reshape(4, 3)
 B = np.arange(4, dtype=np.float32)
@@ -81,7 +81,7 @@ def test_heads(tmp_path: Path, head: str) -> None:
     np.testing.assert_allclose(model.right, W)
     np.testing.assert_allclose(model.right_bias, B)
     assert model.link.name == "softmax"
-    assert look(path).line() == "read as onnx: w, b"
+    assert inspect(path).line() == "read as onnx: w, b"
     assert load(path, kind="vectors").link.name == "identity"
     scores = written(
         tmp_path / "s.onnx", [*FIRST, *nodes], "s", hidden=HIDDEN, **numbers

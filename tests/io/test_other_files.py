@@ -103,7 +103,10 @@ def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("source", "part"),
-    [([], "a list of one file at least"), (3, "must be a path, as text or a Path")],
+    [
+        ([], "a list of one file at least"),
+        (3, "must be a fitted model of a known library; got int"),
+    ],
 )
 def test_a_source_that_is_neither_a_path_nor_a_list_of_paths_is_refused(
     source: Any, part: str

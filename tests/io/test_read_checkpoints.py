@@ -141,7 +141,7 @@ EMBEDDING = {"model.embed_tokens.weight": HEAD}
         # The final norm is another one.
         (LLAMA, {}, {"norm": "model.nrom"}, "norms there: model.norm.weight"),
         (LLAMA, {}, {"norm": "lm_head"}, "one number a dimension; got shape (4, 3)"),
-        (LLAMA, {}, {"norm_kind": "batch"}, "must be rms or layer; got 'batch'"),
+        (LLAMA, {}, {"norm_kind": "batch"}, "must be one of rms, layer; got 'batch'"),
     ],
 )  # fmt: skip
 def test_checkpoints_that_leave_a_question_are_refused(

@@ -16,7 +16,7 @@ from scipy.sparse import csr_matrix
 
 from embaudit import FactorModel, Link
 from embaudit.errors import InputError
-from embaudit.io import from_object
+from embaudit.io import load
 from embaudit.model import LINKS
 
 DRAW = np.random.default_rng(7)
@@ -79,9 +79,9 @@ def test_lightfm_rows_are_features(loss: str, link: Link) -> None:
         *LIGHTFM, user_embeddings=USERS, item_embeddings=ITEMS, user_biases=A, item_biases=B, loss=loss,
         predict=predict_lightfm,
     )  # fmt: skip
-    check(from_object(model, user_features="none", item_features="none"), scores())
+    check(load(model, user_features="none", item_features="none"), scores())
     features = csr_matrix(DRAW.integers(0, 2, size=(4, 6)).astype(float))
-    made = from_object(model, user_features=features, item_features="none")
+    made = load(model, user_features=features, item_features="none")
     dense = features.toarray()
     check(made, (dense @ USERS) @ ITEMS.T + (dense @ A)[:, None] + B)
     assert made.link == link
@@ -92,17 +92,17 @@ def test_lightfm_rows_are_features(loss: str, link: Link) -> None:
     with pytest.raises(
         InputError, match="the scores read from LightFM must be its own"
     ):
-        from_object(model, user_features="none", item_features="none")
+        load(model, user_features="none", item_features="none")
     with pytest.raises(InputError, match="one column a feature: 8; got 6"):
-        from_object(model, user_features="none", item_features=features)
+        load(model, user_features="none", item_features=features)
     with pytest.raises(
         InputError, match="must be a matrix or \"none\"; got 'identity'"
     ):
-        from_object(model, user_features="identity", item_features="none")
+        load(model, user_features="identity", item_features="none")
     with pytest.raises(
         InputError, match=r"an option for MF of cornac must be .*; got item_features"
     ):
-        from_object(cornac(), item_features=features)
+        load(cornac(), item_features=features)
 
 
 def surprise_set(**more: Any) -> Any:
@@ -128,11 +128,11 @@ def test_surprise() -> None:
         MF + "SVD", pu=USERS, qi=ITEMS, bu=A, bi=B, trainset=surprise_set(), biased=True,
         predict=estimate(scores(offset=3.5)),
     )  # fmt: skip
-    model = from_object(svd)
+    model = load(svd)
     check(model, scores(offset=3.5))
     assert model.right_ids is not None
     assert (str(model.right_ids[7]), model.left_ids is not None) == ("107", True)
-    check(from_object(surprise(bu=A, bi=B)), scores(False))
+    check(load(surprise(bu=A, bi=B)), scores(False))
 
 
 def cornac_score(expected: Any) -> Any:
@@ -180,7 +180,7 @@ def test_graph_models_of_recbole_are_read_as_they_score() -> None:
         eval=lambda _: modes.append("eval"),
         full_sort_predict=full_sort(*far),
     )
-    check(from_object(light), far[0][1:] @ far[1][1:].T)
+    check(load(light), far[0][1:] @ far[1][1:].T)
     # Where `forward` makes more than two tables, which of them scores is not known:
     # those that have their names do.
     more = recbole(
@@ -188,17 +188,17 @@ def test_graph_models_of_recbole_are_read_as_they_score() -> None:
         forward=lambda _: (Tensor(ITEMS),) * 3,
         full_sort_predict=full_sort(USERS, ITEMS),
     )
-    check(from_object(more), USERS[1:] @ ITEMS[1:].T)
+    check(load(more), USERS[1:] @ ITEMS[1:].T)
     # One that multiplies something else is refused.
     with pytest.raises(
         InputError,
         match=r"scores read from ENMF must be its own; got .* full_sort_predict says",
     ):
-        from_object(
+        load(
             recbole("enmf.ENMF", full_sort_predict=full_sort(USERS * [1, 2, 3], ITEMS))
         )
     with pytest.raises(InputError, match="factors of users and items; got Pop"):
-        from_object(imitation("recbole.model.general_recommender.pop.Pop", RECBOLE[1]))
+        load(imitation("recbole.model.general_recommender.pop.Pop", RECBOLE[1]))
 
 
 def implicit(columns: int = 0, **strength: float) -> Any:
@@ -272,7 +272,7 @@ def test_each_library_names_the_objective_it_has(
         if hasattr(trained, "user_biases")
         else {}
     )
-    assert from_object(trained, **features).objective == objective
+    assert load(trained, **features).objective == objective
 
 
 def test_recbole_leaves_the_padding_row_out_and_its_own_row_numbers() -> None:
@@ -285,18 +285,18 @@ def test_recbole_leaves_the_padding_row_out_and_its_own_row_numbers() -> None:
         input_type=pairwise,
         full_sort_predict=full_sort(USERS, ITEMS),
     )
-    model = from_object(bpr)
+    model = load(bpr)
     check(model, scores(False)[1:, 1:])
     assert model.link == LINKS["ranking"]
     assert model.right_ids is None
-    assert from_object(bpr, ids=list("bcdefgh")).names("right")[0] == "b"
+    assert load(bpr, ids=list("bcdefgh")).names("right")[0] == "b"
     with pytest.raises(InputError, match="item ids must be a list of 7, one per row"):
-        from_object(bpr, ids=list("abcdefgh"))
+        load(bpr, ids=list("abcdefgh"))
     pointwise = SimpleNamespace(name="POINTWISE")
     other = recbole(
         "dmf.X", input_type=pointwise, full_sort_predict=full_sort(USERS, ITEMS)
     )
-    assert from_object(other).link == LINKS["identity"]
+    assert load(other).link == LINKS["identity"]
 
 
 # One example of each library, with vectors whose products are worked out by hand
@@ -328,9 +328,9 @@ def implicit_als(added: float = 0.0) -> Any:
 
 
 def test_implicit_is_compared_with_what_it_recommends() -> None:
-    model = from_object(implicit_als())
+    model = load(implicit_als())
     assert model.predictions().tolist() == PRODUCTS.tolist()
-    sentence = refusal(from_object, implicit_als(added=1.0))
+    sentence = refusal(load, implicit_als(added=1.0))
     assert "the scores read from AlternatingLeastSquares must be its own" in sentence
     assert "got 1 where its recommend says 2" in sentence
 
@@ -343,7 +343,7 @@ def test_the_logistic_model_of_implicit_has_a_bias_on_each_side() -> None:
         item_factors=np.column_stack([THREE_ITEMS, ITEM_BIAS, np.ones(3)]),
         factors=2,
     )
-    check(from_object(model), WITH_BIASES)
+    check(load(model), WITH_BIASES)
 
 
 def ratings_of_surprise(**more: Any) -> Any:
@@ -356,7 +356,7 @@ def ratings_of_surprise(**more: Any) -> Any:
 
 
 def test_svd_of_surprise_has_the_ids_and_the_mean_of_its_ratings() -> None:
-    model = from_object(
+    model = load(
         imitation(
             MF + "SVD",
             pu=TWO_USERS,
@@ -377,7 +377,7 @@ def test_users_of_svd_plus_plus_include_what_they_rated() -> None:
     """A user's row is p + Σ y / √n over the n items that the user rated."""
     implied = np.array([[2.0, 0.0], [0.0, 4.0], [6.0, 2.0]])
     rated = {0: [(0, 5), (1, 3), (2, 4), (0, 1)], 1: []}
-    model = from_object(
+    model = load(
         imitation(
             MF + "SVDpp",
             pu=TWO_USERS,
@@ -410,7 +410,7 @@ def test_models_of_cornac_that_rank_have_the_ranking_link(
     name: str, link: Link
 ) -> None:
     model = imitation(f"cornac.models.x.{name}", CORNAC, U=TWO_USERS, V=THREE_ITEMS)
-    assert from_object(model).link == link
+    assert load(model).link == link
 
 
 def cornac_graph(measure: str) -> Any:
@@ -425,11 +425,11 @@ def cornac_graph(measure: str) -> Any:
 
 
 def test_graph_models_of_cornac_are_read_by_the_vectors_they_multiply() -> None:
-    model = from_object(cornac_graph("dot product"))
+    model = load(cornac_graph("dot product"))
     assert model.predictions().tolist() == PRODUCTS.tolist()
     assert model.left_ids.tolist() == ["a", "b"]
     assert "must be fitted, with factors of users" in refusal(
-        from_object, cornac_graph("cosine")
+        load, cornac_graph("cosine")
     )
 
 
@@ -449,7 +449,7 @@ def test_graph_models_of_cornac_are_read_by_the_vectors_they_multiply() -> None:
 def test_the_loss_of_flexmf_sets_its_link_and_the_decay_its_law(
     loss: str, link: Link, decay: str | None, objective: str | None
 ) -> None:
-    model = from_object(
+    model = load(
         imitation(
             "lenskit.flexmf.FlexMFExplicitScorer",
             user_embeddings=TWO_USERS,
@@ -461,7 +461,7 @@ def test_the_loss_of_flexmf_sets_its_link_and_the_decay_its_law(
 
 
 def test_layers_of_flexmf_are_averaged() -> None:
-    model = from_object(
+    model = load(
         imitation(
             "lenskit.flexmf.FlexMFExplicitScorer",
             model=SPACE(
@@ -474,7 +474,7 @@ def test_layers_of_flexmf_are_averaged() -> None:
 
 
 def test_als_of_lenskit_has_biases_and_ids() -> None:
-    model = from_object(
+    model = load(
         imitation(
             "lenskit.als.BiasedMFScorer",
             user_embeddings=TWO_USERS,
@@ -489,7 +489,7 @@ def test_als_of_lenskit_has_biases_and_ids() -> None:
 
 
 def test_bpr_of_lenskit_has_a_column_of_ones_beside_the_bias() -> None:
-    model = from_object(
+    model = load(
         imitation(
             "lenskit.als.BPR",
             user_components=np.column_stack([TWO_USERS, np.ones(2)]),
@@ -515,7 +515,7 @@ def word2vec(contexts: Any) -> Any:
 
 def test_word2vec_of_gensim_predicts_by_words_and_their_contexts() -> None:
     """Negative sampling trains the sigmoid of context · word."""
-    model = from_object(word2vec(2 * THREE_ITEMS))
+    model = load(word2vec(2 * THREE_ITEMS))
     assert (model.link, model.roles) == (LINKS["sigmoid"], ("context", "word"))
     check(model, 2 * THREE_ITEMS @ THREE_ITEMS.T)
     assert model.left_ids.tolist() == model.right_ids.tolist() == KEYS
@@ -538,7 +538,7 @@ def test_word2vec_of_gensim_predicts_by_words_and_their_contexts() -> None:
     ],
 )
 def test_vectors_of_gensim_alone(model: Any, options: Any) -> None:
-    found = from_object(model, **options)
+    found = load(model, **options)
     assert (found.left, found.right.tolist()) == (None, THREE_ITEMS.tolist())
     assert found.right_ids.tolist() == KEYS
 
@@ -554,10 +554,10 @@ def hnswlib_index(*labels: int) -> Any:
 
 def test_vectors_of_hnswlib_follow_their_labels() -> None:
     """Labels that only count the rows are no ids."""
-    counted = from_object(hnswlib_index(2, 0, 1))
+    counted = load(hnswlib_index(2, 0, 1))
     assert counted.right.tolist() == [[0, 1], [2, 3], [4, 5]]
     assert counted.right_ids is None
-    named = from_object(hnswlib_index(2, 0, 5))
+    named = load(hnswlib_index(2, 0, 5))
     assert named.right.tolist() == [[0, 1], [4, 5], [10, 11]]
     assert named.right_ids.tolist() == [0, 2, 5]
 
@@ -578,14 +578,14 @@ def test_items_of_lightfm_are_the_features_they_have() -> None:
     """An item with features 0 and 2 is the sum of their rows, and so is its bias."""
     model = imitation(*LIGHTFM, **LIGHT, loss="warp")
     features = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
-    found = from_object(model, user_features="none", item_features=features)
+    found = load(model, user_features="none", item_features=features)
     assert found.right.tolist() == [[1, 3], [2, 1]]
     assert found.right_bias.tolist() == [0.5 - 1.0, 0.0]
 
 
 def test_ids_of_as_many_rows_say_that_each_row_of_lightfm_is_an_entity() -> None:
     model = imitation(*LIGHTFM, **LIGHT, loss="logistic")
-    found = from_object(model, left_ids=[7, 8], ids=[1, 2, 3])
+    found = load(model, left_ids=[7, 8], ids=[1, 2, 3])
     check(found, WITH_BIASES)
     assert (found.left_ids.tolist(), found.right_ids.tolist()) == ([7, 8], [1, 2, 3])
 
@@ -636,4 +636,4 @@ def test_ids_of_as_many_rows_say_that_each_row_of_lightfm_is_an_entity() -> None
 def test_models_without_two_tables_are_refused(
     model: Any, options: Any, part: str
 ) -> None:
-    assert part in refusal(from_object, model, **options)
+    assert part in refusal(load, model, **options)

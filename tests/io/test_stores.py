@@ -89,7 +89,7 @@ def test_sqlite_vec_metric_is_that_of_the_words_that_created_the_table(
     path = tmp_path / "films.db"
     columns = f"id integer primary key, v float[{{width}}] {words}, chunk_size=16"
     write_sqlite_vec(path, ROWS, IDS, columns=columns)
-    found = io.look(path).metric
+    found = io.inspect(path).metric
     assert (found.name, found.is_default) == (metric, is_default)
 
 
@@ -252,14 +252,14 @@ def test_chroma_metric_is_read_wherever_a_version_states_it(
     folder.create("films", 8, **stated)
     folder.queue("films", [(ADD, "a", ROWS[0])])
     folder.describe("films", [("a", {})])
-    found = io.look(folder.folder).metric
+    found = io.inspect(folder.folder).metric
     assert (found.name, found.is_default) == (metric, is_default)
 
 
 def test_chroma_index_needs_the_client_but_its_metric_does_not(chroma, monkeypatch):
     chroma.take("films")
     monkeypatch.setitem(sys.modules, "chromadb", None)
-    assert io.look(chroma.folder).metric.name == "cosine"
+    assert io.inspect(chroma.folder).metric.name == "cosine"
     assert refusal_of(chroma.folder).endswith(
         "must be installed; got none; install it: pip install 'embaudit[chroma]'."
     )

@@ -13,7 +13,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from embaudit.errors import InputError
-from embaudit.io import load, look
+from embaudit.io import inspect, load
 
 ROWS = np.random.default_rng(0).standard_normal((6, 4)).astype(np.float32)
 IDS = list("abcdef")
@@ -138,7 +138,7 @@ def test_tokens_beside_a_table_of_them(tmp_path: Path) -> None:
         assert load(tmp_path / f"v{suffix}").names("right").tolist() == IDS
         assert (
             "tokenizer.json (6) as right names"
-            in look(tmp_path / f"v{suffix}").explain()
+            in inspect(tmp_path / f"v{suffix}").explain()
         )
     np.save(tmp_path / "v.npy", ROWS[:5])
     assert load(tmp_path / "v.npy").right_names is None
@@ -165,7 +165,7 @@ def test_the_tables_of_an_encoder_are_no_embeddings_of_texts(tmp_path: Path) -> 
         {"embeddings.word_embeddings.weight": np.eye(3, dtype=np.float32)},
         tmp_path / "model.safetensors",
     )
-    for reading in (load, look):
+    for reading in (load, inspect):
         with pytest.raises(
             InputError,
             match=r"got .*, an encoder \(sentence-transformers, as modules.json says\)",

@@ -11,7 +11,7 @@ import pytest
 from pyarrow import ipc
 
 from embaudit.errors import InputError
-from embaudit.io import load, look
+from embaudit.io import inspect, load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +84,7 @@ def test_a_bias_among_columns_stops_the_read_until_it_is_settled(
     tmp_path: Path, suffix: str, lists: bool, name: str
 ) -> None:
     path = with_bias(tmp_path, suffix, name, lists=lists)
-    for reading in (load, look):
+    for reading in (load, inspect):
         with pytest.raises(
             InputError,
             match=f"got {name}, which is called a bias; name it with bias='{name}', or",
@@ -100,7 +100,7 @@ def test_a_bias_among_columns_stops_the_read_until_it_is_settled(
     assert (head.link.name, head.roles) == ("softmax", ("input", "label"))
     np.testing.assert_array_equal(head.right_bias, BIAS)
     assert [
-        part.became for part in look(path, bias=name).parts if part.name == name
+        part.became for part in inspect(path, bias=name).parts if part.name == name
     ] == ["right_bias"]
 
 

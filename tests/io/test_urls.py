@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from embaudit.errors import InputError
-from embaudit.io import load, look, read
+from embaudit.io import inspect, load, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ def test_a_url_reads_as_its_file_does(elsewhere: Any, tmp_path: Path) -> None:
     found = read(url)
     assert found.model.right.tolist() == ROWS.tolist()
     assert found.intake.files == (url,)
-    assert look(url).files == (url,)
+    assert inspect(url).files == (url,)
     assert found.intake.parts[0].name == url
     local = tmp_path / "v.npy"
     assert load(local.as_uri()).right.tolist() == ROWS.tolist()

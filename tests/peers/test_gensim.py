@@ -12,7 +12,7 @@ from peers.trained import installed
 
 from embaudit import FactorModel
 from embaudit.errors import InputError
-from embaudit.io import from_object, load, save, with_titles
+from embaudit.io import load, save, with_titles
 
 if TYPE_CHECKING:
     from peers.films import Films
@@ -53,7 +53,7 @@ def of(model: str, column: str) -> Any:
 @pytest.mark.parametrize("name", [of(name, "scores") for name in MODELS])
 def test_contexts_are_the_other_side(name: str, trained: Any) -> None:
     made = trained(name)
-    model = from_object(made)
+    model = load(made)
     assert (model.link.name, model.roles) == ("sigmoid", ("context", "word"))
     for word in made.wv.index_to_key[:5]:
         # A softmax over contexts tells their scores up to a constant.
@@ -74,7 +74,7 @@ def test_contexts_are_the_other_side(name: str, trained: Any) -> None:
 def test_words_that_are_ids_lead_to_titles(
     name: str, trained: Any, films: Films
 ) -> None:
-    model = from_object(trained(name))
+    model = load(trained(name))
     named, _ = with_titles(model, films.titles, id="movieId", title="title")
     known = pd.read_csv(films.titles, dtype=str).set_index("movieId")["title"]
     assert named.right_names.tolist() == known.loc[model.right_ids].tolist()
@@ -102,7 +102,7 @@ def require_same(model: FactorModel, vectors: Any) -> None:
 def test_vectors_that_we_wrote(name: str, trained: Any, tmp_path: Path) -> None:
     from gensim.models import KeyedVectors
 
-    model = from_object(trained(name), kind="vectors")
+    model = load(trained(name), kind="vectors")
     save(model, tmp_path / "v.txt")
     require_same(model, KeyedVectors.load_word2vec_format(tmp_path / "v.txt"))
 
@@ -112,7 +112,7 @@ def test_nearest_words_are_its_own(trained: Any) -> None:
     from embaudit import neighbours
 
     vectors = trained("Word2Vec CBOW").wv
-    model = from_object(vectors)
+    model = load(vectors)
     require_same(model, vectors)
     lists = neighbours(model.right, 3).indices
     for row, word in enumerate(vectors.index_to_key[:20]):
@@ -134,8 +134,8 @@ def test_documents_and_words_are_two_tables(
     with pytest.raises(
         InputError, match=r"documents in dv and words in wv; pass model.dv, or model.wv"
     ):
-        from_object(made)
-    require_same(from_object(made.dv), made.dv)
-    assert from_object(made.dv).right_ids[3] == "u3"
-    require_same(from_object(made.wv), made.wv)
+        load(made)
+    require_same(load(made.dv), made.dv)
+    assert load(made.dv).right_ids[3] == "u3"
+    require_same(load(made.wv), made.wv)
     record_property("held", "asked which: dv or wv")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from embaudit.errors import InputError
-from embaudit.io import from_object, load, save
+from embaudit.io import load, save
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +44,7 @@ def of(model: str, library: str = "faiss-cpu", column: str = "scores") -> Any:
 def test_vectors_without_ids(kind: str) -> None:
     made = index(kind)
     made.add(X)
-    model = from_object(made, labels=[f"film {i}" for i in range(300)])
+    model = load(made, labels=[f"film {i}" for i in range(300)])
     np.testing.assert_array_equal(model.right, X)
     assert model.right_ids is None
     assert model.names("right")[7] == "film 7"
@@ -54,7 +54,7 @@ def test_vectors_without_ids(kind: str) -> None:
 def test_vectors_with_ids(kind: str) -> None:
     made = index(kind)
     made.add_with_ids(X, IDS)
-    model = from_object(made)
+    model = load(made)
     order = np.argsort(model.right_ids)
     assert model.right_ids[order].tolist() == sorted(IDS.tolist())
     np.testing.assert_array_equal(model.right[order], X[np.argsort(IDS)])
@@ -67,14 +67,14 @@ def test_other_vectors_than_were_given_are_refused(
     made = index(kind)
     made.add(X)
     with pytest.raises(InputError, match="keeps vectors as they are"):
-        from_object(made)
+        load(made)
     record_property("held", "refused")
 
 
 @pytest.mark.holds("scores", library="faiss-cpu", model="Flat")
 def test_an_empty_index_is_refused() -> None:
     with pytest.raises(InputError, match="keeps vectors as they are"):
-        from_object(index("Flat"))
+        load(index("Flat"))
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,9 @@ def test_files_of_faiss(kind: str, tmp_path: Path) -> None:
     made.add(X)
     faiss.write_index(made, str(tmp_path / "x.faiss"))
     np.testing.assert_array_equal(load(tmp_path / "x.faiss").right, X)
-    model = from_object(made, ids=IDS)
+    model = load(made, ids=IDS)
     save(model, tmp_path / "y.faiss")
-    back = from_object(faiss.read_index(str(tmp_path / "y.faiss")))
+    back = load(faiss.read_index(str(tmp_path / "y.faiss")))
     np.testing.assert_array_equal(back.right, X)
     assert back.right_ids.tolist() == IDS.tolist()
 
@@ -102,16 +102,16 @@ def test_vectors_and_labels_of_hnswlib(space: str) -> None:
     made = hnswlib.Index(space, 8)
     made.init_index(300)
     with pytest.raises(InputError, match="must be one with vectors; got none"):
-        from_object(made)
+        load(made)
     made.add_items(X, IDS, num_threads=1)
-    model = from_object(made)
+    model = load(made)
     assert model.right_ids.tolist() == sorted(IDS.tolist())
     stored = X / np.linalg.norm(X, axis=1, keepdims=True) if space == "cosine" else X
     np.testing.assert_allclose(model.right, stored[np.argsort(IDS)], rtol=0, atol=1e-6)
     made.mark_deleted(int(IDS[0]))
     with pytest.raises(InputError, match="one without deleted vectors"):
-        from_object(made)
+        load(made)
     counted = hnswlib.Index(space, 8)
     counted.init_index(300)
     counted.add_items(X, num_threads=1)
-    assert from_object(counted).right_ids is None
+    assert load(counted).right_ids is None

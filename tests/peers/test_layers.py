@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from embaudit.errors import InputError
-from embaudit.io import from_object, load
+from embaudit.io import load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +60,7 @@ def estimators() -> dict[str, Any]:
 )
 def test_estimators_predict_what_was_read_of_them(name: str) -> None:
     fitted = estimators()[name].fit(X, LABELS)
-    model = from_object(fitted, inputs=X)
+    model = load(fitted, inputs=X)
     ours, theirs = model.predictions(), fitted.predict_proba(X)
     if name == "SGDClassifier":
         # One sigmoid a label.
@@ -77,7 +77,7 @@ def test_components_multiply_to_what_they_stand_for(name: str) -> None:
     import sklearn.decomposition
 
     fitted = getattr(sklearn.decomposition, name)(3, random_state=0).fit(np.abs(X))
-    model = from_object(fitted, inputs=np.abs(X))
+    model = load(fitted, inputs=np.abs(X))
     theirs = fitted.inverse_transform(fitted.transform(np.abs(X)))
     np.testing.assert_allclose(model.scores(), theirs, rtol=0, atol=1e-5)
 
@@ -112,11 +112,11 @@ def test_dense_layers(keras: Any, activation: str) -> None:
     states = np.asarray(
         keras.ops.convert_to_numpy(keras.Model(net.inputs, net.layers[-2].output)(X))
     )
-    model = from_object(net.layers[-1], inputs=states)
+    model = load(net.layers[-1], inputs=states)
     theirs = keras.ops.convert_to_numpy(net(X))
     np.testing.assert_allclose(model.predictions(), theirs, rtol=0, atol=1e-5)
     if activation == "softmax":
-        np.testing.assert_array_equal(from_object(net).right, model.right)
+        np.testing.assert_array_equal(load(net).right, model.right)
 
 
 @held("keras", "Dense relu")
@@ -128,9 +128,9 @@ def test_a_dense_layer_that_gives_no_probabilities_is_refused(
         InputError,
         match="activation of a Dense layer must be softmax, sigmoid or linear",
     ):
-        from_object(net.layers[-1])
+        load(net.layers[-1])
     with pytest.raises(InputError, match="regression"):
-        from_object(network(keras, "linear", units=1).layers[-1])
+        load(network(keras, "linear", units=1).layers[-1])
     record_property("held", "refused")
 
 
@@ -152,7 +152,7 @@ def test_models_of_two_tables(
         inputs, score if last is None else keras.layers.Activation(last)(score)
     )
     net.save(tmp_path / "m.keras")
-    for given, reading in ((net, from_object), (tmp_path / "m.keras", load)):
+    for given, reading in ((net, load), (tmp_path / "m.keras", load)):
         if last is not None:
             with pytest.raises(
                 InputError, match="must be a Dot; got Activation sigmoid"
@@ -194,7 +194,7 @@ def test_modules_of_users_and_items(names: tuple[str, str]) -> None:
     users, items = (torch.tensor(rows) for rows in np.indices((20, 30)).reshape(2, -1))
     theirs = net(users, items).detach().numpy().reshape(20, 30)
     for given in (net, net.state_dict()):
-        model = from_object(given, left_ids=np.arange(20) + 5)
+        model = load(given, left_ids=np.arange(20) + 5)
         np.testing.assert_allclose(model.scores(), theirs, rtol=0, atol=1e-5)
     assert model.names("left")[0] == 5
 
@@ -206,11 +206,11 @@ def test_linear_layers_and_embeddings() -> None:
     layer, states = torch.nn.Linear(6, 3), torch.tensor(X, dtype=torch.float32)
     theirs = torch.softmax(layer(states), -1).detach().numpy()
     np.testing.assert_allclose(
-        from_object(layer, inputs=X).predictions(), theirs, rtol=0, atol=1e-5
+        load(layer, inputs=X).predictions(), theirs, rtol=0, atol=1e-5
     )
-    assert from_object(torch.nn.Embedding(7, 3)).link.name == "identity"
+    assert load(torch.nn.Embedding(7, 3)).link.name == "identity"
     with pytest.raises(InputError, match='pass kind="head"'):
-        from_object(torch.nn.Linear(8, 1))
+        load(torch.nn.Linear(8, 1))
 
 
 @held("torch", "Module", "file")
@@ -221,7 +221,7 @@ def test_files_of_a_module(tmp_path: Path) -> None:
     net = _Towers(torch, ("user_embedding", "item_embedding"))
     safetensors.torch.save_file(net.state_dict(), tmp_path / "m.safetensors")
     np.testing.assert_allclose(
-        load(tmp_path / "m.safetensors").scores(), from_object(net).scores(), atol=1e-6
+        load(tmp_path / "m.safetensors").scores(), load(net).scores(), atol=1e-6
     )
     torch.save(net.state_dict(), tmp_path / "m.pt")
     with pytest.raises(InputError, match=r"safetensors\.torch\.save_file"):

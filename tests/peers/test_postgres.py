@@ -13,7 +13,7 @@ import pytest
 from peers.postgres import running
 
 from embaudit.errors import InputError
-from embaudit.io import look, read
+from embaudit.io import inspect, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -143,8 +143,8 @@ def test_an_audit_of_an_address(
     assert intake["files"] == [f"postgresql://127.0.0.1:{port}/postgres/films"]
 
 
-def test_a_look_reads_the_catalogue_and_one_row(films: Any, port: int) -> None:
-    line = look(address(port, "films")).explain()
+def test_inspect_reads_the_catalogue_and_one_row(films: Any, port: int) -> None:
+    line = inspect(address(port, "films")).explain()
     assert (
         "column embedding (250 × 6) as right factors, film (250) as right ids" in line
     )

@@ -10,7 +10,7 @@ import pytest
 
 import embaudit as ea
 from embaudit.errors import InputError
-from embaudit.io import read, read_object
+from embaudit.io import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +68,7 @@ def server() -> Iterator[Server]:
 @pytest.mark.holds("scores", library="qdrant-client", model="collections")
 def test_every_number_of_a_live_client_and_its_metric(client: Any, metric: str) -> None:
     filled(client, "items", DISTANCES[metric])
-    reading = read_object(client, collection="items")
+    reading = read(client, collection="items")
     stored = UNIT if metric == "cosine" else X
     np.testing.assert_allclose(
         reading.model.right, stored[ORDER], rtol=0, atol=2e-7 * (metric == "cosine")
@@ -85,7 +85,7 @@ def test_every_number_of_a_live_client_and_its_metric(client: Any, metric: str) 
 @pytest.mark.holds("titles", library="qdrant-client", model="collections")
 def test_ids_and_titles(client: Any) -> None:
     filled(client, "items")
-    reading = read_object(client)
+    reading = read(client)
     model = reading.model
     assert model.right_ids.tolist() == sorted(IDS.tolist())
     assert model.right_names.tolist() == [f"film {i}" for i in sorted(IDS)]
@@ -158,8 +158,8 @@ def named(client: Any, **more: Any) -> None:
 def test_of_several_vectors_one_must_be_chosen(client: Any) -> None:
     named(client)
     with pytest.raises(InputError, match="choose one of image, text with vector=NAME"):
-        read_object(client)
-    reading = read_object(client, vector="text")
+        read(client)
+    reading = read(client, vector="text")
     np.testing.assert_array_equal(reading.model.right, X[:2])
     assert reading.model.right_ids.tolist() == [1, 3]
     assert reading.intake.metric.name == "dot"
@@ -179,11 +179,11 @@ def test_the_only_dense_vector_with_a_name_needs_no_choice(client: Any) -> None:
         },
     )
     client.upsert("items", [models.PointStruct(id=1, vector={"text": X[0].tolist()})])
-    np.testing.assert_array_equal(read_object(client).model.right, X[:1])
+    np.testing.assert_array_equal(read(client).model.right, X[:1])
     with pytest.raises(InputError, match="must be one per point; got a matrix"):
-        read_object(client, vector="tokens")
+        read(client, vector="tokens")
     with pytest.raises(InputError, match="float32 or float16; got uint8"):
-        read_object(client, vector="codes")
+        read(client, vector="codes")
 
 
 @pytest.mark.parametrize(
@@ -219,19 +219,19 @@ def test_numbers_and_texts_as_ids_are_texts(client: Any) -> None:
         for j, (i, row) in enumerate(zip([2**63 + 5, text], X[:2], strict=True))
     ]
     client.upsert("items", points)
-    assert sorted(read_object(client).model.right_ids) == [text, str(2**63 + 5)]
-    model = read_object(client, vector_id="sku").model
+    assert sorted(read(client).model.right_ids) == [text, str(2**63 + 5)]
+    model = read(client, vector_id="sku").model
     assert sorted(model.right_ids) == ["s0", "s1"]
     row = model.right_ids.tolist().index("s1")
     np.testing.assert_array_equal(model.right[row], X[1])
     with pytest.raises(InputError, match="one of its fields, sku; got 'isbn'"):
-        read_object(client, vector_id="isbn")
+        read(client, vector_id="isbn")
 
 
 def test_a_title_that_some_points_lack_names_no_rows(client: Any) -> None:
     filled(client, "items")
     client.set_payload("items", {"title": None}, points=[int(IDS[0])])
-    assert read_object(client, collection="items").model.right_names is None
+    assert read(client, collection="items").model.right_names is None
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_an_empty_collection(client: Any) -> None:
     params = models.VectorParams(size=6, distance=models.Distance.DOT)
     client.create_collection("items", vectors_config=params)
     with pytest.raises(InputError, match="with vectors; got none in 0 points"):
-        read_object(client)
+        read(client)
 
 
 def test_the_key_comes_from_the_environment(
@@ -301,7 +301,7 @@ def test_points_that_come_meanwhile_are_refused(
 
     monkeypatch.setattr(client, "count", earlier)
     with pytest.raises(InputError, match="must be left alone while it is read"):
-        read_object(client)
+        read(client)
 
 
 def test_folders_of_the_local_mode_are_not_opened(tmp_path: Path) -> None:
@@ -320,7 +320,7 @@ def test_folders_of_the_local_mode_are_not_opened(tmp_path: Path) -> None:
     # The line works. This mode writes rows to its folder before it divides them.
     out = tmp_path / "vectors.npz"
     client = qdrant.QdrantClient(path=str(folder))
-    assert not read_object(client, collection="items").intake.metric.unit_rows
-    ea.io.save(ea.io.from_object(client, collection="items"), out)
+    assert not read(client, collection="items").intake.metric.unit_rows
+    ea.io.save(ea.load(client, collection="items"), out)
     client.close()
     np.testing.assert_array_equal(ea.load(out).right, X[ORDER])

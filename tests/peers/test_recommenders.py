@@ -13,7 +13,7 @@ import embaudit as ea
 from embaudit import FactorModel
 from embaudit.auditing.traits import beside_bias
 from embaudit.errors import InputError
-from embaudit.io import from_object, load, read_object, save, with_titles
+from embaudit.io import load, read, save, with_titles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +70,7 @@ def test_scores_are_its_own(
     peer: Peer, trained: Callable[[Peer], Trained], films: Films
 ) -> None:
     made = trained(peer)
-    assert gap_of_scores(from_object(made.live, **made.options), made, films) <= MOST
+    assert gap_of_scores(load(made.live, **made.options), made, films) <= MOST
 
 
 @pytest.mark.parametrize("peer", REFUSED, ids=str)
@@ -82,7 +82,7 @@ def test_what_does_more_than_multiply_tables_is_refused(
 ) -> None:
     made = trained(peer)
     with pytest.raises(InputError, match=r"FactorModel\.from_user_item"):
-        from_object(made.live, **made.options)
+        load(made.live, **made.options)
     record_property("held", "refused")
 
 
@@ -105,7 +105,7 @@ def test_ids_lead_to_titles(
 ) -> None:
     made = trained(peer)
     model, said = with_titles(
-        from_object(made.live, **made.options),
+        load(made.live, **made.options),
         films.titles,
         id="movieId",
         title="title",
@@ -124,13 +124,13 @@ def test_an_audit_says_what_it_read(
     peer: Peer, trained: Callable[[Peer], Trained]
 ) -> None:
     made = trained(peer)
-    read = read_object(made.live, **made.options)
-    audit = ea.audit(read, n_gauges=1, groups=["diagonal"], n_pairs=1000, n_starts=0)
-    assert audit.intake == read.intake
+    reading = read(made.live, **made.options)
+    audit = ea.audit(reading, n_gauges=1, groups=["diagonal"], n_pairs=1000, n_starts=0)
+    assert audit.intake == reading.intake
     assert {"left", "right", "left_ids", "right_ids", "link"} <= {
-        part.became for part in read.intake.parts
+        part.became for part in reading.intake.parts
     }
-    assert read.intake.assumed == ()
+    assert reading.intake.assumed == ()
     assert all(record["ok"] for record in audit.to_dict()["drift"])
 
 
@@ -140,7 +140,7 @@ def test_what_is_written_others_read(
     peer: Peer, trained: Callable[[Peer], Trained], tmp_path: Path
 ) -> None:
     made = trained(peer)
-    model = from_object(made.live, kind="vectors", **made.options)
+    model = load(made.live, kind="vectors", **made.options)
     save(model, tmp_path / "v.txt")
     save(model.replace(right_ids=None), tmp_path / "v.npy")
     save(model, tmp_path / "m.npz")
@@ -161,7 +161,7 @@ def test_neighbours_with_the_bias_are_those_of_similar_items(
     peer: Peer, trained: Callable[[Peer], Trained]
 ) -> None:
     made = trained(peer)
-    model = from_object(made.live, **made.options)
+    model = load(made.live, **made.options)
     rows = np.array([3, 40])
     if model.right_bias is None:
         assert peer.model == "AlternatingLeastSquares"

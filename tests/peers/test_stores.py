@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from embaudit.errors import InputError
-from embaudit.io import Reading, look, read
+from embaudit.io import Reading, inspect, read
 
 ROWS = np.random.default_rng(0).normal(size=(300, 16)).astype(np.float32)
 IDS = [10**17 + 3 * row for row in range(300)]
@@ -38,7 +38,7 @@ def digests(place: Path) -> dict[str, str]:
 def read_unchanged(place: Path, address: object, **options: Any) -> Reading:
     """Read a table, and check that no byte of its store changes and that its header says the same."""
     before = digests(place)
-    seen = look(address, **options)
+    seen = inspect(address, **options)
     reading = read(address, **options)
     assert digests(place) == before
     assert seen.metric == reading.intake.metric

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from embaudit.errors import InputError
-from embaudit.io import from_object, load
+from embaudit.io import load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +65,7 @@ def test_scores_that_are_no_products_are_seen_by_their_forward(name: str) -> Non
         (Batched(OTHERS[name]), BATCH),
     ):
         with pytest.raises(InputError, match=r"scores read from .* must be its own"):
-            from_object(network.eval(), inputs=inputs)
+            load(network.eval(), inputs=inputs)
     links = {"normalised": "cosine", "sigmoid": "sigmoid"}
     if name in links:
         for network, inputs in (
@@ -73,7 +73,7 @@ def test_scores_that_are_no_products_are_seen_by_their_forward(name: str) -> Non
             (Batched(OTHERS[name]), BATCH),
         ):
             assert (
-                from_object(network.eval(), inputs=inputs, link=links[name]).link
+                load(network.eval(), inputs=inputs, link=links[name]).link
                 == links[name]
             )
 
@@ -84,29 +84,29 @@ def test_what_cannot_be_compared_is_read_with_a_link_alone() -> None:
         InputError,
         match=r'compared with its own; got forward\(batch\).* inputs=, or say link="ident',
     ):
-        from_object(network)
+        load(network)
     for options in (
         {"link": "identity"},
         {"inputs": BATCH},
         {"inputs": torch.tensor(BATCH)},
     ):
-        assert from_object(network, **options).n_left == 6
-    assert from_object(network, kind="vectors").n_right == 8
+        assert load(network, **options).n_left == 6
+    assert load(network, kind="vectors").n_right == 8
     by_name = {"user": BATCH[:, 0], "item": BATCH[:, 1]}
-    assert from_object(Batched().eval(), inputs=by_name).n_left == 6
+    assert load(Batched().eval(), inputs=by_name).n_left == 6
     with pytest.raises(InputError, match="scores read from Batched must be its own"):
-        from_object(Batched(OTHERS["normalised"]).eval(), inputs=by_name)
+        load(Batched(OTHERS["normalised"]).eval(), inputs=by_name)
     with pytest.raises(InputError, match="the inputs of a network must be numbers"):
-        from_object(Batched().eval(), inputs={"user": ["a"], "item": None})
+        load(Batched().eval(), inputs={"user": ["a"], "item": None})
     with pytest.raises(
         InputError,
         match="the inputs of Batched must be what its forward takes; got 'item'",
     ):
-        from_object(Batched().eval(), inputs={"user": BATCH[:, 0]})
+        load(Batched().eval(), inputs={"user": BATCH[:, 0]})
     with pytest.raises(
         InputError, match="the inputs of Batched must be what its forward takes; got"
     ):
-        from_object(network, inputs=np.array([[0, 99]]))
+        load(network, inputs=np.array([[0, 99]]))
 
 
 def test_layers_after_the_tables_ask_for_the_outputs_of_towers() -> None:
@@ -119,7 +119,7 @@ def test_layers_after_the_tables_ask_for_the_outputs_of_towers() -> None:
             InputError,
             match=r"item_mlp.weight \(3, 3\), a layer beside the tables.*outputs of both",
         ):
-            from_object(given)
+            load(given)
 
 
 def test_networks_that_train_and_networks_in_wrappers() -> None:
@@ -127,12 +127,12 @@ def test_networks_that_train_and_networks_in_wrappers() -> None:
         InputError,
         match=r"in evaluation mode; got one that trains; call its eval\(\) first",
     ):
-        from_object(Towers())
+        load(Towers())
     network = Towers().eval()
     for given in (torch.compile(network), torch.nn.DataParallel(network)):
         for each in (given, given.state_dict()):
             np.testing.assert_array_equal(
-                from_object(each).right, network.item_embedding.weight.detach()
+                load(each).right, network.item_embedding.weight.detach()
             )
 
 
@@ -157,13 +157,13 @@ class Classifier(torch.nn.Module):
 )
 def test_a_head_is_compared_by_what_reaches_it(last: Any) -> None:
     network = Classifier(last).eval()
-    head = from_object(network, inputs=X)
+    head = load(network, inputs=X)
     states = torch.relu(network.body(torch.tensor(X, dtype=torch.float32)))
     np.testing.assert_allclose(head.left, states.detach(), atol=1e-6)
     assert head.link.name == "softmax"
     with pytest.raises(InputError, match='kind="head" if a softmax follows'):
-        from_object(network)
-    assert from_object(network, kind="head").n_right == 3
+        load(network)
+    assert load(network, kind="head").n_right == 3
 
 
 class Cosines(torch.nn.Module):
@@ -192,23 +192,23 @@ class Autoencoder(torch.nn.Module):
                          ids=lambda network: type(network).__name__)  # fmt: skip
 def test_what_is_called_as_a_head_and_is_none(network: Any) -> None:
     with pytest.raises(InputError):
-        from_object(network.eval(), inputs=X)
+        load(network.eval(), inputs=X)
     if isinstance(network, Cosines):
         # Weights alone are vectors.
-        assert from_object(network).link.name == "identity"
+        assert load(network).link.name == "identity"
     else:
         with pytest.raises(InputError):
-            from_object(network)
+            load(network)
 
 
 def test_layers_that_are_no_heads() -> None:
-    assert from_object(torch.nn.EmbeddingBag(5, 3)).link.name == "identity"
+    assert load(torch.nn.EmbeddingBag(5, 3)).link.name == "identity"
     with pytest.raises(
         InputError, match="a head with one softmax; got AdaptiveLogSoftmaxWithLoss"
     ):
-        from_object(torch.nn.AdaptiveLogSoftmaxWithLoss(8, 20, [5, 10]))
+        load(torch.nn.AdaptiveLogSoftmaxWithLoss(8, 20, [5, 10]))
     with pytest.raises(InputError, match="in memory; got one on the meta device"):
-        from_object(torch.nn.Linear(4, 3, device="meta"))
+        load(torch.nn.Linear(4, 3, device="meta"))
     quantised = torch.ao.quantization.quantize_dynamic(
         Classifier(torch.nn.Identity()), dtype=torch.qint8
     )
@@ -216,7 +216,7 @@ def test_layers_that_are_no_heads() -> None:
         InputError,
         match="weights of Linear must be floating-point numbers; got quantised ones",
     ):
-        from_object(quantised.classifier)
+        load(quantised.classifier)
 
 
 @pytest.mark.parametrize("key", ["model", "state_dict"])
@@ -270,6 +270,6 @@ def test_networks_of_other_tasks_are_no_softmax_over_labels(
     config = getattr(transformers, f"{name}Config")(**small, **TASKS[task])
     live = getattr(transformers, f"{name}For{task.partition(' ')[0]}")(config).eval()
     live.save_pretrained(tmp_path)
-    for given, reading in ((live, from_object), (tmp_path, load)):
+    for given, reading in ((live, load), (tmp_path, load)):
         with pytest.raises(InputError):
             reading(given)

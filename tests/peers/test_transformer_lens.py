@@ -9,7 +9,7 @@ import pytest
 from peers.trained import installed
 
 from embaudit import FactorModel
-from embaudit.io import from_object, load, read_object
+from embaudit.io import load, read
 from embaudit.model import softmax_link
 
 if TYPE_CHECKING:
@@ -136,11 +136,14 @@ def require_logits(model: FactorModel, logits: Any) -> None:
 def test_states_give_its_own_logits(name: str, tmp_path: Path) -> None:
     network = NETWORKS[name](tmp_path)
     logits, states = logits_and_states(network)
-    read = read_object(network, inputs=states)
-    require_logits(read.model, logits)
-    assert read.model.n_right == TOKENS
-    assert {part.name for part in read.intake.parts} >= {"unembed.W_U", "unembed.b_U"}
-    assert (read.model.link == softmax_link(soft_cap=0.5)) == (name == "Gemma-2")
+    reading = read(network, inputs=states)
+    require_logits(reading.model, logits)
+    assert reading.model.n_right == TOKENS
+    assert {part.name for part in reading.intake.parts} >= {
+        "unembed.W_U",
+        "unembed.b_U",
+    }
+    assert (reading.model.link == softmax_link(soft_cap=0.5)) == (name == "Gemma-2")
 
 
 @pytest.mark.holds("file", library="transformer-lens", model="native")
@@ -155,7 +158,7 @@ def test_its_state_is_the_same_head(tmp_path: Path) -> None:
     }
     save_file(state, tmp_path / "state.safetensors")
     for model in (
-        from_object(state, inputs=states),
+        load(state, inputs=states),
         load(tmp_path / "state.safetensors", inputs=states),
     ):
         require_logits(model, logits)

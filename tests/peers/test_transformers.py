@@ -14,7 +14,7 @@ from peers.trained import installed
 
 from embaudit import FactorModel
 from embaudit.errors import InputError
-from embaudit.io import from_object, load, read
+from embaudit.io import load, read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -156,7 +156,7 @@ def require_logits(model: FactorModel, logits: Any, atol: float) -> None:
 @each("scores")
 def test_states_give_the_logits_of_the_live_network(network: Network) -> None:
     states = network.before(network.live.get_output_embeddings())
-    model = from_object(network.live, inputs=states)
+    model = load(network.live, inputs=states)
     require_logits(model, network.logits, 1e-5)
     assert (model.n_right, model.roles) == (TOKENS, ("input", "label"))
 
@@ -165,7 +165,7 @@ def test_states_give_the_logits_of_the_live_network(network: Network) -> None:
 def test_the_folder_holds_the_same_head_and_the_norm_before_it(
     network: Network, folder: Path
 ) -> None:
-    live, stored = from_object(network.live), load(folder)
+    live, stored = load(network.live), load(folder)
     np.testing.assert_array_equal(stored.right, live.right)
     assert stored.link == live.link
     assert (stored.right_bias is None) == (live.right_bias is None)
@@ -218,7 +218,7 @@ def test_classes_of_a_classifier_live_and_in_a_folder(tmp_path: Path) -> None:
         )
         with torch.no_grad():
             logits = rows(last[0](torch.randn(9, last[0].in_features)))
-        model = from_object(live, inputs=rows(states[0]))
+        model = load(live, inputs=rows(states[0]))
         require_logits(model, logits, 1e-5)
         live.save_pretrained(tmp_path / name)
         stored = load(tmp_path / name)
@@ -238,8 +238,8 @@ def test_input_embeddings_are_no_head(record_property: Any, tmp_path: Path) -> N
     with pytest.raises(
         InputError, match='load it with its head, or pass kind="vectors"'
     ):
-        from_object(bare)
-    assert from_object(bare, kind="vectors").n_right == TOKENS
+        load(bare)
+    assert load(bare, kind="vectors").n_right == TOKENS
     made = {
         "llama": "must be one recognised table, pair or head",
         "t5": "there, for it is a T5Model; got only shared",
@@ -275,7 +275,7 @@ def test_a_classifier_of_images_whose_only_matrix_is_its_head(tmp_path: Path) ->
     )
     with torch.no_grad():
         logits = rows(live(pixel_values=torch.randn(4, 3, 32, 32)).logits)
-    require_logits(from_object(live, inputs=rows(states[0])), logits, 1e-5)
+    require_logits(load(live, inputs=rows(states[0])), logits, 1e-5)
     require_logits(load(tmp_path, kind="head", inputs=rows(states[0])), logits, 1e-5)
     with pytest.raises(InputError, match=r"name it with bias='classifier\.1\.bias'"):
         load(tmp_path)
@@ -302,5 +302,5 @@ def test_the_advice_for_a_pickled_checkpoint_works(tmp_path: Path, shards: str) 
         load(tmp_path)
     advice = str(refused.value).partition("convert it in Python: ")[2]
     exec(advice.partition(", or embaudit")[0].removesuffix("."), {})
-    np.testing.assert_array_equal(load(tmp_path).right, from_object(live).right)
+    np.testing.assert_array_equal(load(tmp_path).right, load(live).right)
     assert load(tmp_path).final_norm.width == live.config.hidden_size

@@ -18,13 +18,13 @@ class Trained:
     """A model, and how its own library scores and stores it."""
 
     live: Any
-    """What `from_object` takes."""
+    """What `load` takes."""
     predict: Callable[[Any, Any], Any]
     """Scores for a list of users by a list of films, both under their ids, from the
     library itself.
     """
     options: dict[str, Any] = field(default_factory=dict)
-    """What `from_object` has to be told."""
+    """What `load` has to be told."""
     store: Callable[[Path], tuple[Path, dict[str, Any]]] | str = "a pickle"
     """Write the library's own file into a folder, and what `load` has to be told of it;
     or why there is none.

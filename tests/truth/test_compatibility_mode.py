@@ -16,7 +16,7 @@ from truth.table import CONVENTION, TABLE
 from truth.test_table import GAUGES
 
 from embaudit import audit
-from embaudit.io import from_object
+from embaudit.io import load
 
 pytestmark = pytest.mark.slow
 
@@ -86,7 +86,7 @@ def test_the_mode_keeps_the_answer_or_the_answer_names_the_step_that_decides(nam
         reading["objective"] = model.objective
     if model.left is not None:
         reading["inputs"] = model.left
-    head = from_object(network, **reading)
+    head = load(network, **reading)
     after = audit(head, n_starts=0, **GAUGES, **options).answer
     if after.word != before.word:
         assert (before.word, after.word) == ("NO", CONVENTION), (before, after)

@@ -11,7 +11,7 @@ from readings import NEVER, READINGS, REFUSED
 
 from embaudit import audit
 from embaudit.errors import InputError
-from embaudit.io import Reading, look, read, read_object
+from embaudit.io import Reading, inspect, read
 from embaudit.model import as_link
 
 FIELDS = (
@@ -24,11 +24,7 @@ FILES = [name for name, row in READINGS.items() if row.arrays]
 def found(name: str, folder: Path) -> Reading:
     row = READINGS[name]
     given = row.made(folder)
-    return (
-        read(given, **row.options)
-        if isinstance(given, Path)
-        else read_object(given, **row.options)
-    )
+    return read(given, **row.options)
 
 
 @pytest.mark.parametrize("name", READINGS)
@@ -89,7 +85,7 @@ def test_a_look_says_the_same_but_for_what_only_numbers_tell(
 ) -> None:
     row = READINGS[name]
     path = row.made(tmp_path)
-    looked, intake = look(path, **row.options), read(path, **row.options).intake
+    looked, intake = inspect(path, **row.options), read(path, **row.options).intake
     assert looked.left_over == intake.left_over or None in {
         size for x in looked.left_over for size in x.shape
     }
@@ -135,7 +131,7 @@ def test_an_ambiguous_file_is_refused_until_an_option_settles_it(
 ) -> None:
     row = REFUSED[name]
     path = row.made(tmp_path)
-    for reading in (read, look):
+    for reading in (read, inspect):
         with pytest.raises(InputError) as caught:
             reading(path, **row.options)
         for phrase in row.says:

@@ -23,11 +23,13 @@ from pkgutil import iter_modules
 from typing import IO, Any, TypeAlias
 
 from embaudit.errors import InputError, must_be
+from embaudit.io.arrays import Arrays
 from embaudit.io.contents import Contents
 from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, as_path, first_bytes, plain_suffix
 from embaudit.io.options import Request
 from embaudit.io.refusals import refusal, refuse_foreign
+from embaudit.io.tables.columns import TableFile
 
 PACKAGES = ("embaudit.io.formats", "embaudit.io.stores")
 """Packages whose modules register formats."""
@@ -62,9 +64,10 @@ ARRAYS = (
 )
 """Options that say which of named arrays is what."""
 
-Read: TypeAlias = Callable[..., Contents]
-"""Reads the headers of a file: `read(path, request)`. A format of several files is
-called with the files as third argument, a store with its address in place of a path.
+Read: TypeAlias = Callable[..., Arrays | TableFile | Contents]
+"""Reads the headers of a file: `read(path, request)` returns named arrays, a table, or
+the fields of a model. A format of several files is called with the files as third
+argument, a store with its address in place of a path.
 """
 Write: TypeAlias = Callable[[IO[bytes], Draft], None]
 """Writes a draft into an open file."""
@@ -137,6 +140,11 @@ class Format:
     def is_usable(self) -> bool:
         """Return whether what it needs is installed here."""
         return not self.package or find_spec(self.package) is not None
+
+    @property
+    def noun(self) -> str:
+        """Noun for such files, or tables of such a store, in errors."""
+        return f"{self.name} {'tables' if self.addresses else 'files'}"
 
     def require_usable(self) -> None:
         """Refuse a format that needs a package that is not installed.
@@ -222,12 +230,12 @@ def register_tables(name: str, writer: TableWriter) -> None:
 
 
 @cache
-def formats() -> tuple[Format, ...]:
+def list_formats() -> tuple[Format, ...]:
     """List the formats; some need a package that is not always there.
 
     Examples
     --------
-    >>> formats()[0].name
+    >>> list_formats()[0].name
     'embaudit'
     """
     entries: list[Format] = []
@@ -269,11 +277,11 @@ def named(name: str) -> Format:
     InputError
         If there is none, or a package that it needs is not installed.
     """
-    for candidate in formats():
+    for candidate in list_formats():
         if candidate.name == name:
             candidate.require_usable()
             return candidate
-    names = ", ".join(candidate.name for candidate in formats())
+    names = ", ".join(candidate.name for candidate in list_formats())
     raise must_be("format", f"one of {names}", repr(name))
 
 
@@ -287,7 +295,7 @@ def of_address(address: object) -> Format | None:
     """
     if not isinstance(address, (str, os.PathLike)) or os.path.lexists(address):
         return None
-    for candidate in formats():
+    for candidate in list_formats():
         if os.fspath(address).startswith(candidate.addresses):
             return candidate
     return None
@@ -304,14 +312,16 @@ def detected(path: Path) -> Format:
     refuse_foreign(path)
     entry = _by_magic(path) or _by_suffix(path) or _by_content(path)
     if entry is None:
-        suffixes = dict.fromkeys(s for f in formats() for s in f.suffixes if s != "/")
+        suffixes = dict.fromkeys(
+            s for f in list_formats() for s in f.suffixes if s != "/"
+        )
         raise refusal(path, suffixes, _readable_in(path) if path.is_dir() else ())
     return entry
 
 
 def _by_magic(path: Path) -> Format | None:
     beginning = first_bytes(path)
-    for candidate in formats():
+    for candidate in list_formats():
         if candidate.magic and beginning.startswith(candidate.magic):
             candidate.require_usable()
             return candidate
@@ -322,7 +332,7 @@ def _by_suffix(path: Path) -> Format | None:
     """Return the first format of this suffix that recognises the file."""
     suffix = "/" if path.is_dir() else plain_suffix(path)
     # A store looks for files of its own. Some of them look like tables.
-    stores_first = sorted(formats(), key=lambda entry: not entry.addresses)
+    stores_first = sorted(list_formats(), key=lambda entry: not entry.addresses)
     for candidate in stores_first:
         if suffix in candidate.suffixes and (
             candidate.recognises is None or candidate.recognises(path)
@@ -333,7 +343,7 @@ def _by_suffix(path: Path) -> Format | None:
 
 
 def _by_content(path: Path) -> Format | None:
-    for candidate in formats():
+    for candidate in list_formats():
         if candidate.recognises_any is not None and candidate.recognises_any(path):
             candidate.require_usable()
             return candidate
@@ -367,7 +377,7 @@ def writer_of(path: AnyPath) -> Format:
     """
     store = of_address(path)
     if store is not None and store.tables is None:
-        stores = [candidate.name for candidate in formats() if candidate.tables]
+        stores = [candidate.name for candidate in list_formats() if candidate.tables]
         raise must_be(
             "the output",
             f"a file, or a table of one of {', '.join(stores)}",
@@ -377,7 +387,7 @@ def writer_of(path: AnyPath) -> Format:
         return store
     target = as_path(path, "the output")
     suffix = plain_suffix(target)
-    written = [candidate for candidate in formats() if candidate.write is not None]
+    written = [candidate for candidate in list_formats() if candidate.write is not None]
     for candidate in written:
         if suffix in candidate.suffixes and target.suffix.lower() != ".gz":
             return candidate

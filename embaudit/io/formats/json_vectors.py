@@ -11,11 +11,9 @@ import numpy as np
 
 from embaudit.core.words import listed
 from embaudit.errors import File, InputError, Option, Sentence, must_be
-from embaudit.io.contents import Contents
 from embaudit.io.damaged import reason
 from embaudit.io.files import plain_suffix
 from embaudit.io.formats import COLUMNS, register
-from embaudit.io.formats.tables import contents_of_table
 from embaudit.io.json_text import parsed, parsed_once, require_few_keys
 from embaudit.io.options import Request
 from embaudit.io.tables.arrow import ArrowTable
@@ -294,9 +292,6 @@ def _purpose_of(content: dict[str, Any], path: Path) -> tuple[str, Sentence] | N
     content="vectors, ids, biases",
     options=COLUMNS,
 )
-def read(path: Path, request: Request) -> Contents:
-    """Map parts of JSON to fields as those of a table.
-
-    Such a document has no header, so all of it is read for that.
-    """
-    return contents_of_table(TableFile.of(ArrowTable.of(path, table(path))), request)
+def read(path: Path, request: Request) -> TableFile:  # noqa: ARG001
+    """Take a document as a table. It has no header, so all of it is read for that."""
+    return TableFile.of(ArrowTable.of(path, table(path)))

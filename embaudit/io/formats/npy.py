@@ -13,7 +13,7 @@ from embaudit.io.draft import Draft
 from embaudit.io.files import existing_file
 from embaudit.io.formats import ARRAYS, register, register_writer
 from embaudit.io.layouts.layout import squeezed
-from embaudit.io.layouts.reading import contents_beside, contents_of
+from embaudit.io.layouts.reading import contents_beside
 from embaudit.io.layouts.recipes import is_factor
 from embaudit.io.npy import Npy, Npz, write_npy
 from embaudit.io.options import Request
@@ -31,13 +31,13 @@ FILES = {"bias": "bias_file", "left_bias": "left_bias_file"}
     content="factors, head, vectors",
     options=ARRAYS,
 )
-def read_npz(path: Path, request: Request) -> Contents:
-    """Determine the fields of the arrays of an archive by their names.
+def read_npz(path: Path, request: Request) -> Npz:  # noqa: ARG001
+    """Open an archive of named arrays.
 
     Raises
     ------
     InputError
-        If the file is damaged or ambiguous.
+        If the file is damaged, or one of two factors is pickled.
     """
     stored = Npz(path)
     refuse_sparse(path, stored.tensors)
@@ -45,7 +45,7 @@ def read_npz(path: Path, request: Request) -> Contents:
         if is_factor(name):
             # Refused there, because half of a pair must not pass for the whole.
             stored[name]
-    return contents_of(stored, request, path)
+    return stored
 
 
 @register(

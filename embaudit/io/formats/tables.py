@@ -577,31 +577,35 @@ def recognises(folder: Path) -> bool:
     content="vectors, ids, biases",
     options=COLUMNS,
 )
-def read(path: Path, request: Request, files: tuple[Path, ...] = ()) -> Contents:
-    """Map columns of a table of vectors to fields, by its header and its first rows.
+def read(
+    path: Path,
+    request: Request,  # noqa: ARG001
+    files: tuple[Path, ...] = (),
+) -> TableFile:
+    """Open a table, or several that lie one below another.
 
     Parameters
     ----------
     path : Path
-        A table, or the folder of several that lie one below another.
+        A table, or the folder of several.
     files : tuple of Path
         Some of that folder; by default all.
 
     Raises
     ------
     InputError
-        If it is damaged, or its columns leave open which hold the id and the vectors.
+        If it is damaged.
     """
-    return contents_of_table(opened(path, files), request)
+    return opened(path, files)
 
 
 def contents_of_table(table: TableFile, request: Request) -> Contents:
-    """Map columns of a table to fields.
+    """Map columns of a table of vectors to fields, by its header and its first rows.
 
     Raises
     ------
     InputError
-        As `contents` does.
+        If its columns leave open which hold the id and the vectors.
     """
     if table.arrow is not None and not table.arrow.rows:
         raise must_be(File(table.path), "a table with rows", "none")

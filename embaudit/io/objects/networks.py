@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Floats, Indices
 from embaudit.errors import Option, Sentence, must_be
 from embaudit.io.arrays import Memory, as_array
+from embaudit.io.contents import Contents, OwnScores
 from embaudit.io.formats.hdf5 import of_keras
 from embaudit.io.layouts.checkpoints.config import Config
 from embaudit.io.layouts.checkpoints.final_norm import with_norm
 from embaudit.io.layouts.checkpoints.row_names import classes_of, named_by
 from embaudit.io.layouts.checks import require_softmax
 from embaudit.io.layouts.reading import contents_of
-from embaudit.io.objects.live_model import (
-    LiveModel,
+from embaudit.io.objects.own_scores import (
     comes_from,
     has,
     needed,
@@ -78,7 +78,7 @@ def _weights(layer: Any) -> NDArray[Any]:
     return weights
 
 
-def linear(layer: Any, request: Request) -> LiveModel:
+def linear(layer: Any, request: Request) -> Contents:
     """Read a Linear layer of torch as a softmax head, a Dense one of Keras by its activation.
 
     Raises
@@ -117,18 +117,18 @@ def linear(layer: Any, request: Request) -> LiveModel:
         head = FactorModel.from_softmax(weights, bias, link=link)
     else:
         head = softmax_head(weights, bias, link=link)
-    return LiveModel.of(head, places)
+    return Contents.from_model(head, places)
 
 
-def embedding(layer: Any, request: Request) -> LiveModel:
+def embedding(layer: Any, request: Request) -> Contents:
     """Read an Embedding layer of torch as vectors: nothing says that it is a head."""
     make = (
         FactorModel.from_softmax if request.kind == "head" else FactorModel.from_vectors
     )
-    return LiveModel.of(make(_weights(layer)), TAKEN)
+    return Contents.from_model(make(_weights(layer)), TAKEN)
 
 
-def module(network: Any, request: Request) -> LiveModel:
+def module(network: Any, request: Request) -> Contents:
     """Read the arrays of a network by their names, and hold its predictions against those of `forward`.
 
     Raises
@@ -138,11 +138,11 @@ def module(network: Any, request: Request) -> LiveModel:
         `forward` of users and items nor with what it makes of example inputs, and the
         caller says no link.
     """
-    live = mapping(network.state_dict(), request)
-    paired, link = "left" in live.contents.fields, live.contents.link
+    contents = mapping(network.state_dict(), request)
+    paired, link = "left" in contents.fields, contents.link
     is_softmax = link is not None and link.name == "softmax"
     if not paired and not is_softmax and request.inputs is None:
-        return live
+        return contents
     takes = needed(network.forward) if has(network, "forward") else []
     swapped = _swapped(takes)
     if paired and swapped is not None:
@@ -152,9 +152,9 @@ def module(network: Any, request: Request) -> LiveModel:
             rows = [_tensor(row, table) for row in (users, items)]
             return _called(network, *rows[:: -1 if swapped else 1])
 
-        return replace(live, scores=scores, method="forward")
+        return replace(contents, own=OwnScores(scores, "forward"))
     if request.inputs is not None:
-        return _of_examples(network, live, request.inputs)
+        return _of_examples(network, contents, request.inputs)
     if request.link is None and request.kind != "head":
         says = (
             'kind="head" if a softmax follows'
@@ -169,7 +169,7 @@ def module(network: Any, request: Request) -> LiveModel:
             got,
             remedy,
         )
-    return live
+    return contents
 
 
 def _called(network: Any, *inputs: Any) -> NDArray[Any]:
@@ -201,9 +201,9 @@ def _swapped(names: Sequence[str]) -> bool | None:
     return {"ui": False, "iu": True}.get("".join(name[:1] for name in names))
 
 
-def _of_examples(network: Any, live: LiveModel, inputs: Any) -> LiveModel:
+def _of_examples(network: Any, contents: Contents, inputs: Any) -> Contents:
     """Return what `forward` makes of example inputs, and which rows or vectors they became on their way."""
-    fields = live.contents.fields
+    fields = contents.fields
     names = {
         side: fields[side].name.rpartition(".")[0]
         for side in ("left", "right")
@@ -252,13 +252,12 @@ def _of_examples(network: Any, live: LiveModel, inputs: Any) -> LiveModel:
             array.ravel()[:FEW]
             for array in (reaching["left"], reaching["right"], theirs)
         )
-        return replace(
-            live, scores=lambda *_: theirs, method="forward", pairs=(left, right)
-        )
+        own = OwnScores(lambda *_: theirs, "forward", pairs=(left, right))
+        return replace(contents, own=own)
     # A head: its inputs are the states before it, also those of sequences, one a
     # position.
     states = reaching["right"].reshape(-1, reaching["right"].shape[-1])
-    n_right = live.contents.model().n_right
+    n_right = contents.model().n_right
     if theirs.shape[-1] != n_right or theirs.size != len(states) * n_right:
         remedy = Sentence(
             "read the layer with {} if it is no head", Option("kind", "vectors")
@@ -270,13 +269,8 @@ def _of_examples(network: Any, live: LiveModel, inputs: Any) -> LiveModel:
             remedy,
         )
     theirs = theirs.reshape(-1, n_right)
-    return replace(
-        live,
-        scores=lambda rows, labels: theirs[rows, labels],
-        method="forward",
-        probes=states,
-        inputs=states,
-    )
+    own = OwnScores(lambda rows, labels: theirs[rows, labels], "forward", probes=states)
+    return replace(contents, own=own, inputs=states)
 
 
 def _tensor(values: Any, like: Any) -> Any:
@@ -296,22 +290,27 @@ def _tensor(values: Any, like: Any) -> Any:
     return like.new_tensor(array.tolist())
 
 
-def mapping(tensors: Mapping[str, Any], request: Request) -> LiveModel:
-    """Read the arrays of a state dictionary by their names."""
-    arrays = Memory(
+def state_dictionary(tensors: Mapping[str, Any], request: Request) -> Memory:  # noqa: ARG001
+    """Take the arrays of a state dictionary."""
+    return Memory(
         {str(name): value for name, value in tensors.items() if hasattr(value, "shape")}
     )
-    return LiveModel(contents_of(arrays, request, "the state dictionary"))
 
 
-def transformer_lens(model: Any, request: Request) -> LiveModel:  # noqa: ARG001
+def mapping(tensors: Mapping[str, Any], request: Request) -> Contents:
+    """Read the arrays of a state dictionary by their names."""
+    arrays = state_dictionary(tensors, request)
+    return contents_of(arrays, request, "the state dictionary")
+
+
+def transformer_lens(model: Any, request: Request) -> Contents:  # noqa: ARG001
     """Read the unembedding of TransformerLens, which holds one column a token."""
     cap = float(
         getattr(getattr(model, "cfg", None), "output_logits_soft_cap", -1.0) or -1.0
     )
     weight, bias = as_array(model.unembed.W_U).T, as_array(model.unembed.b_U)
     places = {"right": "unembed.W_U", "right_bias": "unembed.b_U", "link": "its class"}
-    return LiveModel.of(
+    return Contents.from_model(
         FactorModel.from_softmax(
             weight, bias, link=softmax_link(soft_cap=cap if cap > 0 else None)
         ),
@@ -319,7 +318,7 @@ def transformer_lens(model: Any, request: Request) -> LiveModel:  # noqa: ARG001
     )
 
 
-def keras_model(model: Any, request: Request) -> LiveModel:
+def keras_model(model: Any, request: Request) -> Contents:
     """Read the layers of a model of Keras, and hold two tables against what it makes of users and items."""
     # Paths of variables have slashes; the names that layouts know have dots.
     arrays = Memory(
@@ -352,13 +351,13 @@ def keras_model(model: Any, request: Request) -> LiveModel:
             ),
         )
     if not paired or swapped is None:
-        return LiveModel(contents)
+        return contents
 
     def scores(users: Indices, items: Indices) -> Floats:
         pairs = [users[:, None], items[:, None]]
         return np.asarray(model.predict(pairs[:: -1 if swapped else 1], verbose=0))
 
-    return LiveModel(contents, scores)
+    return replace(contents, own=OwnScores(scores))
 
 
 def _values(variable: Any) -> Any:
@@ -370,7 +369,7 @@ def _values(variable: Any) -> Any:
     )
 
 
-def transformer(model: Any, request: Request) -> LiveModel:
+def transformer(model: Any, request: Request) -> Contents:
     """Read the output embeddings of a language model of transformers, or the last layer of a classifier.
 
     Raises
@@ -382,25 +381,22 @@ def transformer(model: Any, request: Request) -> LiveModel:
         getattr(model, "get_input_embeddings", None)
     ):
         rows = as_array(model.get_input_embeddings().weight)
-        return LiveModel.of(
+        return Contents.from_model(
             FactorModel.from_vectors(rows), {"right": "get_input_embeddings()"}
         )
     head = model.get_output_embeddings()
     config = Config.of(
         {**model.config.to_dict(), "architectures": [type(model).__name__]}
     )
-    live = (
-        _classifier(model, config, request)
-        if head is None
-        else _language_model(model, head, config, request)
-    )
-    contents = with_norm(
-        live.contents, Memory(model.state_dict()), config, request, type(model).__name__
-    )
-    return replace(live, contents=contents)
+    if head is None:
+        contents = _classifier(model, config, request)
+    else:
+        contents = _language_model(model, head, config, request)
+    arrays = Memory(model.state_dict())
+    return with_norm(contents, arrays, config, request, type(model).__name__)
 
 
-def _classifier(model: Any, config: Config, request: Request) -> LiveModel:
+def _classifier(model: Any, config: Config, request: Request) -> Contents:
     """Read the last layer of a network that chooses among classes, and what its configuration calls them."""
     last = {
         name: tensor
@@ -415,15 +411,14 @@ def _classifier(model: Any, config: Config, request: Request) -> LiveModel:
             "a model of transformers", "one with a head", type(model).__name__, remedy
         )
     require_softmax("its last layer", config, request, type(model).__name__)
-    live = mapping(last, replace(request, kind="head"))
-    classes = classes_of(config.content, live.contents.model().n_right, "id2label")
-    fields = {**live.contents.fields, **named_by(classes)}
-    return replace(live, contents=replace(live.contents, fields=fields))
+    contents = mapping(last, replace(request, kind="head"))
+    classes = classes_of(config.content, contents.model().n_right, "id2label")
+    return replace(contents, fields={**contents.fields, **named_by(classes)})
 
 
 def _language_model(
     model: Any, head: Any, config: Config, request: Request
-) -> LiveModel:
+) -> Contents:
     """Read the output embeddings of a language model, all biases of its logits, and its soft cap."""
     if comes_from(head, ("peft",)):
         remedy = "merge the adapters into the model with merge_and_unload()"
@@ -456,4 +451,4 @@ def _language_model(
     if getattr(embedding, "weight", None) is head.weight:
         because = "get_input_embeddings() has the same weights"
         made = made.replace(tying=Tying("tied", "get_input_embeddings()", because))
-    return LiveModel.of(made, places, inputs=inputs)
+    return Contents.from_model(made, places, inputs=inputs)

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Floats, Indices
 from embaudit.errors import InputError, must_be
 from embaudit.io.arrays import as_array
+from embaudit.io.contents import Contents, OwnScores
 from embaudit.io.formats.faiss import vectors_of
 from embaudit.io.formats.implicit import objective_of, split_columns, trained_with
 from embaudit.io.formats.spark import of_rows
-from embaudit.io.objects.live_model import (
-    LiveModel,
+from embaudit.io.objects.own_scores import (
     comes_from,
     has,
     needed,
@@ -57,7 +57,7 @@ class Library:
     objective.
     """
     options: tuple[str, ...] = ()
-    """Options of `from_object` that say what its objects do not."""
+    """Options of `load` that say what its objects do not."""
     predicts: Mapping[str, Predict] = field(default_factory=dict)
     """Scores by the method that gives them; the first that exists counts."""
 
@@ -76,7 +76,7 @@ class Library:
             {},
         )
 
-    def read(self, model: Any, request: Request) -> LiveModel:
+    def read(self, model: Any, request: Request) -> Contents:
         """Read an object.
 
         Raises
@@ -121,7 +121,7 @@ class Library:
             None,
         )
         if method is None or made.left_side is None:
-            return LiveModel.of(made, places)
+            return Contents.from_model(made, places)
         predict = partial(self.predicts[method], model, made, request)
 
         def scores(left: Indices, right: Indices) -> Floats:
@@ -132,7 +132,7 @@ class Library:
                 ]
             )
 
-        return LiveModel.of(made, places, scores, method)
+        return Contents.from_model(made, places, own=OwnScores(scores, method))
 
 
 def _resolved(
@@ -518,17 +518,17 @@ LIBRARIES = (
 """Libraries whose objects the fields of a row describe."""
 
 
-def faiss(index: Any, request: Request) -> LiveModel:  # noqa: ARG001
+def faiss(index: Any, request: Request) -> Contents:  # noqa: ARG001
     """Read the vectors of an index that stores them as they were given, and their ids."""
     # What an index was put into by may be known as an index of any kind only.
     rows, ids = vectors_of(
         import_module("faiss").downcast_index(index), "an index of FAISS"
     )
     places = {"right": "the vectors it keeps", "right_ids": "the ids it was given"}
-    return LiveModel.of(FactorModel.from_vectors(rows, ids=ids), places)
+    return Contents.from_model(FactorModel.from_vectors(rows, ids=ids), places)
 
 
-def hnswlib(index: Any, request: Request) -> LiveModel:  # noqa: ARG001
+def hnswlib(index: Any, request: Request) -> Contents:  # noqa: ARG001
     """Read the vectors in the order of their labels; labels that only count rows are no ids.
 
     Raises
@@ -548,12 +548,12 @@ def hnswlib(index: Any, request: Request) -> LiveModel:  # noqa: ARG001
         ) from error
     counting = np.array_equal(labels, np.arange(len(labels)))
     places = {"right": "the vectors it keeps", "right_ids": "their labels"}
-    return LiveModel.of(
+    return Contents.from_model(
         FactorModel.from_vectors(rows, ids=None if counting else labels), places
     )
 
 
-def lenskit_pipeline(pipeline: Any, request: Request) -> LiveModel:
+def lenskit_pipeline(pipeline: Any, request: Request) -> Contents:
     """Read the scorer of a pipeline, or the one component that has factors.
 
     Raises
@@ -581,7 +581,7 @@ def lenskit_pipeline(pipeline: Any, request: Request) -> LiveModel:
     return library.read(entries[0], request)
 
 
-def spark(model: Any, request: Request) -> LiveModel:
+def spark(model: Any, request: Request) -> Contents:
     """Read both tables of factors of ALS, rows in the order of their ids.
 
     Raises
@@ -623,7 +623,7 @@ def spark(model: Any, request: Request) -> LiveModel:
 
     places = {"left": "userFactors.features", "right": "itemFactors.features", "left_ids": "userFactors.id",
              "right_ids": "itemFactors.id", "link": "its class"}  # fmt: skip
-    return LiveModel.of(made, places, scores, "transform")
+    return Contents.from_model(made, places, own=OwnScores(scores, "transform"))
 
 
 def _side(factors: Any) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, Indices
 from embaudit.errors import InputError, must_be
-from embaudit.io.objects.live_model import LiveModel, has, softmax_head
+from embaudit.io.contents import Contents, OwnScores
+from embaudit.io.objects.own_scores import has, softmax_head
 from embaudit.io.options import Request
 from embaudit.model import FactorModel
 
@@ -30,7 +31,7 @@ COMPONENTS = {
 }
 
 
-def read(model: Any, request: Request) -> LiveModel:
+def read(model: Any, request: Request) -> Contents:
     """Take a fitted estimator, or the one inside a pipeline or a search, which sees transformed inputs.
 
     Raises
@@ -84,7 +85,7 @@ def _dense(values: Any) -> NDArray[Any]:
     return np.asarray(values.toarray() if hasattr(values, "toarray") else values)
 
 
-def _classifier(model: Any, inputs: Any) -> LiveModel:
+def _classifier(model: Any, inputs: Any) -> Contents:
     """Score random inputs by a classifier itself, and carry all inputs through the layers before the last one."""
     made, sources = (
         (_network(model), NETWORK) if has(model, "coefs_") else (_linear(model), LINEAR)
@@ -98,18 +99,17 @@ def _classifier(model: Any, inputs: Any) -> LiveModel:
     if not has(model, method):
         # One sigmoid a label shows no softmax, so that its scores are not held against
         # probabilities.
-        return LiveModel.of(made, sources, inputs=reaching)
+        return Contents.from_model(made, sources, inputs=reaching)
     probes = np.random.default_rng(0).normal(size=(3, model.n_features_in_))
 
     def scores(rows: Indices, labels: Indices) -> Floats:
         return np.asarray(_quiet(getattr(model, method), probes))[rows, labels]
 
-    return LiveModel.of(
-        made, sources, scores, method, _reaching(model, probes), reaching
-    )
+    own = OwnScores(scores, method, _reaching(model, probes))
+    return Contents.from_model(made, sources, own=own, inputs=reaching)
 
 
-def _decomposition(model: Any, inputs: Any) -> LiveModel:
+def _decomposition(model: Any, inputs: Any) -> Contents:
     """Read components that inputs are put together from again, which `inverse_transform` shows.
 
     Raises
@@ -141,7 +141,8 @@ def _decomposition(model: Any, inputs: Any) -> LiveModel:
         return np.asarray(_dense(back(units)) - origin)[left, right]
 
     made = FactorModel.from_arrays(None, components.T, right_bias=bias, right_ids=names)
-    return LiveModel.of(made, COMPONENTS, scores, "inverse_transform", units, rows)
+    own = OwnScores(scores, "inverse_transform", units)
+    return Contents.from_model(made, COMPONENTS, own=own, inputs=rows)
 
 
 def _linear(model: Any) -> FactorModel:

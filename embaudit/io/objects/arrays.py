@@ -1,0 +1,149 @@
+"""Arrays, data frames and AnnData objects, read as those of files are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from embaudit.errors import InputError, Option, Parameter, Sentence, must_be
+from embaudit.io.arrays import UNNAMED, Memory, as_array
+from embaudit.io.contents import Contents, Source
+from embaudit.io.damaged import reason
+from embaudit.io.files import existing_file
+from embaudit.io.formats import COLUMNS
+from embaudit.io.formats.npy import FILES
+from embaudit.io.intake import GIVEN
+from embaudit.io.layouts.reading import contents_beside
+from embaudit.io.npy import Npy
+from embaudit.io.objects.kinds import LiveKind
+from embaudit.io.options import Request
+from embaudit.io.tables.arrow import ArrowTable
+from embaudit.io.tables.columns import TableFile
+
+
+def is_array(value: Any) -> bool:
+    """Return whether an object is an array, a tensor of torch, or nested lists.
+
+    Examples
+    --------
+    >>> is_array(np.eye(2)), is_array([[1.0]]), is_array({"W": [[1.0]]})
+    (True, True, False)
+    """
+    if isinstance(value, list | tuple | np.ndarray):
+        return True
+    return hasattr(value, "detach") and hasattr(value, "shape")
+
+
+def kind_of_table(value: Any) -> LiveKind | None:
+    """Return what reads an array, a data frame or AnnData; None for other objects."""
+    if hasattr(value, "obsm") and hasattr(value, "obs_names"):
+        return ANNDATA
+    # Pandas, polars and DuckDB give tables of Arrow by this protocol. A lazy frame of
+    # polars gives one when it is collected.
+    is_table = hasattr(value, "__arrow_c_stream__") and not hasattr(value, "dtype")
+    if is_table or type(value).__name__ == "LazyFrame":
+        return FRAME
+    return ARRAY if is_array(value) else None
+
+
+def read_frame(frame: Any, request: Request) -> TableFile:  # noqa: ARG001
+    """Take a data frame as a table.
+
+    Raises
+    ------
+    InputError
+        If a column holds values of several types, or two have the same name.
+    """
+    import pyarrow as pa
+
+    if type(frame).__name__ == "LazyFrame":
+        frame = frame.collect()
+    if type(frame).__module__.partition(".")[0] == "pandas":
+        # Row numbers are no ids; any other index is.
+        is_range = type(frame.index).__name__ == "RangeIndex"
+        keeps_index = not (is_range and frame.index.name is None)
+        try:
+            frame = pa.Table.from_pandas(frame, preserve_index=keeps_index)
+        except (ValueError, TypeError) as error:
+            raise must_be(
+                "the data frame",
+                "columns of one type each, called by different names",
+                reason(error),
+                "repair it, or leave that column out",
+            ) from error
+    return TableFile.of(ArrowTable.of(Path("the data frame"), pa.table(frame)))
+
+
+def read_anndata(data: Any, request: Request) -> Contents:
+    """Read one embedding of AnnData, with the names of its observations.
+
+    Raises
+    ------
+    InputError
+        If it has no embedding of that name, or several and none is named.
+    """
+    name = request.weight
+    if name is None and len(data.obsm) == 1:
+        name = next(iter(data.obsm))
+    if name is None or name.removeprefix("obsm/") not in data.obsm:
+        names = ", ".join(data.obsm) or "none"
+        raise InputError(
+            "{} must be one of the embeddings in obsm; they are {}; choose one with {}.",
+            Parameter("weight"),
+            names,
+            Option("weight"),
+        )
+    rows = np.asarray(data.obsm[name.removeprefix("obsm/")])
+    contents = read_array(rows, replace(request, weight=None))
+    ids = Source.of(GIVEN, np.asarray(data.obs_names))
+    return replace(contents, fields={**contents.fields, "right_ids": ids})
+
+
+def read_array(array: Any, request: Request) -> Contents:
+    """Read an array, and the arrays of biases next to it.
+
+    Raises
+    ------
+    InputError
+        If it is several arrays, or no matrix.
+    """
+    if isinstance(array, list | tuple) and any(
+        getattr(item, "ndim", 1) > 1 for item in array
+    ):
+        raise must_be(
+            "the array",
+            "one matrix",
+            f"a {type(array).__name__} of arrays",
+            Sentence(
+                "give the right one, and the other with {}",
+                Option("left", placeholder="ARRAY"),
+            ),
+        )
+    arrays = {"weight": as_array(array)}
+    if not np.ndim(arrays["weight"]):
+        raise must_be("the array", "one matrix", "a number")
+    for name, option in FILES.items():
+        values, file = getattr(request, name), getattr(request, option)
+        if values is not None:
+            arrays[name] = as_array(values)
+        if file is not None:
+            arrays[name] = Npy(existing_file(file))[UNNAMED]
+    names = {name: name for name in arrays}
+    return contents_beside(Memory(arrays), names, request, "the arrays")
+
+
+BESIDE = (*FILES, *FILES.values(), "transpose")
+"""Options of arrays: arrays or files of biases, and which sides are transposed."""
+ARRAY = LiveKind(read_array, options=("left", *BESIDE), name="array", noun="arrays")
+FRAME = LiveKind(
+    read_frame, options=("left", *COLUMNS), name="data frame", noun="data frames"
+)
+ANNDATA = LiveKind(
+    read_anndata,
+    options=("left", "weight", *BESIDE),
+    name="array",
+    noun="arrays",
+)
