@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from example_files import refusal
+from onnx.reference import ReferenceEvaluator
 
 from embaudit.errors import InputError
 from embaudit.io import inspect, load
@@ -87,6 +88,79 @@ def test_heads(tmp_path: Path, head: str) -> None:
         tmp_path / "s.onnx", [*FIRST, *nodes], "s", hidden=HIDDEN, **numbers
     )
     assert load(scores, kind="head").link.name == "softmax"
+
+
+CODES = np.arange(-6, 6, dtype=np.int8).reshape(4, 3)
+FOLDED: dict[str, tuple[list[Any], dict[str, np.ndarray]]] = {
+    "reshape": (
+        [node("Reshape", "w sizes", "v")],
+        {"w": W.ravel(), "sizes": np.array([4, -1])},
+    ),
+    "reshape that keeps a size": (
+        [node("Reshape", "w sizes", "v")],
+        {"w": W[:, :, None], "sizes": np.array([0, 3])},
+    ),
+    "transpose": ([node("Transpose", "w", "v", perm=[1, 0])], {"w": W.T}),
+    "transpose without an order": ([node("Transpose", "w", "v")], {"w": W.T}),
+    "identity": ([node("Identity", "w", "v")], {"w": W}),
+    "cast": (
+        [node("Cast", "w", "v", to=onnx.TensorProto.FLOAT)],
+        {"w": W.astype(np.float16)},
+    ),
+    "flatten": ([node("Flatten", "w", "v", axis=1)], {"w": W[:, None, :]}),
+    "squeeze": (
+        [node("Squeeze", "w axes", "v")],
+        {"w": W[:, None, :], "axes": np.array([1])},
+    ),
+    "squeeze of all axes": ([node("Squeeze", "w", "v")], {"w": W[None]}),
+    "unsqueeze and back": (
+        [node("Unsqueeze", "w axes", "u"), node("Squeeze", "u axes", "v")],
+        {"w": W, "axes": np.array([0])},
+    ),
+    "constant": (
+        [node("Constant", "", "v", value=onnx.numpy_helper.from_array(W))],
+        {},
+    ),
+    "one scale": (
+        [node("DequantizeLinear", "w scale zero", "v")],
+        {"w": CODES, "scale": np.array(0.5, "f4"), "zero": np.array(3, "i1")},
+    ),
+    "a scale for each label": (
+        [node("DequantizeLinear", "w scale", "v", axis=0)],
+        {"w": CODES, "scale": np.array([0.5, 2, 3, 1], "f4")},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOLDED)
+def test_weights_that_get_another_shape_or_type_are_read(
+    tmp_path: Path, name: str
+) -> None:
+    nodes, numbers = FOLDED[name]
+    gemm = [node("Gemm", "x v b", "s", transB=1), node("Softmax", "s", "p")]
+    path = written(tmp_path / "m.onnx", [*nodes, *gemm], "p", b=B, **numbers)
+    model = load(path)
+    # ONNX itself computes the scores of the unit vectors.
+    network = onnx.load(str(path))
+    network.graph.output[0].name = "s"
+    del network.graph.node[-1]
+    x = np.eye(3, dtype=np.float32)
+    scores = ReferenceEvaluator(network).run(None, {"x": x})[0]
+    np.testing.assert_array_equal(model.right.T + model.right_bias, scores)
+    expected = "v, b" if name == "constant" else "w, b"
+    assert inspect(path).line() == f"read as onnx: {expected}"
+
+
+def test_weights_that_are_quantised_in_blocks_are_refused(tmp_path: Path) -> None:
+    nodes = [
+        node("DequantizeLinear", "w scale", "v", axis=1, block_size=3),
+        node("Gemm", "x v b", "s", transB=1),
+        node("Softmax", "s", "p"),
+    ]
+    path = written(
+        tmp_path / "m.onnx", nodes, "p", b=B, w=CODES, scale=np.ones((4, 1), "f4")
+    )
+    assert "quantised in blocks" in refusal(load, path)
 
 
 @pytest.mark.parametrize("factor", ["alpha", "beta"])

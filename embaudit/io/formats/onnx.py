@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -143,9 +145,7 @@ def read(path: Path, request: Request) -> Contents:
 def _head(name: str, graph: Any, onnx: Any, axis: int) -> OnnxHead | None:
     """Walk from an output back to the linear map it comes from; None where something else comes between."""
     makers = {output: node for node in graph.node for output in node.output}
-    numbers = {
-        tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer
-    }
+    numbers, origins = _constants(graph, onnx)
     # Axes of each value whose shape the graph tells, 0 where it tells none.
     ranks = {
         x.name: len(x.type.tensor_type.shape.dim)
@@ -176,7 +176,7 @@ def _head(name: str, graph: Any, onnx: Any, axis: int) -> OnnxHead | None:
             operations.append(kind)
             name = node.input[0]
         elif kind == "Add" and len(stored) == 1:
-            biases.append((stored[0], numbers[stored[0]]))
+            biases.append((origins[stored[0]], numbers[stored[0]]))
             name = next(source for source in node.input if source not in numbers)
         elif (
             kind in ("MatMul", "Gemm")
@@ -186,24 +186,138 @@ def _head(name: str, graph: Any, onnx: Any, axis: int) -> OnnxHead | None:
             for factor in ("alpha", "beta"):
                 if not np.isfinite(attributes.get(factor, 1.0)):
                     raise ValueError(
-                        f"{factor} of {stored[0]!r} is {attributes[factor]}"
+                        f"{factor} of {origins[stored[0]]!r} is {attributes[factor]}"
                     )
             weight = (
                 numbers[stored[0]] if attributes.get("transB") else numbers[stored[0]].T
             )
             biases += [
-                (source, attributes.get("beta", 1.0) * numbers[source])
+                (origins[source], attributes.get("beta", 1.0) * numbers[source])
                 for source in stored[1:]
             ]
             scaled = attributes.get("alpha", 1.0) * weight
             return OnnxHead(
-                stored[0], scaled, tuple(biases), None, frozenset(operations)
+                origins[stored[0]], scaled, tuple(biases), None, frozenset(operations)
             )
         elif kind == "LinearClassifier":
             return _classifier(attributes, biases, operations)
         else:
             return None
     return None
+
+
+def _constants(graph: Any, onnx: Any) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+    """Return the arrays of a graph, also those that operations only give another shape or type.
+
+    Returns
+    -------
+    arrays : dict
+        By name in the graph.
+    origins : dict
+        Names of the stored arrays that they are made of.
+    """
+    arrays = {
+        tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer
+    }
+    origins = {name: name for name in arrays}
+    # Operations of a graph stand behind those that they depend on.
+    for node in graph.node:
+        attributes = {
+            x.name: onnx.helper.get_attribute_value(x) for x in node.attribute
+        }
+        if node.op_type == "Constant" and "value" in attributes:
+            arrays[node.output[0]] = onnx.numpy_helper.to_array(attributes["value"])
+            origins[node.output[0]] = node.output[0]
+        sources = [name for name in node.input if name]
+        if node.op_type not in FOLDED or not all(name in arrays for name in sources):
+            continue
+        array, *others = (arrays[name] for name in sources)
+        if node.op_type == "Cast":
+            array = array.astype(onnx.helper.tensor_dtype_to_np_dtype(attributes["to"]))
+        arrays[node.output[0]] = FOLDED[node.op_type](array, others, attributes)
+        origins[node.output[0]] = origins[sources[0]]
+    return arrays, origins
+
+
+def _reshaped(
+    array: NDArray[Any], others: list[NDArray[Any]], attributes: dict[str, Any]
+) -> NDArray[Any]:
+    """Apply Reshape, in which 0 keeps a size unless the operation allows empty arrays."""
+    sizes = [int(size) for size in others[0]]
+    if not attributes.get("allowzero"):
+        sizes = [size or array.shape[axis] for axis, size in enumerate(sizes)]
+    return array.reshape(sizes)
+
+
+def _axes(others: list[NDArray[Any]], attributes: dict[str, Any]) -> tuple[int, ...]:
+    """Return the axes of Squeeze and Unsqueeze, an attribute before version 13."""
+    axes = others[0].tolist() if others else attributes.get("axes", ())
+    return tuple(int(axis) for axis in axes)
+
+
+def _squeezed(
+    array: NDArray[Any], others: list[NDArray[Any]], attributes: dict[str, Any]
+) -> NDArray[Any]:
+    return np.squeeze(array, _axes(others, attributes) or None)
+
+
+def _unsqueezed(
+    array: NDArray[Any], others: list[NDArray[Any]], attributes: dict[str, Any]
+) -> NDArray[Any]:
+    return np.expand_dims(array, _axes(others, attributes))
+
+
+def _transposed(
+    array: NDArray[Any], _: list[NDArray[Any]], attributes: dict[str, Any]
+) -> NDArray[Any]:
+    return np.transpose(array, attributes.get("perm"))
+
+
+def _flattened(
+    array: NDArray[Any], _: list[NDArray[Any]], attributes: dict[str, Any]
+) -> NDArray[Any]:
+    axis = attributes.get("axis", 1) % (array.ndim or 1)
+    return array.reshape(prod(array.shape[:axis]), -1)
+
+
+def _dequantised(
+    array: NDArray[Any], others: list[NDArray[Any]], attributes: dict[str, Any]
+) -> NDArray[Any]:
+    """Apply DequantizeLinear with one scale, or one for each entry of an axis.
+
+    Raises
+    ------
+    ValueError
+        If it has a scale for each block of numbers.
+    """
+    if attributes.get("block_size"):
+        raise ValueError("quantised in blocks")
+    sizes = [1] * array.ndim
+    axis = attributes.get("axis", 1)
+    scale, *zero = others
+    if scale.ndim:
+        sizes[axis] = -1
+    numbers = array.astype(scale.dtype)
+    if zero:
+        numbers -= zero[0].astype(scale.dtype).reshape(sizes if zero[0].ndim else ())
+    return numbers * scale.reshape(sizes if scale.ndim else ())
+
+
+FOLDED: dict[
+    str, Callable[[NDArray[Any], list[NDArray[Any]], dict[str, Any]], NDArray[Any]]
+] = {
+    "Cast": lambda array, _others, _attributes: array,
+    "DequantizeLinear": _dequantised,
+    "Flatten": _flattened,
+    "Identity": lambda array, _others, _attributes: array,
+    "Reshape": _reshaped,
+    "Squeeze": _squeezed,
+    "Transpose": _transposed,
+    "Unsqueeze": _unsqueezed,
+}
+"""Operations that give an array another shape or type. Exporters put them between stored
+weights and the linear map.
+"""
 
 
 def _classifier(
