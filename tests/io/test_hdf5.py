@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 import pytest
+from example_files import hdf5, refusal, write_all
 from imitations import imitation
 
 from embaudit import FactorModel
@@ -252,3 +253,42 @@ def test_weights_that_older_versions_of_keras_wrote(tmp_path: Path) -> None:
     model = load(path)
     np.testing.assert_array_equal(model.right, Q)
     np.testing.assert_array_equal(model.right_bias, B)
+
+
+# Data frames of pandas. `tests/peers/test_hdf_frames.py` runs the line.
+
+ROW = np.dtype([("index", "S2"), ("values_block_0", "<f8", (3,))])
+FRAMES: dict[str, dict[str, Any]] = {
+    "fixed": {
+        "emb/axis0": np.arange(3),
+        "emb/axis1": np.array([b"a", b"b"]),
+        "emb/block0_items": np.arange(3),
+        "emb/block0_values": np.ones((2, 3)),
+    },
+    "table": {
+        "emb/table": np.zeros(2, ROW),
+        "emb/_i_table/index/indices": np.zeros((0, 131072), "u4"),
+    },
+}
+
+
+@pytest.mark.parametrize("layout", FRAMES)
+def test_data_frames_of_pandas_are_refused_with_the_line_that_converts_them(
+    tmp_path: Path, layout: str
+) -> None:
+    path = write_all(tmp_path, {"v.h5": hdf5(FRAMES[layout])})
+    assert (
+        f"pandas.read_hdf({str(path)!r}, 'emb').to_parquet('vectors.parquet')."
+        in refusal(load, path)
+    )
+    more = {**FRAMES[layout], "y/axis0": [0, 1], "y/block0_values": np.ones((2, 2))}
+    path = write_all(tmp_path, {"w.h5": hdf5(more)})
+    assert "(or another of emb, y)" in refusal(load, path)
+
+
+def test_an_array_in_a_data_frame_of_pandas_can_be_named(tmp_path: Path) -> None:
+    path = write_all(tmp_path, {"v.h5": hdf5(FRAMES["fixed"])})
+    options = {"weight": "emb/block0_values", "id_array": "emb/axis1"}
+    model = load(path, kind="vectors", **options)
+    assert model.right.tolist() == [[1, 1, 1], [1, 1, 1]]
+    assert model.right_ids.tolist() == ["a", "b"]

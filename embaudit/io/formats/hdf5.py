@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.words import listed
 from embaudit.errors import File, InputError, Option, Sentence, must_be
 from embaudit.io.arrays import Arrays, Tensor
 from embaudit.io.contents import Contents, Source
@@ -47,6 +48,8 @@ PASSED = (
 SCORES = ("", "linear", "softmax")
 """Activations that leave scores of labels as they are, or make probabilities of them.
 """
+SHOWN = 4
+"""Data frames that a sentence names."""
 SIDES = {"obsm": "obs", "varm": "var", "X": "obs", "layers": "obs"}
 """Tables of AnnData that hold the ids of rows, by the group of an array."""
 
@@ -64,6 +67,8 @@ class Hdf5:
         """List the datasets, the ids of AnnData and the layers of Keras; no numbers are read."""
         self.path = path
         self.tensors: dict[str, Tensor] = {}
+        self.frames: list[str] = []
+        """Groups that pandas wrote a data frame into."""
         self.index: dict[str, str] = {}
         """By group of AnnData: the dataset of its ids."""
         self._places: dict[str, str] = {}
@@ -77,7 +82,13 @@ class Hdf5:
                     datasets.append((place, x)) if hasattr(x, "shape") else None
                 )
             )
+            places = {place for place, _ in datasets}
             for place, dataset in datasets:
+                group, _, last = place.rpartition("/")
+                fields = dataset.dtype.names or ()
+                is_fixed = last == "axis0" and f"{group}/block0_values" in places
+                if is_fixed or (last == "table" and "index" in fields):
+                    self.frames.append(group)
                 if dataset.external or dataset.is_virtual:
                     raise must_be(
                         Sentence("{} of {}", place, File(path)),
@@ -200,6 +211,18 @@ def read(path: Path, request: Request) -> Contents:
         If the file is damaged, or the names leave more than one reading.
     """
     stored = Hdf5(path)
+    if stored.frames and request.weight is None:
+        key = stored.frames[0]
+        others = f" (or another of {listed(stored.frames, SHOWN)})"
+        raise InputError(
+            "{} must be named arrays; it holds data frames of pandas; convert one in "
+            "Python: import pandas; pandas.read_hdf({}, {}).to_parquet("
+            "'vectors.parquet'){}.",
+            File(path),
+            repr(str(path)),
+            repr(key),
+            others if len(stored.frames) > 1 else "",
+        )
     if stored.index:
         found = contents_of(stored, _of_anndata(stored, request), path)
         if request.weight is None:
