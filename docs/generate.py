@@ -20,7 +20,8 @@ from embaudit.auditing.catalogue import CODES
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.words import WORDS
 from embaudit.io import list_formats
-from embaudit.io.layouts.recipes import BESIDE_FACTORS, BESIDE_ONE_TABLE, RECIPES
+from embaudit.io.layouts.beside import BESIDE_FACTORS, BESIDE_ONE_TABLE
+from embaudit.io.layouts.recipes import RECIPES
 from embaudit.model.trainings import TRAININGS
 
 HERE = Path(__file__).parent

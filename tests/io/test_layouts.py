@@ -200,3 +200,16 @@ def test_the_shapes_tell_that_v_of_a_decomposition_is_transposed(
 ) -> None:
     np.savez(tmp_path / "uv.npz", u=USERS, v=ITEMS.T)
     np.testing.assert_array_equal(load(tmp_path / "uv.npz").right, ITEMS)
+
+
+def test_the_shapes_tell_more_than_the_name_of_a_factor(tmp_path: Path) -> None:
+    """Some code calls two tables W and H although both have one row per entity."""
+    np.savez(tmp_path / "wh.npz", W=USERS, H=ITEMS)
+    found = read(tmp_path / "wh.npz")
+    np.testing.assert_array_equal(found.model.right, ITEMS)
+    assert found.intake.assumed == ("the identity link",)
+    # Both ways fit here, so the name decides.
+    np.savez(tmp_path / "wh.npz", W=USERS[:4], H=ITEMS.T)
+    found = read(tmp_path / "wh.npz")
+    np.testing.assert_array_equal(found.model.right, ITEMS)
+    assert "H has one column an entity" in found.intake.assumed

@@ -22,8 +22,8 @@ from embaudit.io.contents import Contents, Source
 from embaudit.io.draft import Draft, fields_in
 from embaudit.io.formats import COLUMNS, register, register_writer
 from embaudit.io.intake import Part
+from embaudit.io.layouts.beside import BESIDE_FACTORS
 from embaudit.io.layouts.reading import OF_HEAD
-from embaudit.io.layouts.recipes import BESIDE_FACTORS
 from embaudit.io.options import Request, file_remedy
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.tables.arrow import COUNTS, SUFFIXES, ArrowTable

@@ -16,11 +16,12 @@ import numpy as np
 
 from embaudit.errors import File, InputError, Option, Sentence, must_be
 from embaudit.io.arrays import Tensor
+from embaudit.io.layouts.beside import SINGULAR_VALUES
 from embaudit.io.layouts.checkpoints.config import Config
-from embaudit.io.layouts.choosing import ROWS_BY_CUSTOM
 from embaudit.io.layouts.layout import Layout, Shape
 from embaudit.io.layouts.names import first_of, is_inside, is_kernel
-from embaudit.io.layouts.recipes import SINGULAR_VALUES, head_recipe, is_tied
+from embaudit.io.layouts.one_table import ROWS_BY_CUSTOM
+from embaudit.io.layouts.recipes import head_recipe, is_tied
 from embaudit.io.options import Request
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -106,7 +107,7 @@ class Chosen:
         )
 
 
-def numbers(chosen: Chosen) -> None:
+def codes(chosen: Chosen) -> None:
     """Refuse codes: their cosines are not those of the numbers that they stand for."""
     for side in ("left", "right"):
         if side in chosen.layout.fields:
@@ -375,7 +376,7 @@ def require_softmax(head: str, config: Config, request: Request, where: object) 
 
 CHECKS = (
     # Codes first: whoever is asked about their scales would call them biases.
-    numbers,
+    codes,
     singular_values,
     number_for_each_entity,
     number_for_each_dimension,

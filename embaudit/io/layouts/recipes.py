@@ -1,17 +1,25 @@
 """The layouts that are known: which array is what, by the names of one library.
 
-`RECIPES` is one list, and a file is read by the first recipe that fits it. A name fits
-but for case, punctuation, `.weight` at its end and wrappers such as `module.` if it is
-one of two tables. The name of a head fits as it is written, or behind a prefix.
+`RECIPES` is one list in the order in which it is tried:
 
-To add the layout of a library: add one `Recipe` here, its names to the test in
+1. Two tables, and heads. If a file holds both, or two pairs, or two heads, nothing tells
+   which of them is meant, so the read stops and asks.
+2. Input embeddings that are also the head, if the file holds no other head.
+3. Vectors: one table.
+
+The names of two tables and of vectors fit whatever their case and punctuation are, with
+or without `.weight` at the end and wrappers such as `module.` before them. The name of a
+head fits as it is written, or behind a prefix such as `model.`; among heads a name
+without a prefix comes first.
+
+To add the layout of a library: add one `Recipe` here and its names to the test in
 `tests/io/test_customary_names.py`, and write the table of `docs/reading.md` with
 `python docs/generate.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -44,8 +52,8 @@ class Recipe:
     bias: str = ""
     """Name of the bias of a head, behind the same prefix as the weights."""
     transposed: bool = False
-    """True if the right array has one column per entity by convention. If False, the
-    shapes decide.
+    """True if the right array has one column per entity by convention. The convention
+    decides where the shapes allow more than one way.
     """
     rows: Literal["", "tokens", "classes"] = ""
     """What the rows of a head are, so that their names can be found; empty if that is
@@ -218,64 +226,6 @@ BIASES_OF_TIED_HEADS = (
     *ADDED_TO_LOGITS,
 )
 """Biases of heads whose weights are the input embeddings."""
-
-BESIDE_FACTORS: Mapping[str, tuple[str, ...]] = {
-    "left_bias": (
-        "user_bias",  # RecBole
-        "user_biases",  # LightFM, Spotlight
-        "left_bias",  # embaudit
-        "bu",  # Surprise
-        "u_biases",  # Cornac
-    ),
-    "right_bias": (
-        "item_bias",  # RecBole
-        "item_biases",  # LightFM, Spotlight
-        "right_bias",  # embaudit
-        "bi",  # Surprise
-        "i_biases",  # Cornac
-    ),
-    "offset": (
-        "offset",  # embaudit
-        "global_bias",  # LensKit
-        "global_mean",  # Cornac, Surprise
-        "mu",  # textbooks
-        "mean",
-        "mean_rating",
-        "rating_mean",
-        "average_rating",
-    ),
-    "left_ids": ("user_ids", "left_ids"),
-    "left_names": ("user_names", "left_names"),
-    "left_counts": ("user_counts", "left_counts"),
-    "right_ids": (
-        "item_ids",
-        "right_ids",
-        "ids",
-        "words",
-        "index_to_key",  # gensim
-        "tokens",
-    ),
-    "right_names": (
-        "item_names",
-        "item_titles",
-        "right_names",
-        "labels",
-        "classes",  # scikit-learn: classes_
-        "class_names",
-        "class_list",
-    ),
-    "right_counts": ("item_counts", "right_counts"),
-}
-"""Names of the arrays next to two tables, by the field of a model that they hold."""
-BESIDE_ONE_TABLE = {
-    field: BESIDE_FACTORS[field]
-    for field in ("right_ids", "right_names", "right_counts")
-}
-"""Names of the arrays next to one table or a head."""
-INPUTS = ("inputs", "hidden_states")  # hidden_states: outputs of transformers
-"""Names of the vectors that a head is applied to."""
-SINGULAR_VALUES = ("s", "sigma", "singular_values")  # the last one: scikit-learn
-"""Names of Σ next to the factors of a singular value decomposition."""
 
 
 def of_kind(*kinds: Kind) -> Iterator[Recipe]:

@@ -1,0 +1,76 @@
+"""One table of vectors, and how one table lies: with one row or one column per entity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+from embaudit.errors import InputError, Option, Sentence, must_be
+from embaudit.io.layouts.beside import BESIDE_ONE_TABLE, find_beside
+from embaudit.io.layouts.layout import Layout, Shapes
+from embaudit.io.layouts.names import plain
+from embaudit.io.layouts.recipes import is_transposed_by_name, of_kind
+from embaudit.io.options import Request
+
+ROWS_BY_CUSTOM = ("weight", "coef_")
+"""Endings of the names of weights that have one row per label by custom."""
+
+
+def vectors_of(shapes: Shapes, request: Request, weight: str, title: str) -> Layout:
+    """Return the layout of one table of vectors."""
+    fields = {"right": weight, **find_beside(shapes, BESIDE_ONE_TABLE)}
+    if request.left_bias:
+        fields["left_bias"] = request.left_bias
+    if request.bias:
+        fields["right_bias"] = request.bias
+    for recipe in of_kind("vectors"):
+        if plain(recipe.right) == plain(weight):
+            title = recipe.title
+    transposed = transposed_table(shapes, request, fields)
+    return Layout(fields, transposed=transposed, title=title)
+
+
+def transposed_table(
+    shapes: Shapes, request: Request, fields: Mapping[str, str]
+) -> frozenset[str]:
+    """Return {"right"} if one table or a head has one column per entity.
+
+    The option decides, then the name. torch stores one row per label, TensorFlow one
+    column, so the length of the bias decides next, unless the matrix is square; and
+    without a bias the number of ids, names and counts.
+    """
+    weight = fields["right"]
+    turned, as_stored = frozenset({"right"}), frozenset[str]()
+    if request.transpose is not None:
+        return turned if request.transposes("right") else as_stored
+    if is_transposed_by_name(weight):
+        return turned
+    if len(shapes[weight]) != 2 or weight.endswith(ROWS_BY_CUSTOM):
+        return as_stored
+    rows, columns = shapes[weight]
+    if "right_bias" in fields:
+        bias = shapes[fields["right_bias"]]
+        n_labels = bias[-1] if bias else 1
+        if rows == columns == n_labels:
+            raise _square(weight, rows)
+        return turned if n_labels == columns else as_stored
+    numbers_of_ids = {
+        prod(shapes[fields[field]]) for field in BESIDE_ONE_TABLE if field in fields
+    }
+    if rows != columns > 1 and numbers_of_ids == {columns}:
+        return turned
+    return as_stored
+
+
+def _square(weight: str, size: int) -> InputError:
+    """Return the question of a square matrix, whose bias does not tell how it lies."""
+    return must_be(
+        f"the labels of {weight}",
+        "rows or columns",
+        f"{size} × {size}, which both could be",
+        Sentence(
+            "choose {} if each row is a label, {} if each column is one",
+            Option("transpose", "none"),
+            Option("transpose", "right"),
+        ),
+    )
