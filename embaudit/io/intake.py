@@ -295,6 +295,9 @@ class Intake:
         'read as npz: Q; left over: seed'
         >>> Intake("gguf", ("a.gguf",), (Part("output.weight", "right", (7, 2), "Q8_0"),)).line()
         'read as gguf: output.weight (Q8_0)'
+        >>> metric = Metric("cosine", "the collection", unit_rows=True)
+        >>> Intake("qdrant", (), (Part("vectors", "right", (7, 2)),), metric=metric).line()
+        'read as qdrant: vectors; metric cosine, original lengths lost'
         """
         shown = [
             mapping
@@ -311,7 +314,12 @@ class Intake:
             else counted(len(self.left_over), "other")
         )
         rest = f"; left over: {rest}" if self.left_over else ""
-        return f"read as {self.format}{f': {read}' if read else ''}{rest}"
+        metric = ""
+        if self.metric is not None:
+            metric = f"; metric {self.metric.name}"
+            if self.metric.unit_rows:
+                metric += ", original lengths lost"
+        return f"read as {self.format}{f': {read}' if read else ''}{rest}{metric}"
 
 
 @dataclass(frozen=True, eq=False)
