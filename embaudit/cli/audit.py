@@ -206,6 +206,7 @@ READING = {*parameters_of(Given), *parameters_of(Titles)}
 
 def _invocation(context: typer.Context, titles: Titles) -> Invocation:
     """Spell the options that were typed as commands take them."""
+    from embaudit.io.formats import address_of
     from embaudit.io.tables.titles import label_column
     from embaudit.report.next_steps import Invocation
 
@@ -240,7 +241,7 @@ def _invocation(context: typer.Context, titles: Titles) -> Invocation:
                 words.append(without_secrets(str(one)))
     more = tuple(without_secrets(str(one)) for one in context.params["more"] or ())
     return Invocation(
-        without_secrets(str(context.params["path"])),
+        without_secrets(address_of(context.params["path"])),
         tuple(reading),
         tuple(audit_options),
         truth,

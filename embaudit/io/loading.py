@@ -31,7 +31,7 @@ from embaudit.errors import (
 from embaudit.io.arrays import Arrays
 from embaudit.io.contents import Contents, Source
 from embaudit.io.files import AnyPath, located, together
-from embaudit.io.formats import Format, detected, named, of_address
+from embaudit.io.formats import Format, address_of, detected, named, of_address
 from embaudit.io.formats.tables import contents_of_table
 from embaudit.io.intake import GIVEN, Intake, Part, Reading, StoredNorm
 from embaudit.io.layouts.checkpoints.encoders import encoder_of, refusal_of
@@ -307,7 +307,7 @@ def source_of(source: object) -> str | None:
             return None
         folder, _ = together(map(Path, source))
         return without_secrets(str(folder))
-    return without_secrets(os.fspath(source))  # type: ignore[call-overload]
+    return without_secrets(address_of(source))  # type: ignore[arg-type]
 
 
 def _given(
@@ -401,7 +401,7 @@ def locate(source: Readable) -> Location:
         If a file is not there, or is empty.
     """
     if of_address(source) is not None:
-        return Location(address=os.fspath(source))  # type: ignore[arg-type]
+        return Location(address=address_of(source))  # type: ignore[arg-type]
     if is_path(source):
         path, files = located(source)  # type: ignore[arg-type]
         return Location(path, files)

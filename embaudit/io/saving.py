@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +14,13 @@ from embaudit.errors import File, InputError, must_be
 from embaudit.io.array_files import open_arrays
 from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, as_path, plain_suffix
-from embaudit.io.formats import Format, list_formats, of_address, writer_of
+from embaudit.io.formats import (
+    Format,
+    address_of,
+    list_formats,
+    of_address,
+    writer_of,
+)
 from embaudit.io.loading import load, read
 from embaudit.io.outputs import writable, written_whole
 from embaudit.io.tables.titles import places_of
@@ -90,7 +95,7 @@ def save_table(
     assert entry.tables is not None
     _require_room(draft, entry, address)
     require_one_of(metric, "metric", METRICS, "say how the store compares the rows")
-    return entry.tables.write(os.fspath(address), draft, str(metric), force)
+    return entry.tables.write(address_of(address), draft, str(metric), force)
 
 
 def kind_of_output(path: AnyPath) -> str:
@@ -188,7 +193,7 @@ def remove_output(path: AnyPath) -> None:
     """Remove a file or a table that `save` wrote, if it is there."""
     store = of_address(path)
     if store is not None and store.tables is not None:
-        store.tables.remove(os.fspath(path))
+        store.tables.remove(address_of(path))
     else:
         Path(path).unlink(missing_ok=True)
 
@@ -230,6 +235,6 @@ def require_output(
             path,
         )
     if entry.tables is not None:
-        entry.tables.require_new(os.fspath(path), force)
+        entry.tables.require_new(address_of(path), force)
     else:
         writable(path, force=force)

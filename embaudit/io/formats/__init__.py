@@ -156,7 +156,8 @@ class Format:
         """
         if not self.is_usable:
             remedy = f"install it: pip install 'embaudit[{self.extra}]'"
-            what = f"the package {self.package}, which {self.name} files need,"
+            noun = "tables" if self.addresses else "files"
+            what = f"the package {self.package}, which {self.name} {noun} need,"
             raise must_be(what, "installed", "none", remedy)
 
 
@@ -299,6 +300,25 @@ def of_address(address: object) -> Format | None:
         if os.fspath(address).startswith(candidate.addresses):
             return candidate
     return None
+
+
+def address_of(path: AnyPath) -> str:
+    """Return the address of a table with the slashes that a `Path` has lost.
+
+    Examples
+    --------
+    >>> address_of(Path("postgresql://localhost/shop/items"))
+    'postgresql://localhost/shop/items'
+    >>> address_of(Path("models/v.npy"))
+    'models/v.npy'
+    """
+    text = os.fspath(path)
+    store = of_address(text)
+    for beginning in () if store is None else store.addresses:
+        collapsed = beginning.replace("//", "/")
+        if text.startswith(collapsed) and not text.startswith(beginning):
+            return beginning + text.removeprefix(collapsed)
+    return text
 
 
 def detected(path: Path) -> Format:

@@ -192,7 +192,7 @@ class Column:
 
 @register(
     "postgres",
-    addresses=("postgresql:", "postgres:"),
+    addresses=("postgresql://", "postgres://", "postgresql:", "postgres:"),
     origin="PostgreSQL with pgvector, postgresql://HOST/DATABASE/TABLE",
     content="vectors, ids, titles, metric",
     options=("vector", "vector_id", "ignore"),
@@ -201,16 +201,7 @@ class Column:
 )
 def read(address: str, request: Request) -> Contents:
     """Read a table of vectors; see `table`."""
-    return table(_parsed(address), request).contents()
-
-
-def _parsed(text: str) -> Address:
-    """Take an address as the user types it."""
-    scheme, place = text.split(":", 1)
-    # A path of the command line has lost one of two slashes.
-    if place.startswith("/") and not place.startswith("//"):
-        place = f"/{place}"
-    return Address(scheme, place)
+    return table(Address(*address.split(":", 1)), request).contents()
 
 
 def table(address: Address, request: Request) -> VectorTable:
@@ -605,7 +596,7 @@ def _stacked(cells: Sequence[Any], column: Column) -> NDArray[Any]:
 
 def _require_new(text: str, force: bool) -> None:
     """Refuse a table that exists, and a database without pgvector."""
-    address = _parsed(text)
+    address = Address(*text.split(":", 1))
     place = Place.of(address)
     with connected(address, place) as connection:
         _extension_schema(connection, address)
@@ -617,7 +608,7 @@ def _remove(text: str) -> None:
     """Remove a table."""
     from psycopg import sql
 
-    address = _parsed(text)
+    address = Address(*text.split(":", 1))
     place = Place.of(address)
     with connected(address, place, writes=True) as connection:
         query = sql.SQL("DROP TABLE IF EXISTS {}").format(_name(place.table))
@@ -628,7 +619,7 @@ def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
     """Write a table with a primary key and an index, all in one transaction."""
     from psycopg import sql
 
-    address = _parsed(text)
+    address = Address(*text.split(":", 1))
     place = Place.of(address)
     name = _name(place.table)
     n_columns = draft.right.shape[1]

@@ -70,7 +70,7 @@ FLOATS = (None, "float32", "float16")
 
 @register(
     "qdrant",
-    addresses=("qdrant:",),
+    addresses=("qdrant:http://", "qdrant:https://", "qdrant:"),
     origin="Qdrant, qdrant:http://HOST:6333/COLLECTION",
     content="vectors, ids, titles, metric",
     options=("vector", "vector_id", "ignore"),
@@ -79,14 +79,7 @@ FLOATS = (None, "float32", "float16")
 )
 def read(address: str, request: Request) -> Contents:
     """Read a collection of a server; see `table`."""
-    return table(_parsed(address), request).contents()
-
-
-def _parsed(text: str) -> Address:
-    """Take an address as the user types it."""
-    # A path of the command line has lost one of two slashes.
-    place = re.sub(r"^(https?):/+", r"\1://", text.removeprefix("qdrant:"))
-    return Address("qdrant", place)
+    return table(Address.parse("qdrant", address), request).contents()
 
 
 def table(address: Address, request: Request) -> VectorTable:
@@ -450,7 +443,7 @@ def _refused(address: Address, error: Any) -> InputError:
 
 def _require_new(text: str, force: bool) -> None:
     """Refuse a collection that exists, and a server that cannot be reached."""
-    server, name, store = _server(_parsed(text))
+    server, name, store = _server(Address.parse("qdrant", text))
     address = store.with_table(name)
     if not name:
         raise must_be("the address of a collection", FORM, File(address))
@@ -461,7 +454,7 @@ def _require_new(text: str, force: bool) -> None:
 
 def _remove(text: str) -> None:
     """Remove a collection."""
-    server, name, store = _server(_parsed(text))
+    server, name, store = _server(Address.parse("qdrant", text))
     with _worded(store.with_table(name)):
         server.delete_collection(name)
 
@@ -473,7 +466,7 @@ def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
     that replace a collection go to one of another name, and then the old name leads
     there.
     """
-    server, name, store = _server(_parsed(text))
+    server, name, store = _server(Address.parse("qdrant", text))
     address = store.with_table(name)
     with _worded(address):
         is_there = server.collection_exists(name)
