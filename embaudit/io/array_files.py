@@ -1,4 +1,4 @@
-"""One codec a file format: names, shapes and dtypes without the numbers, numbers in pieces, rows written in blocks."""
+"""Files of named arrays, opened by their headers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from embaudit.io.refusals import refuse_foreign
 
 
 def open_arrays(path: Path) -> Safetensors | Npz | Npy:
-    """Look at a file of named arrays, or a directory that holds a checkpoint; nothing but headers is read.
+    """Open a file of named arrays, or a directory that holds a checkpoint.
+
+    Only headers are read.
 
     Raises
     ------
@@ -26,7 +28,10 @@ def open_arrays(path: Path) -> Safetensors | Npz | Npy:
     if path.suffix.lower() in (".npz", ".npy"):
         return Npz(path) if path.suffix.lower() == ".npz" else Npy(path)
     if path.is_dir():
-        remedy = "name a file in it, such as model.safetensors.index.json for a checkpoint in several parts"
+        remedy = (
+            "name a file in it, such as model.safetensors.index.json for a checkpoint in "
+            "several parts"
+        )
         raise must_be(
             "the path", "a file", Sentence("the folder {}", File(path)), remedy
         )

@@ -1,4 +1,7 @@
-"""The fields of a model as a file or an object holds them: names and shapes at once, values later."""
+"""The fields of a model as a file or an object holds them.
+
+Names and shapes are there at once. Values are read when a model is made of them.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ OF_VECTORS = {
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """The place in a file that one field of a model comes from; its value is read when a model is made of it."""
+    """The place in a file that one field of a model comes from.
+
+    The value is read when a model is made of it.
+    """
 
     name: str
     """Name in the file; empty where a report does not list it."""
@@ -51,7 +57,10 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class OwnScores:
-    """Scores as an object itself gives them, with which those of its arrays are compared."""
+    """Scores as an object itself gives them.
+
+    The scores of the arrays that were read of it are compared with them.
+    """
 
     score: Callable[[Indices, Indices], Any]
     """Returns scores of pairs: left rows, equal ones side by side, and right rows."""
@@ -67,13 +76,15 @@ class OwnScores:
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """The fields of a model that a file holds: names and shapes at once, values when a model is made of them.
+    """The fields of a model that a file or an object holds.
 
     Examples
     --------
     >>> contents = Contents({"right": Source("Q", lambda: [[1.0], [2.0]], (2, 1))})
-    >>> contents.model(), contents.intake("npz", "a.npz").line()
-    (FactorModel(2 items, 1 dimension, identity link, float64, no users), 'read as npz: Q')
+    >>> contents.model()
+    FactorModel(2 items, 1 dimension, identity link, float64, no users)
+    >>> contents.intake("npz", "a.npz").line()
+    'read as npz: Q'
     """
 
     fields: Mapping[str, Source]
@@ -124,7 +135,8 @@ class Contents:
         Examples
         --------
         >>> model = FactorModel.from_user_item([[1.0]], [[2.0]], link="identity")
-        >>> Contents.from_model(model, {"right": "qi", "link": "its class", "right_ids": "ids"}).intake("MF", None).line()
+        >>> places = {"right": "qi", "link": "its class", "right_ids": "ids"}
+        >>> Contents.from_model(model, places).intake("MF", None).line()
         'read as MF: qi'
         """
         # Vectors alone are scored by nothing.
@@ -146,7 +158,9 @@ class Contents:
         return cls(fields, roles=model.roles, own=own, inputs=inputs)
 
     def of_kind(self, kind: str) -> Contents:
-        """Restrict the fields to a kind of model; vectors are rows with ids, names and counts alone.
+        """Restrict the fields to a kind of model.
+
+        Vectors are rows with ids, names and counts alone.
 
         Raises
         ------
@@ -156,13 +170,14 @@ class Contents:
         link = self.link
         if kind == "factors" and "left" not in self.fields:
             raise InputError(
-                '{} must be "vectors" here: the file holds one side only; got "factors".',
+                '{} must be "vectors" here: the file holds one side only; got '
+                '"factors".',
                 Parameter("kind"),
             )
         if kind == "head" and (link is None or link.name != "softmax"):
             raise InputError(
-                '{} must be "factors" or "vectors" here: the file holds no softmax head; '
-                'got "head".',
+                '{} must be "factors" or "vectors" here: the file holds no softmax '
+                'head; got "head".',
                 Parameter("kind"),
             )
         if kind != "vectors":
@@ -194,7 +209,7 @@ class Contents:
             raise
 
     def _require_valid_arrays(self, fields: Mapping[str, Any]) -> None:
-        """Raise the error of the first invalid array with the names of its file and itself.
+        """Raise the error of the first invalid array with its name and its file.
 
         The model refused its fields, and does not know which file they come from.
         """

@@ -12,9 +12,23 @@ from tokenize import TokenError
 from embaudit.errors import InputError, Sentence
 
 READ_ERRORS = (
-    OSError, ValueError, EOFError, KeyError, TypeError, MemoryError, OverflowError, RuntimeError, SyntaxError,
-    AttributeError, IndexError, TokenError, struct.error, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
-)  # fmt: skip
+    OSError,
+    ValueError,
+    EOFError,
+    KeyError,
+    TypeError,
+    MemoryError,
+    OverflowError,
+    RuntimeError,
+    SyntaxError,
+    AttributeError,
+    IndexError,
+    TokenError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+)
 """Errors of numpy and zipfile at a file that is cut off, altered, or something else
 altogether.
 """

@@ -17,9 +17,17 @@ from embaudit.io.options import Kind
 from embaudit.model import FactorModel, Link, as_link, softmax_link
 
 LABELS = (
-    "left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names", "left_counts", "right_counts",
-    "left_aside", "right_aside",
-)  # fmt: skip
+    "left_bias",
+    "right_bias",
+    "left_ids",
+    "right_ids",
+    "left_names",
+    "right_names",
+    "left_counts",
+    "right_counts",
+    "left_aside",
+    "right_aside",
+)
 FIELDS = ("link", "offset", "roles", "objective", "final_norm", "tying", *LABELS)
 """Fields of a model beside its factors."""
 LINK = "embaudit_link"
@@ -74,7 +82,9 @@ def link_of(text: str) -> Link:
 
 
 def fields_in(metadata: Mapping[str, str], kind: Kind) -> dict[str, Any]:
-    """Read the fields of a model that the metadata of a file name; vectors alone need no link but one of their own.
+    """Read the fields of a model that the metadata of a file name.
+
+    Vectors alone need no link but one of their own.
 
     Examples
     --------
@@ -139,7 +149,10 @@ class Draft:
 
     @property
     def tokens_are(self) -> str:
-        """Field that names the rows where a format has one name a row: titles stand in for ids if each is unique."""
+        """Field that names the rows where a format has one name per row.
+
+        Titles stand in for ids if each title is unique.
+        """
         names = self.fields.get("right_names")
         stand_in = (
             self.fields.get("right_ids") is None
@@ -155,7 +168,10 @@ class Draft:
         return np.arange(self.right.shape[0]) if tokens is None else tokens
 
     def losses(self, room: frozenset[str]) -> dict[str, str]:
-        """Describe the fields that would be lost in a format that has room for the right factors and `room`."""
+        """Describe the fields that would be lost in a format.
+
+        The format has room for the right factors and the fields of `room`.
+        """
         (user, item), comparison = self.roles, self.link.comparison_words
         stored = {
             name

@@ -1,4 +1,7 @@
-"""Files that are read: found or refused in one sentence, and remembered, so that nothing writes over them."""
+"""Files that are read are found, or refused in one sentence.
+
+They are remembered, so that nothing writes over them.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ def as_path(path: object, name: str) -> Path:
 def existing_path(
     path: AnyPath, what: str = "the input", remedy: str = "check the path"
 ) -> Path:
-    """Return `path` if a file or directory is there that can be read, and remember it as an input.
+    """Return `path` if a file or directory is there, and remember it as an input.
 
     A URL is copied to this machine first; see `fetched`.
 
@@ -54,7 +57,7 @@ def existing_path(
     >>> existing_path("no-such-model.npz")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: the input must be a file that exists; got no-such-model.npz; check the path.
+    embaudit.errors.InputError: ...; got no-such-model.npz; check the path.
     """
     url = as_url(path)
     local = as_path(path, "the input") if url is None else fetched(url)
@@ -93,8 +96,9 @@ def existing_path(
 
 
 def located(path: AnyPath | Sequence[AnyPath]) -> tuple[Path, tuple[Path, ...]]:
-    """Return what a path names, and the files of a list or a pattern, in the order of the list or of their names.
+    """Return what a path names, and the files of a list or a pattern.
 
+    The files are in the order of the list, or of their names.
     A folder of MLflow stands for the model in it.
 
     Raises
@@ -122,7 +126,8 @@ def located(path: AnyPath | Sequence[AnyPath]) -> tuple[Path, tuple[Path, ...]]:
     ):
         return model_in(existing_path(path)), ()  # type: ignore[arg-type]
     # What programs leave beside tables, such as _SUCCESS and .crc, begins so.
-    names = (Path(name) for name in sorted(glob.glob(pattern, recursive=True)))  # noqa: PTH207
+    matches = glob.glob(pattern, recursive=True)  # noqa: PTH207
+    names = (Path(name) for name in sorted(matches))
     files = tuple(
         existing_file(name)
         for name in names
@@ -139,7 +144,9 @@ def located(path: AnyPath | Sequence[AnyPath]) -> tuple[Path, tuple[Path, ...]]:
 
 
 def together(paths: Iterable[Path]) -> tuple[Path, tuple[Path, ...]]:
-    """Return the folder that some files have in common, and the files: all with their whole path where one has it.
+    """Return the folder that some files have in common, and the files.
+
+    If one of them has its whole path, all of them get theirs.
 
     Examples
     --------
@@ -156,7 +163,7 @@ def together(paths: Iterable[Path]) -> tuple[Path, tuple[Path, ...]]:
 def existing_file(
     path: AnyPath, what: str = "the input", remedy: str = "check the path"
 ) -> Path:
-    """Return `path` if it is a file, not a directory, with something in it; and remember it as an input.
+    """Return `path` if it is a file that is not empty, and remember it as an input.
 
     Raises
     ------
@@ -199,7 +206,9 @@ def first_bytes(path: Path, size: int = 16) -> bytes:
 def distinct_outputs(
     inputs: Iterable[AnyPath | None], outputs: Iterable[AnyPath | None]
 ) -> None:
-    """Refuse an output that is an input or another output, under whatever name, before any work is done.
+    """Refuse an output that is an input or another output, under whatever name.
+
+    It is refused before any work is done.
 
     Parameters
     ----------
@@ -218,7 +227,7 @@ def distinct_outputs(
     >>> distinct_outputs(["model.npz"], ["./model.npz"])
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: the output must be another file than the input; got model.npz for both; ...
+    embaudit.errors.InputError: ... another file than the input; got model.npz for ...
     """
     read = [
         as_path(path, "the input")
@@ -242,7 +251,7 @@ def distinct_outputs(
 
 
 def _same(output: Path, other: Path) -> bool:
-    """Check whether both are one file, or the output is a file in the other, a directory."""
+    """Return whether both are one file, or the output is a file in the directory."""
     try:
         if output.exists() and other.exists():
             return other.samefile(output) or (

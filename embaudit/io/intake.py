@@ -1,4 +1,4 @@
-"""The fields of a model as a file holds them, and the report of what became what, was left over and was assumed."""
+"""Report of a read: what each array became, what was left over and what was assumed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,24 @@ from embaudit.model.final_norm import FinalNorm
 from embaudit.model.tying import Tying
 
 WORDS = {
-    "left": "left factors", "right": "right factors", "left_bias": "left bias", "right_bias": "right bias",
-    "left_ids": "left ids", "right_ids": "right ids", "left_names": "left names", "right_names": "right names",
-    "left_counts": "left counts", "right_counts": "right counts",
-    "left_aside": "left rows set aside", "right_aside": "right rows set aside", "offset": "offset", "link": "link",
-    "objective": "objective", "final_norm": "the final norm", "tying": "tying to the input embeddings",
-}  # fmt: skip
+    "left": "left factors",
+    "right": "right factors",
+    "left_bias": "left bias",
+    "right_bias": "right bias",
+    "left_ids": "left ids",
+    "right_ids": "right ids",
+    "left_names": "left names",
+    "right_names": "right names",
+    "left_counts": "left counts",
+    "right_counts": "right counts",
+    "left_aside": "left rows set aside",
+    "right_aside": "right rows set aside",
+    "offset": "offset",
+    "link": "link",
+    "objective": "objective",
+    "final_norm": "the final norm",
+    "tying": "tying to the input embeddings",
+}
 """Words for the fields of a model."""
 GIVEN = "what was given"
 """Name of a part that the caller gave."""
@@ -49,7 +61,7 @@ class Part:
     """
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return the record as JSON can hold it."""
         written = {"name": self.name, "shape": self.shape}
         if self.became:
             written["became"] = self.became
@@ -72,25 +84,25 @@ class Metric:
     --------
     >>> print(Metric("cosine", "the index vector_idx"))
     cosine, as the index vector_idx says
-    >>> print(Metric("l2", "LanceDB's default for a table without an index", is_default=True))
-    l2, LanceDB's default for a table without an index
+    >>> print(Metric("l2", "LanceDB's default without an index", is_default=True))
+    l2, LanceDB's default without an index
     >>> print(Metric("not stated", "the table has no index"))
     not stated: the table has no index
     >>> print(Metric("cosine", "the collection", unit_rows=True))
-    cosine, as the collection says; the store divided the rows by their lengths, which are lost
+    cosine, as the collection says; the store divided the rows by their lengths, ...
     """
 
     name: str
     """Cosine, dot, l2, another name that the store uses, or "not stated"."""
     source: str
-    """Place in the store that says so, in words; of a metric that is not stated, the reason."""
+    """Place in the store that says so, in words; if nothing states it, the reason."""
     is_default: bool = False
-    """True if the collection does not say it, so that the default of the store holds."""
+    """True if the default of the store holds, because the collection does not say it."""
     unit_rows: bool = False
     """True if the store divided the rows by their lengths, which are lost."""
     codes: str = ""
-    """Rounded copies of the vectors that the index searches, such as "int8 codes of them";
-    empty if it searches the vectors themselves.
+    """Rounded copies of the vectors that the index searches, such as "int8 codes of
+    them"; empty if it searches the vectors themselves.
     """
 
     @property
@@ -126,13 +138,13 @@ class Metric:
 
 @dataclass(frozen=True)
 class Intake:
-    """Report of a read: source arrays, the model field each filled, and arrays left unused.
+    """Report of a read: which array became which field, and arrays left unused.
 
     Examples
     --------
-    >>> intake = Intake("npz", ("a.npz",), (Part("Q", "right", (7, 2)),), left_over=(Part("seed", ""),))
-    >>> intake.explain()
-    'Read as npz: Q (7 × 2) as right factors. Left over: seed. Item ids: none, so rows go by their number.'
+    >>> parts = (Part("Q", "right", (7, 2)), Part("names", "right_ids", (7,)))
+    >>> Intake("npz", ("a.npz",), parts, left_over=(Part("seed", ""),)).explain()
+    'Read as npz: Q (7 × 2) as right factors, names (7) as right ids. Left over: seed.'
     """
 
     format: str
@@ -162,7 +174,7 @@ class Intake:
     """
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it; None for a number that does not exist."""
+        """Return the record as JSON can hold it."""
         return plain_dict(
             {
                 "format": self.format,
@@ -177,7 +189,10 @@ class Intake:
         )
 
     def of(self, model: FactorModel, *, declared: Iterable[str] = ()) -> Intake:
-        """Add what the numbers tell: shapes that headers did not, the source of the training, an assumed link.
+        """Add what the numbers tell.
+
+        They tell shapes that headers did not, the source of the training, and whether
+        the link is assumed.
 
         Parameters
         ----------
@@ -219,7 +234,10 @@ class Intake:
 
     @property
     def training_source(self) -> str | None:
-        """The source of the training, or of how rows are compared; None where the caller is it, or there is none."""
+        """The source of the training, or of how rows are compared.
+
+        None if the caller is the source, or if there is none.
+        """
         parts = {mapping.became: mapping for mapping in self.parts}
         mapping = parts.get("objective", parts.get("link"))
         if mapping is None or mapping.name == GIVEN:
@@ -234,12 +252,16 @@ class Intake:
         return f"{inside}{Path(self.files[0]).name if inside else self.format}"
 
     def beside(self, *parts: Part) -> Intake:
-        """Add what came from elsewhere, in place of what the source says of it; what is added is not left over.
+        """Add parts that came from elsewhere.
+
+        They stand in place of what the source says of the same fields, and are no
+        longer left over.
 
         Examples
         --------
         >>> left = (Part("norm.weight", "", (2,)), Part("seed", ""))
-        >>> Intake("npz", ("a.npz",), (), left).beside(Part("norm.weight", "final_norm", (2,))).line()
+        >>> norm = Part("norm.weight", "final_norm", (2,))
+        >>> Intake("npz", ("a.npz",), (), left).beside(norm).line()
         'read as npz: norm.weight; left over: seed'
         """
         # A field has one source: what is added replaces what the file itself says of
@@ -284,16 +306,20 @@ class Intake:
                     if title == "label" and not named
                     else ""
                 )
-                yield f"{title.capitalize()} ids: none, so rows go by their {'names' if named else 'number'}{give}."
+                rows = "names" if named else "number"
+                noun = title.capitalize()
+                yield f"{noun} ids: none, so rows go by their {rows}{give}."
 
     def line(self) -> str:
         """Describe the read in one line.
 
         Examples
         --------
-        >>> Intake("npz", ("a.npz",), (Part("Q", "right", (7, 2)),), left_over=(Part("seed", ""),)).line()
+        >>> parts, left_over = (Part("Q", "right", (7, 2)),), (Part("seed", ""),)
+        >>> Intake("npz", ("a.npz",), parts, left_over).line()
         'read as npz: Q; left over: seed'
-        >>> Intake("gguf", ("a.gguf",), (Part("output.weight", "right", (7, 2), "Q8_0"),)).line()
+        >>> parts = (Part("output.weight", "right", (7, 2), "Q8_0"),)
+        >>> Intake("gguf", ("a.gguf",), parts).line()
         'read as gguf: output.weight (Q8_0)'
         >>> metric = Metric("cosine", "the collection", unit_rows=True)
         >>> Intake("qdrant", (), (Part("vectors", "right", (7, 2)),), metric=metric).line()

@@ -1,4 +1,4 @@
-"""Reading a model: `load` and `read`, and what they do, in the order in which it is done.
+"""Reading a model: `load` and `read`, and their five steps in order.
 
 1. `locate`: what a path, an address or an object names.
 2. `detect`: which format, store or library reads it.
@@ -16,9 +16,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-
-from embaudit.core.checked import as_factors
 from embaudit.errors import (
     InputError,
     Option,
@@ -29,86 +26,32 @@ from embaudit.errors import (
     without_secrets,
 )
 from embaudit.io.arrays import Arrays
+from embaudit.io.combining import (
+    with_declared,
+    with_inputs,
+    with_norm_of,
+    with_rows_named,
+    with_training,
+)
 from embaudit.io.contents import Contents, Source
 from embaudit.io.files import AnyPath, located, together
 from embaudit.io.formats import Format, address_of, detected, named, of_address
 from embaudit.io.formats.tables import contents_of_table
-from embaudit.io.intake import GIVEN, Intake, Part, Reading, StoredNorm
-from embaudit.io.layouts.checkpoints.encoders import encoder_of, refusal_of
-from embaudit.io.layouts.checkpoints.final_norm import NONE
+from embaudit.io.intake import GIVEN, Intake, Part, Reading
+from embaudit.io.layouts.checkpoints.encoders import refusal_of
 from embaudit.io.layouts.checkpoints.row_names import tokens_beside
 from embaudit.io.layouts.reading import contents_of
 from embaudit.io.objects.arrays import is_array, kind_of_table
 from embaudit.io.objects.kinds import LiveKind
 from embaudit.io.objects.live import kind_of_object, unwrapped
 from embaudit.io.objects.own_scores import require_own_scores
-from embaudit.io.options import NAMES_AND_FILES, Request, file_remedy, is_path
+from embaudit.io.options import NAMES_AND_FILES, Request, is_path, require_options
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.tables.columns import TableFile
-from embaudit.io.tables.rows import read_counts, read_ids, read_labels
-from embaudit.model import FactorModel, as_link, with_comparison, with_objective
-from embaudit.model.trainings import find_training, require_agreement
+from embaudit.model import FactorModel
 
 Readable: TypeAlias = FactorModel | Reading | AnyPath | Sequence[AnyPath] | object
 """What `load` and `read` take."""
-ALWAYS = (
-    "left_file",
-    "left_name",
-    "right_name",
-    "ids",
-    "ids_column",
-    "left_ids",
-    "left_ids_column",
-    "labels",
-    "link",
-    "compared",
-    "objective",
-    "left_counts",
-    "right_counts",
-    "inputs",
-    "states",
-    "norm",
-    "norm_kind",
-)
-"""Options that every format takes."""
-CHECKPOINTS = (
-    ".safetensors",
-    ".gguf",
-    ".onnx",
-    ".h5",
-    ".hdf5",
-    ".keras",
-    ".bin",
-    ".pt",
-)
-"""Suffixes of files that hold parts of a model, such as the table of its tokens."""
-TEMPERATURES = ("logit_scale", "logit_bias", "temperature", "log_temperature", "tau")
-"""Names of numbers next to two tables that say that training used a temperature."""
-LIKE = {
-    "left": ("left_file",),
-    "bias": ("bias_file",),
-    "left_bias": ("left_bias_file",),
-    "bias_file": ("bias",),
-    "left_bias_file": ("left_bias",),
-    "vector_id": ("id_array", "ids"),
-    "id_array": ("vector_id", "ids"),
-    "left_id_array": ("left_ids",),
-}
-"""Options that mean the same in other formats, the best first."""
-MEANT = {
-    "left_file": "FILE",
-    "bias_file": "FILE",
-    "left_bias_file": "FILE",
-    "ids": "FILE",
-    "left_ids": "FILE",
-    "bias": "NAME",
-    "left_bias": "NAME",
-    "id_array": "NAME",
-    "vector_id": "COLUMN",
-}
-"""Word for the value of each of them."""
-UNNORMALISED = "modules.json, by which the folder does not normalise its vectors"
-"""Words for the modules of an encoder without a layer that normalises."""
 ELSEWHERE = {
     "left_ids": "left_ids",
     "ids": "right_ids",
@@ -145,10 +88,11 @@ def load(
         pipelines, RecBole, Spark (ALSModel, PipelineModel), scikit-learn (linear
         classifiers with probabilities, MLPClassifier, decompositions, pipelines and
         searches around them), gensim (KeyedVectors, Word2Vec), FAISS and hnswlib
-        (indexes with whole vectors), clients of Qdrant, transformers, TransformerLens, Keras (Dense,
-        Model) or torch (Linear, Embedding, any module whose names are known from
-        files). If the object can score by itself, a few of its scores are compared with
-        those of the arrays that were read. The options are added to a FactorModel, which is returned as it is without them.
+        (indexes with whole vectors), clients of Qdrant, transformers,
+        TransformerLens, Keras (Dense, Model) or torch (Linear, Embedding, any module
+        whose names are known from files). If the object can score by itself, a few of
+        its scores are compared with those of the arrays that were read. The options are added to a FactorModel,
+        which is returned as it is if there are none.
     kind : {"auto", "factors", "head", "vectors"}
         Two factor matrices, a softmax head, or one table of vectors; by default the
         content decides.
@@ -157,8 +101,8 @@ def load(
     **options
         What the content leaves open.
 
-        Names inside the source: `left`, `weight`, `bias`, `left_bias` name arrays, which
-        are two factors, or a head and perhaps its inputs; `id_array` and
+        Names inside the source: `left`, `weight`, `bias`, `left_bias` name arrays,
+        which are two factors, or a head and perhaps its inputs; `id_array` and
         `left_id_array` name arrays of ids; `vector_id`, `vector` and `bias` name
         columns of a table of vectors; `ignore` names arrays to leave out, one or
         several, `*` standing for any letters. `left` can also be an array or a data
@@ -176,8 +120,8 @@ def load(
         of a side is called, such as "text" and "image"; `link` and `objective` are what
         the source cannot say; how it was trained is a word such as "implicit-als",
         "clip" or "word2vec", which sets the link, too (`embaudit explain objectives`
-        lists them); `compared` ("cosine" or "dot") says that the model compares the rows
-        of this one table with each other, as sentence encoders do.
+        lists them); `compared` ("cosine" or "dot") says that the model compares the
+        rows of this one table with each other, as sentence encoders do.
 
         Inputs of a head: `inputs` are vectors that a head, or a table of vectors, is
         multiplied with, or a file of them; of a trained classifier what its `predict`
@@ -198,8 +142,9 @@ def load(
 
     Examples
     --------
-    >>> load(np.eye(2), left=np.ones((3, 2)), ids=["a", "b"])
-    FactorModel(3 users × 2 items, 2 dimensions, identity link, float64)
+    >>> items, users = [[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]
+    >>> load(items, left=users, ids=["a", "b"])
+    FactorModel(1 user × 2 items, 2 dimensions, identity link, float64)
     >>> from sklearn.linear_model import LogisticRegression
     >>> X = [[0.0], [1.0], [2.0], [3.0]]
     >>> load(LogisticRegression().fit(X, ["no", "no", "yes", "yes"]), inputs=X)
@@ -215,9 +160,10 @@ def read(
     format: str | None = None,  # noqa: A002
     **options: Any,
 ) -> Reading:
-    """Read a model, and report how each array was used, what was left over and what was assumed.
+    """Read a model, and report how each array was used.
 
-    Parameters are those of `load`, and so are the errors.
+    The report also lists arrays that were left over, and assumptions. Parameters are
+    those of `load`, and so are the errors.
 
     Returns
     -------
@@ -227,7 +173,8 @@ def read(
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> read(LogisticRegression().fit([[0.0], [1.0], [2.0]], ["a", "b", "c"])).intake.line()
+    >>> classifier = LogisticRegression().fit([[0.0], [1.0], [2.0]], ["a", "b", "c"])
+    >>> read(classifier).intake.line()
     'read as LogisticRegression of sklearn: coef_, intercept_, classes_'
     """
     given = _given(kind, format, options)
@@ -293,12 +240,14 @@ def model_of(source: Readable) -> FactorModel:
 
 
 def source_of(source: object) -> str | None:
-    """Return where a model comes from: its path, or the folder of its files, if that is what was given.
+    """Return the path of a model, or the folder of its files; None for an object.
 
     Examples
     --------
-    >>> source_of("model.npz"), source_of(["shards/a.parquet", "shards/b.parquet"]), source_of(object())
-    ('model.npz', 'shards', None)
+    >>> source_of("model.npz"), source_of(["shards/a.parquet", "shards/b.parquet"])
+    ('model.npz', 'shards')
+    >>> source_of(object()) is None
+    True
     """
     if not is_path(source):
         return None
@@ -346,7 +295,10 @@ def request_for(location: Location, given: dict[str, Any]) -> Request:
 
 
 def _require_another(left: Any, location: Location) -> None:
-    """Refuse one file as both sides: rows that are compared with each other are one table."""
+    """Refuse one file as both sides.
+
+    Rows that are compared with each other are one table.
+    """
     if isinstance(left, list | tuple) or not Path(left).exists():
         return
     files = location.files or ((location.path,) if location.path is not None else ())
@@ -462,7 +414,9 @@ def detect(location: Location, request: Request) -> Format | LiveKind:
 def read_arrays(
     location: Location, reader: Format | LiveKind, request: Request
 ) -> Arrays | TableFile | Contents:
-    """Read names and shapes: of arrays, of the columns of a table, or of fields where the format says what they are.
+    """Read names and shapes of arrays or of the columns of a table.
+
+    A format that says itself what its arrays are returns the fields of a model.
 
     Raises
     ------
@@ -477,21 +431,6 @@ def read_arrays(
     if reader.takes_files:
         return reader.read(location.path, request, location.files)
     return reader.read(location.path, request)
-
-
-def require_options(request: Request, options: Sequence[str], what: str) -> None:
-    """Refuse an option that says nothing of a file or an object."""
-    allowed = tuple(dict.fromkeys((*options, *ALWAYS)))
-    unused = next((option for option in request.given if option not in allowed), None)
-    if unused is None:
-        return
-    remedy = file_remedy(unused, getattr(request, unused))
-    for other in LIKE.get(unused, ()):
-        if not remedy and other in allowed:
-            remedy = Sentence("say {}", Option(other, placeholder=MEANT[other]))
-    raise must_be(
-        f"an option for {what}", f"one of {', '.join(allowed)}", unused, remedy
-    )
 
 
 # 4. Assign roles
@@ -561,7 +500,7 @@ def contents_at(location: Location, request: Request) -> Contents:
 
 
 def combine(contents: Contents, request: Request, location: Location) -> Reading:
-    """Make a model of contents and of what the caller said next to them, and the report of both.
+    """Make a model of contents and of what the caller said, and the report of both.
 
     Raises
     ------
@@ -575,8 +514,8 @@ def combine(contents: Contents, request: Request, location: Location) -> Reading
     model = with_rows_named(contents.model(), request)
     model = with_declared(model, request)
     model, norm = with_norm_of(model, contents.norm, request)
-    model = with_inputs(model, request)
-    model, intake = with_training(model, intake, contents, request, location)
+    model = with_inputs(model, _inputs_read(request))
+    model, intake = with_training(model, intake, contents, request, location.path)
     rows_of_files = contents.rows_of_files()
     if len(rows_of_files) > 1:
         intake = replace(intake, rows_of_files=rows_of_files)
@@ -588,6 +527,16 @@ def combine(contents: Contents, request: Request, location: Location) -> Reading
         scored = whole.model() if request.kind == "vectors" else model
         require_own_scores(scored, whole.own, type(location.value).__name__)
     return Reading(model, intake, norm)
+
+
+def _inputs_read(request: Request) -> Request:
+    """Replace files of inputs and of states by the vectors in them."""
+    changes: dict[str, Any] = {}
+    for name in ("inputs", "states"):
+        value = getattr(request, name)
+        if isinstance(value, str | os.PathLike):
+            changes[name] = load(value, kind="vectors").right
+    return replace(request, **changes)
 
 
 def _without_used(request: Request, contents: Contents) -> Request:
@@ -607,7 +556,9 @@ def _without_used(request: Request, contents: Contents) -> Request:
 
 
 def with_left(contents: Contents, request: Request) -> tuple[Contents, Request]:
-    """Put the vectors that a request gives to the left of others, with their ids, names and counts.
+    """Put the vectors that a request gives to the left of others.
+
+    Their ids, names and counts become those of the left side.
 
     Raises
     ------
@@ -635,8 +586,8 @@ def with_left(contents: Contents, request: Request) -> tuple[Contents, Request]:
         raise must_be(option, "vectors of one side", got, remedy)
     if "left" in contents.fields:
         raise InputError(
-            "the table beside {} must be vectors of one side; got a model of both; give "
-            "the vectors of one.",
+            "the table beside {} must be vectors of one side; got a model of both; "
+            "give the vectors of one.",
             Option(option),
         )
     fields: dict[str, Source] = {}
@@ -655,7 +606,7 @@ def with_left(contents: Contents, request: Request) -> tuple[Contents, Request]:
 
 
 def report(contents: Contents, request: Request, location: Location) -> Intake:
-    """Report which array becomes which field, and what the caller gave for other fields.
+    """Report which array becomes which field, and which fields the caller gave.
 
     URLs stand for the copies that were made of them.
     """
@@ -677,191 +628,3 @@ def report(contents: Contents, request: Request, location: Location) -> Intake:
         parts=tuple(replace(part, name=with_urls(part.name)) for part in intake.parts),
         files=tuple(map(with_urls, (*intake.files, *files))),
     )
-
-
-def with_rows_named(model: FactorModel, request: Request) -> FactorModel:
-    """Add the nouns, ids, counts and titles of the rows that the caller gave."""
-    # Errors below call rows by these nouns.
-    roles = (
-        request.left_name or model.title("left"),
-        request.right_name or model.title("right"),
-    )
-    if roles != model.roles:
-        model = model.replace(roles=roles)
-    for role, ids, column, counts in (
-        ("left", request.left_ids, request.left_ids_column, request.left_counts),
-        ("right", request.ids, request.ids_column, request.right_counts),
-    ):
-        if ids is not None:
-            n_rows = len(model.side(role))
-            read_as = read_ids(ids, n_rows, column=column, what=model.title(role))
-            model = model.replace(**{f"{role}_ids": read_as})
-        if counts is not None:
-            # Counts are found by ids.
-            numbers = read_counts(counts, model.side(role))
-            model = model.replace(**{f"{role}_counts": numbers})
-    if request.labels is not None:
-        noun = model.title("right")
-        names = read_labels(request.labels, model.n_right, what=noun)
-        model = model.replace(right_names=names)
-    return model
-
-
-def with_declared(model: FactorModel, request: Request) -> FactorModel:
-    """Add the link and the training that the caller declares.
-
-    Raises
-    ------
-    InputError
-        If they contradict each other or the model.
-    """
-    if request.compared is not None and request.link is not None:
-        allowed = Sentence("left out beside {}, which sets it", Option("compared"))
-        raise must_be("link", allowed, repr(request.link))
-    if request.objective is not None:
-        find_training(request.objective)
-    # A link that contradicts the words for the training is refused before anything is
-    # changed.
-    if request.link is not None:
-        sides = 1 if model.left_side is None and request.inputs is None else 2
-        require_agreement(
-            request.objective, as_link(request.link), sides=sides, is_declared=True
-        )
-    model = with_comparison(model, request.compared)
-    changes = {"link": request.link, "objective": request.objective}
-    changes = {name: value for name, value in changes.items() if value is not None}
-    if changes:
-        model = model.replace(**changes)
-    if request.inputs is None:
-        model = with_objective(model, request.objective)
-    return model
-
-
-def with_norm_of(
-    model: FactorModel, norm: StoredNorm | None, request: Request
-) -> tuple[FactorModel, StoredNorm | None]:
-    """Add the final norm before a head.
-
-    A norm that the caller names is kept, or refused by the model. A norm that was only
-    stored next to the head is dropped if it does not fit.
-    """
-    if norm is None:
-        if request.norm not in (None, NONE):
-            what = "asked of a checkpoint in safetensors files or GGUF"
-            raise must_be("norm", what, repr(request.norm), "leave it out")
-        return model, None
-    if not request.norm and not norm.norm.fits(model.link, model.rank):
-        return model, None
-    return model.replace(final_norm=norm.norm), norm
-
-
-def with_inputs(model: FactorModel, request: Request) -> FactorModel:
-    """Put inputs, or states to which the final norm is applied, to the left of a model without a left side.
-
-    Raises
-    ------
-    InputError
-        If the model has a left side of its own; for states, if no final norm is known
-        there, they are not as wide as it, or inputs are given, too.
-    """
-    rows = request.inputs if request.states is None else request.states
-    if rows is None:
-        return model
-    norm = model.final_norm
-    if request.states is not None and norm is None:
-        remedy = Sentence("give what reaches the head with {}", Option("inputs"))
-        raise must_be(
-            "a head that states are given for",
-            "one whose final norm is known",
-            "one of none",
-            remedy,
-        )
-    if request.states is not None and request.inputs is not None:
-        raise InputError(
-            "{} must be left out beside {}, which the final norm makes inputs of.",
-            Parameter("inputs"),
-            Option("states"),
-        )
-    if model.left_side is not None:
-        raise InputError(
-            "{} must be left out here; the model has {}s of its own.",
-            Parameter("inputs"),
-            model.title("left"),
-        )
-    if isinstance(rows, str | os.PathLike):
-        rows = load(rows, kind="vectors").right
-    if request.states is not None and norm is not None:
-        rows = as_factors(rows, "states")
-        if rows.shape[1] != norm.width:
-            wanted = f"vectors of {norm.width} numbers, as wide as the final norm"
-            raise must_be(
-                "states", wanted, rows.shape[1], "give what reaches that norm"
-            )
-        rows = np.asarray(norm.applied(rows), np.result_type(rows.dtype, np.float32))
-    link = None if model.link.is_assumed else model.link
-    return model.replace(
-        left=rows, roles=(request.left_name or "input", model.title("right")), link=link
-    )
-
-
-def with_training(
-    model: FactorModel,
-    intake: Intake,
-    contents: Contents,
-    request: Request,
-    location: Location,
-) -> tuple[FactorModel, Intake]:
-    """Add the training that files next to the vectors state, unless the caller declares one.
-
-    The vectors of an encoder are compared as its folder says. Two tables next to a
-    temperature were trained with it.
-    """
-    is_declared = any(
-        value is not None
-        for value in (request.objective, request.link, request.compared)
-    )
-    encoder = _encoder_of_outputs(location.path)
-    if model.left_side is None and encoder is not None:
-        training, source = encoder
-        is_open = model.link.name == "identity" and model.objective is None
-        if is_declared and training:
-            overridden = Part(f"{source} ({training}), which your options override", "")
-            return model, replace(intake, left_over=(*intake.left_over, overridden))
-        if is_open and not is_declared and not training:
-            unnormalised = Part(UNNORMALISED, "")
-            return model, replace(intake, left_over=(*intake.left_over, unnormalised))
-        if is_open and not is_declared:
-            model = with_objective(model, training)
-            return model, intake.beside(Part(source, "objective"))
-    temperature = _temperature_of(contents, encoder)
-    if model.link.name == "unknown" and not is_declared and temperature is not None:
-        training, source = temperature
-        model = with_objective(model, training)
-        return model, intake.beside(Part(source, "objective"))
-    return model, intake
-
-
-def _temperature_of(
-    contents: Contents, encoder: tuple[str, str] | None
-) -> tuple[str, str] | None:
-    """Return the training of two tables that a temperature belongs to, and its source.
-
-    The source is a number next to the tables, such as `logit_scale` of CLIP, or the
-    configuration of the network in whose folder they lie.
-    """
-    for part in contents.left_over:
-        is_number = all(size == 1 for size in part.shape)
-        if is_number and part.name.rpartition(".")[2] in TEMPERATURES:
-            return "temperature", part.name
-    return None if encoder is None or not encoder[0] else encoder
-
-
-def _encoder_of_outputs(path: Path | None) -> tuple[str, str] | None:
-    """Return how the encoder whose folder holds a file was trained, and the file that says so.
-
-    Such files describe the outputs of the encoder. A checkpoint holds its parts, for
-    example the table of its tokens, and nobody compared those with each other.
-    """
-    if path is None or path.suffix.lower() in CHECKPOINTS:
-        return None
-    return encoder_of(path.parent)

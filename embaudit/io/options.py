@@ -45,7 +45,7 @@ class Request:
     >>> Request.of({"wieght": "W"})
     Traceback (most recent call last):
         ...
-    embaudit.errors.KeywordError: a keyword of load must be one of kind, ...; got 'wieght'; the nearest one is weight.
+    embaudit.errors.KeywordError: ...; got 'wieght'; the nearest one is weight.
     """
 
     kind: Kind = field(
@@ -86,8 +86,8 @@ class Request:
             "Your file",
         ),
     )
-    """File of the vectors of the left side, or an array or a data frame of them that was
-    given as `left`.
+    """File of the vectors of the left side, or an array or a data frame of them that
+    was given as `left`.
     """
     left_bias: Any = field(
         default=None,
@@ -431,16 +431,63 @@ class Request:
 
         Examples
         --------
-        >>> [Request(ignore=("user_*",)).ignores(name) for name in ("user_bias", "item_bias")]
-        [True, False]
+        >>> request = Request(ignore=("user_*",))
+        >>> request.ignores("user_bias"), request.ignores("item_bias")
+        (True, False)
         """
         return any(fnmatchcase(name, pattern) for pattern in self.ignore or ())
 
     def transposes(self, side: Literal["left", "right"]) -> bool | None:
-        """Return whether a side is stored with one column an entity; None where the caller did not say."""
+        """Return whether a side is stored with one column per entity.
+
+        None if the caller did not say.
+        """
         return None if self.transpose is None else self.transpose in (side, "both")
 
 
+ALWAYS = (
+    "left_file",
+    "left_name",
+    "right_name",
+    "ids",
+    "ids_column",
+    "left_ids",
+    "left_ids_column",
+    "labels",
+    "link",
+    "compared",
+    "objective",
+    "left_counts",
+    "right_counts",
+    "inputs",
+    "states",
+    "norm",
+    "norm_kind",
+)
+"""Options that every format takes."""
+LIKE = {
+    "left": ("left_file",),
+    "bias": ("bias_file",),
+    "left_bias": ("left_bias_file",),
+    "bias_file": ("bias",),
+    "left_bias_file": ("left_bias",),
+    "vector_id": ("id_array", "ids"),
+    "id_array": ("vector_id", "ids"),
+    "left_id_array": ("left_ids",),
+}
+"""Options that mean the same in other formats, the best first."""
+MEANT = {
+    "left_file": "FILE",
+    "bias_file": "FILE",
+    "left_bias_file": "FILE",
+    "ids": "FILE",
+    "left_ids": "FILE",
+    "bias": "NAME",
+    "left_bias": "NAME",
+    "id_array": "NAME",
+    "vector_id": "COLUMN",
+}
+"""Word for the value of each of them."""
 NAMES_AND_FILES = {
     "left": "left_file",
     "bias": "bias_file",
@@ -470,6 +517,21 @@ def file_remedy(option: str, value: object) -> str | Sentence:
     if other is None or not is_path(value) or not Path(str(value)).is_file():
         return ""
     return Sentence("give a file as {}", Option(other, str(value)))
+
+
+def require_options(request: Request, options: Sequence[str], what: str) -> None:
+    """Refuse an option that says nothing of a file or an object."""
+    allowed = tuple(dict.fromkeys((*options, *ALWAYS)))
+    unused = next((option for option in request.given if option not in allowed), None)
+    if unused is None:
+        return
+    remedy = file_remedy(unused, getattr(request, unused))
+    for other in LIKE.get(unused, ()):
+        if not remedy and other in allowed:
+            remedy = Sentence("say {}", Option(other, placeholder=MEANT[other]))
+    raise must_be(
+        f"an option for {what}", f"one of {', '.join(allowed)}", unused, remedy
+    )
 
 
 def require_one_meaning(options: Mapping[str, Any], *, arrays: bool = False) -> None:
@@ -509,7 +571,7 @@ def require_one_meaning(options: Mapping[str, Any], *, arrays: bool = False) -> 
 
 
 def _require_name_or_array(name: str, value: object, *, arrays: bool) -> None:
-    """Refuse a value that can neither name an array nor be one where that is allowed."""
+    """Refuse a value that neither names an array nor can be one."""
     if arrays and name in ("bias", "left_bias"):
         # Arrays in memory have no names.
         allowed = "an array beside an array"

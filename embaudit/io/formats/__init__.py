@@ -80,8 +80,8 @@ class TableWriter:
     """Writes new tables of a store. Every function takes the address of the table."""
 
     require_new: Callable[[str, bool], None]
-    """Refuse an address that `write` could not write, before the work that leads to it: a
-    table that exists is refused unless the second argument is True.
+    """Refuse an address that `write` could not write, before the work that leads to it:
+    a table that exists is refused unless the second argument is True.
     """
     write: Callable[[str, Draft, str, bool], Mapping[str, str]]
     """Write a draft with a metric, "cosine" or "dot", whole or not at all; a table that
@@ -133,7 +133,7 @@ class Format:
 
     @property
     def is_written(self) -> bool:
-        """Return whether `save` writes files of this format, or tables of this store."""
+        """Return whether `save` writes this format or store."""
         return self.write is not None or self.tables is not None
 
     @property
@@ -371,9 +371,9 @@ def _by_content(path: Path) -> Format | None:
 
 
 def _readable_in(folder: Path) -> list[Path]:
-    """Return the files in a folder, and in the folders in it, that can be read without options.
+    """Return the files in a folder that can be read without options.
 
-    A vocabulary or a configuration has the suffix of a format and is no model, so each
+    The folders in it are searched, too. A vocabulary or a configuration has the suffix of a format and is no model, so each
     file is opened. At most 100 files are tried.
     """
     files = sorted(file for at in ("*", "*/*") for file in folder.glob(at))

@@ -91,7 +91,8 @@ def read_anndata(data: Any, request: Request) -> Contents:
     if name is None or name.removeprefix("obsm/") not in data.obsm:
         names = ", ".join(data.obsm) or "none"
         raise InputError(
-            "{} must be one of the embeddings in obsm; they are {}; choose one with {}.",
+            "{} must be one of the embeddings in obsm; they are {}; choose one with "
+            "{}.",
             Parameter("weight"),
             names,
             Option("weight"),

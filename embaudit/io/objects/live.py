@@ -1,4 +1,4 @@
-"""Models that are objects in memory: known by the library that made them, which is not imported."""
+"""Models in memory, known by the library that made them, which is not imported."""
 
 from __future__ import annotations
 
@@ -57,16 +57,25 @@ KINDS = (
 )
 """Kinds of trained models; the first one whose class matches counts."""
 REFUSED = {
-    ("torch", "AdaptiveLogSoftmaxWithLoss"): ("a head with one softmax", "one a cluster of labels",
-                                              "pass the weights of one of them to FactorModel.from_softmax"),
-    ("cornac", "EASE"): ("one with factors of users and items", "weights between items", "audit another model"),
-    ("gensim", "Doc2Vec"): ("one table of vectors", "documents in dv and words in wv", "pass model.dv, or model.wv"),
-}  # fmt: skip
+    ("torch", "AdaptiveLogSoftmaxWithLoss"): (
+        "a head with one softmax",
+        "one a cluster of labels",
+        "pass the weights of one of them to FactorModel.from_softmax",
+    ),
+    ("cornac", "EASE"): (
+        "one with factors of users and items",
+        "weights between items",
+        "audit another model",
+    ),
+    ("gensim", "Doc2Vec"): (
+        "one table of vectors",
+        "documents in dv and words in wv",
+        "pass model.dv, or model.wv",
+    ),
+}
 """By package and class: what is read instead, what such an object holds, and what to
 do.
 """
-
-
 MODEL = LiveKind(
     lambda model, _: Contents.from_model(model, {}),
     name="model",
@@ -111,13 +120,17 @@ def kind_of_object(model: Any) -> LiveKind:
             name = f"{type(model).__name__} of {kind.packages[0]}"
             return replace(kind, read=_reader(kind), name=name, noun=name)
     raise InputError(
-        f"the object must be a fitted model of a known library; got {type(model).__name__}; "
-        "use FactorModel.from_user_item, from_softmax or from_vectors with its arrays."
+        "the object must be a fitted model of a known library; got "
+        f"{type(model).__name__}; use FactorModel.from_user_item, from_softmax or "
+        "from_vectors with its arrays."
     )
 
 
 def _reader(kind: LiveKind) -> Read:
-    """Return the reader of a trained model, which refuses a left side next to a softmax head."""
+    """Return the reader of a trained model.
+
+    It refuses a left side next to a softmax head.
+    """
 
     def read(model: Any, request: Request) -> Contents:
         contents = kind.read(model, request)

@@ -1,4 +1,7 @@
-"""Scores of a live object, with which those of its arrays are compared; and helpers for all libraries."""
+"""Scores of a live object are compared with those of its arrays.
+
+The module also holds helpers for all libraries.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ def require_own_scores(model: FactorModel, own: OwnScores, name: str) -> None:
     >>> require_own_scores(model, OwnScores(lambda users, items: [2.5]), "MF")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: the scores read from MF must be its own; got 2 where its predict says 2.5 ...
+    embaudit.errors.InputError: ...; got 2 where its predict says 2.5 (row 0 of ...
     """
     scored = model if own.probes is None else model.replace(left=own.probes)
     if scored.left_side is None:
@@ -71,13 +74,16 @@ def require_own_scores(model: FactorModel, own: OwnScores, name: str) -> None:
         f"the scores read from {name} must be its own; got {ways[0, k]:.6g} where its "
         f"{own.method} says {theirs[k]:.6g} (row {left[k]} of the left side, row "
         f"{right[k]} of the right); it does more than multiply these factors: pass the "
-        "tables it really multiplies to FactorModel.from_user_item, or its vectors alone "
-        "to from_vectors."
+        "tables it really multiplies to FactorModel.from_user_item, or its vectors "
+        "alone to from_vectors."
     )
 
 
 def _spread_pairs(model: FactorModel) -> tuple[Indices, Indices]:
-    """Return all pairs of three left rows and five right rows, spread over all of them."""
+    """Return all pairs of three left rows and five right rows.
+
+    The rows are spread over all of their side.
+    """
     left, right = (
         np.unique(np.linspace(0, n_rows - 1, n_drawn).astype(int))
         for n_rows, n_drawn in ((model.n_left, 3), (model.n_right, 5))
@@ -86,7 +92,10 @@ def _spread_pairs(model: FactorModel) -> tuple[Indices, Indices]:
 
 
 def _ways(model: FactorModel, left: Indices, right: Indices) -> list[Floats]:
-    """Return what a library may give for pairs: scores, what its link makes of them, logarithms of probabilities."""
+    """Return what a library may give for pairs.
+
+    These are scores, what the link makes of them, or logarithms of probabilities.
+    """
     rows, place = np.unique(left, return_inverse=True)
     scores = model.scores(rows)[place, right]
     if model.link.name == "ranking":
@@ -106,11 +115,14 @@ def softmax_head(
     link: str = "softmax",
     objective: str | None = None,
 ) -> FactorModel:
-    """Make a head of labels; one row stands for two of them, whose probabilities are a softmax whatever is said.
+    """Make a head of labels.
+
+    One row stands for two labels, whose probabilities are a softmax whatever `link` is.
 
     Examples
     --------
-    >>> softmax_head(np.array([[2.0]]), np.array([0.5]), ["no", "yes"], link="identity").right
+    >>> weights, bias = np.array([[2.0]]), np.array([0.5])
+    >>> softmax_head(weights, bias, ["no", "yes"], link="identity").right
     array([[0.],
            [2.]])
     """
@@ -125,7 +137,9 @@ def softmax_head(
 def comes_from(
     model: object, packages: tuple[str, ...], classes: tuple[str, ...] = ()
 ) -> bool:
-    """Return whether a class of an object, or one it inherits from, lies in a package and has one of some names.
+    """Return whether an object is of a class of a package.
+
+    The class of the object or one that it inherits from counts.
 
     Parameters
     ----------
@@ -139,8 +153,10 @@ def comes_from(
     Examples
     --------
     >>> from collections import OrderedDict
-    >>> comes_from(OrderedDict(), ("collections",)), comes_from(OrderedDict(), ("collections",), ("Counter",))
-    (True, False)
+    >>> comes_from(OrderedDict(), ("collections",))
+    True
+    >>> comes_from(OrderedDict(), ("collections",), ("Counter",))
+    False
     """
     return any(
         kind.__module__.split(".")[0] in packages
