@@ -216,6 +216,24 @@ def decode_to_buffer(
     return matrix
 
 
+def are_signs(array: NDArray[Any]) -> bool:
+    """Check that every number of an array is 1 or -1, and that both occur.
+
+    Examples
+    --------
+    >>> are_signs(np.array([[1, -1]])), are_signs(np.array([[1, 1]])), are_signs(np.eye(2))
+    (True, False, False)
+    """
+    rows = array.reshape(len(array), -1) if array.size else array
+    lowest = highest = 0
+    for block in row_blocks(*rows.shape) if array.size else ():
+        if not (np.abs(rows[block]) == 1).all():
+            return False
+        lowest = min(lowest, int(rows[block].min()))
+        highest = max(highest, int(rows[block].max()))
+    return (lowest, highest) == (-1, 1)
+
+
 def as_stored(raw: NDArray[Any]) -> NDArray[Any]:
     """Widen numbers to the type of models, as `decode_to_buffer` does; those of that type stay where they are.
 

@@ -177,3 +177,48 @@ def test_the_tables_of_an_encoder_are_no_embeddings_of_texts(tmp_path: Path) -> 
         ).n_right
         == 3
     )
+
+
+# Binary vectors
+
+SIGNS = np.where(np.random.default_rng(1).normal(size=(6, 8)) > 0, 1, -1)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int32, np.int64])
+def test_integers_that_are_all_1_or_minus_1_are_vectors(
+    tmp_path: Path, kind: Any
+) -> None:
+    signs = SIGNS.astype(kind)
+    np.save(tmp_path / "v.npy", signs)
+    np.savez(tmp_path / "v.npz", vectors=signs, ids=IDS)
+    pd.DataFrame({"id": IDS, "v": list(signs)}).to_parquet(tmp_path / "v.parquet")
+    for source in (signs, *(tmp_path / f"v.{x}" for x in ("npy", "npz", "parquet"))):
+        model = load(source)
+        np.testing.assert_array_equal(model.right, SIGNS)
+        assert model.right.dtype.kind == "f"
+
+
+@pytest.mark.parametrize(
+    "codes", [SIGNS * 0 + 1, np.where(SIGNS > 0, 1, 0), SIGNS * np.arange(1, 9) % 3]
+)
+def test_other_small_integers_are_counts_or_codes(tmp_path: Path, codes: Any) -> None:
+    codes = codes.astype(np.int8)
+    np.save(tmp_path / "v.npy", codes)
+    pd.DataFrame({"id": IDS, "v": list(codes)}).to_parquet(tmp_path / "v.parquet")
+    assert "counts or codes" in refused(tmp_path / "v.npy")
+    assert "counts or codes" in refused(tmp_path / "v.parquet")
+
+
+@pytest.mark.parametrize("name", ["v.npy", "v.npz"])
+@pytest.mark.parametrize("are_bits", [True, False])
+def test_the_lines_for_integers_make_numbers_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, are_bits: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    codes = np.packbits(SIGNS > 0, axis=1)
+    np.savez(name, v=codes) if name == "v.npz" else np.save(name, codes)
+    sentence = refused(tmp_path / name)
+    before = "packed bits: " if are_bits else "as they are: "
+    exec(sentence.partition(before)[2].partition("; if")[0].removesuffix("."), {})
+    expected = SIGNS if are_bits else codes
+    np.testing.assert_array_equal(load("vectors.npy").right, expected)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
+from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
@@ -123,7 +124,7 @@ def require_floats(name: str, tensors: Mapping[str, Tensor], where: object) -> N
         If the array holds no floating-point numbers, or they are to be multiplied.
     """
     dtype = tensors[name].dtype
-    what: str | Sentence = name
+    what: File | Sentence = File(where)
     if name != str(where):
         what = Sentence("{} of {}", name, File(where))
     if dtype.startswith("complex"):
@@ -133,7 +134,7 @@ def require_floats(name: str, tensors: Mapping[str, Tensor], where: object) -> N
         # safetensors and GGUF write numbers of less than 16 bits in capitals.
         is_code = dtype.startswith(("int", "uint", "bool")) or dtype[:1].isupper()
         got = f"{dtype}, counts or codes" if is_code else dtype
-        remedy = "store the numbers they stand for as float32"
+        remedy = _as_numbers(name, dtype, where)
         raise must_be(what, "floating-point numbers", got, remedy)
     layer = name.rpartition(".")[0]
     for other in tensors:
@@ -144,6 +145,21 @@ def require_floats(name: str, tensors: Mapping[str, Tensor], where: object) -> N
             raise must_be(
                 what, "numbers as they are", got, "store the product as float32"
             )
+
+
+def _as_numbers(name: str, dtype: str, where: object) -> str:
+    """Return how integers become the numbers that they stand for."""
+    stored = "store the numbers they stand for as float32"
+    suffix = Path(str(where)).suffix.lower()
+    if suffix not in (".npy", ".npz"):
+        return stored
+    array = f"numpy.load({str(where)!r})"
+    if suffix == ".npz":
+        array += f"[{name!r}]"
+    lines = f"if they count as they are: import numpy; numpy.save('vectors.npy', {array}.astype('float32'))"
+    if dtype == "uint8":
+        lines += f"; if they are packed bits: import numpy; numpy.save('vectors.npy', numpy.unpackbits({array}, axis=1) * 2.0 - 1)"
+    return f"{stored}; {lines}"
 
 
 def _is_scale(name: str) -> bool:

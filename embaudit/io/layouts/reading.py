@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, Option, Sentence, must_be
-from embaudit.io.arrays import UNNAMED, Arrays, as_stored
+from embaudit.io.arrays import UNNAMED, Arrays, Tensor, are_signs, as_stored
 from embaudit.io.contents import OF_VECTORS, Contents, Source
 from embaudit.io.intake import Part
 from embaudit.io.layouts.checkpoints.config import Config
@@ -30,6 +30,34 @@ OF_HEAD = ("input", "label")
 """Nouns for the rows of both sides of a softmax head."""
 
 
+@dataclass(frozen=True, eq=False)
+class Signs:
+    """Arrays in which matrices of integers that are all 1 or -1 count as numbers.
+
+    Binary embeddings are stored so. Other integers are counts or codes, whose cosines are
+    not those of the numbers that they stand for.
+    """
+
+    arrays: Arrays
+    tensors: Mapping[str, Tensor]
+
+    @classmethod
+    def in_place_of(cls, arrays: Arrays) -> Arrays:
+        """Return the arrays with the types of such matrices as float32, unless there is none."""
+        signs = {
+            name: replace(tensor, dtype="float32")
+            for name, tensor in arrays.tensors.items()
+            if tensor.dtype.startswith("int")
+            and len(squeezed(tensor.shape)) == 2
+            and are_signs(arrays[name])
+        }
+        return cls(arrays, {**arrays.tensors, **signs}) if signs else arrays
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """Read one array."""
+        return self.arrays[name]
+
+
 def contents_of(
     arrays: Arrays, request: Request, where: object, config: Config | None = None
 ) -> Contents:
@@ -41,6 +69,7 @@ def contents_of(
         If the names allow more than one reading, or an array that could be a bias is
         left over.
     """
+    arrays = Signs.in_place_of(arrays)
     layout = layout_of(arrays, request, where, config)
     return contents_of_layout(arrays, layout, request, where, config)
 

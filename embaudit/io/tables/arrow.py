@@ -14,6 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from embaudit.core.checked import storage_of
 from embaudit.core.parallel import fill_in_threads
 from embaudit.errors import File, InputError, Sentence, must_be
+from embaudit.io.arrays import are_signs
 from embaudit.io.damaged import READ_ERRORS, reason
 from embaudit.io.files import existing_file
 from embaudit.io.tables.delimited import require_distinct
@@ -236,23 +237,25 @@ class ArrowTable:
             raise must_be(called, "lists of numbers", str(kind))
         # JSON writes 1 for 1.0, which is no code of eight bits.
         is_json = self.content is not None
-        if not types.is_floating(kind.value_type) and (
+        # Others than these two are counts or codes.
+        must_be_signs = not types.is_floating(kind.value_type) and (
             not is_json or not types.is_int64(kind.value_type)
-        ):
-            remedy = "store the numbers they stand for as float32"
-            raise must_be(
-                called,
-                "lists of floating-point numbers",
-                f"{kind.value_type}, counts or codes",
-                remedy,
-            )
+        )
         first = self.first_list(name, called)
         width = first.shape[1]
 
         def fill(out: NDArray[Any], batch: pa.RecordBatch, row: int) -> None:
             out[:] = stack(batch.column(0), called, row, width)
 
-        return self._filled([name], width, first.dtype, fill)
+        is_refused = must_be_signs and not (np.abs(first) == 1).all()
+        if not is_refused:
+            rows = self._filled([name], width, first.dtype, fill)
+            is_refused = must_be_signs and not are_signs(rows)
+        if is_refused:
+            remedy = "store the numbers they stand for as float32"
+            got = f"{kind.value_type}, counts or codes"
+            raise must_be(called, "lists of floating-point numbers", got, remedy)
+        return rows
 
     def side_by_side(self, columns: Sequence[str], dtype: DTypeLike) -> NDArray[Any]:
         """Read columns of numbers as a matrix, files side by side; see `scratch` for where it is held.
