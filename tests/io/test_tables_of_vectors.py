@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import ipc
+from pyarrow import parquet as pq
 
 from embaudit.errors import InputError
 from embaudit.io import inspect, load
@@ -138,3 +139,30 @@ def test_a_table_of_one_row_may_have_neither_header_nor_an_end_without_separator
 ) -> None:
     (tmp_path / "a.csv").write_text(text)
     assert load(tmp_path / "a.csv").right[:].tolist() == [[1.5, 2.5]]
+
+
+# Records that hold vectors, or parts of them
+
+RECORDS = {
+    "lists of records": [
+        [{"i": j, "v": float(x)} for j, x in enumerate(row)] for row in X
+    ],
+    # Dense vectors of Spark ML.
+    "records": [
+        {"type": 1, "size": None, "indices": None, "values": row.tolist()} for row in X
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_the_line_for_records_takes_the_vectors_in_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"id": IDS, "vec": RECORDS[kind]}), "v.parquet")
+    with pytest.raises(InputError, match=f"got {kind} in the column vec") as refused:
+        load("v.parquet")
+    exec(str(refused.value).partition("in Python: ")[2].removesuffix("."), {})
+    model = load("vectors.parquet")
+    np.testing.assert_array_equal(model.right, X)
+    assert model.right_ids.tolist() == IDS

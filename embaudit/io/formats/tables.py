@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.words import listed
 from embaudit.errors import File, Option, Sentence, must_be
 from embaudit.io.contents import Contents, Source
 from embaudit.io.draft import Draft, fields_in
@@ -26,7 +27,7 @@ from embaudit.io.layouts.beside import BESIDE_FACTORS
 from embaudit.io.layouts.reading import OF_HEAD
 from embaudit.io.options import Request, file_remedy
 from embaudit.io.remote import naming, with_urls
-from embaudit.io.tables.arrow import COUNTS, SUFFIXES, ArrowTable
+from embaudit.io.tables.arrow import COUNTS, PARQUET, SUFFIXES, ArrowTable
 from embaudit.io.tables.columns import (
     TableFile,
     numbers,
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 KNOWN = ID_NAMES | {"user", "userid", "token", "word", "name", "label", "key"}
+SHOWN = 4
+"""Fields of records that a sentence names."""
 LONG = 5
 """A vector of so many numbers is never 0, 1, 2, … by chance."""
 UNNAMED = ("", "Unnamed: 0")
@@ -365,6 +368,7 @@ def _family(table: TableFile, places: list[int], request: Request) -> tuple[int,
         if x[0][0] in (0, 1) and [n - x[0][0] for n, _ in x] == [*range(len(x))]
     ]
     if len(whole) != 1:
+        _require_no_records(table)
         remedy = Sentence(
             "choose them with {}, or with the name before their number",
             Option("vector", placeholder="FIRST:LAST"),
@@ -381,6 +385,47 @@ def _family(table: TableFile, places: list[int], request: Request) -> tuple[int,
             remedy,
         )
     return tuple(i for _, i in whole[0])
+
+
+def _require_no_records(table: TableFile) -> None:
+    """Refuse a column of records that hold vectors, such as those of Spark, or parts of vectors.
+
+    A record holds a vector if one of its fields is a list of numbers. A list of records
+    is a vector of one of their numeric fields.
+    """
+    from pyarrow import types
+
+    if table.arrow is None:
+        return
+    for column in table.arrow.schema:
+        kind = column.type
+        is_list = types.is_list(kind) or types.is_large_list(kind)
+        record = kind.value_type if is_list else kind
+        if not types.is_struct(record):
+            continue
+        fields = [record.field(place) for place in range(record.num_fields)]
+        is_part = types.is_floating if is_list else is_vectors
+        names = [field.name for field in fields if is_part(field.type)]
+        if not names:
+            continue
+        vector = f"row[{names[-1]!r}]"
+        if is_list:
+            vector = f"[entry[{names[-1]!r}] for entry in row]"
+        remedy = "write one of them as lists of numbers"
+        if table.path.suffix.lower() in PARQUET:
+            remedy = (
+                "take one of them in Python: import pandas; "
+                f"d = pandas.read_parquet({str(table.path)!r}); "
+                f"d[{column.name!r}] = [{vector} for row in d[{column.name!r}]]; "
+                "d.to_parquet('vectors.parquet')"
+            )
+        what = "lists of records" if is_list else "records"
+        raise must_be(
+            Sentence("the vectors of {}", File(table.path)),
+            "a column of lists of numbers",
+            f"{what} in the column {column.name}, whose numbers are in {listed(names, SHOWN)}",
+            remedy,
+        )
 
 
 def _place(table: TableFile, name: str, used: set[int | None]) -> int | None:
