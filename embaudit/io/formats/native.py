@@ -23,13 +23,15 @@ from embaudit.model.tying import Tying
 
 VERSION = 1
 MARK = "embaudit_format"
+"""Name of the array with the version of the format; no other library writes it."""
 ARRAYS = ("left", "right", *LABELS)
 NORM, SHIFT, KIND = "final_norm_gain", "final_norm_shift", "final_norm_kind"
+"""Names of the arrays of the final norm. KIND is one text, such as "rms 1e-06"."""
 TYING = "tying"
 
 
 def recognises(path: Path) -> bool:
-    """Return whether the file says that it is ours."""
+    """Return True if the file holds the array that only embaudit writes."""
     return MARK in Npz(path).tensors
 
 
@@ -73,7 +75,8 @@ def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
     fields["link"] = Source("link", lambda: link_of(_scalar(stored, "link", "U")))
     fields["offset"] = Source("offset", lambda: _scalar(stored, "offset", "f"))
     objective = _scalar(stored, "objective", "U")
-    fields |= {"objective": Source.of("objective", objective)} if objective else {}
+    if objective:
+        fields["objective"] = Source.of("objective", objective)
     if NORM in stored.tensors:
         fields["final_norm"] = Source(
             NORM, partial(_norm, stored), stored.tensors[NORM].shape
@@ -91,7 +94,7 @@ def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
 
 
 def _norm(stored: Npz) -> FinalNorm:
-    # Kind and epsilon are one text, such as "rms 1e-06".
+    """Read the final norm; kind and epsilon are one text."""
     kind, _, epsilon = str(_scalar(stored, KIND, "U")).partition(" ")
     try:
         shift = stored[SHIFT] if SHIFT in stored.tensors else None
@@ -117,6 +120,7 @@ def _tying(stored: Npz) -> Tying:
 
 
 def _scalar(stored: Npz, name: str, kinds: str) -> Any:
+    """Read one value, whose type must be of one of some kinds of NumPy."""
     value = stored[name] if name in stored.tensors else np.empty(0)
     if value.shape != () or value.dtype.kind not in kinds:
         raise InputError(
@@ -130,13 +134,13 @@ def _scalar(stored: Npz, name: str, kinds: str) -> Any:
 
 
 def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001
-    """Everything."""
+    """Return all fields of a model."""
     return frozenset({"left", *FIELDS})
 
 
 @register_writer("embaudit", keeps)
 def write(file: IO[bytes], draft: Draft) -> None:
-    """Write everything the model holds; precision is kept."""
+    """Write all fields of the model in their own precision."""
     left_role, right_role = draft.roles
     scalars = {
         MARK: VERSION,
@@ -153,8 +157,10 @@ def write(file: IO[bytes], draft: Draft) -> None:
     }
     norm: FinalNorm | None = draft.fields.get("final_norm")
     if norm is not None:
-        labels |= {NORM: norm.gain, KIND: f"{norm.kind} {norm.epsilon!r}"}
-        labels |= {} if norm.shift is None else {SHIFT: norm.shift}
+        labels[NORM] = norm.gain
+        labels[KIND] = f"{norm.kind} {norm.epsilon!r}"
+        if norm.shift is not None:
+            labels[SHIFT] = norm.shift
     tying: Tying | None = draft.fields.get("tying")
     if tying is not None:
         labels[TYING] = json.dumps(astuple(tying))
