@@ -3,10 +3,11 @@
 How named arrays become the fields of a model, in the order in which it happens:
 
 1. `recipes`: `RECIPES`, the ordered list of layouts that are known, one per library or
-   convention. To add a library, add its recipe there.
-2. `choosing`: `choose` tries the recipes in order. The names of arrays and their shapes
-   decide, and the options of the caller precede both. Two readings of equal rank are a
-   question to the caller.
+   convention, and `beside`: the names of biases, ids, names and counts. To add a
+   library, add its recipe there.
+2. `choosing`: `choose` takes the arrays that the caller names. Otherwise it tries the
+   recipes of two tables (`pairs`), of heads (`heads`) and of vectors (`one_table`). Two
+   readings of equal rank are a question to the caller.
 3. `checks`: `CHECKS`, the ordered list of things that would make the chosen reading
    wrong, such as a bias under an unknown name. Each check raises its own question.
 4. `reading`: `contents_of` turns the arrays into the fields of a model: transposed,
