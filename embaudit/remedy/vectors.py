@@ -469,8 +469,11 @@ class Remedy(Result):
                     Option("objective", "prediction"),
                 )
             )
-        compared = self.model.compared
-        if compared is not None and writer_of(path).tables is not None:
+        compared, tables = self.model.compared, writer_of(path).tables
+        if tables is not None and not tables.states_metric:
+            metric = "dot product" if self.metric == "dot" else "cosine"
+            lost.append(f"A {kind} states no metric: rank its rows by {metric}.")
+        if compared is not None and tables is not None:
             lost.append(
                 Sentence(
                     "A {} cannot say how training compared the rows: audit it with {}.",

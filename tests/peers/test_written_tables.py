@@ -55,15 +55,46 @@ def postgres(_: Path) -> Iterator[str]:
         yield place
 
 
-STORES: dict[str, Callable[[Path], Any]] = {"qdrant": qdrant, "postgres": postgres}
-LIBRARIES = {"qdrant": "qdrant-client", "postgres": "pgvector"}
-MODELS = {"qdrant": "collections"}
+@contextmanager
+def lancedb(folder: Path) -> Iterator[str]:
+    pytest.importorskip("lancedb")
+    yield f"lancedb:{folder}/films"
+
+
+@contextmanager
+def chroma(folder: Path) -> Iterator[str]:
+    pytest.importorskip("chromadb")
+    yield f"chroma:{folder}/films"
+
+
+@contextmanager
+def duckdb(folder: Path) -> Iterator[str]:
+    pytest.importorskip("duckdb")
+    yield f"duckdb:{folder}/films.duckdb"
+
+
+STORES: dict[str, Callable[[Path], Any]] = {
+    "qdrant": qdrant,
+    "postgres": postgres,
+    "lancedb": lancedb,
+    "chroma": chroma,
+    "duckdb": duckdb,
+}
+LIBRARIES = {
+    "qdrant": ("qdrant-client", "collections"),
+    "postgres": ("pgvector", "tables"),
+    "lancedb": ("lancedb", "tables of vectors"),
+    "chroma": ("chromadb", "tables of vectors"),
+    "duckdb": ("duckdb", "tables of vectors"),
+}
+"""Libraries and models of the table of libraries."""
+STATES_NONE = ("duckdb",)
+"""Stores that state no metric without an index, which they build in memory only."""
 
 
 def pair(store: str) -> Any:
-    mark = pytest.mark.holds(
-        "written", library=LIBRARIES[store], model=MODELS.get(store, "tables")
-    )
+    library, kind = LIBRARIES[store]
+    mark = pytest.mark.holds("written", library=library, model=kind)
     return pytest.param(store, marks=mark)
 
 
@@ -115,12 +146,20 @@ def test_every_number_is_read_back_by_its_id(
 
 @pytest.mark.parametrize(("unit", "metric"), [(False, "cosine"), (True, "dot")])
 def test_the_metric_is_the_one_that_fits_the_vectors(
-    table: str, unit: bool, metric: str
+    store: tuple[str, str], table: str, unit: bool, metric: str
 ) -> None:
     remedy = fix(model(), unit=unit)
     remedy.write(table)
     assert remedy.metric == metric
-    assert read(table).intake.metric.name == metric
+    stated = read(table).intake.metric.name
+    if store[0] in STATES_NONE:
+        assert stated == "not stated"
+        words = "dot product" if unit else "cosine"
+        assert f"states no metric: rank its rows by {words}" in remedy.lost_fields(
+            table
+        )
+    else:
+        assert stated == metric
 
 
 def test_cosines_of_a_table_are_those_of_the_remedy(table: str) -> None:
@@ -176,7 +215,8 @@ def test_a_write_that_stops_leaves_nothing_and_the_old_table(
         yield next(row_batches(draft))
         raise stop
 
-    monkeypatch.setattr(f"{module}.row_batches", broken)
+    monkeypatch.setattr("embaudit.io.stores.writing.row_batches", broken)
+    monkeypatch.setattr(f"{module}.row_batches", broken, raising=False)
     kind = stop if isinstance(stop, type) else type(stop)
     with pytest.raises(kind):
         fix(model()).write(table, force=force)
@@ -186,7 +226,7 @@ def test_a_write_that_stops_leaves_nothing_and_the_old_table(
         for name, row in before.items():
             np.testing.assert_array_equal(row, after[name])
     else:
-        with pytest.raises(InputError, match="must be a table of the"):
+        with pytest.raises(InputError, match=r"must be a (table|folder|file) of"):
             read(table)
 
 
@@ -196,11 +236,11 @@ def test_models_that_a_table_cannot_hold(table: str) -> None:
     head = ea.FactorModel.from_softmax(ITEMS)
     with pytest.raises(InputError, match="can record the softmax link"):
         fix(head, "centred").write(table)
-    with pytest.raises(InputError, match="must be a table of the"):
+    with pytest.raises(InputError, match=r"must be a (table|folder|file) of"):
         read(table)
 
 
-def test_what_a_table_cannot_say_is_said(table: str) -> None:
+def test_what_a_table_cannot_say_is_said(store: tuple[str, str], table: str) -> None:
     remedy = fix(model())
     assert "audit it with objective='prediction'" in remedy.lost_fields(table)
     rows = ea.FactorModel.from_vectors(ITEMS, ids=NUMBERS, compared="dot")
@@ -208,7 +248,8 @@ def test_what_a_table_cannot_say_is_said(table: str) -> None:
     assert remedy.metric == "dot"
     assert "audit it with compared='dot'" in remedy.lost_fields(table)
     remedy.write(table)
-    assert read(table).intake.metric.name == "dot"
+    stated = read(table).intake.metric.name
+    assert stated == ("not stated" if store[0] in STATES_NONE else "dot")
 
 
 def test_a_model_is_saved_with_the_metric_that_is_named(table: str) -> None:

@@ -370,7 +370,7 @@ def title_column(names: Sequence[str]) -> str:
     return customary[0] if len(customary) == 1 else ""
 
 
-def unreadable(address: Address, error: Exception) -> InputError:
-    """Return the refusal of a store that its client cannot read."""
+def unreadable(address: Address, error: Exception, verb: str = "read") -> InputError:
+    """Return the refusal of a store that its client cannot read, or write."""
     why = (str(error).strip().splitlines() or [""])[0] or type(error).__name__
-    return InputError("{} cannot be read: {}.", File(address), why.rstrip("."))
+    return InputError("{} cannot be {}: {}.", File(address), verb, why.rstrip("."))

@@ -9,10 +9,12 @@ Chroma reads a copy, because it would change the folder.
 from __future__ import annotations
 
 import json
+import secrets
 import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,8 @@ from numpy.typing import NDArray
 
 from embaudit.errors import File, InputError, must_be
 from embaudit.io.contents import Contents
-from embaudit.io.formats import register
+from embaudit.io.draft import Draft
+from embaudit.io.formats import TableWriter, register, register_tables
 from embaudit.io.intake import Metric, Part
 from embaudit.io.options import Request
 from embaudit.io.stores.base import (
@@ -36,6 +39,7 @@ from embaudit.io.stores.base import (
     unreadable,
 )
 from embaudit.io.stores.sqlite import LOGS, column_names, is_sqlite, opened
+from embaudit.io.stores.writing import Rows, exists, keeps, require_place, row_batches
 
 FILE = "chroma.sqlite3"
 DOCUMENT = "chroma:document"
@@ -346,3 +350,96 @@ def _keys(database: sqlite3.Connection, segment: str) -> dict[str, bool]:
         [segment],
     )
     return {key: bool(is_text) for key, is_text in rows}
+
+
+def _place(text: str) -> tuple[Address, Path, str]:
+    """Return an address, the folder of the store, and the name of the collection."""
+    address = Address.parse("chroma", text)
+    path, name = address.split(is_store)
+    return address, folder_of(path), name
+
+
+def _require_new(text: str, force: bool) -> None:
+    """Refuse a collection that exists."""
+    address, folder, name = _place(text)
+    require_place(address, folder, name, "chroma:FOLDER/COLLECTION")
+    if folder.exists() and not folder.is_dir():
+        raise must_be(File(folder), "a folder", "a file")
+    if force or not is_store(folder):
+        return
+    with opened(folder / FILE, address) as database:
+        if name in _collections(database):
+            raise exists(address)
+
+
+def _remove(text: str) -> None:
+    """Remove a collection."""
+    address, folder, name = _place(text)
+    with _writing(address, folder) as store:
+        store.delete_collection(name)
+
+
+def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
+    """Write a collection.
+
+    Rows go to a collection of another name, which takes the name in one step at the end.
+    """
+    address, folder, name = _place(text)
+    _require_new(text, force)
+    part = f"{name[:40]}-{secrets.token_hex(4)}"
+    with _writing(address, folder) as store:
+        if name not in [other.name for other in store.list_collections()]:
+            # A name that the client does not allow is refused before the rows are sent.
+            store.create_collection(name, embedding_function=None)
+            store.delete_collection(name)
+        try:
+            collection = store.create_collection(
+                part,
+                configuration={"hnsw": {"space": SPACES[metric]}},
+                embedding_function=None,
+            )
+            for rows in row_batches(draft):
+                _add(collection, rows, store.get_max_batch_size())
+            if name in [other.name for other in store.list_collections()]:
+                store.delete_collection(name)
+            collection.modify(name=name)
+        except BaseException:
+            # Also after Ctrl-C. The first error is the one that counts.
+            with suppress(Exception):
+                store.delete_collection(part)
+            raise
+    return {}
+
+
+SPACES = {"cosine": "cosine", "dot": "ip"}
+"""Names of metrics in the configuration of a collection."""
+
+
+def _add(collection: Any, rows: Rows, size: int) -> None:
+    """Add rows, at most so many at a time as the client takes."""
+    for start in range(0, len(rows.ids), size):
+        part = slice(start, start + size)
+        metadata = None
+        if rows.titles is not None:
+            metadata = [{"title": title} for title in rows.titles[part]]
+        collection.add(
+            ids=[str(id_) for id_ in rows.ids[part]],
+            embeddings=rows.vectors[part],
+            metadatas=metadata,
+        )
+
+
+@contextmanager
+def _writing(address: Address, folder: Path) -> Iterator[Any]:
+    """Open a folder with the client, which makes it if there is none."""
+    chromadb = client("chromadb", extra="chroma", what="a collection of Chroma")
+    settings = chromadb.config.Settings(anonymized_telemetry=False)
+    try:
+        yield chromadb.PersistentClient(str(folder), settings=settings)
+    except (chromadb.errors.ChromaError, ValueError, RuntimeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise unreadable(address, error, "written") from error
+
+
+register_tables("chroma", TableWriter(_require_new, _write, _remove, keeps))

@@ -1,17 +1,19 @@
-"""Tables of a DuckDB file, read by its client, which opens the file for reading only."""
+"""Tables of a DuckDB file, read and written by its client, which opens the file for reading only to read."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from embaudit.errors import File, must_be
 from embaudit.io.contents import Contents
+from embaudit.io.draft import Draft
 from embaudit.io.files import first_bytes
-from embaudit.io.formats import COLUMNS, register
+from embaudit.io.formats import COLUMNS, TableWriter, register, register_tables
 from embaudit.io.intake import NOT_STATED, Metric
 from embaudit.io.options import Request
 from embaudit.io.stores.base import (
@@ -22,6 +24,13 @@ from embaudit.io.stores.base import (
     unreadable,
 )
 from embaudit.io.stores.tabular import ColumnTable, has_vectors
+from embaudit.io.stores.writing import (
+    arrow_batches,
+    arrow_schema,
+    exists,
+    keeps,
+    require_place,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -200,3 +209,98 @@ def _reader(relation: Any, n_rows: int) -> Any:
     if hasattr(relation, "to_arrow_reader"):
         return relation.to_arrow_reader(n_rows)
     return relation.fetch_arrow_reader(n_rows)
+
+
+def _place(text: str) -> tuple[Address, Path, str]:
+    """Return an address, the file, and the name of the table."""
+    address = Address.parse("duckdb", text)
+    path, name = address.split(is_store)
+    return address, path, name
+
+
+def _require_new(text: str, force: bool) -> None:
+    """Refuse a table that exists."""
+    address, path, name = _place(text)
+    require_place(address, path, name, "duckdb:FILE/TABLE")
+    if path.exists() and not is_store(path):
+        raise must_be(File(path), "a file of DuckDB", "another file")
+    if path.exists():
+        with _writing(address, path) as database:
+            if not force and _is_there(database, name):
+                raise exists(address)
+
+
+def _remove(text: str) -> None:
+    """Remove a table."""
+    address, path, name = _place(text)
+    with _writing(address, path) as database:
+        database.execute(f"DROP TABLE IF EXISTS {quoted(name)}")
+
+
+def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:  # noqa: ARG001
+    """Write a table in one transaction.
+
+    DuckDB itself states no metric: its extension vss does, for an index in memory.
+    """
+    address, path, name = _place(text)
+    is_new = not path.exists()
+    columns = ", ".join(
+        f"{quoted(field.name)} {_type(field.type)}" for field in arrow_schema(draft)
+    )
+    try:
+        with _writing(address, path) as database:
+            if force:
+                database.execute(f"DROP TABLE IF EXISTS {quoted(name)}")
+            elif _is_there(database, name):
+                raise exists(address)
+            database.execute(f"CREATE TABLE {quoted(name)} ({columns})")
+            for batch in arrow_batches(draft):
+                database.register("embaudit_batch", batch)
+                database.execute(
+                    f"INSERT INTO {quoted(name)} SELECT * FROM embaudit_batch"  # noqa: S608
+                )
+                database.unregister("embaudit_batch")
+    except BaseException:
+        if is_new:
+            path.unlink(missing_ok=True)
+        raise
+    return {}
+
+
+def _type(kind: pa.DataType) -> str:
+    """Return the type of a column in the words of SQL."""
+    from pyarrow import types
+
+    if types.is_fixed_size_list(kind):
+        return f"FLOAT[{kind.list_size}]"
+    if types.is_unsigned_integer(kind):
+        return "UBIGINT"
+    return "BIGINT" if types.is_integer(kind) else "VARCHAR"
+
+
+def _is_there(database: Any, name: str) -> bool:
+    """Check for a table or a view."""
+    query = (
+        "SELECT count(*) FROM information_schema.tables "
+        "WHERE table_schema = 'main' AND table_name = ?"
+    )
+    return bool(database.execute(query, [name]).fetchone()[0])
+
+
+@contextmanager
+def _writing(address: Address, path: Path) -> Iterator[Any]:
+    """Open a file for one transaction, which is undone if the block fails."""
+    duckdb = client("duckdb", extra="duckdb", what="a DuckDB table")
+    try:
+        with duckdb.connect(str(path)) as database:
+            database.begin()
+            yield database
+            database.commit()
+    except duckdb.Error as error:
+        raise unreadable(address, error, "written") from error
+
+
+register_tables(
+    "duckdb",
+    TableWriter(_require_new, _write, _remove, keeps, states_metric=False),
+)

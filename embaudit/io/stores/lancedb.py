@@ -1,15 +1,20 @@
-"""Tables of LanceDB, read by its client: a folder with a folder `TABLE.lance` for each table."""
+"""Tables of LanceDB, read and written by its client: a folder with a folder `TABLE.lance` for each table."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from embaudit.core.progress import announced
 from embaudit.errors import File, must_be
 from embaudit.io.contents import Contents
-from embaudit.io.formats import COLUMNS, register
+from embaudit.io.draft import Draft
+from embaudit.io.formats import COLUMNS, TableWriter, register, register_tables
 from embaudit.io.intake import NOT_STATED, Metric
 from embaudit.io.options import Request
 from embaudit.io.stores.base import (
@@ -20,6 +25,13 @@ from embaudit.io.stores.base import (
     unreadable,
 )
 from embaudit.io.stores.tabular import ColumnTable, has_vectors
+from embaudit.io.stores.writing import (
+    arrow_batches,
+    arrow_schema,
+    exists,
+    keeps,
+    require_place,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -142,3 +154,100 @@ def _filter(filled: Sequence[str]) -> str | None:
     if not filled:
         return None
     return " AND ".join(f"`{name}` IS NOT NULL" for name in filled)
+
+
+def _place(text: str) -> tuple[Address, Path, str]:
+    """Return an address, the folder of the store, and the name of the table."""
+    address = Address.parse("lancedb", text)
+    folder, name = address.split(is_store)
+    if _is_table(folder):
+        folder, name = folder.parent, folder.stem
+    return address, folder, name.removesuffix(SUFFIX)
+
+
+def _require_new(text: str, force: bool) -> None:
+    """Refuse a table that exists."""
+    address, folder, name = _place(text)
+    require_place(address, folder, name, "lancedb:FOLDER/TABLE")
+    if folder.exists() and not folder.is_dir():
+        raise must_be(File(folder), "a folder", "a file")
+    if _is_table(folder / f"{name}{SUFFIX}") and not force:
+        raise exists(address)
+
+
+def _remove(text: str) -> None:
+    """Remove a table."""
+    _, folder, name = _place(text)
+    lancedb = client("lancedb", extra="lancedb", what="a LanceDB table")
+    lancedb.connect(str(folder)).drop_table(name, ignore_missing=True)
+
+
+def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
+    """Write a table with an index that states the metric.
+
+    A table that is replaced gets another version, and the old one holds until all rows
+    are written.
+    """
+    address, folder, name = _place(text)
+    _require_new(text, force)
+    lancedb = client("lancedb", extra="lancedb", what="a LanceDB table")
+    version = None
+    if _is_table(folder / f"{name}{SUFFIX}"):
+        version = lancedb.connect(str(folder)).open_table(name).version
+    failures: list[BaseException] = []
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        # The client would raise an error of its own, also after Ctrl-C.
+        try:
+            yield from arrow_batches(draft)
+        except BaseException as error:
+            failures.append(error)
+            raise
+
+    try:
+        database = lancedb.connect(str(folder))
+        table = database.create_table(
+            name,
+            batches(),
+            schema=arrow_schema(draft),
+            mode="create" if version is None else "overwrite",
+        )
+        with announced("building the index"):
+            _build_index(table, metric, draft.right.shape[0])
+    except BaseException as error:
+        if version is None:
+            shutil.rmtree(folder / f"{name}{SUFFIX}", ignore_errors=True)
+        else:
+            _restore(lancedb.connect(str(folder)).open_table(name), version)
+        if failures:
+            raise failures[0] from error
+        if isinstance(error, RuntimeError | OSError | ValueError):
+            raise unreadable(address, error, "written") from error
+        raise
+    return {}
+
+
+def _restore(table: Any, version: int) -> None:
+    """Return to a version of a table, unless it is the current one."""
+    if table.version != version:
+        table.checkout(version)
+        table.restore()
+
+
+def _build_index(table: Any, metric: str, n_rows: int) -> None:
+    """Build an index of whole vectors, in parts of about 4,096 rows."""
+    n_parts = max(1, n_rows // 4096)
+    if "config" in signature(table.create_index).parameters:
+        index = import_module("lancedb.index").IvfFlat
+        config = index(distance_type=metric, num_partitions=n_parts)
+        table.create_index("vector", config=config)
+    else:
+        table.create_index(
+            metric=metric,
+            vector_column_name="vector",
+            index_type="IVF_FLAT",
+            num_partitions=n_parts,
+        )
+
+
+register_tables("lancedb", TableWriter(_require_new, _write, _remove, keeps))

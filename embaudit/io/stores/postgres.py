@@ -309,7 +309,7 @@ def connected(
             connection.execute(f"SET LOCAL lock_timeout = {1000 * TIMEOUT_SECONDS}")
             yield connection
     except psycopg.Error as error:
-        raise _refusal(address, error) from error
+        raise _refusal(address, error, "written" if writes else "read") from error
 
 
 def _default_timeout(place: Place) -> dict[str, int]:
@@ -319,8 +319,8 @@ def _default_timeout(place: Place) -> dict[str, int]:
     return {"connect_timeout": TIMEOUT_SECONDS}
 
 
-def _refusal(address: Address, error: Exception) -> InputError:
-    """Return the refusal of a table that the client cannot read, with advice."""
+def _refusal(address: Address, error: Exception, verb: str) -> InputError:
+    """Return the refusal of a table that the client cannot read, or write, with advice."""
     lines = [line.strip(" -\t") for line in str(error).splitlines() if line.strip()]
     why = lines[0] if lines else type(error).__name__
     if why.startswith("Multiple connection attempts failed") and len(lines) > 1:
@@ -330,8 +330,8 @@ def _refusal(address: Address, error: Exception) -> InputError:
     why = re.sub(r"\b(?:FATAL|ERROR): +", "", why).rstrip(".")
     advice = next((text for word, text in ADVICE.items() if word in why), "")
     if advice:
-        return InputError("{} cannot be read: {}; {}.", File(address), why, advice)
-    return InputError("{} cannot be read: {}.", File(address), why)
+        return InputError("{} cannot be {}: {}; {}.", File(address), verb, why, advice)
+    return InputError("{} cannot be {}: {}.", File(address), verb, why)
 
 
 ADVICE = {

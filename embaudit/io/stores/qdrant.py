@@ -403,14 +403,14 @@ def _text(point: Any, key: str) -> str | None:
 
 
 @contextmanager
-def _worded(address: Address) -> Iterator[None]:
-    """Refuse what the client cannot read in one sentence."""
+def _worded(address: Address, verb: str = "read") -> Iterator[None]:
+    """Refuse what the client cannot read, or write, in one sentence."""
     from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
     try:
         yield
     except UnexpectedResponse as error:
-        raise _refused(address, error) from error
+        raise _refused(address, error, verb) from error
     except ApiException as error:
         why = str(error).splitlines()[0] if str(error) else "no answer"
         why = re.sub(r"^\[Errno -?\d+\] ", "", why)
@@ -420,11 +420,11 @@ def _worded(address: Address) -> Iterator[None]:
         elif "timed out" in why:
             remedy = "run the command again when the server is less busy"
         raise InputError(
-            "{} cannot be read: {}; {}.", File(address), why, remedy
+            "{} cannot be {}: {}; {}.", File(address), verb, why, remedy
         ) from error
 
 
-def _refused(address: Address, error: Any) -> InputError:
+def _refused(address: Address, error: Any, verb: str) -> InputError:
     """Return the refusal of an answer of the server that is an error."""
     try:
         why = error.structured()["status"]["error"]
@@ -437,8 +437,8 @@ def _refused(address: Address, error: Any) -> InputError:
     }
     remedy = advice.get(error.status_code, "")
     if remedy:
-        return InputError("{} cannot be read: {}; {}.", File(address), why, remedy)
-    return InputError("{} cannot be read: {}.", File(address), why)
+        return InputError("{} cannot be {}: {}; {}.", File(address), verb, why, remedy)
+    return InputError("{} cannot be {}: {}.", File(address), verb, why)
 
 
 def _require_new(text: str, force: bool) -> None:
@@ -447,7 +447,7 @@ def _require_new(text: str, force: bool) -> None:
     address = store.with_table(name)
     if not name:
         raise must_be("the address of a collection", FORM, File(address))
-    with _worded(address):
+    with _worded(address, "written"):
         if server.collection_exists(name) and not force:
             raise exists(address)
 
@@ -455,7 +455,7 @@ def _require_new(text: str, force: bool) -> None:
 def _remove(text: str) -> None:
     """Remove a collection."""
     server, name, store = _server(Address.parse("qdrant", text))
-    with _worded(store.with_table(name)):
+    with _worded(store.with_table(name), "written"):
         server.delete_collection(name)
 
 
@@ -468,7 +468,7 @@ def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
     """
     server, name, store = _server(Address.parse("qdrant", text))
     address = store.with_table(name)
-    with _worded(address):
+    with _worded(address, "written"):
         is_there = server.collection_exists(name)
         if is_there and not force:
             raise exists(address)

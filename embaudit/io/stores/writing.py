@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from embaudit.errors import File, InputError, Option, Sentence, must_be
 from embaudit.io.draft import Draft
 from embaudit.io.formats.tables import columns_of
 from embaudit.io.stores.base import Address
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 BATCH_BYTES = 2**22
 """Size of the vectors that are sent at a time."""
@@ -78,6 +82,65 @@ def _require_finite(vectors: NDArray[np.float32]) -> None:
             "within the range of float32",
             "larger numbers",
             "scale them, or write a .npz file",
+        )
+
+
+def arrow_schema(draft: Draft) -> pa.Schema:
+    """Return the types of the columns id, title, if there are titles, and vector."""
+    import pyarrow as pa
+
+    fields = [("id", pa.array(draft.tokens[:0]).type)]
+    if has_titles(draft):
+        fields.append(("title", pa.string()))
+    fields.append(("vector", pa.list_(pa.float32(), draft.right.shape[1])))
+    return pa.schema(fields)
+
+
+def arrow_batches(draft: Draft) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a draft as `row_batches` does, with the columns of `arrow_schema`.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_vectors([[1.0], [2.0]], ids=["a", "b"])
+    >>> next(arrow_batches(Draft.of(model))).to_pylist()
+    [{'id': 'a', 'vector': [1.0]}, {'id': 'b', 'vector': [2.0]}]
+    """
+    import pyarrow as pa
+
+    schema = arrow_schema(draft)
+    for rows in row_batches(draft):
+        columns: list[Any] = [rows.ids]
+        if rows.titles is not None:
+            columns.append(rows.titles)
+        arrays = [
+            pa.array(column, field.type)
+            for column, field in zip(columns, schema, strict=False)
+        ]
+        values = pa.array(rows.vectors.reshape(-1))
+        vectors = pa.FixedSizeListArray.from_arrays(values, rows.vectors.shape[1])
+        yield pa.record_batch([*arrays, vectors], schema=schema)
+
+
+def require_place(address: Address, path: Path, name: str, form: str) -> None:
+    """Refuse an address without a table, or in a folder that does not exist.
+
+    Examples
+    --------
+    >>> address = Address("duckdb", "no-such-folder/films.duckdb/items")
+    >>> require_place(address, Path("no-such-folder/films.duckdb"), "items", "duckdb:FILE/TABLE")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: the folder of the output must be there already; got no-such-folder; create it first.
+    """
+    if not name or path == Path():
+        raise must_be("the output", form, File(address), "name a table in it")
+    if not path.parent.is_dir():
+        raise must_be(
+            "the folder of the output",
+            "there already",
+            path.parent,
+            "create it first",
         )
 
 
