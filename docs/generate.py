@@ -58,7 +58,10 @@ def checks() -> str:
 
 def answers() -> str:
     """Write how models of the truth table are answered, one model for each way to answer."""
-    heads = ["| such as | findings | answer | because |", "|---|---|---|---|"]
+    heads = [
+        "| such as | findings | answer | because | how sure |",
+        "|---|---|---|---|---|",
+    ]
     rows = []
     for way in WAYS:
         row = TABLE[way.model]
@@ -68,7 +71,8 @@ def answers() -> str:
         ).answer
         codes = ", ".join(map(_linked, given.findings))
         rows.append(
-            f"| {way.title} | {codes} | {given.word} | {_plain(given.because)} |"
+            f"| {way.title} | {codes} | {given.word} | {_plain(given.because)} | "
+            f"{_plain(given.certainty.text)} |"
         )
     return "\n".join([*heads, *rows])
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from embaudit.auditing.answer_word import AnswerWord
+from embaudit.auditing.certainty import Certainty, certainty_of
 from embaudit.auditing.diagnosis import (
     CONVENTIONS,
     Agreement,
@@ -30,33 +31,11 @@ if TYPE_CHECKING:
 WITHIN = "This holds within this model; never compare cosines of two models."
 """Sentence below every YES and BY CONVENTION."""
 NOT_QUALITY = (
-    "This says nothing about quality: `embaudit evaluate` does. "
-    "Retraining changes them further: `embaudit compare`."
+    "This says nothing about quality: "
+    "`embaudit evaluate FILE --items TITLES --truth COLUMN` does. Retraining changes "
+    "the cosines further: `embaudit compare FILE OTHER_SEED`."
 )
-"""Sentences below every answer."""
-
-
-class AnswerWord(StrEnum):
-    """Whether the predictions fix the cosines, in a word.
-
-    No word says that the cosines are good: neighbours that the predictions fix can be
-    bad neighbours, and those that a convention picked can be good ones.
-    """
-
-    YES = "YES"
-    """The predictions fix the cosines: all models that predict the same have them."""
-    BY_CONVENTION = "BY CONVENTION"
-    """The predictions leave the cosines open. Training, or the author of the file,
-    picked one of many equally good versions."""
-    NO = "NO"
-    """Models with the same predictions have other cosines, and nothing known about
-    training excludes these models."""
-    UNKNOWN = "UNKNOWN"
-    """Neither is proven. The reason says what would decide it, or that no method here
-    decides it."""
-    CHECK_FIRST = "CHECK FIRST"
-    """Something is wrong before the cosines are worth the question, or the rows are
-    data that training did not learn."""
+"""Sentences below every answer. The commands name every argument that they need."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +52,8 @@ class Answer:
     """The kind of cosines that the answer is about."""
     advice: str
     """The advice that follows; empty where nothing can be trusted."""
+    certainty: Certainty
+    """How sure the answer is, and why."""
 
     @property
     def question(self) -> str:
@@ -81,10 +62,11 @@ class Answer:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Sentences below the answer about the limits of its meaning."""
+        """Sentences below the answer: how sure it is, and what it does not mean."""
+        how_sure = f"How sure: {self.certainty.text}."
         if self.word in (AnswerWord.YES, AnswerWord.BY_CONVENTION):
-            return (WITHIN, NOT_QUALITY)
-        return (NOT_QUALITY,)
+            return (how_sure, WITHIN, NOT_QUALITY)
+        return (how_sure, NOT_QUALITY)
 
     def __str__(self) -> str:
         return f"{self.word}: {self.because}."
@@ -100,6 +82,8 @@ class Basis:
     """The cause of the cosines, and measurements of them."""
     nouns: Nouns
     """Nouns for the rows and predictions of the model."""
+    declared: str
+    """The declared training and who declared it, as `declared_training` writes it."""
     findings: Mapping[str, Finding]
     """The findings and notes about these cosines, by code."""
 
@@ -119,7 +103,11 @@ class Basis:
         self, word: AnswerWord, because: str, codes: tuple[str, ...], advice: str
     ) -> Answer:
         """Make an answer that is drawn from some findings."""
-        return Answer(word, because, codes, self.nouns.cosines, advice)
+        findings = [self.findings[code] for code in codes]
+        certainty = certainty_of(
+            word, findings, self.model, self.diagnosis, self.declared
+        )
+        return Answer(word, because, codes, self.nouns.cosines, advice, certainty)
 
 
 def answer(evidence: Evidence, conclusions: Iterable[Finding]) -> Answer:
@@ -137,7 +125,14 @@ def answer(evidence: Evidence, conclusions: Iterable[Finding]) -> Answer:
         finding.code: finding for finding in conclusions if finding.role in (None, role)
     }
     nouns = Nouns.of(evidence.model, role)
-    return decide(Basis(evidence.model, evidence.diagnosis, nouns, findings))
+    basis = Basis(
+        evidence.model,
+        evidence.diagnosis,
+        nouns,
+        evidence.declared_training,
+        findings,
+    )
+    return decide(basis)
 
 
 def decide(basis: Basis) -> Answer:
@@ -189,7 +184,10 @@ def _chosen_by_nothing(basis: Basis) -> Answer:
     if found.is_rearranged:
         return _no(basis, basis.clause("rearranged"), "rearranged")
     if found.case is Case.NO_MINIMUM and found.role == "right":
-        because = f"{basis.title('EMB101')}. {basis.sentence('no_minimum')}"
+        because = (
+            f"{basis.title('EMB101')} ({basis.declared}). "
+            f"{basis.sentence('no_minimum')}"
+        )
         return _no(basis, because, "no_minimum", "EMB101")
     if found.agreement is Agreement.NEAR:
         return _near_predictions(basis)
@@ -335,7 +333,9 @@ def _unlike_predictions(basis: Basis) -> Answer:
 def _decided_by_the_origin(basis: Basis) -> Answer:
     """Answer where the mean row of a head decides its cosines."""
     if basis.diagnosis.contradicts_decay:
-        because = f"{basis.title('EMB301')}. Also, {basis.title('EMB306')}"
+        because = (
+            f"{basis.title('EMB301')}. Also, {basis.title('EMB306')} ({basis.declared})"
+        )
         return _no(basis, because, "EMB306", "EMB301")
     return _decided_without_a_probability(basis, basis.title("EMB301"), "EMB301")
 
@@ -357,26 +357,27 @@ def _chosen_by_training(basis: Basis) -> Answer:
     gap = found.penalty_gap
     if gap is not None and gap.is_far:
         because = (
-            f"{basis.title('EMB104')}. So it did not choose these, and the predictions "
-            "do not fix them"
+            f"{basis.title('EMB103')} ({basis.declared}): {basis.title('EMB104')}. So "
+            "the penalty did not choose these cosines, and the predictions do not fix "
+            "them"
         )
         return _no(basis, because, "EMB104")
     if gap is not None:
         because = (
-            f"{basis.title('EMB104')}. The penalty was too weak to undo the random "
-            "start, training stopped early or had another objective, or the rows were "
-            "rescaled"
+            f"{basis.title('EMB103')} ({basis.declared}): {basis.title('EMB104')}. The "
+            "penalty was too weak to undo the random start, training stopped early or "
+            "had another objective, or the rows were rescaled"
         )
         return _convention(basis, because, "EMB104", "EMB103")
     if found.contradicts_decay:
         because = (
-            f"{basis.title('EMB306')}: equal decay of all rows ends with a mean row of "
-            "zero. So training stopped before its minimum, did not decay all rows "
-            "alike, or had another objective, and nothing shows that the penalty chose "
-            f"these cosines. {basis.sentence('origin')}"
+            f"{basis.title('EMB306')} ({basis.declared}): equal decay of all rows ends "
+            "with a mean row of zero. So training stopped before its minimum, did not "
+            "decay all rows alike, or had another objective, and nothing shows that "
+            f"the penalty chose these cosines. {basis.sentence('origin')}"
         )
         return _convention(basis, because, "EMB306", "EMB103", "origin")
-    because = basis.title("EMB103")
+    because = f"{basis.title('EMB103')} ({basis.declared})"
     if found.lists_differ:
         because += f". {basis.sentence('lists_differ')}"
         return _convention(basis, because, "EMB103", "lists_differ")

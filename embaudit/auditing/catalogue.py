@@ -29,7 +29,7 @@ def entry(name: str) -> Entry:
     """Look up what a code or a word means.
 
     Upper case, the plural and numbers are ignored: "Gauges" finds "gauge", and
-    "10 nearest lost" finds "nearest lost".
+    "10 nearest kept" finds "nearest kept".
 
     Raises
     ------
@@ -55,7 +55,7 @@ def entry(name: str) -> Entry:
     for explained in (*CODES.values(), *WORDS.values()):
         for spelling in (explained.name, *explained.also):
             entries[spelling.lower()] = explained
-    # Reports put numbers into some words, such as "10 nearest lost" or "top-20 kept".
+    # Reports put numbers into some words, such as "10 nearest kept" or "top-20 kept".
     without_numbers = re.sub(r"-?\b\d[\d.]*(?!\w)", " ", name.lower())
     wanted = " ".join(without_numbers.split()) or name
     match = entries.get(wanted, entries.get(wanted.removesuffix("s")))

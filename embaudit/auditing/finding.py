@@ -139,6 +139,10 @@ class Finding:
     """Advice; empty for notes."""
     role: Role | None = None
     """The kind of pairs that the finding is about; None for the whole model."""
+    measured_on: str = ""
+    """The rows, lists or pairs that its figures were measured on, and how many of how
+    many they are, such as "lists of 400 of 9,724 items"; empty if it quotes no figure
+    of that kind."""
     witness: Gauge | None = field(default=None, compare=False)
     """The gauge that shows the finding; None if no gauge does."""
 
@@ -156,6 +160,7 @@ class Finding:
                 "title": self.title,
                 "remedy": self.remedy,
                 "role": self.role,
+                "measured_on": self.measured_on,
                 "witness": self.has_witness,
             }
         )

@@ -746,16 +746,17 @@ _ENTRIES = (
         pages=("simpson",),
     ),
     Entry(
-        "nearest lost",
+        "nearest kept",
         meaning=(
-            "The share of the nearest neighbours that are no longer among as many "
-            "nearest in an equivalent model. Duplicates count once."
+            "The share of the nearest neighbours that are still among as many nearest "
+            "in an equivalent model, or in the other model of a comparison. Duplicates "
+            "count once."
         ),
-        example="'28 % of 10 nearest lost': of ten neighbours, about three are others.",
+        example="'10 nearest kept: 72 %': of ten neighbours, about seven stay.",
         also=(
             "top kept",
             "top changed",
-            "nearest kept",
+            "nearest lost",
             "neighbours lost",
             "kept",
             "nearest by prediction cosine kept",

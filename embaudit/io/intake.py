@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -144,7 +146,7 @@ class Intake:
     --------
     >>> parts = (Part("Q", "right", (7, 2)), Part("names", "right_ids", (7,)))
     >>> Intake("npz", ("a.npz",), parts, left_over=(Part("seed", ""),)).explain()
-    'Read as npz: Q (7 × 2) as right factors, names (7) as right ids. Left over: seed.'
+    'Read as npz: Q (7 × 2) as right factors, names (7) as right ids. Not used: seed.'
     """
 
     format: str
@@ -262,7 +264,7 @@ class Intake:
         >>> left = (Part("norm.weight", "", (2,)), Part("seed", ""))
         >>> norm = Part("norm.weight", "final_norm", (2,))
         >>> Intake("npz", ("a.npz",), (), left).beside(norm).line()
-        'read as npz: norm.weight; left over: seed'
+        'read as npz: norm.weight; not used: seed'
         """
         # A field has one source: what is added replaces what the file itself says of
         # it.
@@ -284,9 +286,7 @@ class Intake:
         if self.layout:
             sentences.append(f"Layout: {self.layout}.")
         if self.left_over:
-            sentences.append(
-                f"Left over: {listed([*map(str, self.left_over)], SHOWN)}."
-            )
+            sentences.append(f"Not used: {listed([*map(str, self.left_over)], SHOWN)}.")
         if self.assumed:
             sentences.append(f"Assumed: {', '.join(self.assumed)}.")
         if self.metric is not None:
@@ -317,7 +317,7 @@ class Intake:
         --------
         >>> parts, left_over = (Part("Q", "right", (7, 2)),), (Part("seed", ""),)
         >>> Intake("npz", ("a.npz",), parts, left_over).line()
-        'read as npz: Q; left over: seed'
+        'read as npz: Q; not used: seed'
         >>> parts = (Part("output.weight", "right", (7, 2), "Q8_0"),)
         >>> Intake("gguf", ("a.gguf",), parts).line()
         'read as gguf: output.weight (Q8_0)'
@@ -339,7 +339,7 @@ class Intake:
             if few
             else counted(len(self.left_over), "other")
         )
-        rest = f"; left over: {rest}" if self.left_over else ""
+        rest = f"; not used: {rest}" if self.left_over else ""
         metric = ""
         if self.metric is not None:
             metric = f"; metric {self.metric.name}"
@@ -377,9 +377,19 @@ class StoredNorm:
         )
 
     def __str__(self) -> str:
-        shift = ", with a bias" if self.norm.shift is not None else ""
-        size = f"{self.norm.title}, κ = {self.norm.condition_number:.3g}{shift}"
-        return f"final norm: {self.name} ({size}), by {self.because}"
+        shift = " with a bias" if self.norm.shift is not None else ""
+        # The condition number in words, because a reader need not know it.
+        ratio = self.norm.condition_number
+        if ratio == 1:
+            stretch = "stretches all axes alike"
+        elif math.isinf(ratio):
+            stretch = "removes some axes"
+        else:
+            stretch = f"stretches some axes {ratio:.3g} times as much as others"
+        return (
+            f"final norm: {self.name} ({self.norm.title}{shift}, which {stretch}), "
+            f"by {self.because}"
+        )
 
 
 @dataclass(frozen=True, eq=False)

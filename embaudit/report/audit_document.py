@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from embaudit.auditing.answer import AnswerWord
+from embaudit.auditing.answer_word import AnswerWord
 from embaudit.auditing.audit import Audit
 from embaudit.auditing.equivalents import ISOMETRY, REARRANGED, WORST
 from embaudit.auditing.evidence import Evidence
@@ -421,7 +421,7 @@ def head_sentences(head: HeadReport) -> list[str]:
 
 
 def glance_of(audit: Audit) -> Glance:
-    """Tabulate how many neighbours change, and how far cosines move.
+    """Tabulate how many neighbours stay, and how far cosines move.
 
     The first question is what changes if rows are compared by what is predicted for
     them, the second what changes most in another model with the same predictions. The
@@ -437,8 +437,7 @@ def glance_of(audit: Audit) -> Glance:
     ('item-item', 'user-user', 'user-item')
     >>> for _, measure, figures in glance.rows:
     ...     print(measure, figures)
-    1 nearest lost ('0 %', '–', '–')
-    1 nearest lost ('0 %', '–', '–')
+    1 nearest kept ('100 %', '–', '–')
     average change of a cosine ('0.00', '0.00', '0.00')
     """
     evidence, model = audit.evidence, audit.evidence.model
@@ -448,35 +447,52 @@ def glance_of(audit: Audit) -> Glance:
         if record.top_n
     }
     lengths_differ = len(set(n_listed.values())) > 1
-    lost = "nearest lost"
+    kept = "nearest kept"
     if n_listed and not lengths_differ:
-        lost = f"{min(n_listed.values())} nearest lost"
+        kept = f"{min(n_listed.values())} nearest kept"
     by_prediction = f"change if compared by {prediction_phrase(model)}"
     in_another = f"largest change found among models with the same {same_of(model)}"
     average = "average change of a cosine"
     rows = [
-        (by_prediction, lost, _lost_by_predictions(evidence)),
-        (in_another, lost, _most_lost(evidence)),
+        (by_prediction, kept, _kept_by_predictions(evidence)),
+        (in_another, kept, _fewest_kept(evidence)),
         (in_another, average, _most_moved(evidence)),
     ]
-    # A line of dashes says nothing, but one line stands in every table.
-    rows = [row for row in rows if row[1] == average or set(row[2]) != {"–"}]
+    # A line or a column of dashes says nothing.
+    rows = [row for row in rows if set(row[2]) != {"–"}]
+    roles = [
+        role
+        for place, role in enumerate(evidence.roles)
+        if any(figures[place] != "–" for _, _, figures in rows)
+    ]
+    places = [evidence.roles.index(role) for role in roles]
+    rows = [
+        (question, measure, tuple(figures[place] for place in places))
+        for question, measure, figures in rows
+    ]
     key = []
     if is_alone(model) and same_of(model) == "scores":
         key.append("A score is the product of a row with a row of the second table.")
-    is_listed = any(measure == lost for _, measure, _ in rows)
+    is_listed = any(measure == kept for _, measure, _ in rows)
     if is_listed and lengths_differ:
         lists = " or ".join(f"{n} {titles}" for titles, n in n_listed.items())
         key.append(f"A list holds {lists}.")
     twin_shares = [traits.twins.share for traits in evidence.traits if traits.twins]
     if is_listed and any(twin_shares):
         key.append("Duplicate rows count once.")
-    if any(_is_open(evidence, role) for role in evidence.roles):
+    open_roles = [role for role in evidence.roles if _is_open(evidence, role)]
+    if open_roles == list(evidence.roles):
+        cosines = " or ".join(Nouns.of(model, role).cosines for role in open_roles)
+        key.append(
+            f"No model with the same {same_of(model)} and other {cosines} was found; "
+            "there may still be one."
+        )
+    elif open_roles:
         key.append(
             "A dash: no such model was found that changes this; there may still be one."
         )
     return Glance(
-        tuple(Pairs(role).titled(model) for role in evidence.roles),
+        tuple(Pairs(role).titled(model) for role in roles),
         tuple(rows),
         tuple(key),
         scale_of(audit),
@@ -504,8 +520,8 @@ def same_of(model: FactorModel) -> str:
     return model.predicts.title
 
 
-def _lost_by_predictions(evidence: Evidence) -> tuple[str, ...]:
-    """Write which share of neighbours differs by predictions, for each kind of pairs.
+def _kept_by_predictions(evidence: Evidence) -> tuple[str, ...]:
+    """Write which share of neighbours stays by predictions, for each kind of pairs.
 
     Lists hold one row of each group of copies.
     """
@@ -514,11 +530,11 @@ def _lost_by_predictions(evidence: Evidence) -> tuple[str, ...]:
         record = None
         if evidence.predicted is not None:
             record = evidence.predicted.of(role)
-        # If cosines are predicted, this is no other way to compare rows.
-        if record is None or evidence.model.predicts is Equivalence.COSINES:
+        # Cosines that the predictions fix need no other way to compare rows.
+        if record is None or evidence.equivalence.freedom[role].moves is False:
             figures.append("–")
         else:
-            figures.append(percent(_share_lost(record)))
+            figures.append(percent(_share_kept(record)))
     return tuple(figures)
 
 
@@ -528,13 +544,13 @@ class Change:
 
     average: float
     """Mean absolute change of a cosine."""
-    lost: float
-    """Share of the nearest neighbours that other rows replace; NaN without lists."""
+    kept: float
+    """Share of the nearest neighbours that stay; NaN without lists."""
 
     @classmethod
     def from_movement(cls, record: Movement) -> Change:
         """Take the change from a record of the movement."""
-        return cls(record.mean_abs, _share_lost(record))
+        return cls(record.mean_abs, _share_kept(record))
 
 
 def _changes(evidence: Evidence, role: Role) -> list[Change]:
@@ -544,6 +560,10 @@ def _changes(evidence: Evidence, role: Role) -> list[Change]:
     """
     records = [record for _, record in evidence.visits(role)]
     changes = [Change.from_movement(record) for record in records]
+    argued = evidence.equivalence.freedom[role].mean_abs
+    if argued is not None:
+        # The model that shows that the cosines are free is not among the visits.
+        changes.append(Change(argued, np.nan))
     if role != "right":
         return changes
     n_listed = {record.top_n for record in records}
@@ -551,26 +571,32 @@ def _changes(evidence: Evidence, role: Role) -> list[Change]:
     if evidence.head is not None and evidence.head.origin_is_free:
         lists = evidence.head.neighbours
         average = evidence.head.centred.movement.mean_abs
-        others.append((average, lists.top_n_changed, lists.top_n))
+        others.append((average, 1 - lists.top_n_changed, lists.top_n))
     if evidence.norm is not None:
         stored, *forms = evidence.norm.forms
         for form in forms:
             apart = evidence.norm.between(stored.name, form.name)
-            others.append((apart.mean_abs, apart.top_n_changed, apart.top_n))
-    for average, lost, top_n in others:
+            others.append((apart.mean_abs, 1 - apart.top_n_changed, apart.top_n))
+    for average, kept, top_n in others:
         # Shares of lists of another length are not comparable.
         is_comparable = top_n in n_listed
-        changes.append(Change(average, lost if is_comparable else np.nan))
+        changes.append(Change(average, kept if is_comparable else np.nan))
     return changes
 
 
-def _most_lost(evidence: Evidence) -> tuple[str, ...]:
-    """Write the largest share of neighbours that an equivalent model replaces."""
+def _fewest_kept(evidence: Evidence) -> tuple[str, ...]:
+    """Write the smallest share of neighbours that stays in an equivalent model."""
     figures = []
     for role in evidence.roles:
-        shares = [change.lost for change in _changes(evidence, role)]
+        is_fixed = evidence.equivalence.freedom[role].moves is False
+        # A model that moves no cosine is no change, unless it is proven that none does.
+        shares = [
+            change.kept
+            for change in _changes(evidence, role)
+            if is_fixed or change.average > FLOAT32_TIE
+        ]
         is_open = _is_open(evidence, role)
-        figures.append("–" if is_open else percent(_largest(shares)))
+        figures.append("–" if is_open else percent(-_largest(-kept for kept in shares)))
     return tuple(figures)
 
 
@@ -600,8 +626,8 @@ def _largest(figures: Iterable[float]) -> float:
     return max((value for value in figures if not np.isnan(value)), default=np.nan)
 
 
-def _share_lost(record: Movement) -> float:
-    return 1 - record.top_n_overlap if record.top_n else np.nan
+def _share_kept(record: Movement) -> float:
+    return record.top_n_overlap if record.top_n else np.nan
 
 
 def scale_of(audit: Audit) -> str:

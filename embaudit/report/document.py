@@ -375,7 +375,7 @@ def read_parts(intake: Intake) -> Iterator[tuple[str, str]]:
     yield from (
         (str(block), FIELDS.get(block.became, block.became)) for block in intake.parts
     )
-    yield from ((str(block), "left over") for block in intake.left_over)
+    yield from ((str(block), "not used") for block in intake.left_over)
 
 
 def definitions(model: FactorModel, words: Iterable[str]) -> Iterator[tuple[str, str]]:

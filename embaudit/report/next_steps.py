@@ -1,4 +1,8 @@
-"""Commands to type next, with the file's own name, which run when they are pasted."""
+"""Commands to type next, which run when they are pasted.
+
+Paths stand in them in full, however long they are, and quoted for the shell. A name in
+capitals, such as `OTHER-SIDE.npy`, stands for a file that only the reader has.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from shlex import join
 
-from embaudit.auditing.answer import AnswerWord
+from embaudit.auditing.answer_word import AnswerWord
 from embaudit.auditing.audit import Audit
 from embaudit.auditing.wording import is_alone, is_head, prediction_phrase
 from embaudit.core.words import listed
@@ -23,8 +27,6 @@ DISTILLED = "embeddings"
 """The array of model2vec: token rows that were distilled from an encoder, and not
 compared in training.
 """
-LONGEST_PATHS = 40
-"""Characters of the paths of a model that a command shows; longer ones are FILE."""
 OTHER, ROWS, INPUTS = "OTHER-SIDE.npy", "ROWS.npy", "INPUTS.npy"
 """Files that stand in a command for those of its reader."""
 
@@ -51,7 +53,7 @@ class Invocation:
     >>> typed.fix("--as", "centred")
     "embaudit fix 'my model.npz' --kind head --as centred"
     >>> Invocation("/data/models/recommender/nightly/2026-11-29/model.npz").fix()
-    'embaudit fix FILE'
+    'embaudit fix /data/models/recommender/nightly/2026-11-29/model.npz'
     """
 
     path: str
@@ -96,8 +98,6 @@ class Invocation:
         # A name that begins with a dash would be read as an option.
         if self.path.startswith("-"):
             paths[0] = f"./{self.path}"
-        if sum(map(len, paths)) > LONGEST_PATHS:
-            paths = ["FILE"] if len(paths) == 1 else ["FILES"]
         return join(["embaudit", name, *paths, *words])
 
     def out(self, what: str) -> str:

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from embaudit.auditing.answer import AnswerWord
+from embaudit.auditing.answer_word import AnswerWord
 from embaudit.auditing.audit import Audit
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.wording import is_head
@@ -208,10 +208,11 @@ def _finding_lines(audit: Audit, named: Sequence[Finding]) -> list[str]:
     ]
     findings = [*named, *news]
     n_shown = max(FINDINGS, len(named))
-    lines = [
-        _short(f"{finding.code} {finding.severity.title}: {finding.title}")
-        for finding in findings[:n_shown]
-    ]
+    lines = []
+    for finding in findings[:n_shown]:
+        # A title that is too long goes on below, because its end can be what matters.
+        text = f"{finding.code} {finding.severity.title}: {finding.title}"
+        lines += _wrapped(text, indent="  ")
     if len(findings) > n_shown:
         lines.append(f"{len(findings) - n_shown} more: --full")
     return lines
@@ -272,6 +273,8 @@ def _table_lines(glance: Glance | None) -> list[str]:
     """Write the table: each question stands above its measures."""
     if glance is None:
         return []
+    if not glance.rows:
+        return _wrapped(" ".join(glance.key))
     measures = [measure for _, measure, _ in glance.rows]
     first = INDENT + max(len(measure) for measure in measures)
     widths = [len(pairs) for pairs in glance.pairs]
@@ -303,9 +306,12 @@ def _short(line: str) -> str:
     return shorten(line, WIDTH, placeholder=" …", break_on_hyphens=False)
 
 
-def _wrapped(text: str, width: int = WIDTH) -> list[str]:
-    """Break a text into lines between words, and not within names such as item-item."""
-    return wrap(text, width, break_on_hyphens=False)
+def _wrapped(text: str, width: int = WIDTH, indent: str = "") -> list[str]:
+    """Break a text into lines between words, and not within names such as item-item.
+
+    All lines but the first begin with the indent.
+    """
+    return wrap(text, width, break_on_hyphens=False, subsequent_indent=indent)
 
 
 def _narrow(text: str, room: int) -> str:
@@ -325,13 +331,23 @@ def _filled(text: str, room: int) -> str:
 
 
 def _broken(command: str) -> list[str]:
-    """Break a long command before options, as a shell allows it."""
+    r"""Break a long command before files and options, as a shell allows it.
+
+    A file that is wider than a screen stands on a line of its own and is not cut.
+
+    Examples
+    --------
+    >>> for line in _broken(f"embaudit fix /data/{'x' * 60}.npz --as prediction"):
+    ...     print(line.replace("x" * 60, "xxx"))
+      embaudit fix \
+        /data/xxx.npz \
+        --as prediction
+    """
     words = split(command)
-    starts = [
-        0,
-        *(i for i, word in enumerate(words) if word.startswith("--")),
-        len(words),
-    ]
+    options = [i for i, word in enumerate(words) if word.startswith("--")]
+    # The command and its name come first, then files up to the first option.
+    files = range(2, min([*options, len(words)]))
+    starts = [0, *files, *options, len(words)]
     first, *rest = (join(words[start:end]) for start, end in pairwise(starts))
     lines = [first]
     for option in rest:

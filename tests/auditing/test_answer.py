@@ -11,7 +11,7 @@ from models import random_model
 from raised import ALONE, COSINE, LISTS, WITH_INPUTS, cases, decayed, gauged
 
 from embaudit import audit
-from embaudit.auditing.answer import AnswerWord
+from embaudit.auditing.answer_word import AnswerWord
 from embaudit.auditing.audit import VERDICT, Audit
 from embaudit.auditing.identity import ScoreChange
 from embaudit.auditing.predicted import Predicted
@@ -93,9 +93,10 @@ def test_an_audit_that_cannot_be_trusted_gives_no_advice():
 @pytest.mark.parametrize("name", sorted(cases()))
 def test_every_answer_says_that_it_judges_no_quality_and_a_yes_where_it_holds(name):
     answer = answered(cases()[name])
-    *within, quality = answer.remarks
-    assert "`embaudit evaluate`" in quality
-    assert "`embaudit compare`" in quality
+    how_sure, *within, quality = answer.remarks
+    assert how_sure.startswith("How sure: ")
+    assert "`embaudit evaluate FILE --items TITLES --truth COLUMN`" in quality
+    assert "`embaudit compare FILE OTHER_SEED`" in quality
     if answer.word in (AnswerWord.YES, AnswerWord.BY_CONVENTION):
         assert ["never compare cosines of two models" in one for one in within] == [
             True

@@ -41,8 +41,14 @@ def test_pairs_of_zero_rows_are_not_among_all_pairs():
 @pytest.mark.parametrize(
     ("rows", "titles"),
     [
-        (AT_MEAN, ["1 of 4 labels has no direction once the mean row is removed"]),
-        (AT_MEAN * [[1], [1], [1], [0]], ["1 of 4 labels has no direction"]),
+        (
+            AT_MEAN,
+            ["1 of 4 labels equals the mean row, so it has no cosine without it"],
+        ),
+        (
+            AT_MEAN * [[1], [1], [1], [0]],
+            ["1 of 4 labels is a zero vector, which has no cosine"],
+        ),
         (AT_MEAN * [[1], [1], [1], [2]], []),
     ],
     ids=["at the mean row", "zero", "neither"],
@@ -56,5 +62,5 @@ def test_labels_of_zeros_and_at_the_mean_row_are_one_finding():
     """The last label is the mean of the five rows, which sum to (20, 5)."""
     rows = [[1.0, 1.0], [5.0, 1.0], [10.0, 2.0], [0.0, 0.0], [4.0, 1.0]]
     (found,) = said(np.array(rows), "EMB201")
-    assert found.title == "1 of 5 labels has no direction"
+    assert found.title == "1 of 5 labels is a zero vector, which has no cosine"
     assert "In addition, 1 equals the mean row" in found.text

@@ -17,7 +17,7 @@ DRAW = np.random.default_rng(3)
 HEAD, GAIN = DRAW.standard_normal((40, 5)), np.array([1.0, 5.0, 0.5, 2.0, 1.0])
 FEW = ("--n-gauges", 1, "--n-pairs", 50, "--n-starts", 0)
 SAID = (
-    "final norm: model.norm.weight (RMSNorm, κ = 10), by the model_type llama of config.json; --norm none reads the "
+    "final norm: model.norm.weight (RMSNorm, which stretches some axes 10 times as much as others), by the model_type llama of config.json; --norm none reads the "
     "head without it.\n"
 )
 
@@ -136,7 +136,7 @@ def test_a_file_of_llama_cpp_is_audited_as_the_checkpoint_is(embaudit, folder):
         Path("m.gguf"), tensors, kinds="F32", tokens=[f"t{i}" for i in range(40)], **RMS
     )
     result = embaudit("audit", "m.gguf", *FEW, "--json", "a.json", "--fail-on", "issue")
-    said = "final norm: output_norm.weight (RMSNorm, κ = 10), by the architecture llama of its metadata; --norm none "
+    said = "final norm: output_norm.weight (RMSNorm, which stretches some axes 10 times as much as others), by the architecture llama of its metadata; --norm none "
     assert (result.code, result.err) == (1, f"{said}reads the head without it.\n")
     embaudit("audit", folder, *FEW, "--json", "b.json")
     one, other = (json.loads(Path(name).read_text()) for name in ("a.json", "b.json"))

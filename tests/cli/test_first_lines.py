@@ -61,7 +61,7 @@ PRINTED = [
         "Read as npy: users.npy (40 × 4) as left",
     ),
     ("formats head.safetensors", "model.norm.weight (4) as the final norm"),
-    ("formats head.safetensors --norm none", "Left over: model.norm.weight (4)"),
+    ("formats head.safetensors --norm none", "Not used: model.norm.weight (4)"),
     ("gauge model.npz --out g.npz", "diagonal 1, condition number 2: FactorModel(40"),
     (
         "gauge model.npz --exponent 0.5 --out g.npz",
@@ -119,10 +119,10 @@ def test_an_audit_says_which_options_and_names_it_went_by(embaudit):
     assert titled.err == "titles: 30 of 30 items matched by id.\n"
     assert "Nearest to Film 3:" in titled.out
     few = embaudit(*split(f"audit model.npz {QUICK} --n-neighbours 4"))
-    assert "4 nearest lost" in few.out
+    assert "4 nearest kept" in few.out
     normed = embaudit(*split(f"audit head.safetensors {QUICK}"))
     assert normed.err == (
-        "final norm: model.norm.weight (RMSNorm, κ = 4), by its name; "
+        "final norm: model.norm.weight (RMSNorm, which stretches some axes 4 times as much as others), by its name; "
         "--norm none reads the head without it.\n"
     )
 

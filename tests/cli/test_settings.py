@@ -122,10 +122,10 @@ def test_settings_choose_how_a_head_is_read_and_audited(embaudit):
         'norm = "none"\nsoft-cap = 30\nn-neighbours = 3\nobjective = "softmax-decay"\n'
     )
     capped = embaudit(*audit).out
-    assert "left over: model.norm.weight (4)" in capped
+    assert "not used: model.norm.weight (4)" in capped
     assert "softmax-decay, as you" in capped
     assert "tied by a logit soft-cap of 30" in capped
-    assert "3 nearest lost" in capped
+    assert "3 nearest kept" in capped
     Path("embaudit.toml").write_text('normalised = true\nnorm-kind = "rms"\n')
     unit = embaudit(*audit).out
     assert "YES: label-label cosines are the same in all equivalent models" in unit

@@ -136,7 +136,7 @@ def test_titles_and_counts_are_read_with_the_vectors(tmp_path: Path) -> None:
     assert found.model.right_counts.tolist() == [5, 6]
     assert found.intake.explain() == (
         "Read as csv: column vector (2 × 2) as right factors, id (2) as right ids, "
-        "title (2) as right names, interactions (2) as right counts. Left over: year."
+        "title (2) as right names, interactions (2) as right counts. Not used: year."
     )
 
 

@@ -54,7 +54,7 @@ def test_arrays_by_name(tmp_path: Path, suffix: str) -> None:
     assert model.right_ids.tolist() == [f"é{i}" for i in range(7)]
     assert inspect(path).explain() == (
         "Read as hdf5: user_factors (5 × 2) as left factors, item_factors (7 × 2) as right factors, item_bias (7) as "
-        "right bias, item_ids (7) as right ids. Layout: user_factors/item_factors of implicit. Left over: seed. User ids: "
+        "right bias, item_ids (7) as right ids. Layout: user_factors/item_factors of implicit. Not used: seed. User ids: "
         "none, so rows go by their number."
     )
     nested = written(tmp_path / f"n{suffix}", a__b=P, c__d=Q, c__e=B)

@@ -41,17 +41,17 @@ def test_an_intake_says_what_became_what(tmp_path: Path) -> None:
     )
     found = read(path)
     assert (
-        found.intake.line() == "read as npz: P, Q, item_bias, item_ids; left over: seed"
+        found.intake.line() == "read as npz: P, Q, item_bias, item_ids; not used: seed"
     )
     more = replace(
         found.intake,
         parts=(Part("Q", "right"), Part("its name", "link")),
         left_over=(Part("a", ""),) * 3,
     )
-    assert more.line() == "read as npz: Q; left over: 3 others"
+    assert more.line() == "read as npz: Q; not used: 3 others"
     assert (
         replace(more, left_over=(Part("a", "", (3,)),) * 2).line()
-        == "read as npz: Q; left over: a (3), a (3)"
+        == "read as npz: Q; not used: a (3), a (3)"
     )
 
 

@@ -72,7 +72,7 @@ def test_the_command_fix_writes_folded_heads_with_token_names(embaudit, tmp_path
         result = embaudit("fix", folder, "--as", kind, "--out", f"{kind}.safetensors")
         assert result.code == 0, result.err
         assert result.err.startswith(
-            "final norm: model.norm.weight (RMSNorm, κ = 8), by the model_type llama"
+            "final norm: model.norm.weight (RMSNorm, which stretches some axes 8 times as much as others), by the model_type llama"
         )
         assert "multiplied in" in result.out
         back = load(f"{kind}.safetensors")

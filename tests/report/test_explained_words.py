@@ -9,7 +9,7 @@ from models import random_model
 from report.results_shown import KINDS, shown
 
 import embaudit as ea
-from embaudit.auditing.answer import AnswerWord
+from embaudit.auditing.answer_word import AnswerWord
 from embaudit.auditing.catalogue import entry
 from embaudit.auditing.words import WORDS
 from embaudit.model.final_norm import FinalNorm
@@ -99,8 +99,8 @@ def test_all_answers_are_explained():
 
 
 def test_a_number_in_a_heading_is_ignored_and_an_unknown_word_refused():
-    assert entry("10 nearest lost") is entry("5 nearest lost") is WORDS["nearest lost"]
-    assert entry("top-20 kept") is WORDS["nearest lost"]
+    assert entry("10 nearest kept") is entry("5 nearest kept") is WORDS["nearest kept"]
+    assert entry("top-20 kept") is WORDS["nearest kept"]
     assert entry("emb202").name == "EMB202"
     with pytest.raises(ea.InputError, match="must be a code or a word"):
         entry("12")

@@ -138,22 +138,22 @@ def pairs() -> Iterator[Reading]:
         "Read as npz: P (5 × 2) as left factors, Q (2 × 7) as right factors, user_bias (5) as left bias, item_bias "
         "(7 × 1) as right bias, global_mean as offset, item_ids (7) as right ids, item_names (7) as right names. Left "
         f"over: seed. Assumed: Q has one column an entity, the identity link. {NO_USERS}",
-        "read as npz: P, Q, user_bias, item_bias, global_mean, item_ids, item_names; left over: seed",
+        "read as npz: P, Q, user_bias, item_bias, global_mean, item_ids, item_names; not used: seed",
         {**both, "left_bias": A, "right_bias": B, "offset": 3.5, "right_ids": IDS, "right_names": list("abcdefg")},
         arrays=("P", "Q", "user_bias", "item_bias", "global_mean", "item_ids", "item_names", "seed"),
         never=(NO_ITEMS,),
     )  # fmt: skip
     yield Reading(
         "one that was ignored", npz(P=P, Q=Q, u_bias=A),
-        "Read as npz: P (5 × 2) as left factors, Q (7 × 2) as right factors. Left over: u_bias (5). Assumed: the "
+        "Read as npz: P (5 × 2) as left factors, Q (7 × 2) as right factors. Not used: u_bias (5). Assumed: the "
         f"identity link. {NO_USERS} {NO_ITEMS}",
-        "read as npz: P, Q; left over: u_bias (5)", both, {"ignore": "u_bias"}, ("P", "Q", "u_bias"),
+        "read as npz: P, Q; not used: u_bias (5)", both, {"ignore": "u_bias"}, ("P", "Q", "u_bias"),
         ("u_bias (5) as", "left bias"),
     )  # fmt: skip
     yield Reading(
         "one side of a pair", npz(P=P, Q=Q),
-        f"Read as npz: Q (7 × 2) as right factors. Left over: P (5 × 2). {NO_ITEMS}",
-        "read as npz: Q; left over: P (5 × 2)", {"right": Q, "link": "identity"}, {"kind": "vectors"}, ("P", "Q"),
+        f"Read as npz: Q (7 × 2) as right factors. Not used: P (5 × 2). {NO_ITEMS}",
+        "read as npz: Q; not used: P (5 × 2)", {"right": Q, "link": "identity"}, {"kind": "vectors"}, ("P", "Q"),
         ("Assumed", "User ids", "left factors"),
     )  # fmt: skip
 
@@ -172,9 +172,9 @@ def heads() -> Iterator[Reading]:
         "tied embeddings with tokens",
         tensors({"model_type": "llama"}, {"a": 0, "b": 1}, model__embed_tokens__weight=Q, model__layers__0__mlp=P),
         "Read as safetensors: model.embed_tokens.weight (7 × 2) as right factors, its name as link, vocab.json (2) as "
-        "right names. Left over: model.layers.0.mlp (5 × 2). The head is also the input embeddings (the checkpoint "
+        "right names. Not used: model.layers.0.mlp (5 × 2). The head is also the input embeddings (the checkpoint "
         f"holds no other head). {BY_NAME}",
-        "read as safetensors: model.embed_tokens.weight, vocab.json; left over: model.layers.0.mlp (5 × 2)",
+        "read as safetensors: model.embed_tokens.weight, vocab.json; not used: model.layers.0.mlp (5 × 2)",
         {**head, "right_names": ["a", "b", *(f"<padding {row}>" for row in range(2, 7))]},
         arrays=("model.embed_tokens.weight", "model.layers.0.mlp"), never=("by their number", "Item"),
     )  # fmt: skip
@@ -205,8 +205,8 @@ def tables() -> Iterator[Reading]:
     vectors = {"right": Q, "right_ids": IDS, "link": "identity"}
     yield Reading(
         "a column of lists", parquet(id=IDS, vector=list(Q), year=IDS),
-        "Read as parquet: column vector (7 × 2) as right factors, id (7) as right ids. Left over: year (7).",
-        "read as parquet: column vector, id; left over: year (7)", vectors, arrays=("id", "vector", "year"),
+        "Read as parquet: column vector (7 × 2) as right factors, id (7) as right ids. Not used: year (7).",
+        "read as parquet: column vector, id; not used: year (7)", vectors, arrays=("id", "vector", "year"),
         never=("ids: none", "Assumed", "User"),
     )  # fmt: skip
     lines = "id,price,x,y\n" + "".join(
@@ -214,8 +214,8 @@ def tables() -> Iterator[Reading]:
     )
     yield Reading(
         "a column a dimension", text("v.csv", lines),
-        "Read as csv: columns x to y (7 × 2) as right factors, id (7) as right ids. Left over: price.",
-        "read as csv: columns x to y, id; left over: price", vectors, {"vector": "x:y"}, ("id", "price", "x", "y"),
+        "Read as csv: columns x to y (7 × 2) as right factors, id (7) as right ids. Not used: price.",
+        "read as csv: columns x to y, id; not used: price", vectors, {"vector": "x:y"}, ("id", "price", "x", "y"),
         ("ids: none", "Assumed"),
     )  # fmt: skip
     tokens = "".join(

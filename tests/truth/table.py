@@ -59,7 +59,7 @@ class Row:
 ANSWERS = {"F": "NO", "P": "YES", "U": "UNKNOWN"}
 CONVENTION, OPEN, CHECK = "BY CONVENTION", "UNKNOWN", "CHECK FIRST"
 UNSAID = {
-    "YES": ("Do not read", "a convention", "differ when"),
+    "YES": ("Do not read", "a convention", "stay when"),
     "NO": ("as a convention", "part of what the model predicts", "nobody knows"),
     CONVENTION: (
         "Do not read",
@@ -69,13 +69,13 @@ UNSAID = {
     OPEN: (
         "Do not read",
         "part of what the model predicts",
-        "differ when",
+        "stay when",
         "at hand moves",
     ),
     CHECK: (
         "Do not read",
         "part of what the model predicts",
-        "differ when",
+        "stay when",
         "at hand moves",
         "a convention",
     ),
@@ -378,7 +378,7 @@ def shapes() -> Iterator[Row]:
     unit = vectors(unit / np.linalg.norm(unit, axis=1, keepdims=True))
     yield Row(
         "unit rows of nobody knows what", unit, alone, {"EMB409": "tip", **TWO},
-        ("have length 1", "Only rows trained at length 1 are fixed, and only if they span enough directions", "`--objective cosine`", "`--compared cosine`"),
+        ("have length 1", "In the first case the cosines can be fixed, if the rows span enough directions", "`--objective cosine`", "`--compared cosine`"),
         ("fixed, whatever",), answer=OPEN,
     )  # fmt: skip
     same = ("if the other side has full rank", "The other side was not loaded")
@@ -580,7 +580,7 @@ def objectives() -> Iterator[Row]:
     made = FactorModel.from_softmax(centred(8, 2) + 1, objective="logistic-decay")
     against, says = (
         {**chosen, "EMB306": "tip"},
-        ("Also, the mean row contradicts the training (logistic-decay",),
+        ("Also, the mean row contradicts the declared training (logistic-decay",),
     )
     yield Row(
         "a mean row against decay",
@@ -593,7 +593,7 @@ def objectives() -> Iterator[Row]:
         made = FactorModel.from_softmax(
             centred(40, 2) + share, objective="softmax-decay"
         )
-        begins = "the mean row contradicts the training (softmax-decay, as you declared): equal decay of all rows ends with a mean row of zero"
+        begins = "the mean row contradicts the declared training (softmax-decay, as you declared): equal decay of all rows ends with a mean row of zero"
         says, never = ((begins,), ()) if found is against else ((), (begins,))
         yield Row(
             f"a mean row of {share} under decay",
@@ -1550,7 +1550,7 @@ def answered() -> Iterator[Row]:
     user, strengths = FactorModel.from_user_item, np.array([4.0, 2.0, 1.0, 0.5])
     p, q = orthonormal(90, 4), orthonormal(80, 4, 1)
     balanced = user(p * np.sqrt(strengths), q * np.sqrt(strengths), objective="factors")
-    says = ("chose the cosines", "differ when items are compared by their predictions")
+    says = ("chose the cosines", "stay when items are compared by their predictions")
     yield Row(
         "balanced by its penalty, other lists predicted",
         balanced,
@@ -1609,7 +1609,7 @@ def rows_alike() -> Iterator[Row]:
     )
     for many, how in ((10, "issue"), (9, "tip")):
         zeros = x * (np.arange(200) >= many)[:, None]
-        says = (f"{many} of 200 items have no direction",)
+        says = (f"{many} of 200 items are zero vectors, which have no cosine",)
         yield Row(
             f"t {many} rows of zeros",
             user(drawn(30, 20), zeros),

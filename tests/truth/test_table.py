@@ -175,6 +175,34 @@ def test_every_model_is_answered_in_a_way_that_is_listed_and_none_in_all():
     assert max(given.count(way.findings) for way in WAYS) < len(TABLE) / 2
 
 
+@pytest.mark.parametrize("name", TABLE)
+def test_an_answer_is_as_sure_as_its_weakest_ground(name):
+    """What is sure of each way to answer was written by hand from its models."""
+    answer = audited(name).answer
+    ways = {way.certainty for way in WAYS if way.findings == answer.findings}
+    assert answer.certainty.kind in ways
+    assert answer.certainty.kind in SURE[answer.word]
+    truth = TABLE[name].truth.get(TABLE[name].options.get("role", "right"), "")
+    if answer.certainty.kind in (Kind.PROVEN, Kind.SHOWN):
+        assert truth == {"YES": "P", "NO": "F"}[answer.word]
+    assert answer.remarks[0] == f"How sure: {answer.certainty.text}."
+
+
+def test_each_certainty_is_that_of_a_model():
+    assert {way.certainty for way in WAYS} == set(Kind)
+    for way in WAYS:
+        assert audited(way.model).answer.certainty.kind == way.certainty
+
+
+def test_a_sample_is_named_where_a_figure_was_measured_on_one():
+    users, items = np.random.default_rng(0).standard_normal((2, 60, 4))
+    model = FactorModel.from_user_item(users * [9, 3, 1, 0.3], items)
+    few = audit(model, n_lists=30, n_starts=0, **GAUGES).answer
+    assert "Figures are measured on lists of 30 of 60 items" in few.certainty.text
+    every = audit(model, n_lists=60, n_starts=0, **GAUGES).answer
+    assert "Figures are measured on lists of all 60 items" in every.certainty.text
+
+
 def test_cosines_of_users_with_items_are_answered_by_an_equivalent_model():
     """What is predicted compares no user with an item, so nothing else can answer."""
     crossed = audit(
@@ -205,6 +233,16 @@ def test_across_sides_only_equal_scores_fix_the_sign(changed, is_fixed):
     assert crossed.because.startswith("only the sign is fixed. ") == is_fixed
 
 
+SURE = {
+    "YES": {Kind.PROVEN, Kind.ASSUMED},
+    "NO": {Kind.PROVEN, Kind.SHOWN},
+    "BY CONVENTION": {Kind.MEASURED, Kind.ASSUMED},
+    "UNKNOWN": {Kind.UNDECIDED},
+    "CHECK FIRST": {Kind.MEASURED, Kind.ASSUMED},
+}
+"""What each answer can be. No BY CONVENTION is proven: that training picked these
+cosines is measured or declared, and a YES is assumed only of vectors whose file says
+that they were made of predictions."""
 ALWAYS = {"predictions"}
 ELSEWHERE = {"EMB001", "EMB002", "not_searched"}
 """Codes of audits that fail, or of models too large for the table; tests/auditing

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
-from embaudit.auditing.identity import MovedRows, moved_rows
+from embaudit.auditing.identity import SAMPLED, MovedRows, moved_rows
 from embaudit.core.words import counted
 
 if TYPE_CHECKING:
@@ -86,6 +86,9 @@ def _reported(rows: str, value: float, text: str) -> Finding:
         kind=Kind.MEASURED,
         scope=AT_HAND,
         rows=rows,
+        # Without the numbers of this comparison, so that `verify` can write the answer
+        # anew without the baseline.
+        measured_on=f"the scores of up to {SAMPLED} rows of each side",
         value=value,
         title="predictions are not those of the baseline",
         text=text,

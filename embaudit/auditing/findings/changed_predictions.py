@@ -73,6 +73,7 @@ def _failed(name: str, changed: str, value: float, tolerance: float) -> Finding:
         kind=Kind.SHOWN,
         scope=Scope(name),
         rows="the predictions",
+        measured_on="the equivalent models that this audit made",
         value=value,
         title="the predictions did not stay the same",
         text=(

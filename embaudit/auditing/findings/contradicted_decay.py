@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from embaudit.auditing.diagnosis import contradicts_decay
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import Finding, Kind, Scope, Severity
+from embaudit.core.words import counted
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
@@ -52,10 +53,12 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         rows=f"{label} rows",
         role="right",
         value=head.offset,
-        title=f"the mean row contradicts the training ({evidence.declared_training})",
+        measured_on=f"all {counted(head.n_labels, label)}",
+        title="the mean row contradicts the declared training",
         text=(
-            f"Where weight decay on all {label}s has come to rest, the {label} rows "
-            f"add up to zero. Here their mean is {head.offset:.2g} of a typical row "
+            f"The declared training is {evidence.declared_training}. Where weight "
+            f"decay on all {label}s has come to rest, the {label} rows add up to zero. "
+            f"Here their mean is {head.offset:.2g} of a typical row "
             "long."
         ),
         remedy=(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from embaudit.auditing.effect import CHANGED
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.samples import lists_of, pairs_of
 from embaudit.auditing.wording import Nouns
 from embaudit.core.ties import reaches
 from embaudit.core.words import percent
@@ -77,17 +78,16 @@ def _reported(evidence: Evidence, gap: PenaltyGap, stretch: float) -> Finding:
         law += ", each row weighted by its interactions"
     else:
         remedy += " If decay counted ratings, declare factors-counted."
-    # Short, because the first screen cuts long titles: only the brackets may go.
-    minimum = f"at the penalty's minimum ({evidence.declared_training})"
     cosines_differ = f"{nouns.item} cosines differ by {movement.mean_abs:.2f}"
     there = f"There {cosines_differ} on average."
-    title = f"{cosines_differ} {minimum}"
+    title = f"{cosines_differ} on average from those at the penalty's minimum"
+    measured_on = pairs_of(evidence.model, movement)
     if gap.lists_change:
-        lists_differ = (
-            f"{percent(changed)} of the {movement.top_n} nearest {nouns.items} differ"
-        )
-        there = f"There {lists_differ}, and {cosines_differ} on average."
-        title = f"{lists_differ} {minimum}"
+        nearest = f"the {movement.top_n} nearest {nouns.items}"
+        kept = percent(movement.top_n_overlap)
+        there = f"There {kept} of {nearest} stay, and {cosines_differ} on average."
+        title = f"{kept} of {nearest} stay at the penalty's minimum"
+        measured_on = lists_of(evidence.model, movement)
     return Finding(
         code=ENTRY.name,
         severity=Severity.ISSUE if gap.is_far else Severity.TIP,
@@ -97,10 +97,12 @@ def _reported(evidence: Evidence, gap: PenaltyGap, stretch: float) -> Finding:
         role=movement.role,
         value=changed if reaches(changed, CHANGED) else movement.mean_abs,
         title=title,
+        measured_on=measured_on,
         text=(
-            f"At a minimum with such decay, {nouns.users} and {nouns.items} have "
-            f"{law}. A gauge of condition number {stretch:.3g} lies between that and "
-            f"these factors. {there}"
+            f"The declared training is {evidence.declared_training}. At a minimum with "
+            f"such decay, {nouns.users} and {nouns.items} have {law}. A gauge of "
+            f"condition number {stretch:.3g} lies between that and these factors. "
+            f"{there}"
         ),
         remedy=remedy,
     )

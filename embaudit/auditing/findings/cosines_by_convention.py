@@ -48,36 +48,32 @@ ENTRY = Entry(
 
 def check(evidence: Evidence) -> Iterator[Finding]:
     """Report cosines that training chose among those of equivalent models."""
-    case, declared = evidence.diagnosis.case, evidence.declared_training
+    case = evidence.diagnosis.case
     if case is Case.TEMPERATURE:
         yield _left_open_by_a_temperature(evidence)
     elif case is Case.INPUTS:
-        yield _chosen(evidence, _of_inputs(evidence))
+        yield _chosen(evidence, "rescaling the features changes these cosines")
     elif case is Case.PENALTY:
-        yield _chosen(
-            evidence, f"the penalty of the training chose the cosines ({declared})"
-        )
+        yield _chosen(evidence, "the penalty of the training chose the cosines")
     elif case is Case.PENALTY_UNTESTED:
         yield _chosen(
             evidence,
-            "weight decay picked one of many equally good models; another decay would "
-            f"pick other cosines ({declared})",
+            "weight decay picked these cosines; another decay would pick others",
         )
     elif case is Case.PENALTY_CONTRADICTED:
-        yield _chosen(evidence, f"not at a minimum of the penalty ({declared})")
+        yield _chosen(
+            evidence, "these rows are not at a minimum of the declared penalty"
+        )
 
 
-def _of_inputs(evidence: Evidence) -> str:
+def _uniqueness(evidence: Evidence) -> str:
     """Write that the fit to given inputs has one solution, which depends on them."""
+    law = evidence.diagnosis.objective
+    assert law is not None
     solution = "one solution"
-    if evidence.model.free_shifts:
-        law = evidence.diagnosis.objective
-        if law is not None and "right" in law.shifts:
-            solution = "one solution up to a shift"
-    return (
-        f"the fit has {solution}, but rescaling the features changes these cosines "
-        f"({evidence.declared_training})"
-    )
+    if evidence.model.free_shifts and "right" in law.shifts:
+        solution = "one solution up to a shift"
+    return f"For these inputs the fit has {solution}."
 
 
 def _chosen(evidence: Evidence, title: str) -> Finding:
@@ -97,11 +93,13 @@ def _chosen(evidence: Evidence, title: str) -> Finding:
             "models. Check them against cosines of the predictions."
         )
     text = (
-        f"The declared training minimises {objective.loss}. "
-        "With this loss the cosines are "
+        f"The declared training minimises {objective.loss} "
+        f"({evidence.declared_training}). With this loss the cosines are "
         f"{objective.cosines_given(predictions)}. The {predictions} alone would allow "
         "others."
     )
+    if diagnosis.case is Case.INPUTS:
+        text += f" {_uniqueness(evidence)}"
     if diagnosis.case is Case.PENALTY_UNTESTED:
         text += " It was not tested whether the rows are at a minimum of the penalty."
     return _finding(
@@ -113,6 +111,7 @@ def _left_open_by_a_temperature(evidence: Evidence) -> Finding:
     """Report that a temperature fixes only the order between the sides."""
     diagnosis = evidence.diagnosis
     nouns = Nouns.of(evidence.model, diagnosis.role)
+    declared = evidence.declared_training
     depend = (
         "because these also depend on the temperature and on dimensions that one side "
         "has alone."
@@ -120,22 +119,19 @@ def _left_open_by_a_temperature(evidence: Evidence) -> Finding:
     if is_alone(evidence.model):
         text = (
             "Training compared these rows with others by cosines divided by a "
-            f"temperature. That does not fix {nouns.cosines}, {depend}"
+            f"temperature ({declared}). That does not fix {nouns.cosines}, {depend}"
         )
     else:
         text = (
             f"Training compared {nouns.users} with {nouns.items} by cosines divided by "
-            f"a temperature. For each {nouns.user} the predictions fix the order of "
-            f"the {nouns.items}. They do not fix a level such as 0.80, and not "
-            f"{nouns.cosines}, {depend}"
+            f"a temperature ({declared}). For each {nouns.user} the predictions fix "
+            f"the order of the {nouns.items}. They do not fix a level such as 0.80, "
+            f"and not {nouns.cosines}, {depend}"
         )
     return _finding(
         evidence,
         value=diagnosis.freedom.mean_abs,
-        title=(
-            f"temperature and one-sided dimensions decide {nouns.cosines} "
-            f"({evidence.declared_training})"
-        ),
+        title=f"temperature and one-sided dimensions decide {nouns.cosines}",
         text=text,
         remedy=(
             "Read them as one convention, never across models. If training did not "

@@ -83,8 +83,7 @@ def _at_no_minimum(evidence: Evidence) -> Finding:
         kind=Kind.ASSUMED,
         value=evidence.diagnosis.mean_move,
         title=(
-            "without a penalty this head is at no minimum of its loss, so training "
-            f"fixes no cosine ({declared})"
+            "without a penalty, this head is at no minimum, so training fixes no cosine"
         ),
         text=(
             f"The declared training minimises {objective.loss} ({declared}). "

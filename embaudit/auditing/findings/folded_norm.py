@@ -9,7 +9,7 @@ from embaudit.auditing.diagnosis import gains_decide
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import Finding, Kind, Scope, Severity
 from embaudit.auditing.wording import is_head
-from embaudit.core.words import FEW, share_of
+from embaudit.core.words import FEW, drawn_of, share_of
 from embaudit.heads.conventions import ConventionDistance, NormEvidence, folding
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         rows=f"{label} cosines",
         role="right",
         value=norm.folded.nearest.share,
+        measured_on=f"lists of {_searched(evidence, norm, label)}",
         witness=gauge,
         title=f"folding in the norm gives {changed} another nearest {label}",
         text=_text(norm, label, noun),
@@ -84,6 +85,13 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             "choice; the axes still are."
         ),
     )
+
+
+def _searched(evidence: Evidence, norm: NormEvidence, label: str) -> str:
+    """Write of how many labels the nearest labels were compared, and of how many."""
+    model = evidence.model if evidence.head is None else evidence.head.model
+    n_labels = len(model.right_side.directed)
+    return drawn_of(norm.folded.nearest.n_rows, n_labels, label)
 
 
 def _text(norm: NormEvidence, label: str, noun: str) -> str:

@@ -9,9 +9,10 @@ from embaudit.auditing.diagnosis import Missing
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
 from embaudit.auditing.wording import Nouns
 from embaudit.canonical.quadratic_forms import LARGEST_SHOWN
-from embaudit.core.words import counted
+from embaudit.core.words import counted, drawn_of
 from embaudit.gauges import Gauge
-from embaudit.model import Role
+from embaudit.linalg.pairs import n_pairs
+from embaudit.model import Pairs, Role
 
 if TYPE_CHECKING:
     from embaudit.auditing.equivalence_class import Freedom
@@ -76,6 +77,8 @@ def _rearranged(
     evidence: Evidence, role: Role, moved: Moved, witness: Gauge | None
 ) -> Finding:
     """Report how far cosines move in a model whose rows keep their lengths."""
+    pair_title = Pairs(role).titled(evidence.model)
+    n_rows = len(evidence.model.side(evidence.model.side_name(role)).directed)
     nouns = Nouns.of(evidence.model, role)
     return Finding(
         code="rearranged",
@@ -91,6 +94,7 @@ def _rearranged(
             f"{nouns.prediction}. One such model moves {nouns.cosines} by "
             f"{moved.mean_abs:.2f} on average, and by {moved.max_abs:.2f} at most."
         ),
+        measured_on=drawn_of(moved.n_pairs, n_pairs(n_rows), f"{pair_title} pair"),
     )
 
 

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 from embaudit.auditing.diagnosis import gains_decide
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
 from embaudit.auditing.findings.folded_norm import changed_labels
-from embaudit.auditing.findings.mean_row import cosines_of, share_of_labels
+from embaudit.auditing.findings.mean_row import (
+    cosines_of,
+    searched_labels_of,
+    share_of_labels,
+)
 from embaudit.auditing.wording import is_head
 from embaudit.core.ties import exceeds
 from embaudit.core.tolerances import EXACT_SHAPE
@@ -70,6 +74,7 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
         value=share,
         witness=head.centred.gauge,
         text=text,
+        measured_on=searched_labels_of(head),
     )
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import Finding, Kind, Scope, Severity
+from embaudit.auditing.samples import pairs_of
 from embaudit.auditing.wording import is_head
-from embaudit.core.words import FEW, share_of
+from embaudit.core.words import FEW, drawn_of, share_of
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
@@ -64,6 +65,16 @@ def labels_of(head: HeadReport) -> str:
     return f"{label}s"
 
 
+def searched_labels_of(head: HeadReport) -> str:
+    """Write of how many labels the nearest labels were searched, and of how many.
+
+    One label of each group of duplicates is searched.
+    """
+    n_labels = len(head.model.right_side.directed)
+    label = head.model.title("right")
+    return f"lists of {drawn_of(head.neighbours.n_rows, n_labels, label)}"
+
+
 def counted_labels_of(head: HeadReport) -> str:
     """Name the same labels after a share that already says how many they are."""
     if not head.neighbours.exact and head.neighbours.n_rows < FEW:
@@ -92,12 +103,14 @@ def check(evidence: Evidence) -> Iterator[Finding]:
     mean = head.centred.movement.mean_abs
     if head.origin_changes_neighbours:
         value = share
+        measured_on = searched_labels_of(head)
         title = (
             "subtracting the mean row leaves every probability unchanged, yet "
             f"{changed} get another nearest {label}"
         )
     else:
         value = mean
+        measured_on = pairs_of(head.model, head.centred.movement)
         title = (
             "subtracting the mean row leaves every probability unchanged, yet moves "
             f"{label} cosines by {mean:.2f} on average"
@@ -111,6 +124,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         role="right",
         value=value,
         witness=head.centred.gauge,
+        measured_on=measured_on,
         title=title,
         text=(
             f"Adding one vector to every {label} row changes no probability, so the "

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.finding import Finding, Kind, Scope, Severity
 from embaudit.auditing.limits import ATTACKED_RANK, LENGTH, holds_shifts
+from embaudit.auditing.samples import pairs_of
 from embaudit.core.ties import first_best
 from embaudit.core.tolerances import FLOAT32_TIE, TIE
 from embaudit.core.words import (
@@ -92,6 +93,7 @@ def _moved(
         value=movement.mean_abs,
         witness=equal.gauge,
         text=text,
+        measured_on=pairs_of(evidence.model, movement),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from embaudit.auditing.diagnosis import Agreement, agreement_of, given_side
 from embaudit.auditing.effect import changes_lists
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
+from embaudit.auditing.samples import lists_of, pairs_of
 from embaudit.auditing.wording import Nouns, is_alone, prediction_noun
 from embaudit.core.words import counted, percent
 from embaudit.movements import Movement
@@ -198,11 +199,12 @@ def _cosines(evidence: Evidence, movement: Movement) -> Finding:
         role=movement.role,
         value=value,
         text=text,
+        measured_on=pairs_of(evidence.model, movement),
     )
 
 
 def _lists(evidence: Evidence, movement: Movement) -> Finding:
-    """Report the share of neighbours that differ from those by what is predicted."""
+    """Report which share of neighbours stays by what is predicted."""
     nouns = Nouns.of(evidence.model, movement.role)
     changed = 1 - movement.top_n_overlap
     is_large = changes_lists(movement)
@@ -216,7 +218,9 @@ def _lists(evidence: Evidence, movement: Movement) -> Finding:
         role=movement.role,
         value=changed,
         text=(
-            f"{percent(changed)} of the {movement.top_n} nearest {nouns.items} differ "
-            f"when {nouns.items} are compared by {nouns.their_predictions}."
+            f"{percent(movement.top_n_overlap)} of the {movement.top_n} nearest "
+            f"{nouns.items} stay when {nouns.items} are compared by "
+            f"{nouns.their_predictions}."
         ),
+        measured_on=lists_of(evidence.model, movement),
     )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ENTRY = Entry(
     "EMB201",
-    title="some rows have no direction",
+    title="some rows are zero vectors, which have no cosine",
     severities=(Severity.TIP, Severity.ISSUE),
     meaning=(
         "Rows of zeros have no angle to anything. In a head, a label equal to the mean "
@@ -62,10 +62,13 @@ def _rows_of_zeros(
         "A zero vector has no cosine, so it is in no pair, and in no neighbour list "
         "unless a shift gives it a direction."
     )
+    are_zeros = "are zero vectors, which have no cosine"
+    if n_zero == 1:
+        are_zeros = "is a zero vector, which has no cosine"
     if n_at_mean:
         verb = "equals" if n_at_mean == 1 else "equal"
         text += (
-            f" In addition, {n_at_mean:,} {verb} the mean row, so no direction is left "
+            f" In addition, {n_at_mean:,} {verb} the mean row, so they have no cosine "
             "once the mean row is removed."
         )
     return Finding(
@@ -76,7 +79,7 @@ def _rows_of_zeros(
         rows=f"{title}s",
         role=side,
         value=float(n_zero),
-        title=f"{_share(n_zero, n_rows, title)} no direction",
+        title=f"{_share(n_zero, n_rows, title)} {are_zeros}",
         text=text,
         remedy="Give such rows no neighbours instead of arbitrary ones.",
     )
@@ -88,6 +91,9 @@ def _rows_at_the_mean(
     """Report labels that equal the mean row of a head without rows of zeros."""
     title = evidence.model.title(side)
     share = _share(n_at_mean, n_rows, title)
+    equal_it = "equal the mean row, so they have no cosine without it"
+    if n_at_mean == 1:
+        equal_it = "equals the mean row, so it has no cosine without it"
     return Finding(
         code=ENTRY.name,
         severity=_severity(n_at_mean, n_rows),
@@ -96,7 +102,7 @@ def _rows_at_the_mean(
         rows=f"{title}s",
         role=side,
         value=float(n_at_mean),
-        title=f"{share} no direction once the mean row is removed",
+        title=f"{share} {equal_it}",
         text=(
             "Such a row equals the mean row. It has cosines and neighbours as stored, "
             "but none in the equivalent head whose rows are centred, so figures of "
@@ -115,6 +121,5 @@ def _severity(count: int, n_rows: int) -> Severity:
 
 
 def _share(count: int, n_rows: int, title: str) -> str:
-    """Write how many rows of a side have no direction, up to the verb."""
-    verb = "has" if count == 1 else "have"
-    return f"{count:,} of {counted(n_rows, title)} {verb}"
+    """Write how many rows of a side have no direction."""
+    return f"{count:,} of {counted(n_rows, title)}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
-from embaudit.core.words import percent, visible
+from embaudit.core.words import drawn_of, percent, visible
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
@@ -95,6 +95,11 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             rows=f"{evidence.model.title(traits.role)} rows",
             role=traits.role,
             value=spaces.across,
+            measured_on=drawn_of(
+                spaces.n_compared,
+                spaces.n_distinct,
+                f"{evidence.model.title(traits.role)} row",
+            ),
             title=title,
             text=_text(spaces),
             remedy=remedy,

@@ -109,13 +109,10 @@ def _without_a_law(evidence: Evidence) -> Finding:
     compared = "scores" if is_alone(evidence.model) else "what is predicted"
     return _finding(
         evidence,
-        title=(
-            "no known law says which cosines training chose "
-            f"({evidence.declared_training})"
-        ),
+        title="no known law says which cosines training chose",
         text=(
-            f"The declared training minimises {objective.loss}. "
-            "With this loss the cosines are "
+            f"The declared training minimises {objective.loss} "
+            f"({evidence.declared_training}). With this loss the cosines are "
             f"{objective.cosines_given(predictions)}."
         ),
         remedy=f"Compare models and lists by {compared} until there is one.",

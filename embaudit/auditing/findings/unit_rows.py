@@ -24,15 +24,15 @@ ENTRY = Entry(
         "that they may have had."
     ),
     why=(
-        "Training on cosines leaves such rows, and so does dividing by the lengths "
-        "afterwards. Only rows trained at length 1 are fixed, and only if they span "
-        "enough directions: then each change of axes except rotations changes the "
-        "length of a row."
+        "Training on cosines leaves such rows, and so does dividing rows by their "
+        "lengths afterwards. In the first case the cosines can be fixed, if the rows "
+        "span enough directions. In the second case they are not, because the lengths "
+        "that training used are lost."
     ),
     remedy=(
-        "Declare what was compared. `--compared cosine`: one encoder, rows compared "
-        "with each other. `--objective cosine`: rows compared with those of another "
-        "table. With the other side, its lengths count too."
+        "Declare what training compared: `--compared cosine` if one encoder compared "
+        "these rows with each other, or `--objective cosine` if they were compared "
+        "with rows of another table."
     ),
     computed=(
         "No row with a direction is longer or shorter than 1 by more than 0.001. "
@@ -63,19 +63,19 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             rows=f"{item} rows",
             role=traits.role,
             value=traits.off_unit,
-            title=(
-                f"all {item} rows have length 1: trained so, or normalised afterwards"
-            ),
+            title=(f"all {item} rows have length 1, by training or divided afterwards"),
             text=(
                 "Either training compared cosines, or the rows were divided by their "
-                "lengths afterwards. The file cannot say which. Only rows trained at "
-                "length 1 are fixed, and only if they span enough directions: then "
-                "each change of axes except rotations changes the length of a row."
+                "lengths after training. The rows do not show which. In the first case "
+                "the cosines can be fixed, if the rows span enough directions. In the "
+                "second case they are not, because the lengths that training used are "
+                "lost."
             ),
             remedy=(
-                "Declare what was compared. `--compared cosine`: one encoder, rows "
-                "compared with each other. `--objective cosine`: rows compared with "
-                "those of another table. The latter tests whether "
-                f"{counted(traits.n_rows, item)} of that length fix their cosines."
+                "Declare what training compared: `--compared cosine` if one encoder "
+                "compared these rows with each other, or `--objective cosine` if they "
+                "were compared with rows of another table. With the second option the "
+                f"audit tests whether {counted(traits.n_rows, item)} of length 1 are "
+                "enough to fix the cosines."
             ),
         )

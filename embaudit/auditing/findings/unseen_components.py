@@ -9,6 +9,7 @@ from embaudit.auditing.diagnosis import given_side, is_unseen_noticed
 from embaudit.auditing.effect import MOVES, changes_lists
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.samples import lists_of, pairs_of
 from embaudit.canonical.row_span import reached_space
 from embaudit.core.ties import reaches
 from embaudit.core.words import counted, drawn_of, percent
@@ -62,14 +63,17 @@ def _reported(evidence: Evidence, movement: Movement, side: SideName) -> Finding
     item = model.title(movement.role)
     changed = 1 - movement.top_n_overlap
     lists_change = changes_lists(movement)
-    differing_lists = (
-        f"{percent(changed)} of the {movement.top_n} nearest {item}s differ"
+    kept_lists = (
+        f"{percent(movement.top_n_overlap)} of the {movement.top_n} nearest {item}s "
+        "stay"
     )
     if lists_change:
-        effect, value = differing_lists, changed
+        effect, value = kept_lists, changed
+        measured_on = lists_of(model, movement)
     else:
         effect = f"cosines differ by {movement.mean_abs:.2f} on average"
         value = movement.mean_abs
+        measured_on = pairs_of(model, movement)
     is_issue = lists_change or reaches(movement.mean_abs, MOVES)
     # The number of dimensions that predictions see. Rows hold nothing in columns of
     # zeros, which `model` leaves out but `evidence.width` counts.
@@ -80,7 +84,7 @@ def _reported(evidence: Evidence, movement: Movement, side: SideName) -> Finding
         among = f" among {drawn_of(movement.n_pairs, movement.n_all_pairs, 'pair')}"
     lists = ""
     if movement.top_n:
-        lists = f" Then {differing_lists}."
+        lists = f" Then {kept_lists}."
     outside = percent(evidence.equivalence.outside.get(side, 0.0))
     unseen = counted(model.rank - n_seen, "dimension")
     return Finding(
@@ -91,6 +95,7 @@ def _reported(evidence: Evidence, movement: Movement, side: SideName) -> Finding
         rows=f"{item}-{item} cosines",
         role=movement.role,
         value=value,
+        measured_on=measured_on,
         title=(
             f"{item} rows hold what no prediction sees in {unseen}: without it {effect}"
         ),

@@ -7,8 +7,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from embaudit.auditing.answer import Answer, AnswerWord
+from embaudit.auditing.answer import Answer
+from embaudit.auditing.answer_word import AnswerWord
 from embaudit.auditing.catalogue import CODES
+from embaudit.auditing.certainty import Certainty
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
 from embaudit.report.gate.forges import junit, markdown
 from embaudit.report.gate.gate import Baseline, Gate
@@ -39,7 +41,10 @@ def made(text="Some rows are copies.", source="models/a b.npz", hold=True):
         )
         for code, severity in rows
     )
-    answer = Answer(AnswerWord.NO, text.removesuffix("."), (), "item-item cosines", "")
+    sure = Certainty(Kind.PROVEN, "it is proven")
+    answer = Answer(
+        AnswerWord.NO, text.removesuffix("."), (), "item-item cosines", "", sure
+    )
     return SimpleNamespace(
         findings=findings,
         predictions_hold=hold,
@@ -92,8 +97,9 @@ def test_markdown_is_a_table_of_findings_with_the_gate_below(gate):
         "### embaudit: models/a b.npz\n\n"
         "Are these item-item cosines fixed by what the model predicts? "
         "**NO: Some rows are copies.**\n\n"
-        "This says nothing about quality: `embaudit evaluate` does. "
-        "Retraining changes them further: `embaudit compare`.\n\n"
+        "How sure: it is proven. This says nothing about quality: `embaudit evaluate "
+        "FILE --items TITLES --truth COLUMN` does. Retraining changes the cosines "
+        "further: `embaudit compare FILE OTHER_SEED`.\n\n"
         "| | code | finding | what to do |\n|---|---|---|---|\n"
         "| tip, ignored | EMB401 | Some rows are copies. EMB401 | Mend it. |\n"
     )
