@@ -139,7 +139,7 @@ def decide(basis: Basis) -> Answer:
     """Decide the answer: what must be checked first, then freedom, then training."""
     found = basis.diagnosis
     is_wrong = not found.predictions_hold or found.differs_from_baseline
-    if is_wrong or found.has_two_spaces or found.is_data:
+    if is_wrong or found.contradicts_source or found.has_two_spaces or found.is_data:
         return _check_first(basis)
     if found.freedom.moves is None:
         return _undecided(basis)
@@ -215,6 +215,17 @@ def _check_first(basis: Basis) -> Answer:
             "mixed up. Check them, or write a new baseline if the change is meant"
         )
         return basis.answer(word, because, ("EMB002",), "")
+    if found.contradicts_source:
+        because = (
+            f"{basis.title('EMB106')}. Whether training chose these cosines depends on "
+            "which of the two is right"
+        )
+        advice = (
+            "If the file is right, do not declare the objective. If the file is wrong, "
+            "write another file with the right objective: "
+            "`embaudit.save(embaudit.load(FILE, objective=NAME), NEW)`."
+        )
+        return basis.answer(word, because, ("EMB106",), advice)
     if found.has_two_spaces:
         advice = (
             "Read cosines within one of these parts only, and check if all rows come "

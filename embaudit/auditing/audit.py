@@ -44,6 +44,7 @@ from embaudit.model import (
 )
 from embaudit.model.drift import Drift
 from embaudit.model.final_norm import FinalNorm
+from embaudit.model.trainings import known_objective
 from embaudit.movements.movement import Movement
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 VERDICT = (
     "EMB001",
     "EMB002",
+    "EMB106",
     "predictions",
     "compared",
     "products",
@@ -553,6 +555,30 @@ def _declared_by(intake: Intake | None, own: object, former: str | None) -> str:
     return f"as you declared; {source or 'the model'} says {former}"
 
 
+def _overruled(
+    intake: Intake | None, model: FactorModel, own: str | None
+) -> str | None:
+    """Write what the source says of the training, if the caller declares another law.
+
+    Parameters
+    ----------
+    intake : Intake or None
+        Report of the read.
+    model : FactorModel
+        The model as read.
+    own : str or None
+        Objective that the caller passed.
+    """
+    if own is None or model.objective is None:
+        return None
+    is_one_table = model.left_side is None
+    stated = known_objective(model.objective, alone=is_one_table)
+    if stated == known_objective(own, alone=is_one_table):
+        return None
+    source = None if intake is None else intake.training_source
+    return f"{source or 'the model'} says {model.objective}"
+
+
 @keywords_besides(_keyword_parameters())
 def audit(
     model: FactorModel | AnyPath | object,
@@ -645,11 +671,12 @@ def audit(
         parts=part_names,
         rng=seed,
     )
-    overruled = None if options.objective is None else loaded.objective
-    declared_by = _declared_by(intake, options.objective or options.compared, overruled)
+    former = None if options.objective is None else loaded.objective
+    declared_by = _declared_by(intake, options.objective or options.compared, former)
+    overruled = _overruled(intake, loaded, options.objective)
     return Audit(
         audited,
-        replace(evidence, declared_by=declared_by),
+        replace(evidence, declared_by=declared_by, overruled=overruled),
         source,
         intake,
         whole,

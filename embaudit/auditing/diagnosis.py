@@ -145,6 +145,8 @@ class Diagnosis:
     """False if models that should predict the same do not."""
     differs_from_baseline: bool
     """True if the predictions are not those of the baseline."""
+    contradicts_source: bool
+    """True if the declared training is not the one that the file states."""
     has_two_spaces: bool
     """True if the table clearly has parts that do not share one coordinate system."""
     is_data: bool
@@ -223,6 +225,7 @@ def diagnose(evidence: Evidence) -> Diagnosis:
         role=role,
         predictions_hold=evidence.predictions_hold,
         differs_from_baseline=_differs_from_baseline(evidence),
+        contradicts_source=evidence.overruled is not None,
         has_two_spaces=_has_two_spaces(evidence),
         is_data=role == given_side(model) and role in model.sides,
         freedom=freedom,

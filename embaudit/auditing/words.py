@@ -65,7 +65,8 @@ _ENTRIES = (
         meaning=(
             "The answer where something is wrong before cosines are worth a question: "
             "the check of the audit failed (EMB001), the {predictions} are not those "
-            "of the baseline (EMB002), or the table holds two spaces (EMB411). Also "
+            "of the baseline (EMB002), the declared training is not the one that the "
+            "file states (EMB106), or the table holds two spaces (EMB411). Also "
             "the answer for rows that are data, which training did not learn."
         ),
         example=(
@@ -428,6 +429,21 @@ _ENTRIES = (
         ),
         also=("known",),
         pages=(),
+    ),
+    Entry(
+        "how sure",
+        meaning=(
+            "The grounds of the answer. Proven: a theorem holds for all models that "
+            "the sentence names. Shown by an example: another model was made, and its "
+            "predictions were checked. Measured: a figure of all rows or of a sample, "
+            "whose size the sentence names. Declared: somebody said it, and the rows "
+            "do not show it."
+        ),
+        example=(
+            "That equivalent models have other cosines is proven; which share of lists "
+            "stays is measured on lists of 302 of 9,724 items."
+        ),
+        also=("certainty",),
     ),
     Entry(
         "finding",

@@ -719,12 +719,22 @@ def audit_document(
         glossary=glossary("audit", Nouns.of(model)),
         subject=f"{sides}{aside}, {counted(model.rank, 'dimension')}",
         answer=audit.answer,
-        steps=() if invocation is None else tuple(next_steps(audit, invocation)),
+        steps=_steps(audit, invocation),
         glance=glance,
         n_asked=len(compared_neighbours(audit).examples) if audit.options.show else 0,
         notes=tuple(_effective_rank(audit)),
         words=tuple(definitions(model, _words(audit))),
     )
+
+
+def _steps(audit: Audit, invocation: Invocation | None) -> tuple[tuple[str, str], ...]:
+    """Return what to do next.
+
+    Until it is known which of two declared trainings is right, the advice says all.
+    """
+    if invocation is None or audit.evidence.overruled is not None:
+        return ()
+    return tuple(next_steps(audit, invocation))
 
 
 def _words(audit: Audit) -> Iterator[str]:

@@ -136,8 +136,9 @@ def _input_lines(audit: Audit, invocation: Invocation, view: Document) -> list[s
     if audit.sample_sentence is not None:
         lines += _wrapped(audit.sample_sentence)
     declared_by = audit.evidence.declared_by
-    # Several sources are separated by a semicolon.
-    if ";" in declared_by:
+    # Several sources are separated by a semicolon. The answer says if they contradict
+    # each other.
+    if ";" in declared_by and audit.evidence.overruled is None:
         lines += _wrapped(f"Objective: {audit.model.objective}, {declared_by}.")
     return lines
 

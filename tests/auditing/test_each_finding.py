@@ -163,6 +163,14 @@ FINDINGS = {
         evidence(MODEL, equivalence=equivalence(OPEN)),
         evidence(MODEL, equivalence=equivalence(PINNED)),
     ),
+    "EMB106": Expected(
+        "issue",
+        ASSUMED,
+        None,
+        None,
+        replace(trained("factors"), overruled="the model says product"),
+        trained("factors"),
+    ),
     "EMB201": Expected(
         "tip", MEASURED, "right", 1, with_zero_items(1), with_zero_items(0)
     ),

@@ -25,6 +25,12 @@ class Way:
 
 WAYS = (
     Way(
+        "trained as product, declared as implicit-als",
+        "a file that says `product`, audited with `--objective implicit-als`",
+        ("EMB106",),
+        "assumed",
+    ),
+    Way(
         "compared by cosine: two spaces",
         "one table with the vectors of two encoders",
         ("EMB411",),

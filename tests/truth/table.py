@@ -521,6 +521,31 @@ def objectives() -> Iterator[Row]:
                 answer=answer,
                 **options,
             )
+    # A declaration against what the model says of itself comes first, also if it is the
+    # less favourable one. Another word for the same law is no contradiction.
+    for stated, declared, found in (
+        ("product", "implicit-als", chosen),
+        ("factors", "product", issue),
+        ("als-wr", "factors", chosen),
+    ):
+        yield Row(
+            f"trained as {stated}, declared as {declared}",
+            made.replace(objective=stated, link="identity"),
+            FREE,
+            {"EMB106": "issue", **found},
+            (f"You declared the objective {declared}, but the model says {stated}",),
+            options={"objective": declared},
+            answer=CHECK,
+        )
+    yield Row(
+        "trained as implicit-als, declared as factors",
+        made.replace(objective="implicit-als", link="identity"),
+        FREE,
+        chosen,
+        never=("Only one of them can be right",),
+        options={"objective": "factors"},
+        answer=CONVENTION,
+    )
     stretched = made.replace(
         left=p * [1, 1.5], right=q / [1, 1.5], link="identity", objective="factors"
     )

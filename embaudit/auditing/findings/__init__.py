@@ -14,6 +14,7 @@ from embaudit.auditing.findings import (
     constant_vectors,
     contradicted_decay,
     contradicted_penalty,
+    contradicted_source,
     cosines_by_convention,
     cosines_left_free,
     duplicate_rows,
@@ -68,6 +69,7 @@ MODULES: tuple[FindingModule, ...] = (
     cosines_by_convention,
     contradicted_penalty,
     undecided_cosines,
+    contradicted_source,
     item_bias,
     unseen_components,
     hidden_bias,
@@ -103,6 +105,7 @@ NOTES = (
 CHECKS: tuple[Check, ...] = (
     prediction_notes.predictions_stay,
     baseline_predictions.check,
+    contradicted_source.check,
     mean_row.check,
     head_notes.origin,
     few_labels.check,

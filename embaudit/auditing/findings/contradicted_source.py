@@ -1,0 +1,59 @@
+"""EMB106: the declared training is not the one that the file states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.entry import Entry
+from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+
+if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
+
+ENTRY = Entry(
+    "EMB106",
+    title="the declared training is not the one that the file states",
+    severities=(Severity.ISSUE,),
+    meaning=(
+        "The file says how the model was trained, and the declaration of this audit "
+        "(`--objective`) says something else."
+    ),
+    why=(
+        "Some objectives choose the cosines and some leave them free, so the answer "
+        "depends on which of the two is right. A wrong declaration can turn NO into BY "
+        "CONVENTION."
+    ),
+    remedy=(
+        "If the file is right, do not declare the objective. If the file is wrong, "
+        "write another file with the right objective: "
+        "`embaudit.save(embaudit.load(FILE, objective=NAME), NEW)`."
+    ),
+    computed=(
+        "Both objectives are looked up in the table of objectives (in "
+        "docs/reading.md). Reported if they have different laws: two words for one "
+        "law, such as implicit-als and factors, do not contradict each other."
+    ),
+    reference="The table of objectives in docs/reading.md.",
+)
+
+
+def check(evidence: Evidence) -> Iterator[Finding]:
+    """Report an objective that the caller declared against what the file says."""
+    if evidence.overruled is None:
+        return
+    yield Finding(
+        code=ENTRY.name,
+        severity=Severity.ISSUE,
+        kind=Kind.ASSUMED,
+        scope=AT_HAND,
+        rows="the declared training",
+        title=f"you declared {evidence.model.objective}, but {evidence.overruled}",
+        text=(
+            f"You declared the objective {evidence.model.objective}, but "
+            f"{evidence.overruled}. Only one of them can be right, and whether "
+            "training chose these cosines depends on which one it is. All else here is "
+            "written as if your declaration were right."
+        ),
+        remedy=ENTRY.remedy,
+    )
