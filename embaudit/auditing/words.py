@@ -776,6 +776,8 @@ _ENTRIES = (
             "neighbours lost",
             "kept",
             "nearest by prediction cosine kept",
+            "nearest kept, weighted",
+            "nearest by prediction, weighted",
             "lost",
             "nearest",
             "neighbour",

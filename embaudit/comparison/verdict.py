@@ -250,7 +250,7 @@ def _weights_in(comparison: Comparison, names: list[str]) -> str:
     ]
     if not weights:
         return ""
-    return f"In these shares, {' and '.join(weights)}."
+    return f"In these shares, {' and '.join(weights)} (in the table: weighted)."
 
 
 def _reaching(value: float, limit: float) -> str:

@@ -520,6 +520,7 @@ def summary_table(comparison: Comparison) -> Table:
                 change,
                 nearest=f"{lengths[0]} nearest" if has_one_length else "nearest",
                 is_split=not comparison.too_few_for,
+                has_limits=bool(comparison.limits),
             )
         )
         for change in changes.values()
@@ -549,7 +550,7 @@ def summary_table(comparison: Comparison) -> Table:
 
 
 def _measures(
-    change: RoleChange, *, nearest: str, is_split: bool
+    change: RoleChange, *, nearest: str, is_split: bool, has_limits: bool
 ) -> Iterator[tuple[str, str, bool]]:
     """Yield name and figure of each measure of a side, and whether it says something.
 
@@ -560,7 +561,10 @@ def _measures(
         Name of a list of neighbours.
     is_split : bool
         True if changes are split into their causes.
+    has_limits : bool
+        True if the comparison is judged by limits, which weigh rows.
     """
+    is_weighted = has_limits and change.weighted_by != "equal"
 
     def estimate(name: str, value: float, write: Callable[[float], str]) -> str:
         """Write a value and its interval, unless these digits show none."""
@@ -586,8 +590,16 @@ def _measures(
         change.n_without_direction > 0,
     )
     yield f"{nearest} kept", estimate("kept", shares["kept"], percent), True
+    # The first line of a judged comparison quotes this share.
+    yield f"{nearest} kept, weighted", percent(change.weighted_kept), is_weighted
     stay = "–" if predicted is None else estimate("predicted_kept", predicted, percent)
     yield f"{nearest} by prediction cosine kept", stay, predicted is not None
+    weighted = change.weighted_predicted_kept
+    yield (
+        f"{nearest} by prediction, weighted",
+        "–" if weighted is None else percent(weighted),
+        is_weighted and weighted is not None,
+    )
     yield "lost to a change of axes", gauge, is_split
     yield "lost to dimensions no prediction sees", unseen, shares["lost_to_unseen"] > 0
     yield "lost to a real change", otherwise, is_split

@@ -6,6 +6,8 @@ import numpy as np
 
 import embaudit as ea
 from embaudit.comparison.weights import row_weights
+from embaudit.core.words import percent
+from embaudit.report.documents import summary_table
 
 RNG = np.random.default_rng(0)
 
@@ -35,3 +37,24 @@ def test_all_rows_have_exactly_the_whole_weight():
     model = ea.FactorModel.from_vectors(np.ones((7, 2)))
     weights = row_weights(model, "right", RNG)
     assert weights.share(np.arange(7)) == 1.0
+
+
+def test_the_share_of_the_first_line_stands_in_the_table_by_its_own_name():
+    """Items of the first half fill nearly all lists of the users, and stay as they were."""
+    draw = np.random.default_rng(0)
+    users, items = draw.standard_normal((60, 4)), draw.standard_normal((40, 4))
+    changed = items.copy()
+    changed[20:] = draw.standard_normal((20, 4))
+    counts = np.r_[np.full(20, 1000), np.ones(20)]
+    before = ea.FactorModel.from_user_item(users, items, item_counts=counts)
+    after = ea.FactorModel.from_user_item(users, changed, item_counts=counts)
+    judged = ea.compare(before, after, by_row=True, fail_below={"kept": 0.01})
+    change = judged.changes["right"]
+    assert change.weighted_kept > change.neighbour_shares["kept"]
+    items_column = summary_table(judged).frame.set_index("measure")["items"]
+    weighted = items_column["10 nearest kept, weighted"]
+    assert weighted == percent(change.weighted_kept)
+    assert "(in the table: weighted)" in str(judged.verdict)
+    # Without limits no line quotes a weighted share.
+    measures = summary_table(ea.compare(before, after, by_row=True)).frame["measure"]
+    assert not any("weighted" in measure for measure in measures)
