@@ -16,7 +16,7 @@ def lists_of(model: FactorModel, movement: Movement) -> str:
     --------
     >>> from embaudit.movements import movement
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [2.0, 1]])
-    >>> lists_of(model, movement(model, model, "right", n_neighbours=1))
+    >>> lists_of(model, movement(model, model, role="right", n_neighbours=1))
     'lists of all 4 items'
     """
     n_rows = len(model.side(model.side_name(movement.role)).directed)
@@ -30,7 +30,7 @@ def pairs_of(model: FactorModel, movement: Movement) -> str:
     --------
     >>> from embaudit.movements import movement
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
-    >>> pairs_of(model, movement(model, model, "right"))
+    >>> pairs_of(model, movement(model, model, role="right"))
     'all 3 item-item pairs'
     """
     noun = f"{Pairs(movement.role).titled(model)} pair"

@@ -124,7 +124,7 @@ def pairs() -> Iterator[Reading]:
         "a pair", npz(P=P, Q=Q),
         f"Read as npz: P (5 × 2) as left factors, Q (7 × 2) as right factors. Assumed: the identity link. {NO_USERS} "
         f"{NO_ITEMS}",
-        "read as npz: P, Q", both, arrays=("P", "Q"), never=("Left over", "column an entity", "bias"),
+        "read as npz: P, Q", both, arrays=("P", "Q"), never=("Not used", "column an entity", "bias"),
     )  # fmt: skip
     yield Reading(
         "a pair whose link was said", npz(P=P, Q=Q),
@@ -166,7 +166,7 @@ def heads() -> Iterator[Reading]:
         f"Read as safetensors: fc.weight (7 × 2) as right factors, fc.bias (7) as right bias, its name as link. "
         f"{NO_LABELS}",
         "read as safetensors: fc.weight, fc.bias", {**head, "right_bias": B.astype(np.float32)},
-        arrays=("fc.weight", "fc.bias"), never=("Item", "User", "Input ids", "Assumed", "Left over"),
+        arrays=("fc.weight", "fc.bias"), never=("Item", "User", "Input ids", "Assumed", "Not used"),
     )  # fmt: skip
     yield Reading(
         "tied embeddings with tokens",
@@ -225,7 +225,7 @@ def tables() -> Iterator[Reading]:
         "tokens", text("v.txt", tokens),
         "Read as word2vec: vectors (7 × 2) as right factors, tokens (7) as right ids.",
         "read as word2vec: vectors, tokens", {**vectors, "right_ids": [f"w{i}" for i in IDS]},
-        never=("Left over", "ids: none"),
+        never=("Not used", "ids: none"),
     )  # fmt: skip
 
     def alone(folder: Path) -> Path:
@@ -259,7 +259,7 @@ def objects() -> Iterator[Reading]:
     says = "Read as {} of sklearn: components_ (4 × 2) as right factors. " + NO_ITEMS
     line, never = (
         "read as {} of sklearn: components_",
-        ("left factors", "Assumed", "Left over", "User"),
+        ("left factors", "Assumed", "Not used", "User"),
     )
     kind = "TruncatedSVD"
     right = {"right": svd.components_.T}
