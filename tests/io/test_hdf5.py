@@ -171,7 +171,7 @@ def test_the_layer_with_the_softmax_is_the_head(
     np.testing.assert_array_equal(model.right_bias, B)
     assert model.link.name == "softmax"
     assert inspect(path).line() == (
-        "read as hdf5: out.kernel, out.bias; left over: hidden.kernel (3 × 2), hidden.bias (2)"
+        "read as hdf5: out.kernel, out.bias; not used: hidden.kernel (3 × 2), hidden.bias (2)"
     )
     assert load(path, weight="hidden.kernel", kind="vectors").right.shape == (2, 3)
     gate = keras(
