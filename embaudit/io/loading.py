@@ -43,8 +43,7 @@ from embaudit.io.layouts.checkpoints.row_names import tokens_beside
 from embaudit.io.layouts.reading import contents_of
 from embaudit.io.objects.arrays import is_array, kind_of_table
 from embaudit.io.objects.kinds import LiveKind
-from embaudit.io.objects.live import kind_of_object, unwrapped
-from embaudit.io.objects.own_scores import require_own_scores
+from embaudit.io.objects.own_scores import require_own_scores, unwrapped
 from embaudit.io.options import NAMES_AND_FILES, Request, is_path, require_options
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.tables.columns import TableFile
@@ -391,6 +390,9 @@ def detect(location: Location, request: Request) -> Format | LiveKind:
                 "{} must be left out beside an object, whose class says it.",
                 Parameter("format"),
             )
+        # A file need not wait for the readers of all libraries.
+        from embaudit.io.objects.live import kind_of_object
+
         return kind_of_object(location.value)
     store = of_address(location.address)
     if store is not None:

@@ -12,14 +12,11 @@ from embaudit.io.formats import ARRAYS
 from embaudit.io.objects import networks, recommenders, scikit_learn
 from embaudit.io.objects.arrays import kind_of_table
 from embaudit.io.objects.kinds import LiveKind, Read
-from embaudit.io.objects.networks import unwrapped
 from embaudit.io.objects.own_scores import comes_from
 from embaudit.io.objects.recommenders import LIBRARIES
 from embaudit.io.options import Request
 from embaudit.io.stores import qdrant
 from embaudit.model import FactorModel
-
-__all__ = ["kind_of_object", "unwrapped"]
 
 
 def read_collection(client: Any, request: Request) -> Contents:

@@ -31,7 +31,6 @@ from embaudit.model import FactorModel, softmax_link
 from embaudit.model.tying import Tying
 
 TAKEN = {"right": "weight", "right_bias": "bias"}
-WRAPPERS = ("OptimizedModule", "DataParallel", "DistributedDataParallel")
 LINKS = {"linear": "softmax", "softmax": "softmax", "sigmoid": "sigmoid"}
 """Link of a Dense layer of Keras by its activation."""
 FEW = 8
@@ -45,15 +44,6 @@ LAST = (
     "qa_outputs.",
 )
 """Beginnings of the names of the last layers of a classifier."""
-
-
-def unwrapped(model: Any) -> Any:
-    """Return the network inside the wrappers of torch.compile, of parallel training and of PEFT."""
-    if comes_from(model, ("peft",), ("PeftModel",)):
-        model = model.get_base_model()
-    while comes_from(model, ("torch",), WRAPPERS):
-        model = model._orig_mod if has(model, "_orig_mod") else model.module
-    return model
 
 
 def _weights(layer: Any) -> NDArray[Any]:

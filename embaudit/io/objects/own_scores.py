@@ -18,6 +18,8 @@ from embaudit.io.contents import OwnScores
 from embaudit.io.layouts.reading import two_labels
 from embaudit.model import FactorModel
 
+WRAPPERS = ("OptimizedModule", "DataParallel", "DistributedDataParallel")
+"""Classes of torch that hold another network."""
 TOLERANCE = 1e-4
 """Largest gap between two ways to one score in single precision, relative to the
 largest score.
@@ -201,3 +203,12 @@ def needed(function: Callable[..., Any]) -> list[str]:
     return [
         p.name for p in parameters if p.default is p.empty and p.kind not in variadic
     ]
+
+
+def unwrapped(model: Any) -> Any:
+    """Return the network inside the wrappers of torch.compile, of parallel training and of PEFT."""
+    if comes_from(model, ("peft",), ("PeftModel",)):
+        model = model.get_base_model()
+    while comes_from(model, ("torch",), WRAPPERS):
+        model = model._orig_mod if has(model, "_orig_mod") else model.module
+    return model
