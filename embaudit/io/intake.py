@@ -204,12 +204,18 @@ class Intake:
             Options that the caller gave.
         """
         declared, fields = set(declared), {mapping.became for mapping in self.parts}
-        parts = tuple(
-            replace(mapping, shape=_shape_in(model, mapping.became))
-            if None in (mapping.shape or (None,))
-            else mapping
-            for mapping in self.parts
-        )
+        parts: list[Part] = []
+        left_over = list(self.left_over)
+        for mapping in self.parts:
+            if _is_missing(model, mapping.became):
+                # Only reading the values showed that some rows have none.
+                name = f"{mapping.name}, which some rows lack"
+                left_over.append(replace(mapping, name=name, became=""))
+            elif None in (mapping.shape or (None,)):
+                shape = _shape_in(model, mapping.became)
+                parts.append(replace(mapping, shape=shape))
+            else:
+                parts.append(mapping)
         is_told = model.link.name == "unknown" or (
             (fields | declared) & {"link", "objective"} and not model.link.is_assumed
         )
@@ -220,7 +226,8 @@ class Intake:
         )
         intake = replace(
             self,
-            parts=parts,
+            parts=tuple(parts),
+            left_over=tuple(left_over),
             assumed=(*self.assumed, *link),
             titles=model.roles,
             tying=model.tying,
@@ -400,6 +407,15 @@ class Reading:
     """What each array became; empty for a model that was already one."""
     norm: StoredNorm | None = None
     """The final norm before a head, and what says so."""
+
+
+def _is_missing(model: FactorModel, name: str) -> bool:
+    """Return whether a model has no titles or counts, although a source has some."""
+    role, _, field = name.partition("_")
+    if role not in ("left", "right") or field not in ("names", "counts"):
+        return False
+    side = {"left": model.left_side, "right": model.right_side}[role]
+    return side is None or getattr(side, field) is None
 
 
 def _shape_in(model: FactorModel, name: str) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from pyarrow import ipc
 from pyarrow import parquet as pq
 
 from embaudit.errors import InputError
-from embaudit.io import inspect, load
+from embaudit.io import inspect, load, read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,6 +41,22 @@ def test_one_of_two_lists_has_to_be_chosen(tmp_path: Path) -> None:
 
 
 # Arrow
+
+
+def test_titles_and_counts_that_some_rows_lack_are_left_over(tmp_path: Path) -> None:
+    titles = [*IDS[:8], None]
+    table = pa.table(
+        {"id": IDS, "title": titles, "interactions": [None, *range(8)], "v": [*X]}
+    )
+    pq.write_table(table, tmp_path / "a.parquet")
+    reading = read(tmp_path / "a.parquet")
+    assert reading.model.right_names is None
+    assert reading.model.right_side.counts is None
+    assert [part.became for part in reading.intake.parts] == ["right", "right_ids"]
+    assert [part.name for part in reading.intake.left_over] == [
+        "title, which some rows lack",
+        "interactions, which some rows lack",
+    ]
 
 
 @pytest.mark.parametrize("suffix", [".arrows", ".arrow", ".ipc"])
