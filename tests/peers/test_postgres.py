@@ -236,6 +236,16 @@ def test_ids_by_key_and_by_name(execute: Any, port: int) -> None:
         read(address(port, "b"))
 
 
+def test_a_column_that_is_called_a_bias_must_be_left_out_by_name(
+    films: Any, port: int
+) -> None:
+    films("ALTER TABLE films ADD COLUMN bias real DEFAULT 0.5")
+    with pytest.raises(InputError, match="which is called a bias; leave it out with"):
+        read(address(port, "films"))
+    assert read(address(port, "films"), ignore="bias").model.n_right == 250
+    assert read(address(port, "films"), kind="vectors").model.n_right == 250
+
+
 def test_vectors_of_different_lengths(execute: Any, port: int) -> None:
     execute("CREATE TABLE a (id int PRIMARY KEY, v vector)")
     execute("INSERT INTO a VALUES (1, '[1,2]'), (2, '[1,2,3]')")

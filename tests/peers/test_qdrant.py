@@ -234,6 +234,15 @@ def test_a_title_that_some_points_lack_names_no_rows(client: Any) -> None:
     assert read(client, collection="items").model.right_names is None
 
 
+def test_a_field_that_is_called_a_bias_must_be_left_out_by_name(client: Any) -> None:
+    filled(client, "items", models.Distance.DOT)
+    points = sorted(IDS.tolist())[:1]
+    client.set_payload("items", {"item_bias": 0.5}, points=points)
+    with pytest.raises(InputError, match="which is called a bias; leave it out with"):
+        read(client)
+    assert read(client, ignore="item_bias").model.n_right == len(X)
+
+
 @pytest.mark.parametrize(
     ("place", "sentence"),
     [

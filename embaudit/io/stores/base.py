@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import as_texts, storage_of
 from embaudit.core.words import listed
-from embaudit.errors import File, InputError, Sentence, must_be, without_secrets
+from embaudit.errors import File, InputError, Option, Sentence, must_be, without_secrets
 from embaudit.io.contents import Contents, Source
+from embaudit.io.formats.tables import BIAS_NAMES
 from embaudit.io.intake import Metric, Part
+from embaudit.io.options import Request
 from embaudit.io.tables.delimited import plain_name
 from embaudit.io.tables.titles import TITLE_NAMES
 from embaudit.linalg.scratch import scratch
@@ -368,6 +370,30 @@ def title_column(names: Sequence[str]) -> str:
         return "title"
     customary = [name for name in names if plain_name(name) in TITLE_NAMES]
     return customary[0] if len(customary) == 1 else ""
+
+
+def require_no_bias(address: Address, columns: Iterable[str], request: Request) -> None:
+    """Refuse to pass over a column that is called a bias, unless the caller leaves it out.
+
+    Examples
+    --------
+    >>> require_no_bias(Address("chroma", "db/films"), ["year", "bias"], Request())
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: every column of chroma:db/films that could matter must be left out by name; got bias,
+    which is called a bias; leave it out with ignore='bias'.
+    >>> require_no_bias(Address("chroma", "db/films"), ["bias"], Request(ignore=("bias",)))
+    """
+    for name in columns:
+        is_bias = plain_name(name) in BIAS_NAMES and not request.ignores(name)
+        # Vectors asked for as such need no bias.
+        if is_bias and request.kind != "vectors":
+            raise must_be(
+                Sentence("every column of {} that could matter", File(address)),
+                "left out by name",
+                f"{name}, which is called a bias",
+                Sentence("leave it out with {}", Option("ignore", name)),
+            )
 
 
 def unreadable(address: Address, error: Exception, verb: str = "read") -> InputError:

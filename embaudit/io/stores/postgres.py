@@ -31,6 +31,7 @@ from embaudit.io.stores.base import (
     VectorTable,
     client,
     metric_named,
+    require_no_bias,
     title_column,
 )
 from embaudit.io.stores.writing import exists, has_titles, keeps, row_batches
@@ -48,8 +49,8 @@ TIMEOUT_SECONDS = 10
 """Time to wait for a server, unless the address says otherwise."""
 BATCH_BYTES = 2**22
 """Size of the vectors that are fetched at a time."""
-INTEGERS = ("int2", "int4", "int8")
-"""Types whose values are integers."""
+FIGURES = ("int2", "int4", "int8", "float4", "float8", "numeric")
+"""Types whose values are numbers."""
 TEXTS = ("text", "varchar", "bpchar", "citext", "name")
 """Types whose values are text."""
 NUMBERS: Mapping[str, Any] = {
@@ -236,6 +237,9 @@ def table(address: Address, request: Request) -> VectorTable:
                 and not request.ignores(column.name)
             ]
         )
+        used = (vector.name, ids, titles)
+        numbers = [c.name for c in columns if c.type in FIGURES and c.name not in used]
+        require_no_bias(address, numbers, request)
         metric = _metric(connection, table_id, vector)
         n_rows, n_vectors = _counts(connection, name, vector)
         if not n_vectors:

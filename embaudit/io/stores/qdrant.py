@@ -38,6 +38,7 @@ from embaudit.io.stores.base import (
     chosen_table,
     client,
     metric_named,
+    require_no_bias,
     title_column,
 )
 from embaudit.io.stores.writing import exists, keeps, row_batches
@@ -176,6 +177,9 @@ def collection_table(
             for key in fields
             if key != ids and not request.ignores(key) and _is_text(peeked, key)
         ]
+    )
+    require_no_bias(
+        address, [key for key in fields if key not in (ids, titles)], request
     )
     left_over = [f"vector {other}" for other in _other_names(config.params, vector)]
     left_over += [key for key in fields if key not in (ids, titles)]
