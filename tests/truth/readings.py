@@ -31,6 +31,7 @@ IDS = np.arange(70, 77)
 NO_IDS = "{} ids: none, so rows go by their number."
 NO_USERS, NO_ITEMS = (NO_IDS.format(side) for side in ("User", "Item"))
 NO_LABELS = "Label ids: none, so rows go by their number; a file of labels names them."
+PQ = "Layout: P/Q of textbooks on matrix factorisation."
 BY_NAME = "Label ids: none, so rows go by their names."
 
 
@@ -122,13 +123,13 @@ def pairs() -> Iterator[Reading]:
     both = {"left": P, "right": Q, "link": "identity"}
     yield Reading(
         "a pair", npz(P=P, Q=Q),
-        f"Read as npz: P (5 × 2) as left factors, Q (7 × 2) as right factors. Assumed: the identity link. {NO_USERS} "
-        f"{NO_ITEMS}",
+        f"Read as npz: P (5 × 2) as left factors, Q (7 × 2) as right factors. {PQ} Assumed: the identity link. "
+        f"{NO_USERS} {NO_ITEMS}",
         "read as npz: P, Q", both, arrays=("P", "Q"), never=("Not used", "column an entity", "bias"),
     )  # fmt: skip
     yield Reading(
         "a pair whose link was said", npz(P=P, Q=Q),
-        f"Read as npz: P (5 × 2) as left factors, Q (7 × 2) as right factors. {NO_USERS} {NO_ITEMS}",
+        f"Read as npz: P (5 × 2) as left factors, Q (7 × 2) as right factors. {PQ} {NO_USERS} {NO_ITEMS}",
         "read as npz: P, Q", {**both, "link": "ranking"}, {"link": "ranking"}, ("P", "Q"), ("Assumed", "identity"),
     )  # fmt: skip
     yield Reading(
@@ -136,8 +137,8 @@ def pairs() -> Iterator[Reading]:
         npz(P=P, Q=Q.T, user_bias=A, item_bias=B[:, None], item_ids=IDS, item_names=list("abcdefg"), global_mean=3.5,
             seed=1),
         "Read as npz: P (5 × 2) as left factors, Q (2 × 7) as right factors, user_bias (5) as left bias, item_bias "
-        "(7 × 1) as right bias, global_mean as offset, item_ids (7) as right ids, item_names (7) as right names. Left "
-        f"over: seed. Assumed: Q has one column an entity, the identity link. {NO_USERS}",
+        "(7 × 1) as right bias, global_mean as offset, item_ids (7) as right ids, item_names (7) as right names. "
+        f"{PQ} Not used: seed. Assumed: Q has one column an entity, the identity link. {NO_USERS}",
         "read as npz: P, Q, user_bias, item_bias, global_mean, item_ids, item_names; not used: seed",
         {**both, "left_bias": A, "right_bias": B, "offset": 3.5, "right_ids": IDS, "right_names": list("abcdefg")},
         arrays=("P", "Q", "user_bias", "item_bias", "global_mean", "item_ids", "item_names", "seed"),
@@ -145,14 +146,14 @@ def pairs() -> Iterator[Reading]:
     )  # fmt: skip
     yield Reading(
         "one that was ignored", npz(P=P, Q=Q, u_bias=A),
-        "Read as npz: P (5 × 2) as left factors, Q (7 × 2) as right factors. Not used: u_bias (5). Assumed: the "
+        f"Read as npz: P (5 × 2) as left factors, Q (7 × 2) as right factors. {PQ} Not used: u_bias (5). Assumed: the "
         f"identity link. {NO_USERS} {NO_ITEMS}",
         "read as npz: P, Q; not used: u_bias (5)", both, {"ignore": "u_bias"}, ("P", "Q", "u_bias"),
         ("u_bias (5) as", "left bias"),
     )  # fmt: skip
     yield Reading(
         "one side of a pair", npz(P=P, Q=Q),
-        f"Read as npz: Q (7 × 2) as right factors. Not used: P (5 × 2). {NO_ITEMS}",
+        f"Read as npz: Q (7 × 2) as right factors. {PQ} Not used: P (5 × 2). {NO_ITEMS}",
         "read as npz: Q; not used: P (5 × 2)", {"right": Q, "link": "identity"}, {"kind": "vectors"}, ("P", "Q"),
         ("Assumed", "User ids", "left factors"),
     )  # fmt: skip
@@ -164,7 +165,7 @@ def heads() -> Iterator[Reading]:
     yield Reading(
         "a head with its bias", tensors(fc__weight=Q, fc__bias=B.astype(np.float32)),
         f"Read as safetensors: fc.weight (7 × 2) as right factors, fc.bias (7) as right bias, its name as link. "
-        f"{NO_LABELS}",
+        f"Layout: fc.weight of ResNet of torchvision. {NO_LABELS}",
         "read as safetensors: fc.weight, fc.bias", {**head, "right_bias": B.astype(np.float32)},
         arrays=("fc.weight", "fc.bias"), never=("Item", "User", "Input ids", "Assumed", "Not used"),
     )  # fmt: skip
@@ -172,7 +173,8 @@ def heads() -> Iterator[Reading]:
         "tied embeddings with tokens",
         tensors({"model_type": "llama"}, {"a": 0, "b": 1}, model__embed_tokens__weight=Q, model__layers__0__mlp=P),
         "Read as safetensors: model.embed_tokens.weight (7 × 2) as right factors, its name as link, vocab.json (2) as "
-        "right names. Not used: model.layers.0.mlp (5 × 2). The head is also the input embeddings (the checkpoint "
+        "right names. Layout: model.embed_tokens.weight of Llama and others, input embeddings that are also the head. "
+        "Not used: model.layers.0.mlp (5 × 2). The head is also the input embeddings (the checkpoint "
         f"holds no other head). {BY_NAME}",
         "read as safetensors: model.embed_tokens.weight, vocab.json; not used: model.layers.0.mlp (5 × 2)",
         {**head, "right_names": ["a", "b", *(f"<padding {row}>" for row in range(2, 7))]},
@@ -185,14 +187,14 @@ def heads() -> Iterator[Reading]:
     yield Reading(
         "classes with names", tensors(classes, {"a": 0}, classifier__weight=Q),
         "Read as safetensors: classifier.weight (7 × 2) as right factors, its name as link, id2label of config.json "
-        f"(6) as right names. {BY_NAME}",
+        f"(6) as right names. Layout: classifier.weight of sequence classifiers such as BERT. {BY_NAME}",
         "read as safetensors: classifier.weight, id2label of config.json",
         {**head, "right_names": [*(f"class {row}" for row in range(6)), "<padding 6>"]},
         arrays=("classifier.weight",), never=("vocab.json", "tokens"),
     )  # fmt: skip
     yield Reading(
         "a binary head", npz(coef_=Q[:1], intercept_=B[:1]),
-        "Read as npz: coef_ (1 × 2) as right factors, intercept_ (1) as right bias, its name as link. Assumed: one row "
+        "Read as npz: coef_ (1 × 2) as right factors, intercept_ (1) as right bias, its name as link. Layout: coef_ of scikit-learn. Assumed: one row "
         f"stands for two labels, the first with scores of 0. {NO_LABELS}",
         "read as npz: coef_, intercept_",
         {"right": [[0, 0], Q[0]], "right_bias": [0, B[0]], "link": "softmax"}, arrays=("coef_", "intercept_"),

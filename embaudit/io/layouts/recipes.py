@@ -172,8 +172,8 @@ RECIPES: tuple[Recipe, ...] = (
     # The head of llama.cpp, of Meta's files of Llama and of InternLM2.
     _head("output.weight", "output.bias", "llama.cpp", is_common=True),
     # Classifiers: `…ForSequenceClassification` of transformers, and images.
-    _classifier("score", "sequence classifiers like Llama's"),
-    _classifier("classifier", "sequence classifiers like BERT's"),
+    _classifier("score", "sequence classifiers such as Llama"),
+    _classifier("classifier", "sequence classifiers such as BERT"),
     _classifier("classifier.out_proj", "RoBERTa"),
     _classifier("classification_head.out_proj", "BART"),
     _classifier("logits_proj", "XLNet"),
