@@ -300,7 +300,7 @@ def _dequantised(
     numbers = array.astype(scale.dtype)
     if zero:
         numbers -= zero[0].astype(scale.dtype).reshape(sizes if zero[0].ndim else ())
-    return numbers * scale.reshape(sizes if scale.ndim else ())
+    return np.asarray(numbers * scale.reshape(sizes if scale.ndim else ()))
 
 
 FOLDED: dict[
