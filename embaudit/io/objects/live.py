@@ -64,6 +64,21 @@ REFUSED = {
         "weights between items",
         "audit another model",
     ),
+    ("sentence_transformers", "SentenceTransformer"): (
+        "the vectors that it makes of texts",
+        "tables of tokens",
+        "pass model.encode(texts)",
+    ),
+    ("sentence_transformers", "SparseEncoder"): (
+        "the vectors that it makes of texts",
+        "tables of tokens",
+        "pass model.encode(texts, convert_to_sparse_tensor=False)",
+    ),
+    ("sentence_transformers", "CrossEncoder"): (
+        "a network of transformers",
+        "one inside",
+        "pass model.model",
+    ),
     ("gensim", "Doc2Vec"): (
         "one table of vectors",
         "documents in dv and words in wv",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, Indices
-from embaudit.errors import Option, Sentence, must_be
+from embaudit.errors import InputError, Option, Parameter, Sentence, must_be
 from embaudit.io.arrays import Memory, as_array
 from embaudit.io.contents import Contents, OwnScores
 from embaudit.io.formats.hdf5 import of_keras
@@ -31,6 +32,9 @@ from embaudit.model import FactorModel, softmax_link
 from embaudit.model.tying import Tying
 
 TAKEN = {"right": "weight", "right_bias": "bias"}
+SOFTMAX = ("Softmax", "LogSoftmax")
+PASSED = ("Dropout", "Identity", "Flatten", *SOFTMAX)
+"""Layers behind the last linear one that leave it a head of labels."""
 LINKS = {"linear": "softmax", "softmax": "softmax", "sigmoid": "sigmoid"}
 """Link of a Dense layer of Keras by its activation."""
 FEW = 8
@@ -128,7 +132,15 @@ def module(network: Any, request: Request) -> Contents:
         `forward` of users and items nor with what it makes of example inputs, and the
         caller says no link.
     """
-    contents = mapping(network.state_dict(), request)
+    try:
+        contents = mapping(network.state_dict(), request)
+    except InputError:
+        head = _of_last_layer(network, request)
+        if head is None:
+            raise
+        if request.inputs is None:
+            return head
+        contents = head
     paired, link = "left" in contents.fields, contents.link
     is_softmax = link is not None and link.name == "softmax"
     if not paired and not is_softmax and request.inputs is None:
@@ -160,6 +172,115 @@ def module(network: Any, request: Request) -> Contents:
             remedy,
         )
     return contents
+
+
+def _of_last_layer(network: Any, request: Request) -> Contents | None:
+    """Read the last linear layer of a network whose names do not tell which one it is.
+
+    Layers of `Sequential` run in their order. Of other networks, the layers are found
+    that `forward` calls on its way from example inputs.
+
+    Returns
+    -------
+    Contents or None
+        None if the caller names arrays or wants other things than a head, or if the last
+        layer is not linear or not known.
+
+    Raises
+    ------
+    InputError
+        If the network is no `Sequential` and the caller gives no example inputs.
+    """
+    options = (request.weight, request.left, request.bias, request.left_file)
+    linears = {
+        name: layer
+        for name, layer in network.named_modules()
+        if comes_from(layer, ("torch",), ("Linear",)) and has(layer, "weight")
+    }
+    is_named = any(option is not None for option in options)
+    tables = [
+        layer
+        for layer in network.modules()
+        if comes_from(layer, ("torch",), ("Embedding", "EmbeddingBag"))
+    ]
+    # The linear layers behind two tables are those of towers.
+    is_other = is_named or len(tables) > 1 or request.kind not in ("auto", "head")
+    if not linears or is_other:
+        return None
+    if request.inputs is not None:
+        layers = _layers_called(network, request.inputs)
+    elif comes_from(network, ("torch",), ("Sequential",)):
+        layers = _layers_in_order(network)
+    else:
+        got = ", ".join(linears)
+        remedy = Sentence(
+            "pass example inputs of forward with {}, or name one with {}",
+            Option("inputs", placeholder="INPUTS"),
+            Option("weight", f"{[*linears][-1]}.weight"),
+        )
+        what = f"the last linear layer of {type(network).__name__}"
+        raise must_be(what, "known", f"the layers {got}", remedy)
+    is_softmax = False
+    while layers and comes_from(layers[-1][1], ("torch",), PASSED):
+        is_softmax |= comes_from(layers.pop()[1], ("torch",), SOFTMAX)
+    if not layers or layers[-1][0] not in linears:
+        return None
+    name, layer = layers[-1]
+    if request.kind != "head" and not is_softmax:
+        raise must_be(
+            f"the outputs of {type(network).__name__}",
+            "probabilities of labels",
+            f"those of its linear layer {name} as they are",
+            Sentence("say {} if they are scores of labels", Option("kind", "head")),
+        )
+    contents = linear(layer, request)
+    fields = {
+        field: replace(source, name=f"{name}.{source.name}")
+        for field, source in contents.fields.items()
+        if source.name
+    }
+    return replace(contents, fields={**contents.fields, **fields})
+
+
+def _layers_in_order(network: Any, prefix: str = "") -> list[tuple[str, Any]]:
+    """Return the names and layers of a `Sequential`, those inside others included."""
+    layers = []
+    for name, layer in network.named_children():
+        if comes_from(layer, ("torch",), ("Sequential",)):
+            layers += _layers_in_order(layer, f"{prefix}{name}.")
+        else:
+            layers.append((f"{prefix}{name}", layer))
+    return layers
+
+
+def _layers_called(network: Any, inputs: Any) -> list[tuple[str, Any]]:
+    """Return the names and layers without others inside, in the order in which `forward` calls them."""
+    layers: list[tuple[str, Any]] = []
+
+    def record(name: str, layer: Any, *_: Any) -> None:
+        layers.append((name, layer))
+
+    hooks = [
+        layer.register_forward_pre_hook(partial(record, name))
+        for name, layer in network.named_modules()
+        if not [*layer.children()]
+    ]
+    try:
+        _outputs_of(network, inputs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return layers
+
+
+def _outputs_of(network: Any, inputs: Any) -> NDArray[Any]:
+    """Return what a network makes of example inputs, of which several can be given."""
+    table = next(iter(network.state_dict().values()))
+    is_several = isinstance(inputs, tuple | list) and any(
+        hasattr(each, "shape") for each in inputs
+    )
+    several = inputs if is_several else (inputs,)
+    return _called(network, *(_tensor(each, table) for each in several))
 
 
 def _called(network: Any, *inputs: Any) -> NDArray[Any]:
@@ -211,15 +332,8 @@ def _of_examples(network: Any, contents: Contents, inputs: Any) -> Contents:
         layer.register_forward_pre_hook(partial(record, side))
         for side, layer in layers.items()
     ]
-    table = next(iter(network.state_dict().values()))
-    several = isinstance(inputs, tuple | list) and any(
-        hasattr(each, "shape") for each in inputs
-    )
     try:
-        theirs = _called(
-            network,
-            *(_tensor(each, table) for each in (inputs if several else (inputs,))),
-        )
+        theirs = _outputs_of(network, inputs)
     finally:
         for hook in hooks:
             hook.remove()
@@ -365,8 +479,10 @@ def transformer(model: Any, request: Request) -> Contents:
     Raises
     ------
     InputError
-        If it has no head: its input embeddings are none.
+        If it has no head, because input embeddings are no head, or if the inputs are no
+        states before the head.
     """
+    request = _with_states(model, request)
     if request.kind == "vectors" and callable(
         getattr(model, "get_input_embeddings", None)
     ):
@@ -384,6 +500,37 @@ def transformer(model: Any, request: Request) -> Contents:
         contents = _language_model(model, head, config, request)
     arrays = Memory(model.state_dict())
     return with_norm(contents, arrays, config, request, type(model).__name__)
+
+
+def _with_states(model: Any, request: Request) -> Request:
+    """Put the states of all positions of sequences one below another.
+
+    Raises
+    ------
+    InputError
+        If the inputs are numbers of tokens, which are the inputs of the whole network.
+    """
+    inputs = request.inputs
+    if inputs is None or isinstance(inputs, str | PathLike):
+        return request
+    # A tokenizer gives several arrays by name.
+    states = np.empty(0, np.int64) if isinstance(inputs, Mapping) else as_array(inputs)
+    if states.dtype.kind in "iub":
+        got, call = f"{states.dtype} numbers", "ids"
+        if isinstance(inputs, Mapping):
+            got, call = ", ".join(map(str, inputs)), "**inputs"
+        remedy = "pass what its last layer gets, one row per text"
+        if model.get_output_embeddings() is not None:
+            remedy = f"pass model({call}, output_hidden_states=True).hidden_states[-1]"
+        raise must_be(
+            Sentence("{} of {}", Parameter("inputs"), type(model).__name__),
+            "hidden states, which its head multiplies",
+            f"{got}, which are token ids",
+            remedy,
+        )
+    if states.ndim > 2:
+        states = states.reshape(-1, states.shape[-1])
+    return replace(request, inputs=states)
 
 
 def _classifier(model: Any, config: Config, request: Request) -> Contents:
