@@ -375,8 +375,8 @@ def _by_content(path: Path) -> Format | None:
 def _readable_in(folder: Path) -> list[Path]:
     """Return the files in a folder that can be read without options.
 
-    The folders in it are searched, too. A vocabulary or a configuration has the suffix of a format and is no model, so each
-    file is opened. At most 100 files are tried.
+    The folders in it are searched, too. A vocabulary or a configuration has the suffix
+    of a format and is no model, so each file is opened. At most 100 files are tried.
     """
     files = sorted(file for at in ("*", "*/*") for file in folder.glob(at))
     readable = []

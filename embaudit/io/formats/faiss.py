@@ -1,4 +1,7 @@
-"""FAISS indexes that keep vectors as they were given: flat, in lists (IVFFlat), in a graph (HNSWFlat), with ids."""
+"""FAISS indexes that keep vectors as they were given.
+
+They are flat, in lists (IVFFlat) or in a graph (HNSWFlat), with ids or without.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,9 @@ TABLES = ("IO_FLAG_SKIP_PRECOMPUTE_TABLE", "IO_FLAG_PQ_SKIP_SDC_TABLE")
     extra="faiss",
 )
 def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
-    """Determine the vectors of an index, and the ids it was given; an index has no header, so it is opened for that.
+    """Determine the vectors of an index, and the ids it was given.
+
+    An index has no header, so it is opened for that.
 
     Raises
     ------
@@ -72,7 +77,9 @@ def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
 def vectors_of(
     index: Any, where: object
 ) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
-    """Return the vectors of an index in the order of their ids, and those ids where it was given any.
+    """Return the vectors of an index in the order of their ids, and the ids.
+
+    The ids are None if the index was given none.
 
     Raises
     ------
@@ -94,7 +101,10 @@ def vectors_of(
     if not index.ntotal or not (
         isinstance(storage, faiss.IndexFlat) or type(storage) is faiss.IndexIVFFlat
     ):
-        allowed = "an index that keeps vectors as they are (flat, IVFFlat or HNSWFlat, with ids or without)"
+        allowed = (
+            "an index that keeps vectors as they are (flat, IVFFlat or HNSWFlat, with "
+            "ids or without)"
+        )
         got = f"{type(storage).__name__} of {index.ntotal}"
         remedy = "save the vectors that were added to it as .npy or .parquet"
         raise must_be(File(where), allowed, got, remedy)
@@ -142,7 +152,7 @@ def keeps(draft: Draft) -> frozenset[str]:
 
 @register_writer("faiss", keeps)
 def write(file: IO[bytes], draft: Draft) -> None:
-    """Write a flat index for inner products in float32, with ids where there are any."""
+    """Write a flat index for inner products in float32, with ids if there are any."""
     faiss = import_module("faiss")
     flat, ids, start = (
         faiss.IndexFlatIP(draft.right.shape[1]),

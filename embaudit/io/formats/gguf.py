@@ -1,8 +1,9 @@
-"""GGUF, the files of llama.cpp: metadata by key, a table of tensors, then their numbers, often rounded in blocks.
+"""GGUF, the files of llama.cpp: metadata, a table of tensors, then their numbers.
 
-Reference: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. The package gguf knows the types and undoes their
-rounding. Its reader of headers is not used: it follows whatever length a damaged file declares, and makes an array of
-each token.
+The numbers are often rounded in blocks. Reference:
+https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. The package gguf knows the
+types and undoes their rounding. Its reader of headers is not used, because it follows
+any length that a damaged file declares, and makes an array of each token.
 """
 
 from __future__ import annotations
@@ -66,7 +67,9 @@ def begins(path: Path) -> bool:
 
 
 class Gguf:
-    """The metadata and the tensors of one file; nothing but the header is read at first.
+    """The metadata and the tensors of one file.
+
+    Only the header is read at first.
 
     Raises
     ------
@@ -104,7 +107,10 @@ class Gguf:
         }
 
     def _read_header(self, data: mmap.mmap) -> None:
-        """Read the metadata, then the table of tensors; numbers begin at the next multiple of the alignment."""
+        """Read the metadata, then the table of tensors.
+
+        Numbers begin at the next multiple of the alignment.
+        """
         if data.read(4) != MAGIC:
             raise ValueError("other content")
         version = _number(data, "I")
@@ -134,7 +140,10 @@ class Gguf:
     def _place(
         self, name: str, shape: tuple[int, ...], number: int, start: int
     ) -> tuple[str, tuple[int, ...], Place | None]:
-        """Place a tensor of the type of this number, rows first, that begins at this byte."""
+        """Return the place of a tensor that begins at this byte, rows first.
+
+        The number is that of its type.
+        """
         gguf = import_module("gguf")
         try:
             kind = gguf.GGMLQuantizationType(number)
@@ -161,7 +170,10 @@ class Gguf:
         )
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """Read one tensor; float32 stays on disk, what is shorter becomes float32, as `decode_to_buffer` holds it.
+        """Read one tensor.
+
+        Numbers in float32 stay on disk. Shorter ones become float32, as
+        `decode_to_buffer` holds them.
 
         Raises
         ------
@@ -181,7 +193,10 @@ class Gguf:
         return undone.reshape(shape)
 
     def _blocks(self, name: str, rows: slice) -> NDArray[np.uint8]:
-        """Read some rows of a rounded tensor as they are stored, of shape (rows, blocks, bytes)."""
+        """Read some rows of a rounded tensor as they are stored.
+
+        The shape is (rows, blocks, bytes).
+        """
         kind, _, place = self._places[name]
         if place is None:
             raise self._unknown(name)
@@ -196,7 +211,10 @@ class Gguf:
         return flat.rows(rows).reshape(rows.stop - rows.start, -1, size)
 
     def _undone(self, name: str, blocks: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """Make float32 of blocks as they are stored; the numbers are judged where a model is made of them."""
+        """Make float32 of blocks as they are stored.
+
+        The numbers are checked when a model is made of them.
+        """
         gguf = import_module("gguf")
         try:
             with np.errstate(all="ignore"):
@@ -258,7 +276,10 @@ def _value(data: mmap.mmap, kind: int, *, keep: bool) -> Any:
 
 
 def _entry(data: mmap.mmap) -> tuple[str, tuple[int, ...], int, int]:
-    """Read name, shape, type and first byte of the next tensor; shapes are stored with rows last."""
+    """Read name, shape, type and first byte of the next tensor.
+
+    Shapes are stored with rows last.
+    """
     name, n_axes = _text(data), _number(data, "I")
     if n_axes > AXES:
         raise ValueError(f"{name!r} of {n_axes} dimensions")

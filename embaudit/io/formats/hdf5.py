@@ -1,4 +1,4 @@
-"""HDF5 files: named arrays as in `.npz`, an embedding of AnnData, the weights of a Keras model."""
+"""HDF5 files: named arrays, an embedding of AnnData, the weights of a Keras model."""
 
 from __future__ import annotations
 
@@ -64,7 +64,10 @@ class Hdf5:
     """
 
     def __init__(self, path: Path) -> None:
-        """List the datasets, the ids of AnnData and the layers of Keras; no numbers are read."""
+        """List the datasets, the ids of AnnData and the layers of Keras.
+
+        No numbers are read.
+        """
         self.path = path
         self.tensors: dict[str, Tensor] = {}
         self.frames: list[str] = []
@@ -238,7 +241,9 @@ def read(path: Path, request: Request) -> Contents:
 
 
 def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Contents:
-    """Determine which arrays become what, where Keras may say which layer has a softmax and what compares two tables.
+    """Determine which arrays become which fields.
+
+    Keras may say which layer has a softmax, and how two tables are compared.
 
     Raises
     ------
@@ -333,7 +338,10 @@ def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Co
 
 
 def _layers(config: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield class and settings of the layers of a model of Keras, those inside other models and wrappers included."""
+    """Yield class and settings of the layers of a model of Keras.
+
+    Layers inside other models and wrappers are included.
+    """
     settings = config.get("config") if isinstance(config, dict) else None
     # Sequential models of Keras before 2.2.3 list their layers without a name.
     layers = (

@@ -1,7 +1,9 @@
-"""Files of the implicit library: factors with constant and bias columns, which are split off here.
+"""Files of the implicit library, whose factors have constant and bias columns.
 
-BPR scores items by `p·q + b` with the factors stored as (p, 1) and (q, b); logistic matrix factorisation stores
-(p, 1, a) and (q, b, 1). Such columns are no part of an embedding: inside a cosine they mix popularity into similarity.
+BPR scores items by `p·q + b` with the factors stored as (p, 1) and (q, b). Logistic
+matrix factorisation stores (p, 1, a) and (q, b, 1). Such columns are no part of an
+embedding, because inside a cosine they mix popularity into similarity. So they are
+split off here.
 """
 
 from __future__ import annotations
@@ -55,7 +57,8 @@ def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
     stored = Npz(path)
     if "user_factors" not in stored.tensors or "item_factors" not in stored.tensors:
         raise InputError(
-            "{} must hold factors; it is a nearest-neighbour model of implicit, which has none; save an ALS, BPR or logistic model instead.",
+            "{} must hold factors; it is a nearest-neighbour model of implicit, which "
+            "has none; save an ALS, BPR or logistic model instead.",
             File(path),
         )
     rank = stored["factors"]
@@ -73,8 +76,11 @@ def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
     # The number of columns beyond the factors tells the model: none ALS, one BPR, two
     # logistic.
     extra = shapes["item_factors"][-1] - int(rank) if shapes["item_factors"] else 0
-    fields = {"left": Source("user_factors", lambda: split().left, shapes["user_factors"]),
-              "right": Source("item_factors", lambda: split().right, shapes["item_factors"])}  # fmt: skip
+    users, items = "user_factors", "item_factors"
+    fields = {
+        "left": Source(users, lambda: split().left, shapes[users]),
+        "right": Source(items, lambda: split().right, shapes[items]),
+    }
     if extra in COLUMNS:
         fields["right_bias"] = Source(
             f"its column {COLUMNS[extra]}", lambda: split().right_bias
@@ -94,10 +100,11 @@ def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
 
 
 def trained_with(strength: Any, model: FactorModel) -> str | None:
-    """Determine the objective of a model of implicit, whose kinds the columns that were split off tell apart.
+    """Determine the objective of a model of implicit.
 
-    Stochastic training of BPR draws negative items at random, so its decay counts no interactions that a file could
-    hold, and no law is known for it.
+    The columns that were split off tell the kinds of models apart. Stochastic training
+    of BPR draws negative items at random, so its decay counts no interactions that a
+    file could hold, and no law is known for it.
     """
     if model.left_bias is not None:
         # Each side of the logistic model has negative samples of its own, so both
@@ -111,7 +118,9 @@ def trained_with(strength: Any, model: FactorModel) -> str | None:
 
 
 def objective_of(*strengths: Any, decayed: str | None) -> str | None:
-    """Determine the objective by the strengths of weight decay; None where they are no numbers that tell.
+    """Determine the objective by the strengths of weight decay.
+
+    None if they do not tell it.
 
     Parameters
     ----------
@@ -123,10 +132,13 @@ def objective_of(*strengths: Any, decayed: str | None) -> str | None:
 
     Examples
     --------
-    >>> [objective_of(strength, decayed="factors") for strength in (0.01, 0, float("nan"), [0.1, 0.2])]
+    >>> strengths = (0.01, 0, float("nan"), [0.1, 0.2])
+    >>> [objective_of(strength, decayed="factors") for strength in strengths]
     ['factors', 'none', None, None]
-    >>> objective_of(0.1, 0.2, decayed="factors-counted"), objective_of(0.1, 0, decayed="factors-counted")
-    ('factors-counted', None)
+    >>> objective_of(0.1, 0.2, decayed="factors-counted")
+    'factors-counted'
+    >>> objective_of(0.1, 0, decayed="factors-counted") is None
+    True
     """
     values = [np.asarray(strength) for strength in strengths]
     if any(x.shape or x.dtype.kind not in "iuf" or not 0 <= x < np.inf for x in values):
@@ -137,7 +149,9 @@ def objective_of(*strengths: Any, decayed: str | None) -> str | None:
 
 
 def split_columns(users: NDArray[Any], items: NDArray[Any], rank: int) -> FactorModel:
-    """Make a model of implicit's matrices, whose columns beyond `rank` are constants and biases.
+    """Make a model of implicit's matrices.
+
+    Their columns beyond `rank` are constants and biases.
 
     Parameters
     ----------
@@ -154,7 +168,8 @@ def split_columns(users: NDArray[Any], items: NDArray[Any], rank: int) -> Factor
 
     Examples
     --------
-    >>> model = split_columns(np.array([[2.0, 1.0]]), np.array([[3.0, 0.5], [4.0, 0.25]]), 1)
+    >>> users, items = np.array([[2.0, 1.0]]), np.array([[3.0, 0.5], [4.0, 0.25]])
+    >>> model = split_columns(users, items, 1)
     >>> model.right_bias
     array([0.5 , 0.25])
     >>> model.scores()

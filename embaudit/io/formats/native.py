@@ -1,4 +1,4 @@
-"""embaudit's own model file: an `.npz` without pickle that holds everything a FactorModel does."""
+"""embaudit's own model file: an `.npz` without pickle with every field of a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""ONNX networks: the last linear map, walked to from the outputs backwards through what changes no order of labels."""
+"""ONNX networks: the last linear map before the outputs.
+
+It is found by a walk from the outputs backwards through operations that change no order
+of labels.
+"""
 
 from __future__ import annotations
 
@@ -143,7 +147,10 @@ def read(path: Path, request: Request) -> Contents:
 
 
 def _head(name: str, graph: Any, onnx: Any, axis: int) -> OnnxHead | None:
-    """Walk from an output back to the linear map it comes from; None where something else comes between."""
+    """Walk from an output back to the linear map it comes from.
+
+    None if another operation comes between.
+    """
     makers = {output: node for node in graph.node for output in node.output}
     numbers, origins = _constants(graph, onnx)
     # Axes of each value whose shape the graph tells, 0 where it tells none.
@@ -207,7 +214,9 @@ def _head(name: str, graph: Any, onnx: Any, axis: int) -> OnnxHead | None:
 
 
 def _constants(graph: Any, onnx: Any) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
-    """Return the arrays of a graph, also those that operations only give another shape or type.
+    """Return the arrays of a graph.
+
+    Arrays that operations only give another shape or type are included.
 
     Returns
     -------
@@ -242,7 +251,7 @@ def _constants(graph: Any, onnx: Any) -> tuple[dict[str, NDArray[Any]], dict[str
 def _reshaped(
     array: NDArray[Any], others: list[NDArray[Any]], attributes: dict[str, Any]
 ) -> NDArray[Any]:
-    """Apply Reshape, in which 0 keeps a size unless the operation allows empty arrays."""
+    """Apply Reshape; 0 keeps a size unless the operation allows empty arrays."""
     sizes = [int(size) for size in others[0]]
     if not attributes.get("allowzero"):
         sizes = [size or array.shape[axis] for axis, size in enumerate(sizes)]
@@ -315,8 +324,8 @@ FOLDED: dict[
     "Transpose": _transposed,
     "Unsqueeze": _unsqueezed,
 }
-"""Operations that give an array another shape or type. Exporters put them between stored
-weights and the linear map.
+"""Operations that give an array another shape or type. Exporters put them between
+stored weights and the linear map.
 """
 
 
@@ -325,7 +334,10 @@ def _classifier(
     biases: list[tuple[str, NDArray[Any]]],
     operations: list[str],
 ) -> OnnxHead | None:
-    """Take the classifier of scikit-learn's converter: several labels with a softmax, or two with a sigmoid."""
+    """Take the classifier of scikit-learn's converter.
+
+    It has several labels with a softmax, or two with a sigmoid.
+    """
     bias = np.array(attributes["intercepts"], dtype=np.float32)
     weight: NDArray[Any] = np.array(
         attributes["coefficients"], dtype=np.float32

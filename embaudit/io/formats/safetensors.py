@@ -1,5 +1,6 @@
-"""safetensors: an eight-byte length, a JSON header, then the bytes of the tensors; in one file or in shards.
+"""safetensors: a length of eight bytes, a JSON header, then the bytes of the tensors.
 
+A checkpoint lies in one file or in shards.
 Reference: https://huggingface.co/docs/safetensors (format).
 """
 
@@ -58,7 +59,7 @@ CODES = {
 
 
 def recognises(path: Path) -> bool:
-    """Open a `.safetensors` file, an index of shards, or a directory with one of them."""
+    """Return whether a path is a file, an index of shards, or a folder with one."""
     if path.is_dir():
         return (path / SINGLE).exists() or (path / INDEX).exists()
     return path.name.lower().endswith((".safetensors", ".safetensors.index.json"))
@@ -78,7 +79,10 @@ def widen_bfloat16(raw: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def numbers_at(place: Place, dtype: str) -> NDArray[Any]:
-    """Map numbers into memory, so that they stay on disk; float16 and bfloat16 become float32."""
+    """Map numbers into memory, so that they stay on disk.
+
+    Numbers in float16 and bfloat16 become float32.
+    """
     if 0 in place.shape:
         return np.empty(place.shape, dtype=np.float32)
     raw = place.mapped()
@@ -88,7 +92,9 @@ def numbers_at(place: Place, dtype: str) -> NDArray[Any]:
 
 
 class Safetensors:
-    """The tensors of a checkpoint: of one file, of the shards its index names, or of a directory with one of them.
+    """The tensors of a checkpoint.
+
+    It is one file, the shards that an index names, or a directory with one of them.
 
     Raises
     ------
@@ -128,7 +134,11 @@ class Safetensors:
         return place
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """Map one tensor into memory; float16 and bfloat16 become float32, in a temporary file where they are many."""
+        """Map one tensor into memory.
+
+        Numbers in float16 and bfloat16 become float32, in a temporary file if they are
+        many.
+        """
         return numbers_at(self.place(name), self.tensors[name].dtype)
 
     def open(self, name: str) -> Read:
@@ -167,7 +177,10 @@ def _sharded(index: Path) -> dict[str, tuple[Tensor, Place]]:
 
 
 def _shard(index: Path, name: str) -> Path:
-    """Find one shard below the folder of its index: an index must not lead to other files of the reader."""
+    """Find one shard below the folder of its index.
+
+    An index must not lead to other files of the reader.
+    """
     if Path(name).is_absolute() or ".." in Path(name).parts:
         raise must_be(
             "every shard", f"in the folder of {index.name}", repr(name), "move it there"
@@ -276,7 +289,9 @@ SHARD = re.compile(r"-\d{5}-of-(\d{5})\.safetensors$")
     recognises=recognises,
 )
 def read(path: Path, request: Request) -> Contents:
-    """Determine a head, two factor matrices or one table of vectors, and what lies beside them.
+    """Determine a head, two factor matrices or one table of vectors.
+
+    The names of rows are read from files next to the checkpoint.
 
     Raises
     ------
@@ -301,7 +316,10 @@ def read(path: Path, request: Request) -> Contents:
 
 
 def _names(checkpoint: Safetensors, layout: Layout, n_rows: int) -> dict[str, Source]:
-    """Call rows what the file itself calls them, those of a head what a vocabulary or configuration beside it does."""
+    """Return the names of the rows as the file has them.
+
+    The rows of a head are named by a vocabulary or a configuration next to the file.
+    """
     try:
         titles = parsed(str(checkpoint.metadata.get(NAMES, "null")).encode())
     except ValueError:
@@ -318,7 +336,10 @@ def _names(checkpoint: Safetensors, layout: Layout, n_rows: int) -> dict[str, So
 
 
 def _opened(path: Path, request: Request) -> Safetensors:
-    """Open a checkpoint; one part of many is no model unless the caller names what is wanted of it."""
+    """Open a checkpoint.
+
+    One part of many is no model, unless the caller names an array of it.
+    """
     shard = SHARD.search(path.name)
     if shard and int(shard[1]) > 1 and request.weight is None:
         remedy = Sentence(
@@ -339,7 +360,11 @@ def _opened(path: Path, request: Request) -> Safetensors:
 
 
 def keeps(draft: Draft) -> frozenset[str]:
-    """Link, objective, counts and titles, a head's bias, and ids that are integers of 64 bits with a sign."""
+    """Return the fields that a file holds next to the vectors.
+
+    These are link, objective, counts and titles, the bias of a head, and ids that are
+    signed integers of 64 bits.
+    """
     ids = draft.fields.get("right_ids")
     integers = (
         {"right_ids"}
@@ -354,7 +379,10 @@ def keeps(draft: Draft) -> frozenset[str]:
 
 @register_writer("safetensors", keeps)
 def write(file: IO[bytes], draft: Draft) -> None:
-    """Write a head as weight and bias, other vectors as one table, under names that the reader knows."""
+    """Write a head as weight and bias, and other vectors as one table.
+
+    The reader knows the names.
+    """
     name = "lm_head" if draft.link.name == "softmax" else "item_factors"
     tensors = {f"{name}.weight": draft.right}
     beside = (

@@ -1,6 +1,7 @@
-"""Factors of Spark: a saved ALS model (`userFactors`, `itemFactors`) or an MLlib one (`data/user`, `data/product`).
+"""Factors of Spark.
 
-A pipeline keeps its models among its `stages`.
+They lie in a saved ALS model (`userFactors`, `itemFactors`) or in one of MLlib
+(`data/user`, `data/product`). A pipeline keeps its models among its `stages`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def recognises(path: Path) -> bool:
 
 
 def _models_in(path: Path) -> list[Path]:
-    """Return the folders of models: that itself, or the stages of a pipeline that have factors."""
+    """Return the folders with factors: the path itself, or stages of a pipeline."""
     folders = [path, *sorted((path / "stages").glob("*"))]
     return [
         folder
@@ -45,7 +46,9 @@ def _models_in(path: Path) -> list[Path]:
     recognises=recognises,
 )
 def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
-    """Determine both sides, rows in the order of their ids, which Spark keeps as integers; reading tells how many.
+    """Determine both sides, with rows in the order of their ids.
+
+    Spark keeps ids as integers. How many rows there are shows when they are read.
 
     Raises
     ------
@@ -108,7 +111,8 @@ def of_rows(
 
     Examples
     --------
-    >>> of_rows(np.array([7, 3]), np.array([[1.0], [-2.0]]), np.array([5]), np.array([[1.0]])).scores()
+    >>> users, items = np.array([[1.0], [-2.0]]), np.array([[1.0]])
+    >>> of_rows(np.array([7, 3]), users, np.array([5]), items).scores()
     array([[-2.],
            [ 1.]])
     """

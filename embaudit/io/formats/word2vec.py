@@ -1,7 +1,8 @@
-"""word2vec, fastText and GloVe files: text with or without a header, and word2vec's binary variant; tokens as ids.
+"""word2vec, fastText and GloVe files, in text or in the binary variant of word2vec.
 
-A line is a token and its numbers. Tokens may hold spaces (so numbers are counted from the right) and bytes that are no
-UTF-8 (kept as escapes, so that different tokens stay different).
+Text has a header or none. A line is a token and its numbers, and tokens become ids.
+Tokens may hold spaces, so numbers are counted from the right. Bytes of tokens that are
+no UTF-8 are kept as escapes, so that different tokens stay different.
 """
 
 from __future__ import annotations
@@ -38,7 +39,11 @@ LINES = 4096
 
 
 def is_word2vec(path: Path) -> bool:
-    """Check whether a file, whatever it is called, begins with a header and a token with as many numbers as it says."""
+    """Return whether a file begins with a header and a token.
+
+    The token must have as many numbers as the header says. The name of the file does
+    not count.
+    """
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -60,7 +65,9 @@ def is_word2vec(path: Path) -> bool:
     content="vectors, ids",
 )
 def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
-    """Determine the vectors of all tokens; the first line says how many there are and of which size.
+    """Determine the vectors of all tokens by the first line.
+
+    It says how many vectors there are and of which size.
 
     Raises
     ------
@@ -71,8 +78,12 @@ def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
     with open_bytes(path) as file:
         shape = _header(file, path)[:2]
     table = cache(lambda: _table(path))
-    return Contents({"right": Source("vectors", lambda: table()[1], shape),
-                     "right_ids": Source("tokens", lambda: table()[0], shape[:1])})  # fmt: skip
+    return Contents(
+        {
+            "right": Source("vectors", lambda: table()[1], shape),
+            "right_ids": Source("tokens", lambda: table()[0], shape[:1]),
+        }
+    )
 
 
 def _table(path: Path) -> tuple[NDArray[np.str_], NDArray[np.float32]]:
@@ -105,7 +116,10 @@ def _table(path: Path) -> tuple[NDArray[np.str_], NDArray[np.float32]]:
 
 
 def _header(file: IO[bytes], path: Path) -> tuple[int | None, int, bytes]:
-    """Return the number of vectors, where a header says it, their size, and the first line behind a header."""
+    """Return the number of vectors, their size, and the first line behind a header.
+
+    The number is None if there is no header.
+    """
     first = file.readline(2**20).removeprefix(codecs.BOM_UTF8)
     if first.startswith(FASTTEXT):
         remedy = "save its vectors as .vec, as fastText writes beside it"
@@ -178,7 +192,8 @@ def _may_be_cut(line: bytes, size: int) -> bool:
     r"""Return True if the last number of a line has fewer decimals than all others.
 
     A last line without a line end is usual, for example after `"\n".join`. A file that
-    was cut off within its last number looks the same, except that this number is shorter.
+    was cut off within its last number looks the same, except that this number is
+    shorter.
     """
     numbers = line.rsplit(b" ", size)[1:]
     decimals = [len(number.partition(b".")[2]) for number in numbers]
@@ -197,7 +212,10 @@ def _other_count(path: Path, count: int | None, got: str) -> InputError:
 def _of_binary(
     data: bytes, count: int, size: int, path: Path
 ) -> tuple[list[bytes], NDArray[np.float32]]:
-    """Cut bytes into tokens, each up to a space, and vectors in float32, and check their number."""
+    """Cut bytes into tokens, each up to a space, and vectors in float32.
+
+    Their number is checked.
+    """
     tokens: list[bytes] = []
     width, position = 4 * size, 0
     # A header may claim more vectors than follow, so memory is taken for those that
@@ -216,7 +234,10 @@ def _of_binary(
         raise _other_count(path, count, f"{n_fitting}")
     _require_aligned(tokens, vectors, path)
     if data[position : position + 2**20].strip(b"\n"):
-        remedy = "fetch it again; a token that holds a space also shifts what follows, so save such vectors as text"
+        remedy = (
+            "fetch it again; a token that holds a space also shifts what follows, so "
+            "save such vectors as text"
+        )
         raise must_be(
             File(path),
             f"at its end after {count} vectors, as its header says",
@@ -229,7 +250,10 @@ def _of_binary(
 def _require_aligned(
     tokens: list[bytes], vectors: NDArray[np.float32], path: Path
 ) -> None:
-    """Refuse what is read of a binary file whose tokens hold spaces: bytes of numbers in tokens, letters as numbers."""
+    """Refuse what is read of a binary file whose tokens hold spaces.
+
+    Then tokens hold bytes of numbers, and letters are read as numbers.
+    """
     garbled = next((token for token in tokens if CONTROL.search(token)), None)
     # Written so that a NaN is wild, too, and no second table is made.
     wild = ~((vectors.max(axis=1) < WILD) & (vectors.min(axis=1) > -WILD))
@@ -237,7 +261,10 @@ def _require_aligned(
         garbled = tokens[int(np.argmax(wild))]
     if garbled is not None:
         got = f"other bytes at token {garbled[:40].decode('utf-8', 'replace')!r}"
-        remedy = "a token that holds a space shifts what follows, so save such vectors as text"
+        remedy = (
+            "a token that holds a space shifts what follows, so save such vectors as "
+            "text"
+        )
         raise must_be(
             File(path), "tokens without spaces and their numbers", got, remedy
         )
