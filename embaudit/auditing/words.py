@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from embaudit.auditing import glance
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.wording import USERS_AND_ITEMS, Nouns
 
@@ -156,7 +157,6 @@ _ENTRIES = (
         ),
         example="Your factors after any gauge.",
         also=(
-            "largest change found among models",
             "in another model",
             "in another head",
             "worst found",
@@ -259,9 +259,6 @@ _ENTRIES = (
         ),
         also=(
             "by what is predicted",
-            "change if compared by what is predicted",
-            "change if compared by their scores",
-            "change if compared by their scores without biases",
             "cosine of the predictions",
             "by their scores without biases",
         ),
@@ -391,7 +388,6 @@ _ENTRIES = (
             "A mean of 0.20 means that a cosine of 0.50 typically becomes 0.30 or 0.70."
         ),
         also=(
-            "average change of a cosine",
             "mean |Δcos|",
             "largest",
         ),
@@ -907,7 +903,8 @@ def words_for(nouns: Nouns) -> Mapping[str, Entry]:
     >>> words_for(Nouns.of(head))["role"].meaning.partition(".")[0]
     'Which cosines are meant: label-label, input-input or input-label'
     """
-    return {entry.name: entry.with_nouns(nouns) for entry in _ENTRIES}
+    entries = (*_ENTRIES, *glance.ENTRIES)
+    return {entry.name: entry.with_nouns(nouns) for entry in entries}
 
 
 WORDS = words_for(USERS_AND_ITEMS)

@@ -11,6 +11,7 @@ from functools import partial
 
 from embaudit.auditing.answer import Answer
 from embaudit.auditing.finding import Finding
+from embaudit.auditing.glance import Glance
 from embaudit.auditing.wording import USERS_AND_ITEMS, Nouns
 from embaudit.auditing.words import words_for
 from embaudit.core.checked import Indices
@@ -192,20 +193,6 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Glance:
-    """The first table of an audit: how much changes, by question and kind of pairs."""
-
-    pairs: tuple[str, ...]
-    """The kinds of pairs, which are the columns."""
-    rows: tuple[tuple[str, str, tuple[str, ...]], ...]
-    """A question, a measure, and a figure for each kind of pairs."""
-    key: tuple[str, ...]
-    """Sentences on the words of the table."""
-    scale: str
-    """A sentence on the usual cosines; empty if there is none."""
-
-
-@dataclass(frozen=True)
 class Document:
     """Everything that is shown of a result, in order."""
 
@@ -232,6 +219,9 @@ class Document:
     steps: tuple[tuple[str, str], ...] = ()
     """Purposes and commands to type next."""
     glance: Glance | None = None
+    """The first table of an audit."""
+    scale: str = ""
+    """A sentence on the usual cosines of an audited side; empty if there is none."""
     n_asked: int = 0
     """Neighbour lists, from the first one, of rows that were asked for."""
     words: tuple[tuple[str, str], ...] = ()

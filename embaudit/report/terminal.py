@@ -19,6 +19,7 @@ from rich.text import Text
 from embaudit.auditing.answer_word import AnswerWord
 from embaudit.auditing.audit import Audit
 from embaudit.auditing.finding import Finding, Severity
+from embaudit.auditing.glance import Glance
 from embaudit.auditing.wording import is_head
 from embaudit.core.results import Result
 from embaudit.model import FactorModel
@@ -27,7 +28,7 @@ from embaudit.report.audit_document import (
     is_unmoved,
     remark_on_lists,
 )
-from embaudit.report.document import Document, Glance, Lists, Near
+from embaudit.report.document import Document, Lists, Near
 from embaudit.report.next_steps import OWN_FORMAT, Invocation
 from embaudit.report.tables import Table
 
@@ -112,7 +113,7 @@ def first_screen(
         _finding_lines(audit, named),
         _neighbour_lines(audit, view),
         _table_lines(view.glance),
-        _scale_lines(view.glance),
+        _wrapped(view.scale),
         [EVERYTHING],
     ]
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
@@ -297,11 +298,6 @@ def _table_row(
     return "   ".join([f"{measure:{first}}", *aligned]).rstrip()
 
 
-def _scale_lines(glance: Glance | None) -> list[str]:
-    """Say which cosines are usual in this table."""
-    return [] if glance is None else _wrapped(glance.scale)
-
-
 def _short(line: str) -> str:
     """Cut a line between words."""
     return shorten(line, WIDTH, placeholder=" …", break_on_hyphens=False)
@@ -435,7 +431,7 @@ def print_audit(
     if not audit.predictions_hold:
         print_verdict(audit, console, title="check failed")
     view = audit_document(audit, invocation, drawn=False)
-    for line in _table_lines(view.glance) + _scale_lines(view.glance):
+    for line in _table_lines(view.glance) + _wrapped(view.scale):
         console.print(Text(line))
     # The answer above and the verdict below say what the conclusion would.
     print_document(replace(view, conclusion=(), next=""), console)
