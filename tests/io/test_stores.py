@@ -239,7 +239,21 @@ def test_chroma_operations_are_carried_out_in_their_order(tmp_path):
     [
         ({"space": "ip"}, "dot", False),
         ({"configuration": '{"hnsw": {"space": "cosine"}}'}, "cosine", False),
+        (
+            {"configuration": '{"vector_index": {"hnsw": {"space": "ip"}}}'},
+            "dot",
+            False,
+        ),
         ({"configuration": '{"hnsw_configuration": {"space": "ip"}}'}, "dot", False),
+        (
+            {
+                "configuration": '{"hnsw_configuration": {"space": "l2"}}',
+                "metadata_space": "cosine",
+            },
+            "cosine",
+            False,
+        ),
+        ({"configuration": '{"other": {"space": "ip"}}'}, "not stated", False),
         ({"metadata_space": "cosine"}, "cosine", False),
         ({"configuration": "no JSON"}, "l2", True),
         ({}, "l2", True),

@@ -26,7 +26,7 @@ from embaudit.errors import File, InputError, must_be
 from embaudit.io.contents import Contents
 from embaudit.io.draft import Draft
 from embaudit.io.formats import TableWriter, register, register_tables
-from embaudit.io.intake import Metric, Part
+from embaudit.io.intake import NOT_STATED, Metric, Part
 from embaudit.io.options import Request
 from embaudit.io.stores.base import (
     Address,
@@ -57,6 +57,16 @@ SELECT c.id, c.name, c.dimension, d.name AS database, d.tenant_id AS tenant,
 FROM collections c JOIN databases d ON c.database_id = d.id
 ORDER BY c.name
 """
+IN_SCHEMA = (("keys", "#embedding", "float_list", "vector_index", "config", "space"),)
+"""Keys to the metric in the schema of a collection, which versions from 1.3 on write."""
+IN_CONFIGURATION = (
+    ("hnsw", "space"),
+    ("spann", "space"),
+    ("vector_index", "hnsw", "space"),
+    ("vector_index", "spann", "space"),
+)
+"""Keys to the metric in the configuration that versions from 1.0 on write."""
+BEFORE_1_0 = ("hnsw_configuration", "space")
 QUEUE = """
 SELECT operation, id, vector, encoding FROM embeddings_queue
 WHERE substr(topic, -36) = ? ORDER BY seq_id
@@ -149,26 +159,23 @@ def metric_of(
     >>> print(metric_of(None, "{}", None))
     l2, Chroma's default for a collection that states no metric
     """
-    vectors = ("keys", "#embedding", "float_list", "vector_index", "config", "space")
-    stated = (
-        (_inside(schema, vectors), "the schema of the collection"),
-        (
-            _inside(configuration, ("hnsw", "space")),
-            "the configuration of the collection",
-        ),
-        (
-            _inside(configuration, ("spann", "space")),
-            "the configuration of the collection",
-        ),
-        (
-            _inside(configuration, ("hnsw_configuration", "space")),
-            "the configuration of the collection",
-        ),
-        (space, "hnsw:space in the metadata of the collection"),
-    )
-    for name, source in stated:
-        if name is not None:
-            return Metric(metric_named(name), source)
+    for document, places, source in (
+        (schema, IN_SCHEMA, "the schema of the collection"),
+        (configuration, IN_CONFIGURATION, "the configuration of the collection"),
+    ):
+        for place in places:
+            name = _inside(document, place)
+            if name is not None:
+                return Metric(metric_named(name), source)
+    if space is not None:
+        source = "hnsw:space in the metadata of the collection"
+        return Metric(metric_named(space), source)
+    # Versions before 1.0 wrote the configuration, and compared by the metadata.
+    name = _inside(configuration, BEFORE_1_0)
+    if name is not None:
+        return Metric(metric_named(name), "the configuration of the collection")
+    if '"space"' in f"{schema}{configuration}":
+        return Metric(NOT_STATED, "its configuration has a form that is not known")
     default = "Chroma's default for a collection that states no metric"
     return Metric("l2", default, is_default=True)
 
@@ -312,6 +319,9 @@ class _Rows:
                 with opened(Path(copy, FILE), self.address) as database:
                     for ids, titles in self._rows(database, title):
                         yield Batch(self._vectors(collection, ids), ids, titles)
+                # Older versions keep files open until the process ends.
+                if hasattr(store, "close"):
+                    store.close()
             except (chromadb.errors.ChromaError, ValueError, RuntimeError) as error:
                 if isinstance(error, InputError):
                     raise

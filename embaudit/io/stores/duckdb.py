@@ -143,7 +143,8 @@ class _Rows:
         names = ", ".join([PLACE, *map(quoted, columns)])
         query = f"SELECT {names} FROM {self._quoted}{_filter(filled)}"  # noqa: S608
         # A cursor of its own, because another scan of this connection would end it.
-        for batch in _reader(self.database.cursor().sql(query), n_rows):
+        cursor = self.database.cursor()
+        for batch in _reader(cursor.sql(query), n_rows):
             yield batch.column(0), batch.select(list(columns))
 
     def metric(self, column: str) -> Metric:

@@ -122,6 +122,8 @@ class _Rows:
     ) -> Iterator[tuple[Any, pa.RecordBatch]]:
         """Read columns in the order of the rows; see `Scan`."""
         query = self.stored.search().select(list(columns)).with_row_id(True)
+        # Older versions return ten rows of a search without a vector.
+        query = query.limit(self.count(()))
         condition = _filter(filled)
         if condition is not None:
             query = query.where(condition)

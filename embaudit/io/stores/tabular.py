@@ -87,15 +87,17 @@ class ColumnTable:
                 "a table with vectors",
                 f"{n_rows:,} rows, none of which has one",
             )
-        contents = contents_of_table(self._with_rows(n_filled, vectors), request)
-        left_over = contents.left_over
+        left_over: tuple[Part, ...] = ()
         if n_filled < n_rows:
-            left_over += (Part("rows without a vector", "", (n_rows - n_filled,)),)
+            table = self._with_rows(n_filled, vectors)
+            left_over = (Part("rows without a vector", "", (n_rows - n_filled,)),)
         if layout.lists:
             metric = self.metric(vectors[0])
         else:
             reason = "the numbers of a vector lie in several columns"
             metric = Metric(NOT_STATED, reason)
+        contents = contents_of_table(table, request)
+        left_over = (*contents.left_over, *left_over)
         return replace(contents, left_over=left_over, metric=metric, files=self.files)
 
     def _with_rows(self, n_rows: int, filled: Sequence[str]) -> TableFile:

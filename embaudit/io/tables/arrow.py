@@ -216,7 +216,21 @@ class ArrowTable:
         return pa.table(columns, schema=self.schema).to_pandas()  # type: ignore[no-any-return]
 
     def first_list(self, name: str, called: Sentence) -> NDArray[Any]:
-        """Read the first of a column of lists, (1, k): all have its length and type; (0, 0) where there is none."""
+        """Read the first of a column of lists, (1, k): all have its length and type; (0, 0) where there is none.
+
+        If the type of the column says both, zeros stand for the numbers of floats, so
+        that no store starts a scan for one row.
+        """
+        from pyarrow import types
+
+        kind = self.schema.field(name).type
+        if (
+            types.is_fixed_size_list(kind)
+            and types.is_floating(kind.value_type)
+            and self.rows
+            and kind.list_size
+        ):
+            return np.zeros((1, kind.list_size), kind.value_type.to_pandas_dtype())
         first = next(
             (batch.column(0) for batch in self.batches([name]) if len(batch)), None
         )
@@ -447,9 +461,10 @@ def is_stream(path: Path) -> bool:
 
 def damaged(path: Path, error: Exception) -> InputError:
     """Return the refusal of a Parquet or Arrow file that cannot be read."""
+    kind = f"{path.suffix.lower()} table".lstrip()
     return must_be(
         File(path),
-        f"a readable {path.suffix.lower()} table",
+        f"a readable {kind}",
         reason(error),
         "write it again",
     )
