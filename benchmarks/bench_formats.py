@@ -118,9 +118,11 @@ def watched(work: Callable[[], None]) -> int:
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    work()
-    ended.set()
-    watcher.join()
+    try:
+        work()
+    finally:
+        ended.set()
+        watcher.join()
     return max(largest[0] - before, 0)
 
 
