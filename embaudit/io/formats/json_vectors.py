@@ -18,7 +18,7 @@ from embaudit.io.json_text import parsed, parsed_once, require_few_keys
 from embaudit.io.options import Request
 from embaudit.io.tables.arrow import ArrowTable
 from embaudit.io.tables.columns import TableFile
-from embaudit.io.tables.delimited import as_ids
+from embaudit.io.tables.delimited_rows import as_ids
 from embaudit.io.tables.lists import is_vectors
 from embaudit.io.unpacked import open_bytes
 

@@ -36,14 +36,12 @@ from embaudit.io.tables.columns import (
     texts,
 )
 from embaudit.io.tables.delimited import (
-    BY_SUFFIX,
     NUMBER,
-    Cell,
-    as_ids,
-    continued,
+    SEPARATOR_BY_SUFFIX,
     plain_name,
-    read_stacked,
+    with_same_columns,
 )
+from embaudit.io.tables.delimited_rows import Cell, as_ids, read_delimited
 from embaudit.io.tables.interactions import RATING_NAMES, USER_NAMES
 from embaudit.io.tables.lists import is_list, is_vectors, matrix, n_numbers
 from embaudit.io.tables.titles import ID_NAMES
@@ -110,7 +108,7 @@ def files_below(folder: Path) -> tuple[Path, ...]:
     files = (
         path
         for path in folder.rglob("*")
-        if path.suffix.lower() in (*SUFFIXES, *BY_SUFFIX)
+        if path.suffix.lower() in (*SUFFIXES, *SEPARATOR_BY_SUFFIX)
     )
     return tuple(
         sorted(
@@ -139,7 +137,7 @@ def opened(path: Path, files: tuple[Path, ...] = ()) -> TableFile:
         files or files_below(path),
     )
     kinds = {file.suffix.lower() for file in files}
-    if len(kinds) != 1 or not kinds <= {*SUFFIXES, *BY_SUFFIX}:
+    if len(kinds) != 1 or not kinds <= {*SUFFIXES, *SEPARATOR_BY_SUFFIX}:
         got = ", ".join(sorted(kinds)) or "none"
         remedy = Sentence("give the files of one kind")
         if kinds == {".npy"}:
@@ -155,7 +153,7 @@ def opened(path: Path, files: tuple[Path, ...] = ()) -> TableFile:
     # Some files may hold a header only.
     table = _with_header(max(files, key=lambda file: file.stat().st_size))
     assert table.text is not None
-    first, *more = (continued(table.text, file) for file in files)
+    first, *more = (with_same_columns(table.text, file) for file in files)
     return replace(table, path=path, text=first, more=tuple(more))
 
 
@@ -794,7 +792,7 @@ def _parsed(table: TableFile, layout: TableLayout) -> ParsedText:
     """Parse text: the vectors, the other columns by place, and the number of rows of each file."""
     assert table.text is not None
     cells = {place: CELLS[field][0] for field, place in layout.beside.items()}
-    columns, n_rows = read_stacked(
+    columns, n_rows = read_delimited(
         (table.text, *table.more),
         {
             **dict.fromkeys(layout.vectors, "text" if layout.lists else "number"),

@@ -19,15 +19,12 @@ from embaudit.io.refusals import refuse_foreign
 from embaudit.io.tables.arrow import SUFFIXES, ArrowTable
 from embaudit.io.tables.delimited import (
     NUMBER,
-    Cell,
-    Delimited,
+    DelimitedText,
     Header,
-    as_ids,
-    line_of,
     plain_name,
-    read_delimited,
     sniff,
 )
+from embaudit.io.tables.delimited_rows import Cell, as_ids, line_of, read_delimited
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,9 +42,9 @@ class TableFile:
     names: tuple[str, ...] | None
     """None where the file has no header."""
     width: int
-    text: Delimited | None
+    text: DelimitedText | None
     """How the text is cut; None for Parquet and Arrow."""
-    more: tuple[Delimited, ...] = ()
+    more: tuple[DelimitedText, ...] = ()
     """Files of text with the same columns, to be read below the first."""
     arrow: ArrowTable | None = None
     """The columns of Parquet, Arrow and JSON."""
@@ -209,7 +206,7 @@ def read_columns(
 ) -> dict[int, pa.ChunkedArray]:
     """Read the columns at some positions; see `read_delimited`."""
     if table.text is not None:
-        return read_delimited((table.text, *table.more), columns)
+        return read_delimited((table.text, *table.more), columns)[0]
     assert table.arrow is not None
     stored = {
         position: table.arrow.column(table.title(position)) for position in columns

@@ -19,7 +19,8 @@ from embaudit.io.tables.columns import (
     open_table,
     read_columns,
 )
-from embaudit.io.tables.delimited import Cell, Header
+from embaudit.io.tables.delimited import Header
+from embaudit.io.tables.delimited_rows import Cell
 from embaudit.io.tables.sparse import read_sparse
 from embaudit.model import SideName
 

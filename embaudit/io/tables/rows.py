@@ -28,7 +28,8 @@ from embaudit.io.tables.columns import (
     read_by_id,
     read_columns,
 )
-from embaudit.io.tables.delimited import BY_SUFFIX, as_ids, plain_name
+from embaudit.io.tables.delimited import SEPARATOR_BY_SUFFIX, plain_name
+from embaudit.io.tables.delimited_rows import as_ids
 from embaudit.io.tables.interactions import USER_NAMES
 from embaudit.io.tables.titles import ID_NAMES, TITLE_NAMES, places_of
 from embaudit.model.side import Side
@@ -85,7 +86,7 @@ def read_ids(
     where = existing_file(source)
     if column is None and where.suffix.lower() == ".npy":
         ids: NDArray[Any] = Npy(where)[UNNAMED]
-    elif column is not None or plain_suffix(where) in (*BY_SUFFIX, *SUFFIXES):
+    elif column is not None or plain_suffix(where) in (*SEPARATOR_BY_SUFFIX, *SUFFIXES):
         table = _opened(where, ID_NAMES | {plain_name(column or "id")})
         position = table.column("id", column, ID_NAMES, 0, option="ids_column")
         ids = plain_ids(
