@@ -16,7 +16,7 @@ from embaudit.core.checked import as_list
 from embaudit.core.inputs import note_input
 from embaudit.errors import InputError, Sentence, must_be
 from embaudit.io.folders import model_in
-from embaudit.io.remote import as_url, fetched
+from embaudit.io.remote import as_url, local_path
 
 AnyPath: TypeAlias = str | os.PathLike[str]
 T = TypeVar("T")
@@ -44,7 +44,7 @@ def existing_path(
 ) -> Path:
     """Return `path` if a file or directory is there, and remember it as an input.
 
-    A URL is copied to this machine first; see `fetched`.
+    A URL is copied to this machine first; see `local_path`.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def existing_path(
     embaudit.errors.InputError: ...; got no-such-model.npz; check the path.
     """
     url = as_url(path)
-    local = as_path(path, "the input") if url is None else fetched(url)
+    local = as_path(path, "the input") if url is None else local_path(url)
     try:
         state = local.stat()
     except FileNotFoundError as error:

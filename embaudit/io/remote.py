@@ -1,4 +1,11 @@
-"""Files that lie elsewhere, by URL: copied to this machine once, for what is mapped has to lie on a disk."""
+"""Files behind a URL: copied to a temporary folder, because arrays are memory-mapped.
+
+`fsspec.open_local("filecache::…")` does not serve here. To keep the suffix, which tells
+the format, it needs `same_names=True`, and then `s3://a/v.npy` and `s3://b/v.npy` share
+one local file: reading the second changes the arrays of the first, which are mapped.
+A file that has changed is overwritten in place as well, and the files of a folder lose
+their folders.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +14,7 @@ import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,49 +22,77 @@ from typing import Any
 from embaudit.errors import File, InputError, Sentence, must_be, without_secrets
 
 URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.+)", re.DOTALL)
-"""A scheme of two letters at least, for C:/ is a drive; a `Path` has lost one of its
-slashes.
+"""A scheme of at least two letters, because C:/ is a drive. One slash is enough, because
+`Path` drops the second.
 """
 
 
-_copies: dict[str, tuple[str, Path]] = {}
-"""By URL: the fingerprint of its files and their newest copy; copies are gone when the
-process ends.
-"""
+@dataclass(frozen=True)
+class LocalCopy:
+    """The copy of a file or folder behind a URL."""
+
+    path: Path
+    fingerprint: str
+    """What the file system says about the state of the files that were copied."""
+
+
+_copies: dict[str, LocalCopy] = {}
+"""The newest copy by URL. All copies are removed when the process ends."""
 
 
 @cache
-def _folder() -> tempfile.TemporaryDirectory[str]:
+def _folder_of_copies() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="embaudit-", ignore_cleanup_errors=True)
 
 
 def as_url(path: object) -> str | None:
-    """Return the URL that a text or a path stands for; None for what is none, or is a file of that name.
+    """Return the URL that a text or a path is; None if it is a local path.
 
     Examples
     --------
-    >>> as_url("s3://models/v.npy"), as_url(Path("s3://models/v.npy")), as_url("file:///v.npy")
-    ('s3://models/v.npy', 's3://models/v.npy', 'file:///v.npy')
-    >>> as_url("models/v.npy"), as_url("C:/v.npy")
-    (None, None)
+    >>> as_url("s3://models/v.npy"), as_url(Path("s3://models/v.npy"))
+    ('s3://models/v.npy', 's3://models/v.npy')
+    >>> as_url("file:///v.npy"), as_url("models/v.npy"), as_url("C:/v.npy")
+    ('file:///v.npy', None, None)
     """
-    text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
-    match = URL.fullmatch(text) if isinstance(text, str) else None
-    if match is None or text is None or os.path.lexists(text):
+    if not isinstance(path, (str, os.PathLike)):
         return None
-    scheme, rest = match.groups()
-    return f"{scheme}://{'/' * (scheme.lower() in ('file', 'local'))}{rest}"
+    text = os.fspath(path)
+    match = URL.fullmatch(text) if isinstance(text, str) else None
+    if match is None or os.path.lexists(text):
+        return None
+    scheme, location = match.groups()
+    root = "/" if scheme.lower() in ("file", "local") else ""
+    return f"{scheme}://{root}{location}"
 
 
-def fetched(url: str) -> Path:
-    """Return a file or directory of this machine that holds what a URL leads to, copied unless it lies here.
+def local_path(url: str) -> Path:
+    """Return the local file or folder behind a URL; a remote one is copied first.
 
     Raises
     ------
     InputError
-        If fsspec, or what it needs for the scheme, is missing, the scheme is unknown,
-        or nothing is there.
+        If fsspec or the library for the scheme is missing, the scheme is unknown, or
+        nothing is there.
     """
+    file_system, location = _file_system_of(url)
+    protocols = file_system.protocol
+    if isinstance(protocols, str):
+        protocols = (protocols,)
+    if "file" in protocols:
+        return Path(location)
+    try:
+        return _copy(url, file_system, location)
+    except InputError:
+        raise
+    # Each file system raises the errors of its own library.
+    except Exception as error:
+        reason = str(error).replace(location or url, url) or type(error).__name__
+        raise InputError(f"{url} cannot be read: {reason}.") from error
+
+
+def _file_system_of(url: str) -> tuple[Any, str]:
+    """Return the file system of fsspec for a URL, and the location of the file in it."""
     try:
         from fsspec.core import url_to_fs
     except ImportError as error:
@@ -64,62 +100,49 @@ def fetched(url: str) -> Path:
             f"reading {url} needs fsspec: pip install 'embaudit[remote]'."
         ) from error
     try:
-        files, inside = url_to_fs(url)
+        return url_to_fs(url)  # type: ignore[no-any-return]
     except ImportError as error:
         raise InputError(f"reading {url} needs another library: {error}.") from error
-    # Chained file systems such as dir:: and reference:: raise what their options lack.
-    except Exception as error:
-        if not isinstance(error, ValueError):
-            raise InputError(
-                f"{url} cannot be read: {error or type(error).__name__}."
-            ) from error
-        scheme = url.partition(":")[0]
+    except ValueError as error:
         raise must_be(
             "the URL",
             "of a scheme that fsspec knows, such as s3, gs or https",
-            repr(scheme),
+            repr(url.partition(":")[0]),
         ) from error
-    if "file" in (
-        files.protocol if isinstance(files.protocol, tuple) else (files.protocol,)
-    ):
-        return Path(inside)
-    try:
-        return _copy_of(url, files, inside)
-    except InputError:
-        raise
-    # Each file system raises what its library does.
+    # Chained file systems, such as dir:: and reference::, raise errors of any type if
+    # their options are missing.
     except Exception as error:
-        # Without its scheme, the path in an error is not recognised as a URL.
-        why = str(error).replace(inside or url, url) or type(error).__name__
-        raise InputError(f"{url} cannot be read: {why}.") from error
+        reason = str(error) or type(error).__name__
+        raise InputError(f"{url} cannot be read: {reason}.") from error
 
 
-def _copy_of(url: str, files: Any, inside: str) -> Path:
-    """Copy a file or directory of a file system of fsspec, unless the copy is current."""
-    paths = [inside] if files.isfile(inside) else files.find(inside)
-    if not paths:
+def _copy(url: str, file_system: Any, location: str) -> Path:
+    """Copy a file or folder, unless the newest copy is of the same state."""
+    is_file = file_system.isfile(location)
+    files = [location] if is_file else file_system.find(location)
+    if not files:
         raise must_be("the input", "a file that exists", url, "check the URL")
-    # What the file system says of each file: another state is copied anew, the same is
-    # not fetched twice.
-    state = " ".join(str(files.ukey(each)) for each in paths)
-    copied, copy = _copies.get(url, ("", Path()))
-    if copied == state and copy.exists():
-        return copy
-    # Without query and fragment.
-    name = re.split(r"[?#]", inside)[0].rstrip("/").rpartition("/")[2]
-    copy = Path(tempfile.mkdtemp(dir=_folder().name), name)
-    if paths == [inside]:
+    fingerprint = " ".join(str(file_system.ukey(file)) for file in files)
+    newest = _copies.get(url)
+    is_current = newest is not None and newest.fingerprint == fingerprint
+    if newest is not None and is_current and newest.path.exists():
+        return newest.path
+    # A copy keeps the name and its suffix, without query and fragment of the URL. Each
+    # has a folder of its own, because a model may still map an older copy.
+    name = re.split(r"[?#]", location)[0].rstrip("/").rpartition("/")[2]
+    path = Path(tempfile.mkdtemp(dir=_folder_of_copies().name), name)
+    if is_file:
         # `get` would take the question mark of a query for a pattern.
-        files.get_file(inside, str(copy))
+        file_system.get_file(location, str(path))
     else:
-        files.get(inside, str(copy), recursive=True)
-    _copies[url] = state, copy
-    return copy
+        file_system.get(location, str(path), recursive=True)
+    _copies[url] = LocalCopy(path, fingerprint)
+    return path
 
 
 @contextmanager
 def naming(path: str) -> Iterator[None]:
-    """Let every refusal inside name a file, and a copy by its URL.
+    """Let every `InputError` inside name a file, and a copy by its URL.
 
     An empty path adds no name, because the source of the values is not known.
 
@@ -153,7 +176,7 @@ def _names(sentence: Sentence, path: str) -> bool:
 
 
 def with_urls(text: str) -> str:
-    """Write URLs, without their secrets, in the place of the copies that a text names.
+    """Replace the paths of copies in a text by their URLs, without secrets.
 
     Examples
     --------
@@ -162,6 +185,6 @@ def with_urls(text: str) -> str:
     >>> with_urls("s3://me:secret@models/v.npy as items")
     's3://models/v.npy as items'
     """
-    for url, (_, copy) in _copies.items():
-        text = text.replace(str(copy), url)
+    for url, copy in _copies.items():
+        text = text.replace(str(copy.path), url)
     return without_secrets(text)

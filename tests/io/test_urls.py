@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import fsspec
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from embaudit.errors import InputError
 from embaudit.io import inspect, load, read
@@ -45,6 +47,34 @@ def test_a_url_reads_as_its_file_does(elsewhere: Any, tmp_path: Path) -> None:
     assert found.intake.parts[0].name == url
     local = tmp_path / "v.npy"
     assert load(local.as_uri()).right.tolist() == ROWS.tolist()
+
+
+def test_files_of_one_name_do_not_mix(elsewhere: Any, tmp_path: Path) -> None:
+    """Two URLs that end alike are two files, and a new state leaves the old one alone."""
+    first, second = (load(elsewhere(k * ROWS, f"v{k}.npy")) for k in (1, 2))
+    files = fsspec.filesystem("memory")
+    for k in (1, 2):
+        files.copy(f"/models/v{k}.npy", f"/models/{k}/v.npy")
+    one, two = (load(f"memory://models/{k}/v.npy") for k in (1, 2))
+    files.copy("/models/v2.npy", "/models/1/v.npy")
+    changed = load("memory://models/1/v.npy")
+    assert one.right.tolist() == first.right.tolist() == ROWS.tolist()
+    for model in (two, changed, second):
+        assert model.right.tolist() == (2 * ROWS).tolist()
+
+
+def test_a_folder_keeps_its_folders(elsewhere: Any, tmp_path: Path) -> None:
+    """Spark writes both sides in files of one name."""
+    for name, ids in (("userFactors", [1, 2, 3]), ("itemFactors", [4, 5, 6])):
+        (tmp_path / "als" / name).mkdir(parents=True)
+        columns = {"id": ids, "features": ROWS[: len(ids)].tolist()}
+        parquet.write_table(
+            pa.table(columns), tmp_path / "als" / name / "part-0.parquet"
+        )
+    local = load(tmp_path / "als")
+    remote = load(elsewhere(tmp_path / "als", "als"))
+    assert remote.left_ids.tolist() == local.left_ids.tolist() == [1, 2, 3]
+    assert remote.right_ids.tolist() == local.right_ids.tolist() == [4, 5, 6]
 
 
 def test_errors_name_the_url(elsewhere: Any, tmp_path: Path) -> None:
