@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
+
+import numpy as np
 
 from embaudit.core.words import listed
 from embaudit.errors import File, InputError, Option, Sentence, must_be
 from embaudit.io.conversions import SENTENCES, conversion
 from embaudit.io.files import first_bytes, plain_suffix
 from embaudit.io.json_text import parsed
+from embaudit.io.unpacked import open_bytes
 
 MAGIC = {
     b"PAR1": ("Parquet", ".parquet"),
@@ -21,11 +25,7 @@ MAGIC = {
     b"IxF": ("a FAISS index", ".faiss"),
 }
 """First bytes of files of known formats; renaming one helps."""
-ADVICE = {
-    suffix: (row["what"], row["remedy"])
-    for row in SENTENCES["advice"]
-    for suffix in row["suffixes"]
-}
+ADVICE = {suffix: row for row in SENTENCES["advice"] for suffix in row["suffixes"]}
 """By suffix: what a file is, and what to do."""
 BINARY = (".npz", ".npy", ".h5", ".hdf5", ".h5ad", ".keras", ".parquet", ".pq", ".feather", ".arrow", ".ipc", ".arrows",
           ".safetensors", ".gguf", ".faiss", ".index", ".onnx")  # fmt: skip
@@ -36,6 +36,10 @@ DATA_OF_TENSORFLOW = re.compile(r"\.data-\d{5}-of-\d{5}$")
 """Ending of the names of the files with the numbers of a checkpoint of TensorFlow."""
 END_OF_INDEX = bytes.fromhex("57fb808b247547db")
 """Last bytes of the index of such a checkpoint, which is a table of LevelDB."""
+MOST_HEADER = 1024
+"""Bytes of the first line of Matrix Market, at most."""
+MOST_WIDTH = 10**6
+"""Dimensions of a vector in an index, at most."""
 OUT = "model.safetensors"
 """File name of converted weights, which readers of a folder look for."""
 PICKLED = (".kv", ".model", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".joblib")
@@ -62,9 +66,8 @@ def refusal(
 
     Examples
     --------
-    >>> print(refusal(Path("index.ann"), (".npz", ".npy")))
-    the input must be a model or vectors; got index.ann, an index of Annoy; export the vectors in Python: \
-numpy.save('vectors.npy', [index.get_item_vector(i) for i in range(index.get_n_items())]).
+    >>> print(refusal(Path("index.tar"), (".npz", ".npy")))
+    the input must be a model or vectors; got index.tar, an archive; unpack it, and give what is in it.
     """
     if path.is_dir():
         pickled = pickled_checkpoint(path) or folder_of_qdrant(path)
@@ -81,13 +84,7 @@ numpy.save('vectors.npy', [index.get_item_vector(i) for i in range(index.get_n_i
         )
     suffix = path.suffix.lower()
     if suffix in ADVICE:
-        what, remedy = ADVICE[suffix]
-        return must_be(
-            "the input",
-            "a model or vectors",
-            Sentence("{}, {}", File(path), what),
-            remedy.format(path=str(path)),
-        )
+        return _advised(path, suffix, "a model or vectors")
     beginning = first_bytes(path)
     kind, ending = next(
         (hint for magic, hint in MAGIC.items() if beginning.startswith(magic)), ("", "")
@@ -142,20 +139,9 @@ def refuse_foreign(path: Path, *, needs: str = "a model or vectors") -> None:
             Sentence("unpack it with: gunzip {}", File(path)),
         )
     if plain_suffix(path) == ".mtx" or beginning.startswith(b"%%MatrixMarket"):
-        what, remedy = ADVICE[".mtx"]
-        raise must_be(
-            "the input",
-            needs,
-            Sentence("{}, {}", File(path), what),
-            remedy.format(path=str(path)),
-        )
+        raise _advised(path, ".mtx", needs)
     if suffix == ".bin" and beginning.startswith(ZEROS):
-        raise must_be(
-            "the input",
-            needs,
-            Sentence("{}, an index of hnswlib by its first bytes", File(path)),
-            ADVICE[".hnsw"][1],
-        )
+        raise _advised(path, ".hnsw", needs, " by its first bytes")
     # No pickle goes on with a zero; an integer of four bytes may, such as the width of
     # a network.
     is_pickle = beginning.startswith(BEGINNINGS) and beginning[2:3] != b"\0"
@@ -163,6 +149,50 @@ def refuse_foreign(path: Path, *, needs: str = "a model or vectors") -> None:
     is_archive = beginning.startswith(b"PK") and b"/data.pkl" in beginning
     if suffix in PICKLED or is_pickle or is_archive:
         raise _refusal(path)
+
+
+def _advised(path: Path, suffix: str, needs: str, source: str = "") -> InputError:
+    """Build the error for a file of a kind that has to be converted.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    suffix : str
+        The suffix that files of its kind have.
+    needs : str
+        What is to be read from it.
+    source : str
+        Where the kind is known from, unless its suffix tells it.
+    """
+    advice = ADVICE[suffix]
+    remedy = advice["remedy"]
+    words = {"path": str(path)}
+    if suffix == ".hnsw":
+        words["width"] = _width_of_hnswlib(path)
+    if suffix == ".mat" and first_bytes(path).startswith(b"MATLAB 7.3"):
+        remedy = advice["newest"]
+    if suffix == ".mtx":
+        with suppress(OSError), open_bytes(path) as file:
+            if b" coordinate " in file.readline(MOST_HEADER):
+                remedy = advice["sparse"]
+    got = Sentence("{}, {}{}", File(path), advice["what"], source)
+    return must_be("the input", needs, got, remedy.format(**words))
+
+
+def _width_of_hnswlib(path: Path) -> str:
+    """Return the number of dimensions in the header of an index, or N if it makes no sense.
+
+    The header holds the places of the label and of the vector in each row, in bytes.
+    The vector of float32 lies before the label.
+    """
+    beginning = first_bytes(path, 48)
+    if len(beginning) < 48:
+        return "N"
+    header = np.frombuffer(beginning, "<u8")
+    label, vector = int(header[4]), int(header[5])
+    width, remainder = divmod(label - vector, 4)
+    return str(width) if 0 < width < MOST_WIDTH and not remainder else "N"
 
 
 def _foreign_folder(path: Path) -> tuple[str, str] | None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import pickle
 import sys
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
+import scipy.io
+import scipy.sparse
 
 from embaudit.errors import File, InputError, must_be
-from embaudit.io import list_formats, load
+from embaudit.io import list_formats, load, read_interactions
 from embaudit.io.remote import naming
 
 
@@ -30,6 +34,59 @@ def test_an_index_of_hnswlib_is_refused_with_advice_to_export_its_vectors(
         f"got {path}, an index of hnswlib by its first bytes; export the vectors in Python: "
         in refused(path)
     )
+
+
+def advised(sentence: str) -> str:
+    """Return the Python that a refusal prints."""
+    line = sentence.partition(" in Python")[2].partition(": ")[2]
+    return line.partition(", and then")[0].removesuffix(".")
+
+
+VECTORS = np.arange(12.0).reshape(4, 3) / 8
+
+
+@pytest.mark.parametrize("newest", [False, True])
+def test_the_line_for_matlab_gives_its_arrays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, newest: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arrays = {"users": VECTORS[:2], "items": VECTORS, "name": "model"}
+    if newest:
+        # MATLAB 7.3 writes columns first, behind a text of 512 bytes.
+        with h5py.File("m.mat", "w", userblock_size=512) as file:
+            file["users"], file["items"] = VECTORS[:2].T, VECTORS.T
+            file.create_group("#refs#")
+        with Path("m.mat").open("r+b") as file:
+            file.write(b"MATLAB 7.3 MAT-file, Platform: GLNXA64")
+    else:
+        scipy.io.savemat("m.mat", {**arrays, "cells": np.array([1, "a"], object)})
+    exec(advised(refused(Path("m.mat"))), {})
+    options = {} if newest else {"ignore": "name"}
+    np.testing.assert_array_equal(load("model.npz", **options).right, VECTORS)
+
+
+def test_the_line_for_a_matrix_in_matrix_market_gives_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    scipy.io.mmwrite("m.mtx", VECTORS)
+    exec(advised(refused(Path("m.mtx"))), {})
+    np.testing.assert_array_equal(load("vectors.npy").right, VECTORS)
+
+
+@pytest.mark.parametrize("suffix", [".mtx", ".mtx.gz"])
+def test_the_line_for_a_sparse_matrix_in_matrix_market_gives_interactions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    matrix = scipy.sparse.random(30, 40, 0.2, random_state=0)
+    scipy.io.mmwrite("m.mtx", matrix)
+    if suffix == ".mtx.gz":
+        Path("m.mtx.gz").write_bytes(gzip.compress(Path("m.mtx").read_bytes()))
+    sentence = refused(Path(f"m{suffix}"))
+    assert sentence.endswith("`embaudit fit interactions.npz --objective product`.")
+    exec(advised(sentence), {})
+    assert read_interactions("interactions.npz").matrix.nnz == matrix.nnz
 
 
 def test_a_file_of_words_with_the_suffix_of_an_index_is_read(tmp_path: Path) -> None:

@@ -24,11 +24,11 @@ PLAIN = "must be a file of plain numbers; it is a pickle, which could run code"
 @pytest.mark.parametrize(
     ("name", "part"),
     [
-        ("a.ann", "an index of Annoy; export the vectors in Python"),
+        ("a.ann", "an index of Annoy; export the vectors in Python, where N is"),
         ("a.hnsw", "an index of hnswlib; export the vectors in Python"),
-        ("a.mat", "a file of MATLAB; convert it in Python: numpy.savez"),
+        ("a.mat", "a file of MATLAB; convert it in Python: import numpy, scipy.io"),
         ("A.MAT", "a file of MATLAB"),
-        ("a.mtx", "a matrix in Matrix Market; convert it in Python: import scipy.io"),
+        ("a.mtx", "a matrix in Matrix Market; convert it in Python: import numpy, sci"),
         ("u.data", "factorize it first: `embaudit fit"),
         ("a.npz.zip", "an archive; unpack it"),
         ("a.tar", "an archive; unpack it"),
