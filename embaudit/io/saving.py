@@ -94,8 +94,15 @@ def save_table(
     entry = writer_of(address)
     assert entry.tables is not None
     _require_room(draft, entry, address)
-    require_one_of(metric, "metric", METRICS, "say how the store compares the rows")
-    return entry.tables.write(address_of(address), draft, str(metric), force)
+    if metric is None:
+        raise must_be(
+            "vectors written to a store",
+            "those of a known metric",
+            "vectors that may be compared in any way",
+            "write a file, or give `save` a metric",
+        )
+    require_one_of(metric, "metric", METRICS)
+    return entry.tables.write(address_of(address), draft, metric, force)
 
 
 def kind_of_output(path: AnyPath) -> str:

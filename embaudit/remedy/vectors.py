@@ -470,7 +470,7 @@ class Remedy(Result):
                 )
             )
         compared, tables = self.model.compared, writer_of(path).tables
-        if tables is not None and not tables.states_metric:
+        if tables is not None and not tables.states_metric(draft):
             metric = "dot product" if self.metric == "dot" else "cosine"
             lost.append(f"A {kind} states no metric: rank its rows by {metric}.")
         if compared is not None and tables is not None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from peers.postgres import running
 
+import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.io import inspect, read
 
@@ -393,3 +394,58 @@ def test_the_server_computes_the_same_cosine(films: Any, port: int) -> None:
     rows = model.right[:2].astype(np.float64)
     ours = rows[0] @ rows[1] / np.prod(np.linalg.norm(rows, axis=1))
     assert ours == pytest.approx(theirs, abs=1e-7)
+
+
+def test_places_that_cannot_be_written(execute: Any, port: int) -> None:
+    model = ea.FactorModel.from_vectors(X, ids=IDS)
+    ea.save(model, address(port, "items"), metric="dot")
+    execute("CREATE VIEW v AS SELECT * FROM items")
+    for table, words in (
+        ("items", "cannot drop table items because other objects depend on it"),
+        ("v", '"v" is not a table'),
+        ("nowhere.items", 'schema "nowhere" does not exist'),
+    ):
+        with pytest.raises(InputError, match=f"cannot be written: {words}"):
+            ea.save(model, address(port, table), metric="dot", force=True)
+    np.testing.assert_array_equal(read(address(port, "items")).model.right, X[ORDER])
+    execute("DROP ROLE IF EXISTS bob; CREATE ROLE bob LOGIN")
+    with pytest.raises(InputError, match="the right to create tables there"):
+        ea.save(model, address(port, "more", user="bob"), metric="dot")
+    execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+    with pytest.raises(InputError, match="run CREATE EXTENSION vector in it"):
+        ea.save(model, address(port, "items"), metric="dot")
+
+
+def test_pgvector_in_a_schema_of_its_own(execute: Any, port: int) -> None:
+    execute(
+        "DROP SCHEMA public CASCADE; CREATE SCHEMA public; "
+        "DROP SCHEMA IF EXISTS extensions CASCADE; CREATE SCHEMA extensions; "
+        "CREATE EXTENSION vector SCHEMA extensions"
+    )
+    try:
+        model = ea.FactorModel.from_vectors(X, ids=IDS)
+        ea.save(model, address(port, "items"), metric="cosine")
+        reading = read(address(port, "items"))
+        np.testing.assert_array_equal(reading.model.right, X[ORDER])
+        assert reading.intake.metric.name == "cosine"
+    finally:
+        execute("DROP SCHEMA extensions CASCADE")
+
+
+def test_vectors_too_long_for_an_index_state_no_metric(execute: Any, port: int) -> None:
+    rows = np.random.default_rng(0).normal(size=(30, 2001))
+    remedy = ea.fix(ea.FactorModel.from_vectors(rows, ids=range(30), compared="cosine"))
+    place = address(port, "items")
+    assert "states no metric: rank its rows by cosine" in remedy.lost_fields(place)
+    remedy.write(place)
+    assert read(place).intake.metric.name == "not stated"
+
+
+def test_arrays_of_several_dimensions(execute: Any, port: int) -> None:
+    execute("CREATE TABLE a (id int PRIMARY KEY, v real[])")
+    execute("INSERT INTO a VALUES (1, '{{1,2},{3,4}}')")
+    with pytest.raises(InputError, match="must be one list of numbers per row"):
+        read(address(port, "a"))
+    execute("UPDATE a SET v = '{1,NULL}'")
+    with pytest.raises(InputError, match="got nan at row 0, column 1"):
+        read(address(port, "a"))

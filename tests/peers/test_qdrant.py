@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -296,6 +299,52 @@ def test_a_server_that_fails_meanwhile(server: Server) -> None:
     server.failing = ("scroll", 1)
     with pytest.raises(InputError, match="cannot be read: Service internal error"):
         read(f"qdrant:{server.address}/items")
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "sentence"),
+    [
+        (200, b"<html>hello</html>", "answers that the client does not understand"),
+        (200, b"{}", "answers that the client does not understand"),
+        (404, b"nothing", "the server answered 404 Not Found; check the path"),
+        (503, b"", "the server answered 503 Service Unavailable"),
+    ],
+)
+def test_a_server_that_is_none_of_qdrant(
+    status: int, body: bytes, sentence: str
+) -> None:
+    class Other(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            """Write nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Other) as other:
+        thread = Thread(target=other.serve_forever, args=[0.05], daemon=True)
+        thread.start()
+        address = f"qdrant:http://127.0.0.1:{other.server_port}/items"
+        with pytest.raises(InputError, match=sentence) as caught:
+            read(address)
+        # The address stands there once.
+        assert str(caught.value).count("qdrant:") == 1
+        with pytest.raises(InputError, match="speaks https or http"):
+            read(address.replace("http:", "https:"))
+        other.shutdown()
+        thread.join()
+
+
+def test_a_server_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("embaudit.io.stores.qdrant.TIMEOUT_SECONDS", 1)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        port = silent.getsockname()[1]
+        with pytest.raises(InputError, match="timed out; run the command again"):
+            read(f"qdrant:http://127.0.0.1:{port}/items")
 
 
 def test_points_that_come_meanwhile_are_refused(

@@ -92,8 +92,8 @@ class TableWriter:
     """Remove a table."""
     keeps: Keeps
     """Returns the fields of a draft that a table can hold next to the vectors."""
-    states_metric: bool = True
-    """True if a table that was written states its metric."""
+    states_metric: Callable[[Draft], bool] = lambda _: True
+    """Returns whether the table of a draft states its metric."""
 
 
 @dataclass(frozen=True)

@@ -303,5 +303,5 @@ def _writing(address: Address, path: Path) -> Iterator[Any]:
 
 register_tables(
     "duckdb",
-    TableWriter(_require_new, _write, _remove, keeps, states_metric=False),
+    TableWriter(_require_new, _write, _remove, keeps, lambda _: False),
 )

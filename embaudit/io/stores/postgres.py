@@ -333,6 +333,8 @@ def _refusal(address: Address, error: Exception, verb: str) -> InputError:
     why = re.sub(r"^(?:.*connection (?:failed|is bad): )+", "", why)
     why = re.sub(r"\b(?:FATAL|ERROR): +", "", why).rstrip(".")
     advice = next((text for word, text in ADVICE.items() if word in why), "")
+    if verb == "written" and "permission denied" in why:
+        advice = "ask its owner for the right to create tables there"
     if advice:
         return InputError("{} cannot be {}: {}; {}.", File(address), verb, why, advice)
     return InputError("{} cannot be {}: {}.", File(address), verb, why)
@@ -595,7 +597,14 @@ def _stacked(cells: Sequence[Any], column: Column) -> NDArray[Any]:
             f"{min(lengths)} and {max(lengths)} numbers",
             "choose the rows of one length in a view",
         )
-    return np.array(vectors, dtype=NUMBERS[column.type])
+    rows = np.array(vectors, dtype=NUMBERS[column.type])
+    if rows.ndim != 2:
+        raise must_be(
+            f"the vectors of column {column.name}",
+            "one list of numbers per row",
+            "arrays of several dimensions",
+        )
+    return rows
 
 
 def _require_new(text: str, force: bool) -> None:
@@ -643,7 +652,7 @@ def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
         create = sql.SQL("CREATE TABLE {} ({})")
         connection.execute(create.format(name, sql.SQL(", ").join(columns)))
         _copy(connection, name, draft, id_type)
-        if n_columns <= LONGEST_INDEXED:
+        if _is_indexed(draft):
             index = sql.SQL("CREATE INDEX ON {} USING hnsw (vector {})")
             operators = sql.Identifier(schema, CLASSES[metric])
             with announced("building the index"):
@@ -721,4 +730,11 @@ def _extension_schema(connection: Connection[Any], address: Address) -> str:
     return str(row[0])
 
 
-register_tables("postgres", TableWriter(_require_new, _write, _remove, keeps))
+def _is_indexed(draft: Draft) -> bool:
+    """Return whether vectors are short enough for an index, which states the metric."""
+    return draft.right.shape[1] <= LONGEST_INDEXED
+
+
+register_tables(
+    "postgres", TableWriter(_require_new, _write, _remove, keeps, _is_indexed)
+)

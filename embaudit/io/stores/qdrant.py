@@ -144,7 +144,7 @@ def collection_table(
     client: QdrantClient, wanted: str, request: Request, store: Address
 ) -> VectorTable:
     """Describe the collection of a client that was named, or the only one."""
-    with _worded(store):
+    with _worded(store.with_table(wanted) if wanted else store):
         name = wanted
         if not wanted or not client.collection_exists(wanted):
             names = [one.name for one in client.get_collections().collections]
@@ -413,6 +413,8 @@ def _worded(address: Address, verb: str = "read") -> Iterator[None]:
 
     try:
         yield
+    except InputError:
+        raise
     except UnexpectedResponse as error:
         raise _refused(address, error, verb) from error
     except ApiException as error:
@@ -425,6 +427,14 @@ def _worded(address: Address, verb: str = "read") -> Iterator[None]:
             remedy = "run the command again when the server is less busy"
         raise InputError(
             "{} cannot be {}: {}; {}.", File(address), verb, why, remedy
+        ) from error
+    # What the client cannot parse: another server, or one of another version.
+    except (ValueError, AssertionError) as error:
+        raise must_be(
+            File(address),
+            "a collection of a Qdrant server",
+            "answers that the client does not understand",
+            "check host, port and path, and the versions of client and server",
         ) from error
 
 
