@@ -1,4 +1,7 @@
-"""Arrays by name, in a file or in memory: shapes and dtypes first, then numbers, whole, in pieces or decoded."""
+"""Arrays by name, in a file or in memory.
+
+Shapes and dtypes are read first, then numbers: whole, in pieces or decoded.
+"""
 
 from __future__ import annotations
 
@@ -63,11 +66,17 @@ class Arrays(Protocol):
 
     @property
     def tensors(self) -> Mapping[str, Tensor]:
-        """Names, shapes and dtypes, in the order of the source; nothing else is read for them."""
+        """Names, shapes and dtypes, in the order of the source.
+
+        Nothing else is read for them.
+        """
         ...
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """Read one array; it stays on disk where its numbers lie there as numpy has them."""
+        """Read one array.
+
+        It stays on disk if its numbers lie there as NumPy has them.
+        """
         ...
 
 
@@ -98,7 +107,9 @@ class Place:
         return np.memmap(self.path, self.dtype, "r", self.start, self.shape)
 
     def entries(self, start: int, stop: int) -> NDArray[Any]:
-        """Read some entries with plain reads: mapped pages count as memory, which checkpoints would fill.
+        """Read some entries with plain reads.
+
+        Mapped pages count as memory, which checkpoints would fill.
 
         Raises
         ------
@@ -199,11 +210,15 @@ class Memory:
 def decode_to_buffer(
     shape: tuple[int, int], dtype: DTypeLike, block: Callable[[slice], NDArray[Any]]
 ) -> NDArray[Any]:
-    """Hold a matrix any rows of which can be had at any time: threads decode and write them side by side.
+    """Decode a matrix into a buffer.
+
+    Threads decode blocks of rows and write them side by side.
 
     Examples
     --------
-    >>> decode_to_buffer((3, 1), np.int64, lambda rows: np.arange(rows.start, rows.stop)[:, None]).ravel()
+    >>> def count(rows):
+    ...     return np.arange(rows.start, rows.stop)[:, None]
+    >>> decode_to_buffer((3, 1), np.int64, count).ravel()
     array([0, 1, 2])
     """
     matrix = scratch(shape, dtype)
@@ -221,8 +236,8 @@ def are_signs(array: NDArray[Any]) -> bool:
 
     Examples
     --------
-    >>> are_signs(np.array([[1, -1]])), are_signs(np.array([[1, 1]])), are_signs(np.eye(2))
-    (True, False, False)
+    >>> are_signs(np.array([[1, -1]])), are_signs(np.array([[1, 1]]))
+    (True, False)
     """
     rows = array.reshape(len(array), -1) if array.size else array
     lowest = highest = 0
@@ -235,7 +250,9 @@ def are_signs(array: NDArray[Any]) -> bool:
 
 
 def as_stored(raw: NDArray[Any]) -> NDArray[Any]:
-    """Widen numbers to the type of models, as `decode_to_buffer` does; those of that type stay where they are.
+    """Widen numbers to the type of models, as `decode_to_buffer` does.
+
+    Numbers of that type stay where they are.
 
     Examples
     --------
@@ -255,7 +272,9 @@ def widened(
     widen: Callable[[NDArray[Any]], NDArray[Any]],
     kind: DTypeLike = np.float32,
 ) -> NDArray[Any]:
-    """Widen a matrix as `decode_to_buffer` does, a block of rows at a time; a vector is held in memory.
+    """Widen a matrix as `decode_to_buffer` does, a block of rows at a time.
+
+    A vector is held in memory.
 
     Examples
     --------

@@ -75,7 +75,8 @@ def require_few_keys(text: bytes) -> None:
     n_keys = text.count(b":")
     if n_keys > most:
         raise ValueError(
-            f"{n_keys:,} keys, of which at most {most:,} are read in a text of this size"
+            f"{n_keys:,} keys, of which at most {most:,} are read in a text of this "
+            "size"
         )
 
 
@@ -97,7 +98,7 @@ def parsed_file(path: Path) -> Any:
 
 
 def parsed_once(text: str | bytes) -> Any:
-    """Parse JSON as `parsed` does; a key that stands twice in one map is a ValueError, not the last one.
+    """Parse JSON as `parsed` does, but refuse a key that stands twice in one map.
 
     Examples
     --------

@@ -42,8 +42,9 @@ from embaudit.io.layouts.checkpoints.encoders import refusal_of
 from embaudit.io.layouts.checkpoints.row_names import tokens_beside
 from embaudit.io.layouts.reading import contents_of
 from embaudit.io.objects.arrays import is_array, kind_of_table
+from embaudit.io.objects.helpers import unwrapped
 from embaudit.io.objects.kinds import LiveKind
-from embaudit.io.objects.own_scores import require_own_scores, unwrapped
+from embaudit.io.objects.own_scores import require_own_scores
 from embaudit.io.options import NAMES_AND_FILES, Request, is_path, require_options
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.tables.columns import TableFile

@@ -1,4 +1,7 @@
-"""NumPy's own files: `.npy` of one array, which stays on disk, and `.npz` archives, shapes first; without pickle."""
+"""NumPy's own files: `.npy` of one array, which stays on disk, and `.npz` archives.
+
+Shapes are read first. Pickles are never opened.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,9 @@ from embaudit.io.unpacked import require_sense
 def header(
     file: IO[bytes], size: int | None = None
 ) -> tuple[Shape, bool, np.dtype[Any]]:
-    """Read shape, whether columns come first, and dtype; the file, of `size` bytes, is then at its first number.
+    """Read shape, whether columns come first, and dtype.
+
+    The file, of `size` bytes, is then at its first number.
 
     Raises
     ------
@@ -85,7 +90,7 @@ class Npy:
     """
 
     def __init__(self, path: Path) -> None:
-        """Check the header against the size of the file, and only then map the numbers."""
+        """Check the header against the size of the file, then map the numbers."""
         try:
             with path.open("rb") as file:
                 header(file, path.stat().st_size)
@@ -199,7 +204,10 @@ class Npz:
         return array
 
     def open(self, name: str) -> Read:
-        """Return a reader of pieces of one array; one that is packed, or in column order, is held whole."""
+        """Return a reader of pieces of one array.
+
+        An array that is packed, or in column order, is held whole.
+        """
         if name not in self._stored or self._headers[name][1]:
             return Memory({name: self[name]}).open(name)
         try:
@@ -217,7 +225,7 @@ class Npz:
         return self.place(name).entries
 
     def place(self, name: str) -> Place:
-        """Return the place in the file of the numbers of an array that is not packed."""
+        """Return the place of the numbers of an array that is not packed."""
         with zipfile.ZipFile(self.path) as archive:
             start = archive.getinfo(f"{name}.npy").header_offset
         with self.path.open("rb") as file:

@@ -1,4 +1,7 @@
-"""Files that are written: whole or not at all, over nothing that was read and nothing that was not to be replaced."""
+"""Files that are written: whole or not at all.
+
+No file that was read is replaced, and no other one without `force`.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,9 @@ FAILURES = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EROFS)
 
 
 def writable(path: AnyPath, *, force: bool) -> Path:
-    """Follow links and refuse what must not or cannot be written, before any work is done.
+    """Follow links and refuse a file that must not or cannot be written.
+
+    It is refused before any work is done.
 
     Only a regular file may be replaced: devices, pipes and sockets are refused even
     with `force`.
@@ -138,7 +143,10 @@ def written_whole(
 
 @contextmanager
 def _written_whole(target: Path, mode: str, *, force: bool) -> Iterator[IO[Any]]:
-    """Write to a temporary file in the folder of the target, which takes its name if the block ends well."""
+    """Write to a temporary file in the folder of the target.
+
+    It takes the name of the target if the block ends well.
+    """
     text: dict[str, Any] = {}
     if mode == "w":
         # Lone surrogates, which UTF-8 cannot hold, are written as JSON escapes.
@@ -172,7 +180,7 @@ def _written_whole(target: Path, mode: str, *, force: bool) -> Iterator[IO[Any]]
 
 
 def _permissions(target: Path) -> int:
-    """Return the permissions of the file that is replaced, else those of any new file."""
+    """Return the permissions of the file that is replaced, or of any new file."""
     if target.exists():
         return S_IMODE(target.stat().st_mode)
     # The mask can only be read by setting it; this one lets nobody else in meanwhile.
@@ -201,7 +209,10 @@ def _cannot(target: Path, error: OSError) -> InputError:
 
 
 def _named(temporary: Path, target: Path, *, force: bool) -> None:
-    """Give the complete file its name in one step; without `force` only if nothing has that name."""
+    """Give the complete file its name in one step.
+
+    Without `force`, no other file may have the name.
+    """
     if force:
         temporary.replace(target)
         return
@@ -222,7 +233,10 @@ def _named(temporary: Path, target: Path, *, force: bool) -> None:
 
 
 def _take_free_name(temporary: Path, target: Path) -> None:
-    """Give a file a name that no other file has; a link never replaces a file, as a move does."""
+    """Give a file a name that no other file has.
+
+    A link never replaces a file, as a move does.
+    """
     try:
         os.link(temporary, target)
     except FileExistsError:

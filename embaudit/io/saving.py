@@ -1,4 +1,7 @@
-"""Writing: `save` picks a format by the suffix; vectors may be computed meanwhile, and nothing is lost in silence."""
+"""Writing: `save` picks a format by the suffix, and loses nothing in silence.
+
+Vectors may be computed while they are written.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,9 @@ def save(
     force: bool = False,
     metric: str | None = None,
 ) -> None:
-    """Write a model in the format its suffix names; `.npz` holds all of it, the others vectors (and ids) only.
+    """Write a model in the format that the suffix of the file names.
+
+    A `.npz` file holds all of it, other formats hold vectors, and most of them ids.
 
     Parameters
     ----------
@@ -150,7 +155,10 @@ def room_in(entry: Format, draft: Draft) -> frozenset[str]:
 
 
 def stored_side(path: Path, side: str) -> Callable[[slice], NDArray[Any]]:
-    """Return a reader of consecutive rows of a side of a file that `save` wrote; those of plain arrays stay there."""
+    """Return a reader of consecutive rows of a side of a file that `save` wrote.
+
+    Rows of plain arrays stay in the file.
+    """
     if plain_suffix(path) in (".npz", ".npy", ".safetensors"):
         arrays = open_arrays(path)
         return arrays.place(
@@ -231,7 +239,7 @@ def require_output(
     >>> require_output("model.npy", sides=2)
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: the output must be a file that ends in .npz, which holds both sides; got model.npy.
+    embaudit.errors.InputError: ... ends in .npz, which holds both sides; got model.npy.
     """
     entry = writer_of(path)
     entry.require_usable()

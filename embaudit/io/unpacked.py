@@ -1,4 +1,4 @@
-"""How much a packed file may become: a few kilobytes can unpack to more than any memory holds."""
+"""Limits for packed files: a few kilobytes can unpack to more than any memory holds."""
 
 from __future__ import annotations
 
@@ -34,11 +34,12 @@ def require_sense(unpacked: int, packed: int, *, free: int = FREE) -> None:
     >>> require_sense(2**30, 2**20)
     Traceback (most recent call last):
         ...
-    ValueError: 1,048,576 bytes would become 1,073,741,824 or more, as those of no model or table do
+    ValueError: 1,048,576 bytes would become 1,073,741,824 or more, ...
     """
     if unpacked > max(free, RATIO * packed):
         raise ValueError(
-            f"{packed:,} bytes would become {unpacked:,} or more, as those of no model or table do"
+            f"{packed:,} bytes would become {unpacked:,} or more, as those of no model "
+            "or table do"
         )
 
 

@@ -9,20 +9,13 @@ from typing import Any
 from embaudit.errors import InputError, Option, Sentence, must_be
 from embaudit.io.contents import Contents
 from embaudit.io.formats import ARRAYS
-from embaudit.io.objects import networks, recommenders, scikit_learn
+from embaudit.io.objects import indexes, networks, recommenders, scikit_learn
 from embaudit.io.objects.arrays import kind_of_table
+from embaudit.io.objects.helpers import comes_from
 from embaudit.io.objects.kinds import LiveKind, Read
-from embaudit.io.objects.own_scores import comes_from
 from embaudit.io.objects.recommenders import LIBRARIES
 from embaudit.io.options import Request
-from embaudit.io.stores import qdrant
 from embaudit.model import FactorModel
-
-
-def read_collection(client: Any, request: Request) -> Contents:
-    """Read a collection of a client of Qdrant."""
-    return qdrant.live_table(client, request).contents()
-
 
 KINDS = (
     LiveKind(recommenders.lenskit_pipeline, ("lenskit",), ("Pipeline",)),
@@ -31,10 +24,10 @@ KINDS = (
         for library in LIBRARIES
     ),
     LiveKind(recommenders.spark, ("pyspark",), ("ALSModel", "PipelineModel")),
-    LiveKind(recommenders.faiss, ("faiss",), ("Index",)),
-    LiveKind(recommenders.hnswlib, ("hnswlib",), ("Index",)),
+    LiveKind(indexes.faiss, ("faiss",), ("Index",)),
+    LiveKind(indexes.hnswlib, ("hnswlib",), ("Index",)),
     LiveKind(
-        read_collection,
+        indexes.qdrant,
         ("qdrant_client",),
         ("QdrantClient",),
         ("collection", "vector", "vector_id", "ignore"),

@@ -21,7 +21,7 @@ from embaudit.io.layouts.checkpoints.final_norm import with_norm
 from embaudit.io.layouts.checkpoints.row_names import classes_of, named_by
 from embaudit.io.layouts.checks import require_softmax
 from embaudit.io.layouts.reading import contents_of
-from embaudit.io.objects.own_scores import (
+from embaudit.io.objects.helpers import (
     comes_from,
     has,
     needed,

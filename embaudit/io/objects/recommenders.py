@@ -1,4 +1,7 @@
-"""Recommenders and word vectors as one table: where each library keeps its factors, and how it predicts."""
+"""Recommenders and word vectors as one table.
+
+A row says where a library keeps its factors, and how its objects predict.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
 from operator import attrgetter
 from typing import Any, TypeAlias
 
@@ -17,10 +19,9 @@ from embaudit.core.checked import Floats, Indices
 from embaudit.errors import InputError, must_be
 from embaudit.io.arrays import as_array
 from embaudit.io.contents import Contents, OwnScores
-from embaudit.io.formats.faiss import vectors_of
 from embaudit.io.formats.implicit import objective_of, split_columns, trained_with
 from embaudit.io.formats.spark import of_rows
-from embaudit.io.objects.own_scores import (
+from embaudit.io.objects.helpers import (
     comes_from,
     has,
     needed,
@@ -42,7 +43,7 @@ _ADDED = ("global_mean", "u_biases", "i_biases")
 
 @dataclass(frozen=True, kw_only=True)
 class Library:
-    """Row of the table of libraries: the places of all fields of a model in its objects."""
+    """One library: the places of all fields of a model in its objects."""
 
     packages: tuple[str, ...]
     """First parts of the names of its modules."""
@@ -88,7 +89,10 @@ class Library:
         sides = self.sides_of(model)
         if not sides:
             got = f"{type(model).__name__} without them"
-            remedy = "fit it first, or pass the tables it multiplies to FactorModel.from_user_item"
+            remedy = (
+                "fit it first, or pass the tables it multiplies to "
+                "FactorModel.from_user_item"
+            )
             raise must_be(
                 f"a model of {self.packages[0]}",
                 "fitted, with factors of users and items",
@@ -153,7 +157,10 @@ def _resolved(
 
 
 def _attribute(path: str, model: Any) -> Any:
-    """Return the attribute of an object at a path, called where it is a method; None where it lacks one."""
+    """Return the attribute of an object at a path.
+
+    A method is called. None if the object has no such attribute.
+    """
     try:
         value = attrgetter(path)(model)
     except AttributeError:
@@ -162,7 +169,10 @@ def _attribute(path: str, model: Any) -> Any:
 
 
 def _arrays(values: dict[str, Any]) -> dict[str, Any]:
-    """Bring factors, biases and ids into arrays; ids of another number of rows belong to another data set."""
+    """Bring factors, biases and ids into arrays.
+
+    Ids of another number of rows belong to another data set, so they are left out.
+    """
     arrays: dict[str, Any] = {"offset": 0.0}
     for name, value in values.items():
         if name.endswith("_ids"):
@@ -213,7 +223,10 @@ def _recommended(
 
 
 def _with_rated(model: Any) -> Floats | None:
-    """Return `p_u + |N(u)|^-½ Σ y_j` over the items j that user u rated, one row a user; None where no y is there."""
+    """Return `p_u + |N(u)|^-½ Σ y_j` over the items j that user u rated.
+
+    There is one row per user. None if the model has no y.
+    """
     if not has(model, "yj"):
         return None
     yj = np.asarray(model.yj, dtype=float)
@@ -311,7 +324,10 @@ def _layers(name: str) -> Attribute:
 
 
 def _lenskit(model: Any, fields: dict[str, Any], _: Request) -> FactorModel:
-    """Make a model of LensKit: its link follows from the loss, its law from the kind of decay."""
+    """Make a model of LensKit.
+
+    Its link follows from the loss, its law from the kind of decay.
+    """
     config = getattr(model, "config", None)
     if comes_from(model, ("lenskit",), ("BPR",)):
         # It keeps the columns of implicit: ones beside the items' bias.
@@ -342,7 +358,10 @@ def _scored_by_lenskit(
 
 
 def _table_of_recbole(side: int, model: Any) -> Any:
-    """Return a table that RecBole scores with; graph models make theirs in `forward`."""
+    """Return a table that RecBole scores with.
+
+    Models of graphs make theirs in `forward`.
+    """
     if has(model, "forward") and not needed(model.forward):
         # Dropout would make other tables each time.
         if has(model, "eval"):
@@ -375,7 +394,10 @@ def _sorted_by_recbole(
 
 
 def _lightfm(model: Any, fields: dict[str, Any], request: Request) -> FactorModel:
-    """Sum the rows of each entity's features; nothing in the model tells whether it had any, so that has to be said."""
+    """Sum the rows of the features of each user and item.
+
+    Nothing in the model tells whether it had features, so the caller has to say it.
+    """
     for role, matrix in zip(
         ("left", "right"), _features(model, request).values(), strict=True
     ):
@@ -404,7 +426,10 @@ def _predicted_by_lightfm(
 
 
 def _features(model: Any, request: Request) -> dict[str, Any]:
-    """Return the feature matrix of each side of LightFM, None where each entity is its own feature."""
+    """Return the feature matrix of each side of LightFM.
+
+    None if each row is its own feature.
+    """
     sides = {
         "user": (request.user_features, request.left_ids),
         "item": (request.item_features, request.ids),
@@ -418,8 +443,9 @@ def _features(model: Any, request: Request) -> dict[str, Any]:
         # Ids of as many rows say that each row is an entity.
         if features is None and (ids is None or np.shape(ids) != (n_rows,)):
             raise InputError(
-                f"{name} must be the matrix LightFM was trained with, because its {n_rows} {side} rows are "
-                f'features; got none; pass it, or {name}="none" if each {side} was its own feature.'
+                f"{name} must be the matrix LightFM was trained with, because its "
+                f"{n_rows} {side} rows are features; got none; pass it, or "
+                f'{name}="none" if each {side} was its own feature.'
             )
         if isinstance(features, str) and features != "none":
             raise InputError(f'{name} must be a matrix or "none"; got {features!r}.')
@@ -447,8 +473,12 @@ def _gensim(_: Any, fields: dict[str, Any], __: Request) -> FactorModel:
 LIBRARIES = (
     Library(
         packages=("implicit",),
-        classes=("MatrixFactorizationBase", "AlternatingLeastSquares", "BayesianPersonalizedRanking",
-                 "LogisticMatrixFactorization"),
+        classes=(
+            "MatrixFactorizationBase",
+            "AlternatingLeastSquares",
+            "BayesianPersonalizedRanking",
+            "LogisticMatrixFactorization",
+        ),
         sides=(("user_factors", "item_factors"),),
         build=_implicit,
         predicts={"recommend": _recommended},
@@ -456,45 +486,84 @@ LIBRARIES = (
     Library(
         packages=("surprise",),
         classes=("SVDpp", "SVD", "NMF"),
-        sides=((("pu with yj of what each user rated", _with_rated), "qi"), ("pu", "qi")),
-        fields={"left_bias": "bu", "right_bias": "bi", "offset": "trainset.global_mean",
-                "left_ids": ("trainset", _raw_ids("to_raw_uid", "pu")),
-                "right_ids": ("trainset", _raw_ids("to_raw_iid", "qi"))},
+        sides=(
+            (("pu with yj of what each user rated", _with_rated), "qi"),
+            ("pu", "qi"),
+        ),
+        fields={
+            "left_bias": "bu",
+            "right_bias": "bi",
+            "offset": "trainset.global_mean",
+            "left_ids": ("trainset", _raw_ids("to_raw_uid", "pu")),
+            "right_ids": ("trainset", _raw_ids("to_raw_iid", "qi")),
+        },
         build=_surprise,
         predicts={"predict": _estimated},
     ),
     Library(
         packages=("cornac",),
         classes=("Recommender",),
-        sides=(("u_factors", "i_factors"), ("U", "V"), (_searched("get_user_vectors"), _searched("get_item_vectors"))),
+        sides=(
+            ("u_factors", "i_factors"),
+            ("U", "V"),
+            (_searched("get_user_vectors"), _searched("get_item_vectors")),
+        ),
         # Models without biases have the mean of the ratings, too, and do not add it.
-        fields={"left_bias": "u_biases", "right_bias": "i_biases",
-                "offset": ("global_mean", lambda model: model.global_mean if has(model, *_ADDED) else None),
-                "left_ids": "uid_map | train_set.uid_map", "right_ids": "iid_map | train_set.iid_map"},
+        fields={
+            "left_bias": "u_biases",
+            "right_bias": "i_biases",
+            "offset": (
+                "global_mean",
+                lambda model: model.global_mean if has(model, *_ADDED) else None,
+            ),
+            "left_ids": "uid_map | train_set.uid_map",
+            "right_ids": "iid_map | train_set.iid_map",
+        },
         build=_cornac,
-        predicts={"score": lambda model, _, __, user, items: as_array(model.score(user))[items]},
+        predicts={
+            "score": lambda model, _, __, user, items: as_array(model.score(user))[
+                items
+            ]
+        },
     ),
     Library(
         packages=("lenskit",),
-        sides=(("user_embeddings", "item_embeddings"), ("user_features_", "item_features_"),
-               ("user_components", "item_components"), ("user_components_", "factorization_.components_.T"),
-               (_layers("model.u_layers"), _layers("model.i_layers")),
-               ("model.u_embed.weight", "model.i_embed.weight")),
-        fields={"left_bias": "bias.user_biases | bias.user_offsets_ | bias_.user_biases | model.u_bias.weight",
-                "right_bias": "bias.item_biases | bias.item_offsets_ | bias_.item_biases | model.i_bias.weight",
-                "offset": "bias.global_bias | bias.mean_ | bias_.global_bias | global_bias",
-                "left_ids": "users.ids | users | users_ | user_index_",
-                "right_ids": "items.ids | items | items_ | item_index_"},
+        sides=(
+            ("user_embeddings", "item_embeddings"),
+            ("user_features_", "item_features_"),
+            ("user_components", "item_components"),
+            ("user_components_", "factorization_.components_.T"),
+            (_layers("model.u_layers"), _layers("model.i_layers")),
+            ("model.u_embed.weight", "model.i_embed.weight"),
+        ),
+        fields={
+            "left_bias": "bias.user_biases | bias.user_offsets_ | bias_.user_biases | "
+            "model.u_bias.weight",
+            "right_bias": "bias.item_biases | bias.item_offsets_ | bias_.item_biases | "
+            "model.i_bias.weight",
+            "offset": "bias.global_bias | bias.mean_ | bias_.global_bias | global_bias",
+            "left_ids": "users.ids | users | users_ | user_index_",
+            "right_ids": "items.ids | items | items_ | item_index_",
+        },
         build=_lenskit,
-        predicts={"predict_for_user": lambda model, made, _, user, items: model.predict_for_user(
-                      _id(made.left_ids, user), _id(made.right_ids, items)),
-                  "__call__": _scored_by_lenskit},
+        predicts={
+            "predict_for_user": lambda model, made, _, user, items: (
+                model.predict_for_user(
+                    _id(made.left_ids, user), _id(made.right_ids, items)
+                )
+            ),
+            "__call__": _scored_by_lenskit,
+        },
     ),
     Library(
         packages=("recbole",),
         classes=("AbstractRecommender",),
-        sides=((("forward() or user_embedding", partial(_table_of_recbole, 0)),
-                ("forward() or item_embedding", partial(_table_of_recbole, 1))),),
+        sides=(
+            (
+                ("forward() or user_embedding", partial(_table_of_recbole, 0)),
+                ("forward() or item_embedding", partial(_table_of_recbole, 1)),
+            ),
+        ),
         build=_recbole,
         predicts={"full_sort_predict": _sorted_by_recbole},
     ),
@@ -511,46 +580,14 @@ LIBRARIES = (
         packages=("gensim",),
         classes=("KeyedVectors", "Word2Vec"),
         sides=(("syn1neg", "wv.vectors"), ("", "wv.vectors | vectors")),
-        fields={"left_ids": "wv.index_to_key", "right_ids": "wv.index_to_key | index_to_key"},
+        fields={
+            "left_ids": "wv.index_to_key",
+            "right_ids": "wv.index_to_key | index_to_key",
+        },
         build=_gensim,
     ),
-)  # fmt: skip
+)
 """Libraries whose objects the fields of a row describe."""
-
-
-def faiss(index: Any, request: Request) -> Contents:  # noqa: ARG001
-    """Read the vectors of an index that stores them as they were given, and their ids."""
-    # What an index was put into by may be known as an index of any kind only.
-    rows, ids = vectors_of(
-        import_module("faiss").downcast_index(index), "an index of FAISS"
-    )
-    places = {"right": "the vectors it keeps", "right_ids": "the ids it was given"}
-    return Contents.from_model(FactorModel.from_vectors(rows, ids=ids), places)
-
-
-def hnswlib(index: Any, request: Request) -> Contents:  # noqa: ARG001
-    """Read the vectors in the order of their labels; labels that only count rows are no ids.
-
-    Raises
-    ------
-    InputError
-        If it is empty, or some of its vectors are marked as deleted.
-    """
-    labels = np.sort(np.asarray(index.get_ids_list(), dtype=np.int64))
-    if not len(labels):
-        raise must_be("an index of hnswlib", "one with vectors", "none")
-    try:
-        rows = np.asarray(index.get_items(labels), dtype=np.float32)
-    except RuntimeError as error:
-        remedy = "pass the rows that are left to FactorModel.from_vectors"
-        raise must_be(
-            "an index of hnswlib", "one without deleted vectors", str(error), remedy
-        ) from error
-    counting = np.array_equal(labels, np.arange(len(labels)))
-    places = {"right": "the vectors it keeps", "right_ids": "their labels"}
-    return Contents.from_model(
-        FactorModel.from_vectors(rows, ids=None if counting else labels), places
-    )
 
 
 def lenskit_pipeline(pipeline: Any, request: Request) -> Contents:
@@ -621,8 +658,13 @@ def spark(model: Any, request: Request) -> Contents:
         }
         return np.array([predictions.get(pair, np.nan) for pair in pairs])
 
-    places = {"left": "userFactors.features", "right": "itemFactors.features", "left_ids": "userFactors.id",
-             "right_ids": "itemFactors.id", "link": "its class"}  # fmt: skip
+    places = {
+        "left": "userFactors.features",
+        "right": "itemFactors.features",
+        "left_ids": "userFactors.id",
+        "right_ids": "itemFactors.id",
+        "link": "its class",
+    }
     return Contents.from_model(made, places, own=OwnScores(scores, "transform"))
 
 

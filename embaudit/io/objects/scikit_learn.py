@@ -1,4 +1,7 @@
-"""Live estimators of scikit-learn: linear classifiers, networks, decompositions; pipelines and searches around them."""
+"""Live estimators of scikit-learn: linear classifiers, networks and decompositions.
+
+They may be inside pipelines and searches.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,17 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Floats, Indices
 from embaudit.errors import InputError, must_be
 from embaudit.io.contents import Contents, OwnScores
-from embaudit.io.objects.own_scores import has, softmax_head
+from embaudit.io.objects.helpers import has, softmax_head
 from embaudit.io.options import Request
 from embaudit.model import FactorModel
 
-LINEAR = {"right": "coef_", "right_bias": "intercept_", "right_ids": "classes_", "right_names": "classes_",
-              "link": "its class"}  # fmt: skip
+LINEAR = {
+    "right": "coef_",
+    "right_bias": "intercept_",
+    "right_ids": "classes_",
+    "right_names": "classes_",
+    "link": "its class",
+}
 NETWORK = {
     **LINEAR,
     "right": "the last of coefs_",
@@ -32,7 +40,9 @@ COMPONENTS = {
 
 
 def read(model: Any, request: Request) -> Contents:
-    """Take a fitted estimator, or the one inside a pipeline or a search, which sees transformed inputs.
+    """Take a fitted estimator, or the one inside a pipeline or a search.
+
+    The estimator inside sees transformed inputs.
 
     Raises
     ------
@@ -86,7 +96,10 @@ def _dense(values: Any) -> NDArray[Any]:
 
 
 def _classifier(model: Any, inputs: Any) -> Contents:
-    """Score random inputs by a classifier itself, and carry all inputs through the layers before the last one."""
+    """Score random inputs by a classifier itself.
+
+    All inputs are carried through the layers before the last one.
+    """
     made, sources = (
         (_network(model), NETWORK) if has(model, "coefs_") else (_linear(model), LINEAR)
     )
@@ -110,7 +123,9 @@ def _classifier(model: Any, inputs: Any) -> Contents:
 
 
 def _decomposition(model: Any, inputs: Any) -> Contents:
-    """Read components that inputs are put together from again, which `inverse_transform` shows.
+    """Read components that inputs are put together from again.
+
+    `inverse_transform` shows whether they are.
 
     Raises
     ------
@@ -120,7 +135,10 @@ def _decomposition(model: Any, inputs: Any) -> Contents:
     name, names = type(model).__name__, getattr(model, "feature_names_in_", None)
     back = getattr(model, "inverse_transform", None)
     if not callable(back):
-        remedy = "pass its components_.T to FactorModel.from_vectors if their rows are vectors all the same"
+        remedy = (
+            "pass its components_.T to FactorModel.from_vectors if their rows are "
+            "vectors all the same"
+        )
         raise must_be(
             f"the components_ of {name}",
             "those of its inverse_transform",
@@ -146,7 +164,9 @@ def _decomposition(model: Any, inputs: Any) -> Contents:
 
 
 def _linear(model: Any) -> FactorModel:
-    """Take a linear classifier whose probabilities are a softmax, or one sigmoid per label, of linear scores.
+    """Take a linear classifier.
+
+    Its probabilities are a softmax, or one sigmoid per label, of linear scores.
 
     With two labels scikit-learn stores one row w: the labels' rows are 0 and w. One
     sigmoid per label is no softmax: only what keeps the scores keeps its probabilities.
@@ -167,17 +187,20 @@ def _linear(model: Any) -> FactorModel:
     name, labels = type(model).__name__, np.asarray(model.classes_)
     if not hasattr(model, "predict_proba") or hasattr(model, "support_vectors_"):
         raise InputError(
-            f"the classifier must predict probabilities from linear scores; got {name}, whose margins no link "
-            "turns into predictions; fit LogisticRegression, or use FactorModel.from_vectors with its coef_."
+            "the classifier must predict probabilities from linear scores; got "
+            f"{name}, whose margins no link turns into predictions; fit "
+            "LogisticRegression, or use FactorModel.from_vectors with its coef_."
         )
     if getattr(model, "loss", "log_loss") not in ("log_loss", "log"):
         raise InputError(
-            f"the loss of {name} must be log_loss, whose probabilities are sigmoids; got {model.loss!r}."
+            f"the loss of {name} must be log_loss, whose probabilities are sigmoids; "
+            f"got {model.loss!r}."
         )
     weights = np.asarray(model.coef_)
     if 1 < len(weights) != len(labels):
         raise InputError(
-            f"coef_ must have one row a class; got {len(weights)} rows for {len(labels)} classes."
+            f"coef_ must have one row a class; got {len(weights)} rows for "
+            f"{len(labels)} classes."
         )
     # SGDClassifier has a loss and fits each label alone; so do liblinear and
     # multi_class="ovr" of LogisticRegression.
@@ -204,8 +227,10 @@ def _objective(model: Any) -> str:
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> _objective(SimpleNamespace(C=1.0, penalty="l2")), _objective(SimpleNamespace(C_=np.array([0.1, np.inf])))
-    ('sklearn-logistic', 'sklearn-logistic-no-penalty')
+    >>> _objective(SimpleNamespace(C=1.0, penalty="l2"))
+    'sklearn-logistic'
+    >>> _objective(SimpleNamespace(C_=np.array([0.1, np.inf])))
+    'sklearn-logistic-no-penalty'
     >>> _objective(SimpleNamespace(alpha=1e-4, penalty="elasticnet", l1_ratio=0.15))
     'sklearn-logistic-l1'
     """
@@ -229,7 +254,10 @@ def _objective(model: Any) -> str:
 
 
 def _network(model: Any) -> FactorModel:
-    """Take the last layer of a fitted MLPClassifier, whose decay counts the layers before it, too."""
+    """Take the last layer of a fitted MLPClassifier.
+
+    Its decay counts the layers before it, too.
+    """
     # A network of two labels has one sigmoid, which is a softmax of the rows 0 and w.
     is_softmax = model.out_activation_ == "softmax" or len(model.classes_) == 2
     link = "softmax" if is_softmax else "sigmoid"
@@ -242,13 +270,16 @@ def _network(model: Any) -> FactorModel:
 
 
 def _reaching(model: Any, inputs: Any) -> NDArray[Any]:
-    """Return what reaches the last layer: the inputs through all layers before, of which a linear model has none.
+    """Return the inputs of the last layer.
+
+    The inputs go through all layers before it, of which a linear model has none.
 
     Examples
     --------
     >>> from types import SimpleNamespace
     >>> coefs, intercepts = [[[1.0, -1.0]], [[1.0], [1.0]]], [[0.5, 0.0], [0.0]]
-    >>> layers = SimpleNamespace(coefs_=coefs, intercepts_=intercepts, activation="relu")
+    >>> layers = SimpleNamespace(coefs_=coefs, intercepts_=intercepts)
+    >>> layers.activation = "relu"
     >>> _reaching(layers, [[2.0]])
     array([[2.5, 0. ]])
     """
