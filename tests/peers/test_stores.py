@@ -297,6 +297,15 @@ class TestColumns:
         skipped = [part for part in reading.intake.left_over if part.shape == (6,)]
         assert [part.name for part in skipped] == ["rows without a vector"]
 
+    def test_only_column_with_a_customary_name_names_the_rows(
+        self, store: Store, tmp_path: Path
+    ) -> None:
+        columns = ["id", "Movie_Title", "vector", "more"]
+        place = store.write(tmp_path, arrow().rename_columns(columns))
+        reading = read_unchanged(place, place)
+        assert reading.model.right_names.tolist() == [TITLES[row] for row in LEFT]
+        assert [part.name for part in reading.intake.left_over] == ["more"]
+
     def test_table_without_any_vector_is_refused(
         self, store: Store, tmp_path: Path
     ) -> None:

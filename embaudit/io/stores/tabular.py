@@ -8,15 +8,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from embaudit.core.words import listed
 from embaudit.errors import File, Option, Sentence, must_be
-from embaudit.io.contents import Contents
+from embaudit.io.contents import Contents, Source
 from embaudit.io.formats.tables import contents_of_table, layout_of
 from embaudit.io.intake import NOT_STATED, Metric, Part
 from embaudit.io.options import Request
-from embaudit.io.stores.base import Address
-from embaudit.io.tables.arrow import ArrowTable
-from embaudit.io.tables.columns import TableFile
+from embaudit.io.stores.base import Address, title_column
+from embaudit.io.tables.arrow import ArrowTable, is_text
+from embaudit.io.tables.columns import TableFile, texts
 from embaudit.io.tables.lists import is_vectors
 
 if TYPE_CHECKING:
@@ -96,7 +99,7 @@ class ColumnTable:
         else:
             reason = "the numbers of a vector lie in several columns"
             metric = Metric(NOT_STATED, reason)
-        contents = contents_of_table(table, request)
+        contents = _with_titles(contents_of_table(table, request), table)
         left_over = (*contents.left_over, *left_over)
         return replace(contents, left_over=left_over, metric=metric, files=self.files)
 
@@ -136,6 +139,28 @@ class _ScanInOneOrder:
                 "rows in another order than before",
                 "run the command again",
             )
+
+
+def _with_titles(contents: Contents, table: TableFile) -> Contents:
+    """Name the rows by the only column of texts with a customary name, if no other column does."""
+    assert table.arrow is not None
+    stored = table.arrow
+    unused = [part.name for part in contents.left_over]
+    texts_unused = [name for name in unused if is_text(stored.schema.field(name).type)]
+    title = title_column(texts_unused)
+    if not title or "right_names" in contents.fields:
+        return contents
+
+    def read() -> NDArray[np.str_] | None:
+        column = stored.column(title)
+        # A row without a title makes all go by their ids, as in files of tables.
+        if column.null_count:
+            return None
+        return texts(table, column, stored.schema.get_field_index(title))
+
+    fields = {**contents.fields, "right_names": Source(title, read, (stored.rows,))}
+    left_over = tuple(part for part in contents.left_over if part.name != title)
+    return replace(contents, fields=fields, left_over=left_over)
 
 
 def _batch_rows(schema: pa.Schema, columns: Sequence[str]) -> int:

@@ -408,7 +408,7 @@ def _of_parquet(
 
     # Texts as places in a dictionary: one long text for all rows takes no room yet.
     # Mapped, or Arrow holds the packed numbers of a whole group of rows.
-    texts = [name for name in columns if _is_text(schema.field(name).type)]
+    texts = [name for name in columns if is_text(schema.field(name).type)]
     rows = (
         ROWS
         if any(types.is_nested(schema.field(name).type) for name in columns)
@@ -491,7 +491,7 @@ def _length_of_texts(column: pa.DictionaryArray) -> int:
     """Add up the lengths of texts that lie in a dictionary, each as often as it is used."""
     from pyarrow import compute
 
-    if not _is_text(column.type.value_type):
+    if not is_text(column.type.value_type):
         return 0
     return (
         compute.sum(
@@ -501,7 +501,8 @@ def _length_of_texts(column: pa.DictionaryArray) -> int:
     )
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Check for a type of texts."""
     from pyarrow import types
 
     kinds = (
