@@ -31,6 +31,8 @@ from embaudit import load
 
 WRITTEN_AT_ONCE = 200_000
 """Rows."""
+SMALL_ROWS = 1_000
+"""Rows of the store that is read first."""
 
 
 def write_lancedb(folder: Path, x: np.ndarray) -> Path:
@@ -95,10 +97,10 @@ class Cost:
     """Bytes, at most."""
 
 
-def cost_of(name: str, path: Path, *, is_ours: bool) -> Cost:
-    """Read a store, after a read of one table that loads all modules."""
+def cost_of(name: str, path: Path, small: Path, *, is_ours: bool) -> Cost:
+    """Read a store, after a read of a small one that loads all modules."""
     read = load if is_ours else STORES[name].read
-    __import__(name)
+    read(small)
     times: list[float] = []
 
     def work() -> None:
@@ -115,15 +117,20 @@ def compared(name: str, n_rows: int, rounds: int) -> str:
     """Return the line of one store."""
     spawn = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as folder:
-        path = STORES[name].write(Path(folder), rows_of(n_rows))
+        rows = rows_of(n_rows)
+        paths = []
+        for size in (n_rows, SMALL_ROWS):
+            place = Path(folder, str(size))
+            place.mkdir()
+            paths.append(STORES[name].write(place, rows[:size]))
+        del rows
         pairs = []
         for _ in range(rounds + 1):
             costs = []
             for is_ours in (False, True):
                 with ProcessPoolExecutor(1, spawn) as pool:
-                    costs.append(
-                        pool.submit(cost_of, name, path, is_ours=is_ours).result()
-                    )
+                    job = pool.submit(cost_of, name, *paths, is_ours=is_ours)
+                    costs.append(job.result())
             pairs.append(costs)
     # The first round reads files that are not in the page cache yet.
     pairs = pairs[1:]
