@@ -140,6 +140,56 @@ ANSWERS: dict[str, tuple[str, Any, list[str] | None]] = {
         ],
         None,
     ),
+    "hits of Elasticsearch": (
+        "v.json",
+        {
+            "took": 3,
+            "hits": {
+                "total": {"value": 2},
+                "hits": [
+                    {"_index": "x", "_id": key, "_source": {"embedding": row}}
+                    for key, row in zip("ab", ROWS, strict=True)
+                ],
+            },
+        },
+        ["a", "b"],
+    ),
+    "bulk request of Elasticsearch": (
+        "v.ndjson",
+        [
+            line
+            for key, row in zip("ab", ROWS, strict=True)
+            for line in (
+                {"index": {"_index": "x", "_id": key}},
+                {"title": "t", "embedding": row},
+            )
+        ],
+        ["a", "b"],
+    ),
+    "scroll of Qdrant": (
+        "v.json",
+        {
+            "result": {
+                "points": [
+                    {"id": key, "vector": row, "payload": {"year": 1}}
+                    for key, row in zip("ab", ROWS, strict=True)
+                ]
+            },
+            "status": "ok",
+            "time": 0.5,
+        },
+        ["a", "b"],
+    ),
+    "objects of Weaviate": (
+        "v.json",
+        {
+            "objects": [
+                {"class": "A", "id": key, "vectors": {"default": row}}
+                for key, row in zip("ab", ROWS, strict=True)
+            ]
+        },
+        ["a", "b"],
+    ),
     "records by id": (
         "v.json",
         {
@@ -154,7 +204,7 @@ ANSWERS: dict[str, tuple[str, Any, list[str] | None]] = {
 @pytest.mark.parametrize("service", ANSWERS)
 def test_answers_of_services_are_read(tmp_path: Path, service: str) -> None:
     name, content, ids = ANSWERS[service]
-    text = lines(*content) if name == "v.jsonl" else json.dumps(content)
+    text = json.dumps(content) if name == "v.json" else lines(*content)
     model = load(write_all(tmp_path, {name: text}))
     assert model.right.tolist() == ROWS
     if ids is None:
@@ -171,7 +221,7 @@ def test_texts_that_a_service_returns_name_the_rows(tmp_path: Path) -> None:
 
 def test_a_request_that_failed_is_named(tmp_path: Path) -> None:
     failed = {"custom_id": "b", "response": None, "error": {"code": "rate_limit"}}
-    path = write_all(tmp_path, {"v.jsonl": lines(batch(0, [DATA[0]]), failed)})
+    path = write_all(tmp_path, {"v.jsonl": lines(batch(0, [DATA[1]]), failed)})
     assert "a vector in every row; got none in row 1; drop that row" in refusal(
         lambda: load(path).right
     )
@@ -229,6 +279,15 @@ def test_lists_of_integers_are_vectors(tmp_path: Path) -> None:
         (
             '{"users": {"a": [1], "b": [2]}, "x": {"items": {"a": [3], "b": [4]}, "n": 3}}',
             "one table of vectors; got 2 tables: users, x.items; write each to a file",
+        ),
+        # Shapes of arrays are no vectors.
+        (
+            '{"arrays": [{"info": {"shape": [8, 5]}}, {"info": {"shape": [5, 3]}}]}',
+            "must be vectors: lists of numbers",
+        ),
+        (
+            '{"weightsManifest": [{"weights": [{"shape": [8, 5]}]}]}',
+            "got a model of TensorFlow.js; give its folder",
         ),
         # JSON files that are stored next to models.
         ('{"a": 0, "b": 1}', "got a vocabulary; give the head, and this with labels="),

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 LINES = (".jsonl", ".ndjson")
 ALLOWED = "vectors: lists of numbers, {id: vector}, or records of an id and a vector"
-OF_REQUESTS = ("custom_id", "key", "recordId", "id")
+OF_REQUESTS = ("custom_id", "key", "recordId", "id", "_id", "uuid")
 """Keys under which a service returns the id that the caller gave to a request."""
+ACTIONS = ("index", "create")
+"""Keys of the actions in a bulk request of Elasticsearch that hold documents."""
 COLUMN_NAMES = {"ids": "id", "documents": "title", "texts": "title"}
 """Names of columns by the names that services give to lists."""
 SHOWN = 4
@@ -61,10 +63,11 @@ def table(path: Path) -> pa.Table:
             records = json.read_json(
                 file, read_options=json.ReadOptions(block_size=BLOCK)
             )
-        if not any(is_vectors(column.type) for column in records.schema):
+        has_actions = not {*ACTIONS}.isdisjoint(records.column_names)
+        if has_actions or not any(is_vectors(x.type) for x in records.schema):
             # pyarrow keeps what is nested as it is.
             with open_bytes(path) as file:
-                answers = _of_answers(_lines(file))
+                answers = _of_answers(_without_actions(_lines(file)))
             if answers is not None:
                 return answers
         # What is no UTF-8 shows only here.
@@ -86,6 +89,27 @@ def table(path: Path) -> pa.Table:
 def _lines(file: IO[bytes]) -> list[Any]:
     """Parse one document per line."""
     return [parsed(line) for line in file if line.strip()]
+
+
+def _without_actions(records: list[Any]) -> list[Any]:
+    """Join each action of a bulk request of Elasticsearch with the document on the next line.
+
+    Examples
+    --------
+    >>> _without_actions([{"index": {"_id": "a"}}, {"embedding": [0.5]}])
+    [{'embedding': [0.5], '_id': 'a'}]
+    """
+    joined = []
+    for action, document in zip(records[::2], records[1::2], strict=False):
+        if not (isinstance(action, dict) and isinstance(document, dict)):
+            return records
+        kind = next(iter(action), "")
+        if len(action) != 1 or kind not in ACTIONS:
+            return records
+        target = action[kind]
+        names = {"_id": target["_id"]} if "_id" in (target or {}) else {}
+        joined.append({**document, **names})
+    return joined if len(records) == 2 * len(joined) else records
 
 
 def _of(content: Any, path: Path) -> pa.Table:
@@ -212,7 +236,10 @@ def _of_answers(records: list[Any]) -> pa.Table | None:
         vectors += [vector for _, vector in found] or [None]
         # A request can hold several texts.
         ids += [f"{name}/{k}" for k in range(len(found))] if len(found) > 1 else [name]
-    if len(places) != 1:
+    # Lists of whole numbers are shapes of arrays, numbers of tokens and the like.
+    if len(places) != 1 or not any(
+        isinstance(number, float) for vector in vectors for number in vector or ()
+    ):
         return None
     column = {places.pop()[-1]: pa.array(vectors, pa.list_(pa.float64()))}
     if all(name is None for name in ids):
@@ -280,6 +307,8 @@ def _purpose_of(content: dict[str, Any], path: Path) -> tuple[str, Sentence] | N
         return "a vocabulary", Sentence("give the head, and this with {}", labels)
     if "model_type" in content or "architectures" in content:
         return "a configuration", Sentence("give its folder")
+    if "weightsManifest" in content:
+        return "a model of TensorFlow.js", Sentence("give its folder")
     if "added_tokens" in content:
         return "a tokenizer", Sentence("give its folder")
     return None
