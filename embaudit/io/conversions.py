@@ -258,6 +258,10 @@ def _of_arrays(root: object) -> tuple[str, str]:
         return "frame", ""
     if isinstance(root, list | tuple) and root and all(map(_is_vector, root)):
         return "rows", ""
+    # For example the biases and the embeddings of LightFM.
+    parts = root if isinstance(root, list | tuple) else ()
+    if any(map(_is_table, parts)) and all(_is_table(x) or _is_vector(x) for x in parts):
+        return "pair", ""
     if isinstance(root, dict) and root:
         if all(map(_is_vector, root.values())):
             return "by_id", ""

@@ -38,6 +38,8 @@ END_OF_INDEX = bytes.fromhex("57fb808b247547db")
 """Last bytes of the index of such a checkpoint, which is a table of LevelDB."""
 MOST_HEADER = 1024
 """Bytes of the first line of Matrix Market, at most."""
+MOST_JSON = 2**26
+"""Bytes of a description of a model that are searched."""
 MOST_WIDTH = 10**6
 """Dimensions of a vector in an index, at most."""
 OUT = "model.safetensors"
@@ -83,9 +85,12 @@ def refusal(
             remedy,
         )
     suffix = path.suffix.lower()
+    beginning = first_bytes(path)
+    if suffix == ".dat" and b"\0" in beginning:
+        # Text holds no such byte.
+        suffix = ".raw"
     if suffix in ADVICE:
         return _advised(path, suffix, "a model or vectors")
-    beginning = first_bytes(path)
     kind, ending = next(
         (hint for magic, hint in MAGIC.items() if beginning.startswith(magic)), ("", "")
     )
@@ -212,7 +217,10 @@ def _foreign_folder(path: Path) -> tuple[str, str] | None:
                 last.with_suffix("")
             )
     for row in SENTENCES["folder"]:
-        if any(any(path.glob(marker)) for marker in row["markers"]):
+        found = [file for marker in row["markers"] for file in path.glob(marker)]
+        # Some names say too little.
+        content = row.get("contains", "").encode()
+        if found and (not content or content in first_bytes(found[0], MOST_JSON)):
             return row["what"], row["remedy"].format(path=str(path))
     return None
 

@@ -6,12 +6,15 @@ import gzip
 import pickle
 import sys
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
+import pyarrow as pa
 import pytest
 import scipy.io
 import scipy.sparse
+from pyarrow import orc
 
 from embaudit.errors import File, InputError, must_be
 from embaudit.io import list_formats, load, read_interactions
@@ -87,6 +90,54 @@ def test_the_line_for_a_sparse_matrix_in_matrix_market_gives_interactions(
     assert sentence.endswith("`embaudit fit interactions.npz --objective product`.")
     exec(advised(sentence), {})
     assert read_interactions("interactions.npz").matrix.nnz == matrix.nnz
+
+
+CODES = np.arange(12, dtype=np.uint8).reshape(4, 3)
+
+
+def write_vecs(path: Path, rows: Any) -> None:
+    """Write rows as files of TEXMEX have them: a width before each."""
+    width = np.int32(rows.shape[1]).tobytes()
+    path.write_bytes(b"".join(width + row.tobytes() for row in rows))
+
+
+def write_shaped(path: Path, rows: Any) -> None:
+    """Write the shape of a matrix and its numbers."""
+    path.write_bytes(np.int32(rows.shape).tobytes() + rows.tobytes())
+
+
+FOREIGN: dict[str, tuple[Any, Any]] = {
+    "v.fvecs": (lambda path: write_vecs(path, VECTORS.astype("f4")), VECTORS),
+    "v.bvecs": (lambda path: write_vecs(path, CODES), CODES),
+    "v.fbin": (lambda path: write_shaped(path, VECTORS.astype("f4")), VECTORS),
+    "v.u8bin": (lambda path: write_shaped(path, CODES + 200), CODES + 200.0),
+    "v.i8bin": (lambda path: write_shaped(path, CODES.view("i1") - 9), CODES - 9.0),
+    "v.raw": (lambda path: VECTORS.astype("f4").tofile(path), VECTORS),
+    "v.mmap": (lambda path: VECTORS.astype("f4").tofile(path), VECTORS),
+    "v.dat": (lambda path: VECTORS.astype("f4").tofile(path), VECTORS),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_the_line_for_vectors_of_benchmarks_gives_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write, expected = FOREIGN[name]
+    write(Path(name))
+    # N is the number of dimensions.
+    exec(advised(refused(Path(name))), {"N": 3})
+    np.testing.assert_array_equal(load("vectors.npy").right, expected)
+
+
+def test_the_line_for_orc_gives_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = pa.table({"id": list("abcd"), "v": VECTORS.tolist()})
+    orc.write_table(table, "v.orc")
+    exec(advised(refused(Path("v.orc"))), {})
+    np.testing.assert_array_equal(load("vectors.parquet").right, VECTORS)
 
 
 def test_a_file_of_words_with_the_suffix_of_an_index_is_read(tmp_path: Path) -> None:

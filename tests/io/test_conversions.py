@@ -86,6 +86,19 @@ def test_texts_beside_vectors_can_name_the_rows(
     assert model.right_ids.tolist() == IDS
 
 
+def test_the_line_for_biases_and_embeddings_names_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # LightFM returns both as a tuple.
+    bias = np.arange(4.0, dtype=np.float32)
+    (tmp_path / "e.pkl").write_bytes(pickle.dumps((bias, ROWS)))
+    monkeypatch.chdir(tmp_path)
+    exec(advice(Path("e.pkl")), {})
+    assert "array0" in refusal(load, "model.npz", weight="array1", kind="head")
+    model = load("model.npz", kind="vectors", weight="array1")
+    np.testing.assert_array_equal(model.right, ROWS)
+
+
 def test_the_line_for_an_object_takes_it_to_embaudit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -162,3 +162,34 @@ def test_a_table_with_versions_is_refused(
     parquet = table({"id": list("abcd"), "vector": ROWS.tolist()})
     path = write_all(tmp_path, {"t": {"part-0.parquet": parquet, **inside}})
     assert f"{what}, which keeps the files of older versions" in refusal(load, path)
+
+
+# TensorFlow.js
+
+
+@pytest.mark.parametrize("inside", ["", "model.json"])
+def test_the_line_for_tensorflow_js_gives_its_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    weights = [
+        {"name": "dense/kernel", "shape": [3, 4], "dtype": "float32"},
+        {"name": "dense/bias", "shape": [4], "dtype": "float32"},
+    ]
+    paths = ["group1-shard1of2.bin", "group1-shard2of2.bin"]
+    manifest = [{"paths": paths, "weights": weights}]
+    numbers = ROWS.T.tobytes() + np.arange(4, dtype=np.float32).tobytes()
+    folder = {
+        "model.json": json.dumps({"modelTopology": {}, "weightsManifest": manifest}),
+        paths[0]: numbers[:20],
+        paths[1]: numbers[20:],
+    }
+    write_all(tmp_path, {"web": folder})
+    sentence = refusal(load, Path("web") / inside)
+    if inside:
+        assert "a model of TensorFlow.js; give its folder" in sentence
+        return
+    exec(sentence.partition(" in Python: ")[2].removesuffix("."), {})
+    model = load("model.npz", kind="head", weight="dense.kernel", bias="dense.bias")
+    np.testing.assert_array_equal(model.right, ROWS)
+    assert model.right_bias.tolist() == [0, 1, 2, 3]
