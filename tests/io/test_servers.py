@@ -1,4 +1,4 @@
-"""Stores on servers without their clients, and the folders of Qdrant that are not opened."""
+"""Stores on servers without their clients, and folders that are not opened."""
 
 from __future__ import annotations
 

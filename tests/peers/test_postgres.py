@@ -281,13 +281,13 @@ def test_tables_without_vectors(execute: Any, port: int) -> None:
 
 def test_a_read_leaves_no_connection_and_cannot_write(films: Any, port: int) -> None:
     from embaudit.io.stores.base import Address
-    from embaudit.io.stores.postgres import Place, connected
+    from embaudit.io.stores.postgres import Place, connection_to
 
     read(address(port, "films"))
     where = Address("postgresql", f"//postgres@127.0.0.1:{port}/postgres/films")
     with (
         pytest.raises(InputError, match="in a read-only transaction"),
-        connected(where, Place.of(where)) as connection,
+        connection_to(where, Place.parse(where)) as connection,
     ):
         connection.execute("DELETE FROM films")
     count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'embaudit'"

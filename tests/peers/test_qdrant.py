@@ -1,4 +1,4 @@
-"""Collections of Qdrant, live and behind a small HTTP server, read by the real client."""
+"""Collections of Qdrant, live and behind a small HTTP server."""
 
 from __future__ import annotations
 

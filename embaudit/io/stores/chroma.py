@@ -39,7 +39,13 @@ from embaudit.io.stores.base import (
     unreadable,
 )
 from embaudit.io.stores.sqlite import LOGS, column_names, is_sqlite, opened
-from embaudit.io.stores.writing import Rows, exists, keeps, require_place, row_batches
+from embaudit.io.stores.writing import (
+    Rows,
+    already_there,
+    keeps,
+    require_place,
+    row_batches,
+)
 
 FILE = "chroma.sqlite3"
 DOCUMENT = "chroma:document"
@@ -379,7 +385,7 @@ def _require_new(text: str, force: bool) -> None:
         return
     with opened(folder / FILE, address) as database:
         if name in _collections(database):
-            raise exists(address)
+            raise already_there(address)
 
 
 def _remove(text: str) -> None:

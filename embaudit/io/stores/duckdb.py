@@ -25,9 +25,9 @@ from embaudit.io.stores.base import (
 )
 from embaudit.io.stores.tabular import ColumnTable, has_vectors
 from embaudit.io.stores.writing import (
+    already_there,
     arrow_batches,
     arrow_schema,
-    exists,
     keeps,
     require_place,
 )
@@ -228,7 +228,7 @@ def _require_new(text: str, force: bool) -> None:
     if path.exists():
         with _writing(address, path) as database:
             if not force and _is_there(database, name):
-                raise exists(address)
+                raise already_there(address)
 
 
 def _remove(text: str) -> None:
@@ -253,7 +253,7 @@ def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
             if force:
                 database.execute(f"DROP TABLE IF EXISTS {quoted(name)}")
             elif _is_there(database, name):
-                raise exists(address)
+                raise already_there(address)
             database.execute(f"CREATE TABLE {quoted(name)} ({columns})")
             for batch in arrow_batches(draft):
                 database.register("embaudit_batch", batch)

@@ -26,9 +26,9 @@ from embaudit.io.stores.base import (
 )
 from embaudit.io.stores.tabular import ColumnTable, has_vectors
 from embaudit.io.stores.writing import (
+    already_there,
     arrow_batches,
     arrow_schema,
-    exists,
     keeps,
     require_place,
 )
@@ -174,7 +174,7 @@ def _require_new(text: str, force: bool) -> None:
     if folder.exists() and not folder.is_dir():
         raise must_be(File(folder), "a folder", "a file")
     if _is_table(folder / f"{name}{SUFFIX}") and not force:
-        raise exists(address)
+        raise already_there(address)
 
 
 def _remove(text: str) -> None:

@@ -1,7 +1,8 @@
-"""Tables of PostgreSQL with a column of vectors, read and written in one transaction each.
+"""Tables of PostgreSQL with a column of vectors.
 
-The metric is that of the operator class of an index of pgvector. A query can use another
-operator, and a table without an index states no metric at all.
+Each is read or written in one transaction. The metric is that of the operator class of
+an index of pgvector. A query can use another operator, and a table without an index
+states no metric at all.
 """
 
 from __future__ import annotations
@@ -34,14 +35,17 @@ from embaudit.io.stores.base import (
     require_no_bias,
     title_column,
 )
-from embaudit.io.stores.writing import exists, has_titles, keeps, row_batches
+from embaudit.io.stores.writing import already_there, has_titles, keeps, row_batches
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
 PLACE = re.compile(r"(/*)([^?]*)\??(.*)", re.DOTALL)
 """The slashes behind the scheme of an address, its path and its parameters."""
-FORM = "postgresql://HOST/DATABASE/TABLE, or postgresql:TABLE if the environment names the server"
+FORM = (
+    "postgresql://HOST/DATABASE/TABLE, or postgresql:TABLE if the environment names the "
+    "server"
+)
 """What an address looks like."""
 SECRETS = ("password", "sslpassword", "oauth_client_secret")
 """Parameters of a connection that are secrets."""
@@ -75,8 +79,8 @@ OPERATORS = re.compile(r"(vector|halfvec|sparsevec|bit)_(\w+)_ops")
 UNINDEXED = "{} has no index, and the operator of each query decides"
 """Why a column states no metric."""
 
-# Names are looked up in the catalogue and quoted as identifiers, so that none of them is
-# read as SQL.
+# Names are looked up in the catalogue and quoted as identifiers, so that none of them
+# is read as SQL.
 TABLES = """
 SELECT c.oid, n.nspname, c.relname, pg_catalog.pg_table_is_visible(c.oid),
   EXISTS (
@@ -121,7 +125,7 @@ ORDER BY c.relname
 """
 """Operator classes of the indexes of a column, also of those of an expression of it.
 
-An index of an expression, such as a cast to halfvec, depends on its columns like others.
+An index of an expression, such as a cast to halfvec, depends on its columns, too.
 """
 
 
@@ -131,21 +135,23 @@ class Place:
 
     Examples
     --------
-    >>> Place.of(Address("postgresql", "//ann@db:5433/shop/public.items?vectors=e&sslmode=require"))
-    Place(database='postgresql://ann@db:5433/shop?sslmode=require', table='public.items', vector='e')
-    >>> Place.of(Address("postgresql", "items"))
+    >>> text = "//ann@db:5433/shop/public.items?vectors=e&sslmode=require"
+    >>> place = Place.parse(Address("postgresql", text))
+    >>> place.database, place.table, place.vector
+    ('postgresql://ann@db:5433/shop?sslmode=require', 'public.items', 'e')
+    >>> Place.parse(Address("postgresql", "items"))
     Place(database='postgresql://', table='items', vector=None)
     """
 
     database: str
-    """Its address as libpq takes it; libpq takes what is missing from the environment."""
+    """Its address for libpq, which takes missing parts from the environment."""
     table: str
     """Name of a table, perhaps behind the name of its schema and a point."""
     vector: str | None
     """Column of the vectors, if the address names it."""
 
     @classmethod
-    def of(cls, address: Address) -> Place:
+    def parse(cls, address: Address) -> Place:
         """Take an address apart.
 
         Raises
@@ -221,11 +227,11 @@ def table(address: Address, request: Request) -> VectorTable:
         If the server, the table or the column cannot be read, if several columns hold
         vectors and none is named, or if the column holds codes.
     """
-    place = Place.of(address)
-    with connected(address, place) as connection:
-        name, table_id = _found(connection, place.table, address)
+    place = Place.parse(address)
+    with connection_to(address, place) as connection:
+        name, table_id = _find_table(connection, place.table, address)
         columns = [Column(*row) for row in connection.execute(COLUMNS, [table_id])]
-        vector = _vector_column(columns, _wanted(place, request), address)
+        vector = _vector_column(columns, _named_vector(place, request), address)
         key = connection.execute(KEY, [table_id]).fetchone()
         ids = _id_column(columns, request, key and key[0], address)
         titles = title_column(
@@ -249,7 +255,7 @@ def table(address: Address, request: Request) -> VectorTable:
                 f"none in {n_rows:,} rows",
             )
         read = [vector, *(c for c in columns if c.name in (ids, titles))]
-        first = next(_rows(connection, name, read, ids, 1))
+        first = next(_read_rows(connection, name, read, ids, 1))
     read_columns = {vector.name, ids, titles}
     left_over = [
         Part(c.name, "", (n_rows,)) for c in columns if c.name not in read_columns
@@ -274,7 +280,7 @@ def table(address: Address, request: Request) -> VectorTable:
     )
 
 
-def _wanted(place: Place, request: Request) -> str | None:
+def _named_vector(place: Place, request: Request) -> str | None:
     """Return the column of vectors that the address or the option names."""
     if place.vector is not None and request.vector not in (None, place.vector):
         raise must_be(
@@ -287,7 +293,7 @@ def _wanted(place: Place, request: Request) -> str | None:
 
 
 @contextmanager
-def connected(
+def connection_to(
     address: Address, place: Place, *, writes: bool = False
 ) -> Iterator[Connection[Any]]:
     """Open a connection for one transaction, which sees one state of the database.
@@ -324,7 +330,7 @@ def _default_timeout(place: Place) -> dict[str, int]:
 
 
 def _refusal(address: Address, error: Exception, verb: str) -> InputError:
-    """Return the refusal of a table that the client cannot read, or write, with advice."""
+    """Return the refusal, with advice, of a table that the client cannot use."""
     lines = [line.strip(" -\t") for line in str(error).splitlines() if line.strip()]
     why = lines[0] if lines else type(error).__name__
     if why.startswith("Multiple connection attempts failed") and len(lines) > 1:
@@ -356,7 +362,7 @@ ADVICE = {
 """What to do, by a word of what the server or the client says."""
 
 
-def _found(
+def _find_table(
     connection: Connection[Any], wanted: str, address: Address
 ) -> tuple[tuple[str, str], int]:
     """Return the schema and the name of a table, and its number in the catalogue.
@@ -455,7 +461,7 @@ def _require_vectors(column: Column, where: Sentence) -> Column:
 def _id_column(
     columns: Sequence[Column], request: Request, key: str | None, address: Address
 ) -> str:
-    """Return the column of ids: the one that was named, else the primary key; else the column id."""
+    """Return the column of ids: the named one, the primary key, or the column id."""
     names = [column.name for column in columns]
     wanted = request.vector_id
     if wanted is not None and wanted not in names:
@@ -518,12 +524,12 @@ def _batches(
 ) -> Iterator[Batch]:
     """Read the rows that have a vector, in the order of the ids."""
     size = max(1, BATCH_BYTES // max(1, row_bytes))
-    with connected(address, place) as connection:
-        rows = _rows(connection, name, columns, ids, size)
+    with connection_to(address, place) as connection:
+        rows = _read_rows(connection, name, columns, ids, size)
         yield from track(rows, f"reading {columns[0].name}", -(-n_rows // size))
 
 
-def _rows(
+def _read_rows(
     connection: Connection[Any],
     name: tuple[str, str],
     columns: Sequence[Column],
@@ -559,10 +565,10 @@ def _rows(
             stored, *values = zip(*rows, strict=True)
             cells = dict(zip(names, values, strict=True))
             titles = next((cells[x] for x in names if x != ids), None)
-            yield Batch(_stacked(stored, vector), _plain(cells.get(ids, ())), titles)
+            yield Batch(_stack(stored, vector), _plain_ids(cells.get(ids, ())), titles)
 
 
-def _plain(ids: Sequence[Any]) -> list[int | str]:
+def _plain_ids(ids: Sequence[Any]) -> list[int | str]:
     """Return ids as whole numbers or texts.
 
     Raises
@@ -580,7 +586,7 @@ def _plain(ids: Sequence[Any]) -> list[int | str]:
     return [value if type(value) is int else str(value) for value in ids]
 
 
-def _stacked(cells: Sequence[Any], column: Column) -> NDArray[Any]:
+def _stack(cells: Sequence[Any], column: Column) -> NDArray[Any]:
     """Stack vectors of one length; missing numbers of an array are NaN."""
     from pgvector import HalfVector, Vector
 
@@ -610,11 +616,11 @@ def _stacked(cells: Sequence[Any], column: Column) -> NDArray[Any]:
 def _require_new(text: str, force: bool) -> None:
     """Refuse a table that exists, and a database without pgvector."""
     address = Address(*text.split(":", 1))
-    place = Place.of(address)
-    with connected(address, place) as connection:
+    place = Place.parse(address)
+    with connection_to(address, place) as connection:
         _extension_schema(connection, address)
         if not force and _is_there(connection, place.table):
-            raise exists(address)
+            raise already_there(address)
 
 
 def _remove(text: str) -> None:
@@ -622,9 +628,9 @@ def _remove(text: str) -> None:
     from psycopg import sql
 
     address = Address(*text.split(":", 1))
-    place = Place.of(address)
-    with connected(address, place, writes=True) as connection:
-        query = sql.SQL("DROP TABLE IF EXISTS {}").format(_name(place.table))
+    place = Place.parse(address)
+    with connection_to(address, place, writes=True) as connection:
+        query = sql.SQL("DROP TABLE IF EXISTS {}").format(_quoted(place.table))
         connection.execute(query)
 
 
@@ -633,25 +639,25 @@ def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
     from psycopg import sql
 
     address = Address(*text.split(":", 1))
-    place = Place.of(address)
-    name = _name(place.table)
+    place = Place.parse(address)
+    name = _quoted(place.table)
     n_columns = draft.right.shape[1]
     # Whole numbers beyond 63 bits are written as text.
     id_type = "bigint" if draft.tokens.dtype.kind == "i" else "text"
     columns = [sql.SQL(f"id {id_type} PRIMARY KEY")]
     if has_titles(draft):
         columns.append(sql.SQL("title text"))
-    with connected(address, place, writes=True) as connection:
+    with connection_to(address, place, writes=True) as connection:
         schema = _extension_schema(connection, address)
         vector = sql.Identifier(schema, "vector")
         columns.append(sql.SQL("vector {}({})").format(vector, sql.Literal(n_columns)))
         if force:
             connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(name))
         elif _is_there(connection, place.table):
-            raise exists(address)
+            raise already_there(address)
         create = sql.SQL("CREATE TABLE {} ({})")
         connection.execute(create.format(name, sql.SQL(", ").join(columns)))
-        _copy(connection, name, draft, id_type)
+        _copy_rows(connection, name, draft, id_type)
         if _is_indexed(draft):
             index = sql.SQL("CREATE INDEX ON {} USING hnsw (vector {})")
             operators = sql.Identifier(schema, CLASSES[metric])
@@ -672,7 +678,9 @@ WHERE e.extname = 'vector'
 """Schema that holds the types and operator classes of pgvector."""
 
 
-def _copy(connection: Connection[Any], name: Any, draft: Draft, id_type: str) -> None:
+def _copy_rows(
+    connection: Connection[Any], name: Any, draft: Draft, id_type: str
+) -> None:
     """Send the rows of a draft."""
     from pgvector import Vector
     from psycopg import sql
@@ -699,12 +707,12 @@ def _copy(connection: Connection[Any], name: Any, draft: Draft, id_type: str) ->
 
 def _is_there(connection: Connection[Any], table: str) -> bool:
     """Check for a relation of a name, which can be a table, a view or an index."""
-    name = _name(table).as_string(connection)
+    name = _quoted(table).as_string(connection)
     row = connection.execute("SELECT to_regclass(%s)", [name]).fetchone()
     return row is not None and row[0] is not None
 
 
-def _name(table: str) -> Any:
+def _quoted(table: str) -> Any:
     """Quote the name of a table, perhaps behind the name of its schema and a point."""
     from psycopg import sql
 

@@ -1,7 +1,8 @@
-"""Collections of a Qdrant server, or of a live client, read by scrolling through their points.
+"""Collections of a Qdrant server, or of a live client.
 
-Collections compared by cosine hold rows that the server divided by their lengths. Folders
-of the local mode hold pickles and are refused.
+They are read by scrolling through their points. Collections that are compared by cosine
+hold rows that the server divided by their lengths. Folders of the local mode hold
+pickles and are refused.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from embaudit.io.stores.base import (
     require_no_bias,
     title_column,
 )
-from embaudit.io.stores.writing import exists, keeps, row_batches
+from embaudit.io.stores.writing import already_there, keeps, row_batches
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
@@ -105,7 +106,7 @@ def table(address: Address, request: Request) -> VectorTable:
 
 
 def _server(address: Address) -> tuple[QdrantClient, str, Address]:
-    """Return a client of the server, the name of the collection, and the address of the server."""
+    """Return a client, the name of the collection, and the address of the server."""
     match = SERVER.fullmatch(address.place)
     if match is None:
         refused = folder_of_qdrant(Path(address.place))
@@ -144,17 +145,17 @@ def collection_table(
     client: QdrantClient, wanted: str, request: Request, store: Address
 ) -> VectorTable:
     """Describe the collection of a client that was named, or the only one."""
-    with _worded(store.with_table(wanted) if wanted else store):
+    with _errors_in_words(store.with_table(wanted) if wanted else store):
         name = wanted
         if not wanted or not client.collection_exists(wanted):
             names = [one.name for one in client.get_collections().collections]
             name = chosen_table(store, sorted(names), wanted)
     address = store.with_table(name)
-    with _worded(address):
+    with _errors_in_words(address):
         config = client.get_collection(name).config
-        vector, params = _vector(config.params.vectors, request.vector, address)
+        vector, params = _vector_params(config.params.vectors, request.vector, address)
         n_points = client.count(name, exact=True).count
-        having = _having(vector)
+        having = _filter_for(vector)
         n_vectors = client.count(name, count_filter=having, exact=True).count
         peeked, _ = client.scroll(
             name,
@@ -191,7 +192,7 @@ def collection_table(
     metric = Metric(
         metric_named(str(params.distance.value)),
         "the collection",
-        unit_rows=_are_divided(params, page.batch(peeked).vectors),
+        unit_rows=_rows_are_unit(params, page.batch(peeked).vectors),
         codes=_codes(params.quantization_config or config.quantization_config),
     )
     return VectorTable(
@@ -208,7 +209,7 @@ def collection_table(
 
 
 def _id_field(fields: Sequence[str], request: Request, address: Address) -> str:
-    """Return the field of the payload that holds ids; empty for the ids of the points."""
+    """Return the field of the payload with the ids; empty for those of the points."""
     wanted = request.vector_id
     if wanted is None:
         return ""
@@ -222,10 +223,10 @@ def _id_field(fields: Sequence[str], request: Request, address: Address) -> str:
     return wanted
 
 
-def _vector(
+def _vector_params(
     config: Any, wanted: str | None, address: Address
 ) -> tuple[str, VectorParams]:
-    """Return the name and the parameters of the vectors that were named, or of the only ones.
+    """Return name and parameters of the vectors that were named, or of the only ones.
 
     The name is empty if points have one vector without a name.
     """
@@ -290,7 +291,7 @@ def _other_names(params: Any, vector: str) -> list[str]:
     return sorted({*dense, *(params.sparse_vectors or ())} - {vector})
 
 
-def _having(vector: str) -> Filter:
+def _filter_for(vector: str) -> Filter:
     """Return the condition that a point has a vector."""
     from qdrant_client.models import Filter, HasVectorCondition
 
@@ -303,11 +304,11 @@ def _is_text(points: Sequence[Any], key: str) -> bool:
     return all(isinstance(value, str) for value in values if value is not None)
 
 
-def _are_divided(params: VectorParams, vectors: NDArray[Any]) -> bool:
+def _rows_are_unit(params: VectorParams, vectors: NDArray[Any]) -> bool:
     """Check that Qdrant divided the rows of a collection by their lengths.
 
-    A server does so if it compares by cosine. A folder of the local mode that was opened
-    again holds the rows as they were, so some of them are looked at.
+    A server does so if it compares by cosine. A folder of the local mode that was
+    opened again holds the rows as they were, so some of them are looked at.
     """
     lengths = np.linalg.norm(vectors, axis=1)
     is_unit = np.abs(lengths[lengths > 0] - 1) < UNIT_TOLERANCE
@@ -356,7 +357,7 @@ class Page:
             ids = [_id_of(point, self.ids) for point in points]
         titles = None
         if self.titles:
-            titles = [_text(point, self.titles) for point in points]
+            titles = [_text_of(point, self.titles) for point in points]
         return Batch(np.array(vectors, np.float32).reshape(len(ids), -1), ids, titles)
 
 
@@ -381,7 +382,7 @@ def _batches(
             if offset is None:
                 return
 
-    with _worded(address):
+    with _errors_in_words(address):
         n_pages = -(-n_rows // size)
         for points in track(pages(), f"reading {page.collection}", n_pages):
             yield page.batch(points)
@@ -400,14 +401,14 @@ def _id_of(point: Any, key: str) -> int | str:
     return value if type(value) is int else str(value)
 
 
-def _text(point: Any, key: str) -> str | None:
+def _text_of(point: Any, key: str) -> str | None:
     """Return a field of a point if it is text."""
     value = (point.payload or {}).get(key)
     return value if isinstance(value, str) else None
 
 
 @contextmanager
-def _worded(address: Address, verb: str = "read") -> Iterator[None]:
+def _errors_in_words(address: Address, verb: str = "read") -> Iterator[None]:
     """Refuse what the client cannot read, or write, in one sentence."""
     from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
@@ -416,7 +417,7 @@ def _worded(address: Address, verb: str = "read") -> Iterator[None]:
     except InputError:
         raise
     except UnexpectedResponse as error:
-        raise _refused(address, error, verb) from error
+        raise _refusal_of_answer(address, error, verb) from error
     except ApiException as error:
         why = str(error).splitlines()[0] if str(error) else "no answer"
         why = re.sub(r"^\[Errno -?\d+\] ", "", why)
@@ -438,7 +439,7 @@ def _worded(address: Address, verb: str = "read") -> Iterator[None]:
         ) from error
 
 
-def _refused(address: Address, error: Any, verb: str) -> InputError:
+def _refusal_of_answer(address: Address, error: Any, verb: str) -> InputError:
     """Return the refusal of an answer of the server that is an error."""
     try:
         why = error.structured()["status"]["error"]
@@ -461,15 +462,15 @@ def _require_new(text: str, force: bool) -> None:
     address = store.with_table(name)
     if not name:
         raise must_be("the address of a collection", FORM, File(address))
-    with _worded(address, "written"):
+    with _errors_in_words(address, "written"):
         if server.collection_exists(name) and not force:
-            raise exists(address)
+            raise already_there(address)
 
 
 def _remove(text: str) -> None:
     """Remove a collection."""
     server, name, store = _server(Address.parse("qdrant", text))
-    with _worded(store.with_table(name), "written"):
+    with _errors_in_words(store.with_table(name), "written"):
         server.delete_collection(name)
 
 
@@ -482,10 +483,10 @@ def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
     """
     server, name, store = _server(Address.parse("qdrant", text))
     address = store.with_table(name)
-    with _worded(address, "written"):
+    with _errors_in_words(address, "written"):
         is_there = server.collection_exists(name)
         if is_there and not force:
-            raise exists(address)
+            raise already_there(address)
         written = f"{name}-{secrets.token_hex(4)}" if is_there else name
         try:
             are_ids = _fill(server, written, draft, metric)
@@ -532,8 +533,8 @@ def _can_be_ids(ids: NDArray[Any]) -> bool:
 
     Examples
     --------
-    >>> _can_be_ids(np.array([3, 7])), _can_be_ids(np.array([-1])), _can_be_ids(np.array(["a"]))
-    (True, False, False)
+    >>> [_can_be_ids(np.array(ids)) for ids in ([3, 7], [-1], ["a"])]
+    [True, False, False]
     """
     if ids.dtype.kind in "iu":
         return bool((ids >= 0).all())

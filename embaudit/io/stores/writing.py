@@ -100,7 +100,7 @@ def arrow_schema(draft: Draft) -> pa.Schema:
 
 
 def arrow_batches(draft: Draft) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a draft as `row_batches` does, with the columns of `arrow_schema`.
+    """Yield the rows of a draft in batches with the columns of `arrow_schema`.
 
     Examples
     --------
@@ -130,11 +130,12 @@ def require_place(address: Address, path: Path, name: str, form: str) -> None:
 
     Examples
     --------
-    >>> address = Address("duckdb", "no-such-folder/films.duckdb/items")
-    >>> require_place(address, Path("no-such-folder/films.duckdb"), "items", "duckdb:FILE/TABLE")
+    >>> path = Path("no-such-folder/films.duckdb")
+    >>> address = Address("duckdb", f"{path}/items")
+    >>> require_place(address, path, "items", "duckdb:FILE/TABLE")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: the folder of the output must be there already; got no-such-folder; create it first.
+    embaudit.errors.InputError: the folder of the output must be there already; ...
     """
     if not name or path == Path():
         raise must_be("the output", form, File(address), "name a table in it")
@@ -147,7 +148,7 @@ def require_place(address: Address, path: Path, name: str, form: str) -> None:
         )
 
 
-def exists(address: Address) -> InputError:
+def already_there(address: Address) -> InputError:
     """Return the refusal of a table that is there already."""
     return must_be(
         "the output",
