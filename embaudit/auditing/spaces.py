@@ -30,13 +30,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.canonical.row_span import in_span, spanning_bases, turned
 from embaudit.core.checked import Floats, Indices
 from embaudit.core.ties import first_largest
 from embaudit.core.words import listed, visible
 from embaudit.linalg.alignment import MOMENT_BYTES, BlockMoments
 from embaudit.linalg.relatedness import aligned_shapes, shared_directions
 from embaudit.linalg.rows import sample_rows, unit_rows
-from embaudit.model import FactorModel, SideName
+from embaudit.model import FactorModel, Side, SideName
 from embaudit.movements.twins import representatives_of, without_copies
 
 BLOCKS = 20
@@ -81,6 +82,10 @@ each part.
 MIN_SHARED = 0.5
 """Share of the variance of a part that its blocks have in common, from which it is not
 a set of separate topics.
+"""
+CLEAR_SHARE = 1e-6
+"""Share of the variance of unit rows from which a direction is clearly used, because
+rounding, also that to float16, leaves less than 1e-7 in an empty column.
 """
 NAMED = 3
 """Number of parts that are named, at most."""
@@ -266,10 +271,19 @@ class BlockTable:
             for place in range(len(part))
         )
 
+    def rows_of(self, part: Indices) -> Floats:
+        """Return the rows of a part."""
+        places = np.concatenate([self.blocks[block] for block in part])
+        rows: Floats = self.rows[places]
+        return rows
+
+    def n_rows(self, part: Indices) -> int:
+        """Count the rows of a part."""
+        return sum(len(self.blocks[block]) for block in part)
+
     def mean_length(self, part: Indices) -> float:
         """Compute the length of the mean row of a part."""
-        places = np.concatenate([self.blocks[block] for block in part])
-        return float(np.linalg.norm(self.rows[places].mean(axis=0)))
+        return float(np.linalg.norm(self.rows_of(part).mean(axis=0)))
 
     def effective_rank(self, part: Indices) -> float:
         """Compute the effective rank of the centred moments of a part."""
@@ -352,51 +366,105 @@ def two_spaces(
     >>> found.first, found.second
     ('rows 0 to 399', '400 to 599')
     """
+    representatives = representatives_of(model, role)
     side = model.side(role)
-    n_columns = side.shape[1]
-    distinct = without_copies(side.directed, representatives_of(model, role))
-    if n_columns < 2 or len(distinct) < 2 * MIN_PART:
+    distinct = without_copies(side.directed, representatives)
+    side = _in_spanned_columns(model, role, n_rows=len(distinct)).side(role)
+    if side.shape[1] < 2 or len(distinct) < 2 * MIN_PART:
         return None
-    # Each block has two halves, and each half has a moment.
-    n_parts = 0 if parts is None else min(len(np.unique(parts)), MAX_PARTS)
-    n_moments = 2 * max(BLOCKS, PART_BLOCKS * n_parts)
-    if n_moments * n_columns**2 * 8 > MOMENT_BYTES:
-        most_rows = MOST_WIDE_ROWS
-    else:
-        most_rows = min(MOST_ROWS, MOST_PRODUCTS // n_columns**2)
-    kept = sample_rows(distinct, most_rows, rng)
+    kept = sample_rows(distinct, _most_rows(side.shape[1], parts), rng)
     rows = unit_rows(side.rows[kept])
-    split = None if parts is None else _of_parts(rows, parts[kept])
+    split = None
+    if parts is not None:
+        split = _of_parts(rows, parts[kept])
     if split is None and len(kept) >= BLOCKS * MIN_BLOCK:
         split = _in_order(rows, kept, len(side))
     if split is None:
         return None
+    return _described(split, side.ids, n_compared=len(kept), n_distinct=len(distinct))
+
+
+def _in_spanned_columns(model: FactorModel, role: SideName, n_rows: int) -> FactorModel:
+    """Express the rows in the dimensions that they span.
+
+    All statistics depend on the number of dimensions, and columns of zeros must not
+    count, also if they were rotated afterwards. Other columns are kept if the rows
+    could hardly span more dimensions because they are few. The number of columns is
+    then the only evidence of how many dimensions there are.
+    """
+    side = model.side(role)
+    if _sample_spans_all_columns(side):
+        return model
+    basis = spanning_bases(model)[0]
+    # Centring each of the known parts takes one dimension per part from the rows.
+    if basis is not None and basis.shape[1] >= n_rows - MAX_PARTS:
+        return in_span(model, most=model.rank)
+    return turned(model, basis)
+
+
+def _sample_spans_all_columns(side: Side) -> bool:
+    """Return True if a sample of rows has a clear share of its variance everywhere.
+
+    This cheap test spares most tables the principal axes.
+    """
+    n_columns = side.shape[1]
+    n_rows = len(side.directed)
+    n_sampled = min(n_rows, n_columns + n_columns // 4)
+    if n_sampled < n_columns:
+        return False
+    places = np.linspace(0, n_rows - 1, n_sampled).astype(int)
+    rows = unit_rows(side.rows[side.directed[places]])
+    moments = rows.T @ rows / n_sampled
+    try:
+        np.linalg.cholesky(moments - CLEAR_SHARE * np.eye(n_columns))
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def _most_rows(n_columns: int, parts: NDArray[np.str_] | None) -> int:
+    """Return how many rows are compared at most."""
+    n_parts = 0
+    if parts is not None:
+        n_parts = min(len(np.unique(parts)), MAX_PARTS)
+    # Each block has two halves, and each half has a moment.
+    n_moments = 2 * max(BLOCKS, PART_BLOCKS * n_parts)
+    if n_moments * n_columns**2 * 8 > MOMENT_BYTES:
+        return MOST_WIDE_ROWS
+    return min(MOST_ROWS, MOST_PRODUCTS // n_columns**2)
+
+
+def _described(
+    split: _Split,
+    ids: NDArray[np.str_] | None,
+    *,
+    n_compared: int,
+    n_distinct: int,
+) -> TwoSpaces:
+    """Measure the two parts that were found."""
+    table = split.table
     first, second = split.parts
-    z_centred, z_uncentred = split.table.z_between(first, second)
-    n_first = sum(len(split.table.blocks[block]) for block in first)
-    n_second = sum(len(split.table.blocks[block]) for block in second)
-    share = n_first / (n_first + n_second)
-    ids: tuple[tuple[str, str], ...] = ()
-    if side.ids is not None:
-        ids = tuple(
-            (str(side.ids[row - 1]), str(side.ids[row])) for row in split.boundaries
+    z_centred, z_uncentred = table.z_between(first, second)
+    n_first, n_second = table.n_rows(first), table.n_rows(second)
+    both = np.concatenate([first, second])
+    boundary_ids: tuple[tuple[str, str], ...] = ()
+    if ids is not None:
+        boundary_ids = tuple(
+            (str(ids[row - 1]), str(ids[row])) for row in split.boundaries
         )
     return TwoSpaces(
         *split.names,
         boundaries=split.boundaries,
-        ids=ids,
+        ids=boundary_ids,
         z_centred=z_centred,
         z_uncentred=z_uncentred,
         relation=split.relation,
-        z_own=min(split.table.z_own(part) for part in split.parts),
-        across=2 * share * (1 - share),
-        mean_direction=min(
-            split.table.mean_length(part)
-            for part in (first, second, np.concatenate([first, second]))
-        ),
-        shared=min(split.table.shared(part) for part in split.parts),
-        n_compared=len(kept),
-        n_distinct=len(distinct),
+        z_own=min(table.z_own(first), table.z_own(second)),
+        across=2 * n_first * n_second / (n_first + n_second) ** 2,
+        mean_direction=min(table.mean_length(part) for part in (first, second, both)),
+        shared=min(table.shared(first), table.shared(second)),
+        n_compared=n_compared,
+        n_distinct=n_distinct,
     )
 
 
@@ -498,49 +566,73 @@ def _ranges(boundaries: Sequence[int], n_rows: int) -> tuple[str, str]:
 def _boundaries(table: BlockTable, segment: Indices, others: Indices) -> list[int]:
     """Locate the ends of a segment among the rows by maximum likelihood.
 
-    The rows of each part are taken as normal with the covariance of that part. Each end
-    is searched in the block that belongs to neither part and in the two blocks next to
-    it. No segment shows an end inside the first or the last block of the table, so such
-    an end is always searched and must raise the likelihood clearly.
+    Each end is searched in the block that belongs to neither part and in the two blocks
+    next to it. No segment shows an end inside the first or the last block of the table,
+    so such an end is always searched and must raise the likelihood clearly.
     """
-    rows = _in_principal_directions(table.rows)
-    places = [
-        np.concatenate([table.blocks[block] for block in part])
-        for part in (segment, others)
-    ]
-    # The gain is positive if a row is likelier in the segment than in the other part.
-    gain = _log_likelihood(rows[places[0]], rows)
-    gain -= _log_likelihood(rows[places[1]], rows)
-    size = len(rows)
+    in_segment = _gains(table, segment, others)
+    in_others = -in_segment
+    # The other part has a block before the segment only if one block is between them.
+    starts_with_others = segment[0] > 1
+    ends_with_others = segment[-1] < BLOCKS - 2
     boundaries = []
-    has_start, has_stop = segment[0] > 1, segment[-1] < BLOCKS - 2
-    in_first = -gain if has_start else gain
-    place, likelier = _turning_point(-in_first[: table.blocks[1][0]])
-    if likelier > MIN_GAIN:
-        boundaries.append(place)
-    if has_start:
-        start, stop = _around(table, int(segment[0]) - 1)
-        boundaries.append(start + _turning_point(-gain[start:stop])[0])
-    if has_stop:
-        start, stop = _around(table, int(segment[-1]) + 1)
-        boundaries.append(start + _turning_point(gain[start:stop])[0])
-    in_last = -gain if has_stop else gain
-    place, likelier = _turning_point(-in_last[table.blocks[-1][0] :][::-1])
-    if likelier > MIN_GAIN:
-        boundaries.append(size - place)
+
+    in_strange_part = in_segment if starts_with_others else in_others
+    n_strange = _n_leading(in_strange_part[table.blocks[0]], least=MIN_GAIN)
+    if n_strange > 0:
+        boundaries.append(n_strange)
+
+    if starts_with_others:
+        window = _around(table, int(segment[0]) - 1)
+        boundaries.append(window.start + _n_leading(in_others[window]))
+    if ends_with_others:
+        window = _around(table, int(segment[-1]) + 1)
+        boundaries.append(window.start + _n_leading(in_segment[window]))
+
+    in_strange_part = in_segment if ends_with_others else in_others
+    from_the_end = in_strange_part[table.blocks[-1]][::-1]
+    n_strange = _n_leading(from_the_end, least=MIN_GAIN)
+    if n_strange > 0:
+        boundaries.append(len(table.rows) - n_strange)
     return boundaries
 
 
-def _around(table: BlockTable, block: int) -> tuple[int, int]:
-    """Return where the previous block starts, and where the next block stops."""
-    return int(table.blocks[block - 1][0]), int(table.blocks[block + 1][-1]) + 1
+def _gains(table: BlockTable, segment: Indices, others: Indices) -> Floats:
+    """Compute how much likelier each row is in the segment than in the other part.
+
+    The rows of each part are taken as normal with the covariance of that part. A gain
+    is a difference of log-densities, which is positive for a row of the segment.
+    """
+    table = BlockTable(_in_principal_directions(table.rows), table.blocks)
+    return _log_likelihood(table.rows_of(segment), table.rows) - _log_likelihood(
+        table.rows_of(others), table.rows
+    )
 
 
-def _turning_point(gain: Floats) -> tuple[int, float]:
-    """Return the number of leading gains with the largest sum, and this sum."""
-    sums = np.concatenate([[0.0], np.cumsum(gain)])
-    place = first_largest(sums)
-    return place, float(sums[place])
+def _around(table: BlockTable, block: int) -> slice:
+    """Return the rows of a block and of the two blocks next to it."""
+    start = int(table.blocks[block - 1][0])
+    stop = int(table.blocks[block + 1][-1]) + 1
+    return slice(start, stop)
+
+
+def _n_leading(gains: Floats, least: float = 0.0) -> int:
+    """Count the leading rows whose gains have the largest sum.
+
+    It is 0 if this sum is not larger than `least`.
+
+    Examples
+    --------
+    >>> _n_leading(np.array([2.0, -1.0, 3.0, -5.0, 1.0]))
+    3
+    >>> _n_leading(np.array([2.0, -1.0, 3.0, -5.0, 1.0]), least=4.0)
+    0
+    """
+    sums = np.concatenate([[0.0], np.cumsum(gains)])
+    n_leading = first_largest(sums)
+    if sums[n_leading] <= least:
+        return 0
+    return n_leading
 
 
 def _in_principal_directions(rows: Floats) -> Floats:

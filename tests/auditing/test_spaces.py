@@ -7,6 +7,8 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from mixed_tables import (
     MIXED,
     ONE_SPACE,
@@ -199,9 +201,10 @@ def test_films_in_the_order_of_their_ids_are_one_space(shared_data):
 
 
 def test_separate_topics_are_a_tip_and_change_no_answer():
-    # Five topics of 8 of 64 dimensions each, with nothing in common.
+    # Five topics of 16 of 64 dimensions each, with nothing in common. All five together
+    # span the 64 dimensions.
     rng = np.random.default_rng(0)
-    found = audited(topics(rng, 5, 1500, shared=0.0, mean=0.0))
+    found = audited(topics(rng, 5, 1500, width=16, shared=0.0, mean=0.0))
     (finding,) = findings_of(found)
     assert finding.severity.title == "tip"
     assert "may not share" in finding.title
@@ -221,6 +224,49 @@ def test_separate_topics_are_a_tip_and_change_no_answer():
 )
 def test_where_the_test_has_no_power_nothing_is_said(rows):
     assert found_in(rows) is None
+
+
+@settings(max_examples=15)
+@given(
+    n_zeros=st.integers(0, 100),
+    seed=st.integers(0, 2**32 - 1),
+    named=st.booleans(),
+    dtype=st.sampled_from([np.float64, np.float32]),
+)
+def test_zero_columns_and_rotations_of_all_rows_change_nothing(
+    n_zeros, seed, named, dtype
+):
+    names = np.where(np.arange(500) < 250, "old", "new") if named else None
+    padded = np.pad(TURNED, ((0, 0), (0, n_zeros)))
+    turned = padded @ rotation(48 + n_zeros, np.random.default_rng(seed))
+    before, after = found_in(TURNED, names), found_in(turned.astype(dtype), names)
+    assert after.boundaries == before.boundaries
+    assert after.is_clear == before.is_clear
+    assert after.deviation == pytest.approx(before.deviation, abs=1e-3)
+    assert after.shared == pytest.approx(before.shared, abs=1e-4)
+    padded[250:, :48] = ROWS[250:]
+    turned = padded @ rotation(48 + n_zeros, np.random.default_rng(seed))
+    assert found_in(turned.astype(dtype), names) is None
+
+
+def test_separate_topics_that_leave_dimensions_empty_avoid_each_other():
+    # Five topics of 8 of 64 dimensions span 40 dimensions. Unrelated parts would share
+    # more directions in 40 dimensions, and nobody knows of the other 24.
+    rows = topics(np.random.default_rng(0), 5, 1500, shared=0.0, mean=0.0)
+    assert np.linalg.matrix_rank(rows) < 64
+    assert found_in(rows) is None
+
+
+def test_rows_that_are_too_few_to_span_their_columns_are_compared_in_all_columns():
+    rng = np.random.default_rng(0)
+    rows = one_space(rng, 300, 400)
+    assert found_in(rows) is None
+    rows[150:] = rows[150:] @ rotation(400, rng)
+    found = found_in(rows)
+    assert found.is_clear
+    assert found.boundaries == pytest.approx((150,), abs=3)
+    # Columns of zeros do not count.
+    assert found_in(np.pad(rows, ((0, 0), (0, 99)))).z_centred == found.z_centred
 
 
 def test_equal_rows_count_once():
