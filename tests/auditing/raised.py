@@ -537,7 +537,12 @@ def rows() -> dict[str, Evidence]:
         "two spaces or topics": like(
             TABLE, spaces=replace(SPACES, mean_direction=0.49, shared=0.49)
         ),
-        "two spaces or one": like(TABLE, spaces=replace(SPACES, z_centred=5.0)),
+        "two spaces or one": like(
+            TABLE,
+            spaces=replace(
+                SPACES, relation=Relation(directions=0.75, shapes=(-1.5, 5.25))
+            ),
+        ),
         "unit rows of an unknown link": evidence(
             MODEL.replace(link="unknown"), equivalence=equivalence(OPEN)
         ),

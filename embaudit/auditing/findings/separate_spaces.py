@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.spaces import USUAL_DEVIATION
 from embaudit.core.words import drawn_of, percent, visible
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ ENTRY = Entry(
     title="two parts of the rows do not share one coordinate system",
     severities=(Severity.TIP, Severity.ISSUE),
     meaning=(
-        "Two parts of a table have directions that agree no better than those of two "
-        "unrelated models would. Each part on its own agrees with itself."
+        "By each of five measures, two parts of a table agree no better than the parts "
+        "of two unrelated models can. Each part on its own agrees with itself."
     ),
     why=(
         "A table can hold rows of two models, for example if a re-embedding stopped "
@@ -117,9 +118,19 @@ def _boundary(spaces: TwoSpaces) -> str:
 def _text(spaces: TwoSpaces) -> str:
     """Write how well the parts agree with each other, and each with itself."""
     third, fourth = spaces.relation.shapes
+    if spaces.is_usual:
+        summary = (
+            "The directions of the two parts agree no better than those of two "
+            "unrelated models"
+        )
+    else:
+        summary = (
+            "No single measure tells the two parts from parts of two unrelated models, "
+            f"but all five together deviate by {spaces.deviation:.1f}, where "
+            f"less than {USUAL_DEVIATION} is usual"
+        )
     text = (
-        "The directions of the two parts agree no better than those of two unrelated "
-        f"models: the alignment of their second moments is {spaces.z_centred:.1f} "
+        f"{summary}: the alignment of their second moments is {spaces.z_centred:.1f} "
         "standard deviations from that of unrelated systems with centred rows, and "
         f"{spaces.z_uncentred:.1f} with rows as they are. In the same unit, their "
         f"principal directions agree by {spaces.relation.directions:.1f}, their third "
