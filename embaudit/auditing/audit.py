@@ -595,8 +595,8 @@ def audit(
     Parameters
     ----------
     model : FactorModel, path, list of paths, array, data frame or object
-        One side or both sides: a model, a path that `load` reads, the result of
-        `embaudit.io.read`, an object that `load` takes, a data frame (pandas,
+        One side or both sides: whatever `load` reads, or the result of `read`. For
+        example a path, a fitted object of another library, a data frame (pandas,
         polars, Arrow or DuckDB), an AnnData object, or an array with one row per item.
     options : AuditOptions, optional
         Options that several audits have in common.
