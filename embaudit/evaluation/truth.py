@@ -316,4 +316,4 @@ def _times(path: AnyPath, time: str | None) -> str:
             return name
     what, names = f"the column of times in {path}", f"one of {', '.join(TIMES)}"
     remedy = Sentence("name it with {}", Option("time"))
-    raise must_be(what, names, table.listed(), remedy)
+    raise must_be(what, names, table.list_columns(), remedy)

@@ -59,7 +59,7 @@ REFUSED = {
         ("model.npz --title title", "--title must be given with --items"),
         ("model.npz --items films.csv --id magic", "one of id, title, kind"),
         ("model.npz --labels magic", "must be a file that exists; got magic"),
-        ("model.npz --right-counts users.npy", "must be one number a row"),
+        ("model.npz --right-counts users.npy", "must be one number per row"),
         ("items.npy --ids two.txt", "a file of 30 item ids, one per row; got 2"),
         ("items.npy --labels two.txt", "a file of 30 item names, one per row; got 2"),
         ("items.npy --right-counts two.txt", "must be numbers; got 'i0' in line 1"),

@@ -190,8 +190,8 @@ def test_counts_are_found_by_row_or_by_id(
     ("model", "name", "content", "part"),
     [
         (NUMBERED, "c.npy", npy(np.array([4, 2, 1])), "a file of 2 item counts"),
-        (NUMBERED, "c.npy", npy(np.array(["4", "2"])), "must be one number a row"),
-        (NUMBERED, "c.npy", npy(np.eye(2)), "must be one number a row"),
+        (NUMBERED, "c.npy", npy(np.array(["4", "2"])), "must be one number per row"),
+        (NUMBERED, "c.npy", npy(np.eye(2)), "must be one number per row"),
         (NUMBERED, "c.csv", "4\n2\n1\n", "a file of 2 item counts, one per row; got 3"),
         (NAMED, "c.csv", "x,y\nb,5\na,7\n", "must be called id and count; got x, y"),
         (NAMED, "c.csv", "title,year,pages\nA,1,2\n", "called id and count"),

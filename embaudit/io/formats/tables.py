@@ -30,10 +30,10 @@ from embaudit.io.remote import naming, with_urls
 from embaudit.io.tables.arrow import COUNTS, PARQUET, SUFFIXES, ArrowTable
 from embaudit.io.tables.columns import (
     TableFile,
-    numbers,
     open_table,
-    plain_ids,
-    texts,
+    to_ids,
+    to_numbers,
+    to_texts,
 )
 from embaudit.io.tables.delimited import (
     NUMBER,
@@ -70,8 +70,8 @@ BIAS_NAMES = frozenset({"bias", "biases", "intercept", "userintercept", "itemint
 Made: TypeAlias = "Callable[[TableFile, pa.ChunkedArray, int], NDArray[Any]]"
 """Makes an array of the column of a table at some place."""
 CELLS: Mapping[str, tuple[Cell, Made]] = {
-    "right_ids": ("id", plain_ids), "right_bias": ("number", numbers), "right_names": ("text", texts),
-    "right_counts": ("number", numbers),
+    "right_ids": ("id", to_ids), "right_bias": ("number", to_numbers), "right_names": ("text", to_texts),
+    "right_counts": ("number", to_numbers),
 }  # fmt: skip
 """Cells of the columns beside vectors, and how arrays are made of them, by field."""
 
@@ -149,7 +149,7 @@ def opened(path: Path, files: tuple[Path, ...] = ()) -> TableFile:
             )
         raise must_be(what, "tables of one kind: Parquet, Arrow or CSV", got, remedy)
     if kinds <= {*SUFFIXES}:
-        return TableFile.of(ArrowTable.open(path, files))
+        return TableFile.from_arrow(ArrowTable.open(path, files))
     # Some files may hold a header only.
     table = _with_header(max(files, key=lambda file: file.stat().st_size))
     assert table.text is not None
@@ -332,7 +332,7 @@ def _require_floats(table: TableFile, vectors: tuple[int, ...]) -> None:
         ):
             remedy = "write it as float32 if each number counts as it is"
             raise must_be(
-                table.called(place), "of floating-point numbers", kind, remedy
+                table.column_and_file(place), "of floating-point numbers", kind, remedy
             )
 
 
@@ -372,9 +372,9 @@ def _family(table: TableFile, places: list[int], request: Request) -> tuple[int,
             Option("vector", placeholder="FIRST:LAST"),
         )
         got = (
-            f"{len(whole)} such families in {table.listed()}"
+            f"{len(whole)} such families in {table.list_columns()}"
             if whole
-            else table.listed()
+            else table.list_columns()
         )
         raise must_be(
             Sentence("the vectors of {}", File(table.path)),
@@ -474,7 +474,7 @@ def _ids(
     # What is called id goes before a name, which may be a title.
     for names in (ID_NAMES, KNOWN):
         if place is None:
-            place = table.optional_column(
+            place = table.find_column(
                 "id", None, names, option="vector_id", excluded=vectors
             )
     if place is not None or table.names is None:
@@ -534,7 +534,7 @@ def _bias(
                 "bias",
                 "a column of its own",
                 repr(request.bias),
-                f"choose another of {table.listed()}",
+                f"choose another of {table.list_columns()}",
             )
         return position
     for i, name in enumerate(table.names or ()):
@@ -573,7 +573,7 @@ def _require_vectors(table: TableFile) -> None:
         raise must_be(
             File(table.path),
             "a table of vectors, one per row",
-            f"interactions ({table.listed()})",
+            f"interactions ({table.list_columns()})",
             remedy,
         )
 
@@ -723,7 +723,7 @@ def _of_arrow(
     names = [all_names[place] for place in layout.vectors]
     path = with_urls(str(table.path))
     if layout.lists:
-        array, called = names[0], table.called(layout.vectors[0])
+        array, called = names[0], table.column_and_file(layout.vectors[0])
         n_columns = stored.first_list(array, called).shape[1]
         decode = partial(stored.matrix, array, called)
     else:
@@ -800,12 +800,14 @@ def _parsed(table: TableFile, layout: TableLayout) -> ParsedText:
         },
     )
     if layout.lists:
-        vectors = matrix(columns[layout.vectors[0]], table.called(layout.vectors[0]))
+        vectors = matrix(
+            columns[layout.vectors[0]], table.column_and_file(layout.vectors[0])
+        )
     else:
         vectors = np.empty((len(columns[layout.vectors[0]]), len(layout.vectors)))
         for place, position in enumerate(layout.vectors):
             # Each column is let go of once it is copied.
-            vectors[:, place] = numbers(table, columns.pop(position), position)
+            vectors[:, place] = to_numbers(table, columns.pop(position), position)
     return vectors, columns, n_rows
 
 

@@ -107,7 +107,9 @@ class ColumnTable:
         """Return the table without the rows in which some columns are empty."""
         scan = _ScanInOneOrder(self, filled)
         path = Path(str(self.address))
-        return TableFile.of(ArrowTable.of_store(path, self.schema, n_rows, scan))
+        return TableFile.from_arrow(
+            ArrowTable.of_store(path, self.schema, n_rows, scan)
+        )
 
 
 @dataclass(eq=False)

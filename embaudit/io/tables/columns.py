@@ -1,4 +1,4 @@
-"""Tables, whatever file holds them: columns by name, position or custom as arrays, or all of them as a data frame."""
+"""Tables in any format: columns by name or position as arrays, or a data frame."""
 
 from __future__ import annotations
 
@@ -30,77 +30,80 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-PLAIN = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?")
-"""A number without leading zeros, which a code of digits may have."""
+PLAIN_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?")
+"""A number without leading zeros. Texts with them may be codes, such as 007."""
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table on disk and the names of its columns; nothing else is read yet."""
+    """A table on disk, and the names of its columns. The columns are not read yet."""
 
     path: Path
     names: tuple[str, ...] | None
-    """None where the file has no header."""
+    """None if the file has no header."""
     width: int
+    """Number of columns."""
     text: DelimitedText | None
-    """How the text is cut; None for Parquet and Arrow."""
+    """How the text is cut into columns; None for Parquet, Arrow and JSON."""
     more: tuple[DelimitedText, ...] = ()
     """Files of text with the same columns, to be read below the first."""
     arrow: ArrowTable | None = None
-    """The columns of Parquet, Arrow and JSON."""
+    """The columns of Parquet, Arrow and JSON; None for text."""
 
     @classmethod
-    def of(cls, table: ArrowTable) -> TableFile:
-        """Take a table of Arrow."""
-        return cls(
-            table.path, tuple(table.schema.names), len(table.schema), None, arrow=table
-        )
+    def from_arrow(cls, table: ArrowTable) -> TableFile:
+        """Wrap a table of Arrow."""
+        names = tuple(table.schema.names)
+        return cls(table.path, names, len(names), None, arrow=table)
 
-    def listed(self) -> str:
-        """Return the columns, as a sentence shows them."""
-        return (
-            ", ".join(self.names)
-            if self.names
-            else f"{self.width} columns without a header (0 to {self.width - 1})"
-        )
+    def list_columns(self) -> str:
+        """List the columns, as error messages show them."""
+        if self.names:
+            return ", ".join(self.names)
+        return f"{self.width} columns without a header (0 to {self.width - 1})"
 
     def title(self, position: int) -> str:
-        """Name a column; by its number where there is no header."""
+        """Return the name of a column, or its position if there is no header."""
         return self.names[position] if self.names else str(position)
 
-    def called(self, position: int) -> Sentence:
-        """Name a column and its file."""
+    def column_and_file(self, position: int) -> Sentence:
+        """Name a column and its file, as error messages do."""
         return Sentence("column {} of {}", self.title(position), self.path)
 
     def position(
         self, column: str | int, what: str, remedy: str | Sentence = ""
     ) -> int:
-        """Find a column by its name, else by its position.
+        """Return the position of a column that is given by its name or position.
 
-        If there is none, the error gives `remedy` as advice.
+        An exact name goes before a position, and a position before a name that differs
+        only in case or punctuation.
 
         Raises
         ------
         InputError
-            If there is none.
+            If there is no such column. The error names it as the `what` column and
+            gives `remedy` as advice.
         """
-        if isinstance(column, str) and column in (self.names or ()):
-            return (self.names or ()).index(column)
-        if isinstance(column, int) or (isinstance(column, str) and column.isdigit()):
-            if 0 <= int(column) < self.width:
-                return int(column)
-        elif isinstance(column, str) and self.names:
-            plain = [plain_name(name) for name in self.names]
+        names = self.names or ()
+        if isinstance(column, str):
+            if column in names:
+                return names.index(column)
+            if column.isdigit():
+                column = int(column)
+        if isinstance(column, int) and 0 <= column < self.width:
+            return column
+        if isinstance(column, str):
+            plain = [plain_name(name) for name in names]
             if plain.count(plain_name(column)) == 1:
                 return plain.index(plain_name(column))
         raise must_be(
             f"the {what} column",
-            Sentence("one of {} in {}", self.listed(), File(self.path)),
+            Sentence("one of {} in {}", self.list_columns(), File(self.path)),
             repr(column),
             remedy,
         )
 
-    def column(
+    def required_column(
         self,
         what: str,
         name: str | int | None,
@@ -109,25 +112,24 @@ class TableFile:
         *,
         option: str = "",
     ) -> int:
-        """Find a column as `optional_column` does.
+        """Find a column as `find_column` does.
 
         Raises
         ------
         InputError
             If there is none.
         """
-        position = self.optional_column(what, name, customary, place, option=option)
+        position = self.find_column(what, name, customary, place, option=option)
         if position is None:
-            names = Sentence("the {} column of {}", what, File(self.path))
             raise must_be(
-                names,
+                Sentence("the {} column of {}", what, File(self.path)),
                 "one with a customary name",
-                self.listed(),
+                self.list_columns(),
                 Sentence("choose it with {}", Option(option or what)),
             )
         return position
 
-    def optional_column(
+    def find_column(
         self,
         what: str,
         name: str | int | None,
@@ -137,35 +139,46 @@ class TableFile:
         option: str = "",
         excluded: Collection[int] = (),
     ) -> int | None:
-        """Find the column of a name, else the one with a customary name, without a header the one in its usual place.
+        """Return the position of a column, or None if there is no such column.
 
-        `option` is the option that chooses the column, unless it is called `what`.
-        Columns at `excluded` positions are not found by their customary name.
+        Parameters
+        ----------
+        what : str
+            What the column holds, for error messages.
+        name : str, int or None
+            Name or position that the caller gives.
+        customary : iterable of str
+            Names, as `plain_name` returns them, that the column has otherwise.
+        place : int, optional
+            Its usual position in a table without a header.
+        option : str
+            The option that chooses the column; `what` by default.
+        excluded : collection of int
+            Positions of columns that are not found by a customary name.
 
         Raises
         ------
         InputError
-            If the table has no column of that name, or several with customary ones.
+            If the caller's column does not exist, or several have customary names.
         """
         if name is not None:
             return self.position(name, what)
         if self.names is None:
             return place if place is not None and place < self.width else None
-        names = set(customary)
-        places = [
-            i
-            for i, title in enumerate(self.names)
-            if plain_name(title) in names and i not in excluded
+        accepted = set(customary)
+        found = [
+            position
+            for position, title in enumerate(self.names)
+            if plain_name(title) in accepted and position not in excluded
         ]
-        if len(places) > 1:
-            got = " and ".join(self.names[i] for i in places)
+        if len(found) > 1:
             raise must_be(
                 Sentence("the {} column of {}", what, File(self.path)),
                 "one",
-                got,
+                " and ".join(self.names[position] for position in found),
                 Sentence("choose it with {}", Option(option or what)),
             )
-        return places[0] if places else None
+        return found[0] if found else None
 
 
 def open_table(
@@ -176,29 +189,29 @@ def open_table(
     customary: Iterable[str] = (),
     named: Iterable[str | int | None] = (),
 ) -> TableFile:
-    """Look at a table: Parquet, Feather or Arrow by its suffix, else delimited text.
+    """Open a table: Parquet, Feather or Arrow by its suffix, else delimited text.
 
-    A first line that has a customary name, or one of the names that the caller chooses
-    columns by, is a header.
+    A first line is a header if it has one of the `customary` names, or one of the names
+    in `named`, by which the caller chooses columns.
 
     Raises
     ------
     InputError
-        If it cannot be read, or `header` is none of "auto", True, False.
+        If it cannot be read, or `header` is not "auto", True or False.
     """
     if not (isinstance(header, bool) or header == "auto"):
         raise must_be("header", '"auto", True or False', repr(header))
-    where = existing_file(path)
-    if where.suffix.lower() in SUFFIXES:
-        return TableFile.of(ArrowTable.open(where))
-    refuse_foreign(where, needs="a table")
+    file = existing_file(path)
+    if file.suffix.lower() in SUFFIXES:
+        return TableFile.from_arrow(ArrowTable.open(file))
+    refuse_foreign(file, needs="a table")
     names = {
         plain_name(name)
         for name in named
         if isinstance(name, str) and not name.isdigit()
     }
-    text = sniff(where, sep=sep, header=header, customary=frozenset(customary) | names)
-    return TableFile(where, text.names, text.width, text)
+    text = sniff(file, sep=sep, header=header, customary=frozenset(customary) | names)
+    return TableFile(file, text.names, text.width, text)
 
 
 def read_columns(
@@ -208,58 +221,51 @@ def read_columns(
     if table.text is not None:
         return read_delimited((table.text, *table.more), columns)[0]
     assert table.arrow is not None
-    stored = {
-        position: table.arrow.column(table.title(position)) for position in columns
-    }
-    return {
-        position: _cast(table, stored[position], position, cell)
-        for position, cell in columns.items()
-    }
+    read = {}
+    for position, cell in columns.items():
+        column = table.arrow.column(table.title(position))
+        read[position] = _convert(table, column, position, cell)
+    return read
 
 
-def _cast(
+def _convert(
     table: TableFile, column: pa.ChunkedArray, position: int, cell: Cell
 ) -> pa.ChunkedArray:
-    """Convert a column of Arrow to ids, numbers or text."""
+    """Convert a column of Arrow to ids, numbers or texts."""
     import pyarrow as pa
     from pyarrow import types
 
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
     is_number = types.is_integer(kind) or types.is_floating(kind)
-    is_text = types.is_string(kind) or types.is_large_string(kind)
-    is_other = (
-        is_text if cell == "id" else types.is_boolean(kind) or types.is_decimal(kind)
-    )
-    needs = {"number": "numbers", "id": "integers or text", "text": "text"}[cell]
-    if cell != "text" and not (is_number or is_other):
-        raise must_be(table.called(position), needs, str(column.type))
-    # A float that counts in whole numbers is an id; the cast refuses another one.
-    target = (
-        pa.float64()
-        if cell == "number"
-        else pa.int64()
-        if cell == "id" and is_number
-        else pa.string()
-    )
+    if cell == "number":
+        needs, target = "numbers", pa.float64()
+        accepts = is_number or types.is_boolean(kind) or types.is_decimal(kind)
+    elif cell == "id":
+        # Floats that are integers are ids. Casting rejects other floats.
+        needs, target = "integers or text", pa.int64() if is_number else pa.string()
+        accepts = is_number or types.is_string(kind) or types.is_large_string(kind)
+    else:
+        needs, target, accepts = "text", pa.string(), True
+    if not accepts:
+        raise must_be(table.column_and_file(position), needs, str(column.type))
     try:
-        # What 64 bits without a sign hold may be beyond those with one.
         if cell == "id" and types.is_uint64(kind):
+            # These integers can exceed int64; then they remain texts.
             return as_ids(column.cast(kind).cast(pa.string()))
         return column.cast(kind).cast(target)
     except (ValueError, NotImplementedError) as error:
-        raise must_be(
-            table.called(position), needs, str(error).splitlines()[0]
-        ) from error
+        reason = str(error).splitlines()[0]
+        raise must_be(table.column_and_file(position), needs, reason) from error
 
 
 def row_name(table: TableFile, row: int) -> str:
-    """Name a row: its line in text, its number in a binary table."""
-    return (
-        f"row {row}" if table.text is None else line_of((table.text, *table.more), row)
-    )
+    """Name a row by its line in a text file, or by its number in a binary one."""
+    if table.text is None:
+        return f"row {row}"
+    return line_of((table.text, *table.more), row)
 
 
-def numbers(table: TableFile, column: pa.ChunkedArray, position: int) -> Floats:
+def to_numbers(table: TableFile, column: pa.ChunkedArray, position: int) -> Floats:
     """Return a column of finite numbers.
 
     Raises
@@ -268,12 +274,13 @@ def numbers(table: TableFile, column: pa.ChunkedArray, position: int) -> Floats:
         At the first empty, NaN or infinite cell, with its line.
     """
     values: Floats = column.to_numpy()
-    bad = ~np.isfinite(values)
-    if bad.any():
-        row = int(np.argmax(bad))
-        got = "an empty cell" if column[row].as_py() is None else str(values[row])
+    wrong = ~np.isfinite(values)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        is_empty = column[row].as_py() is None
+        got = "an empty cell" if is_empty else str(values[row])
         raise must_be(
-            table.called(position),
+            table.column_and_file(position),
             "finite numbers",
             f"{got} in {row_name(table, row)}",
             "drop that row",
@@ -281,10 +288,10 @@ def numbers(table: TableFile, column: pa.ChunkedArray, position: int) -> Floats:
     return values
 
 
-def codes(
+def to_codes(
     table: TableFile, column: pa.ChunkedArray, position: int
 ) -> tuple[NDArray[np.intp], NDArray[Any]]:
-    """Return each row's place among the sorted distinct ids, and those ids.
+    """Return the code of each row, and the sorted distinct ids that codes stand for.
 
     Raises
     ------
@@ -295,87 +302,98 @@ def codes(
     from pyarrow import types
 
     _require_ids(table, column, position)
-    # Each distinct id is sorted and compared once; rows are places in the dictionary,
-    # mapped to sorted places.
-    encoded = column if types.is_dictionary(column.type) else column.dictionary_encode()
-    chunks = encoded.unify_dictionaries().chunks
-    places, ids = pd.factorize(
-        _plain(chunks[0].dictionary if chunks else column), sort=True
-    )
-    return np.concatenate(
-        [places[:0], *(places[chunk.indices] for chunk in chunks)]
-    ), ids
+    # In a dictionary, each distinct text is converted and sorted once.
+    if not types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    chunks = column.unify_dictionaries().chunks
+    if not chunks:
+        return np.empty(0, np.intp), np.empty(0, np.str_)
+    ranks, ids = pd.factorize(_to_array(chunks[0].dictionary), sort=True)
+    return np.concatenate([ranks[chunk.indices] for chunk in chunks]), ids
 
 
-def plain_ids(table: TableFile, column: pa.ChunkedArray, position: int) -> NDArray[Any]:
-    """Return a column of ids, row by row."""
-    ids = _cast(table, column, position, "id")
+def to_ids(table: TableFile, column: pa.ChunkedArray, position: int) -> NDArray[Any]:
+    """Return a column of ids, one per row.
+
+    Raises
+    ------
+    InputError
+        At the first missing id, with its line.
+    """
+    ids = _convert(table, column, position, "id")
     _require_ids(table, ids, position)
-    return _plain(ids)
+    return _to_array(ids)
 
 
-def texts(table: TableFile, column: pa.ChunkedArray, position: int) -> NDArray[np.str_]:
-    """Return a column of titles; an empty cell is an empty title."""
-    return as_texts([text or "" for text in column.to_pylist()], table.called(position))
+def to_texts(
+    table: TableFile, column: pa.ChunkedArray, position: int
+) -> NDArray[np.str_]:
+    """Return a column of texts. An empty cell is an empty text."""
+    cells = [text or "" for text in column.to_pylist()]
+    return as_texts(cells, table.column_and_file(position))
 
 
 def read_by_id(
     table: TableFile, ids: int, values: int, cell: Cell
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Read a column of ids and one of titles or numbers beside it.
+    """Read a column of ids and a column of titles or numbers.
 
     Returns
     -------
     ids : array of shape (m,)
-        Sorted, each once.
+        Sorted and unique.
     values : array of shape (m,)
 
     Raises
     ------
     InputError
-        If one id has two titles, or two rows with numbers.
+        If one id has two different titles, or two rows with numbers. Equal numbers are
+        rejected as well, because the count of the id could be their sum.
     """
-    read = read_columns(table, {ids: "id", values: cell})
-    rows, names = codes(table, read[ids], ids)
-    cells = (
-        texts(table, read[values], values)
-        if cell == "text"
-        else numbers(table, read[values], values)
-    )
-    # Rows of one id must repeat its first title; two numbers of one id are refused even
-    # if equal: neither is the sum.
-    first = np.unique(rows, return_index=True)[1]
-    repeats = first[rows] != np.arange(len(rows))
-    clash = np.flatnonzero(
-        repeats & (cells != cells[first][rows]) if cell == "text" else repeats
-    )
-    if len(clash):
-        two = (
-            cells[row] if cell == "number" else repr(str(cells[row]))
-            for row in (first[rows[clash[0]]], clash[0])
-        )
-        got = f"{' and '.join(map(str, two))} for {names[rows[clash[0]]]}"
+    import pandas as pd
+
+    columns = read_columns(table, {ids: "id", values: cell})
+    codes, distinct_ids = to_codes(table, columns[ids], ids)
+    if cell == "text":
+        cells: NDArray[Any] = to_texts(table, columns[values], values)
+    else:
+        cells = to_numbers(table, columns[values], values)
+    # The first row of each id, sorted by id, and all rows after it with the same id.
+    rows_by_id = pd.Series(codes)
+    first_rows = rows_by_id.drop_duplicates().sort_values().index.to_numpy()
+    clashes = np.flatnonzero(rows_by_id.duplicated())
+    if cell == "text":
+        is_other = cells[clashes] != cells[first_rows[codes[clashes]]]
+        clashes = clashes[is_other]
+    if len(clashes):
+        code = codes[clashes[0]]
+        two = [cells[first_rows[code]], cells[clashes[0]]]
+        shown = [repr(str(value)) if cell == "text" else str(value) for value in two]
         raise must_be(
-            table.called(values), "one for each id", got, "keep one row for each id"
+            table.column_and_file(values),
+            "one for each id",
+            f"{' and '.join(shown)} for {distinct_ids[code]}",
+            "keep one row for each id",
         )
-    return names, cells[first]
+    return distinct_ids, cells[first_rows]
 
 
 def _require_ids(table: TableFile, column: pa.ChunkedArray, position: int) -> None:
+    """Raise InputError if an id is missing."""
     from pyarrow import compute
 
     if column.null_count:
         row = compute.index(column.is_null(), True).as_py()
         raise must_be(
-            table.called(position),
+            table.column_and_file(position),
             "an id in every row",
             f"none in {row_name(table, row)}",
             "drop that row",
         )
 
 
-def _plain(values: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
-    """Integers or unicode, never objects."""
+def _to_array(values: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    """Convert ids to an array of integers or texts, never of objects."""
     import pyarrow as pa
 
     if pa.types.is_integer(values.type):
@@ -384,16 +402,21 @@ def _plain(values: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
 
 
 def read_frame(table: Any, quantities: Collection[str | None] = ()) -> pd.DataFrame:
-    """Return a data frame from one, from a mapping of columns, or from a file of text, Parquet, Feather or Arrow.
+    """Return a data frame, from a data frame, a mapping of columns, or a file.
 
-    Columns of text stay text unless each cell is a number: of `quantities` any, of
-    others one that is written in one way, for 01 and 1 are two names. Only an empty
-    cell is missing: NA is a name, too.
+    Parameters
+    ----------
+    table : DataFrame, mapping or path
+        A file may be delimited text, Parquet, Feather or Arrow.
+    quantities : collection of str
+        Names of columns of numbers. In a text file, other columns become numbers only
+        if no two texts are the same number: 01 and 1 are two names. Only an empty cell
+        is missing, because NA is a name as well.
 
     Raises
     ------
     InputError
-        If a file is absent, of another kind or broken.
+        If a file is absent, of another format or damaged.
 
     Examples
     --------
@@ -419,23 +442,30 @@ def read_frame(table: Any, quantities: Collection[str | None] = ()) -> pd.DataFr
             "a data frame, a mapping of columns or a path",
             type(table).__name__,
         )
-    source = open_table(table, header=True)
-    if source.arrow is not None:
-        return source.arrow.to_pandas()
-    read = read_columns(source, dict.fromkeys(range(source.width), "text"))
+    file = open_table(table, header=True)
+    if file.arrow is not None:
+        return file.arrow.to_pandas()
+    return _frame_of_text(file, quantities)
+
+
+def _frame_of_text(file: TableFile, quantities: Collection[str | None]) -> pd.DataFrame:
+    """Read all columns of a text file, with numbers where `read_frame` says so."""
+    import pandas as pd
+
+    columns = read_columns(file, dict.fromkeys(range(file.width), "text"))
     frame = pd.DataFrame(
         {
-            source.title(position) or str(position): column.to_pandas()
-            for position, column in read.items()
+            file.title(position) or str(position): column.to_pandas()
+            for position, column in columns.items()
         }
     )
     for name in frame:
         texts = frame[name].dropna()
-        if name in quantities and texts.str.fullmatch(NUMBER).all():
-            frame[name] = frame[name].astype(np.float64)
-        elif name not in quantities and texts.str.fullmatch(PLAIN).all():
+        if name in quantities:
+            if texts.str.fullmatch(NUMBER).all():
+                frame[name] = frame[name].astype(np.float64)
+        elif texts.str.fullmatch(PLAIN_NUMBER).all():
             numbers = pd.to_numeric(frame[name], dtype_backend="numpy_nullable")
-            frame[name] = (
-                numbers if numbers.nunique() == texts.nunique() else frame[name]
-            )
+            if numbers.nunique() == texts.nunique():
+                frame[name] = numbers
     return frame

@@ -14,10 +14,10 @@ from embaudit.errors import File, Option, Sentence, must_be
 from embaudit.io.files import AnyPath, as_path, existing_file
 from embaudit.io.tables.columns import (
     TableFile,
-    codes,
-    numbers,
     open_table,
     read_columns,
+    to_codes,
+    to_numbers,
 )
 from embaudit.io.tables.delimited import Header
 from embaudit.io.tables.delimited_rows import Cell
@@ -152,11 +152,11 @@ def read_interactions(
     table = _table_of(path, sep, header)
     without = rating == "none" and "none" not in (table.names or ())
     user_at, item_at = (
-        table.column("user", user, USER_NAMES, 0),
-        table.column("item", item, ITEM_NAMES, 1),
+        table.required_column("user", user, USER_NAMES, 0),
+        table.required_column("item", item, ITEM_NAMES, 1),
     )
     rating_at = (
-        None if without else table.optional_column("rating", rating, RATING_NAMES, 2)
+        None if without else table.find_column("rating", rating, RATING_NAMES, 2)
     )
     positions = [
         position for position in (user_at, item_at, rating_at) if position is not None
@@ -171,15 +171,15 @@ def read_interactions(
     }
     read = read_columns(table, cells)
     # Each column is let go of once its ids are places among the sorted ones.
-    users, user_ids = codes(table, read.pop(user_at), user_at)
-    items, item_ids = codes(table, read.pop(item_at), item_at)
+    users, user_ids = to_codes(table, read.pop(user_at), user_at)
+    items, item_ids = to_codes(table, read.pop(item_at), item_at)
     n_rows = len(users)
     if not n_rows:
         raise must_be(File(table.path), "a table with rows", "none")
     values = (
         np.ones(n_rows)
         if rating_at is None
-        else numbers(table, read.pop(rating_at), rating_at)
+        else to_numbers(table, read.pop(rating_at), rating_at)
     )
     if rating is None and table.names is None and values.min() > TIMES:
         remedy = Sentence(

@@ -1,4 +1,4 @@
-"""Parts of a table: the rows of each file read as one table, or of each value in a column of a table beside it."""
+"""Parts of a table: the rows of each file, or the rows with each value of a column."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, Option, Parameter, must_be
 from embaudit.io.files import AnyPath
-from embaudit.io.tables.columns import open_table
-from embaudit.io.tables.titles import ID_NAMES, TITLE_NAMES, join_texts
+from embaudit.io.tables.titles import TITLE_NAMES, join_texts, open_titles
 from embaudit.model.side import Side
 
 MAX_PARTS = 50
-"""Number of parts, at most: a column of more values names rows rather than parts."""
+"""Number of parts, at most. A column with more values names rows, not parts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,15 +23,15 @@ class Parts:
     """The part of each row of a side."""
 
     names: NDArray[np.str_]
-    """(n,) the name of the part of each row; empty for a row of no part."""
+    """(n,) the name of the part of each row; empty for a row without a part."""
     column: str | None = None
-    """The column that the names come from; None for files or names of the caller."""
+    """The column of the names; None if they are file names or given by the caller."""
 
     @classmethod
     def from_names(
         cls, names: Sequence[str | None], n_rows: int, column: str | None = None
     ) -> Parts:
-        """Take one name for each row.
+        """Name the part of each row.
 
         Raises
         ------
@@ -70,7 +69,9 @@ class Parts:
 
     @classmethod
     def from_files(cls, n_rows: Sequence[tuple[str, int]]) -> Parts | None:
-        """Take each file of one table as a part; None for a single file, or more files than parts can be compared.
+        """Take each file of a table as a part.
+
+        Return None for a single file, and for more files than `MAX_PARTS`.
 
         Examples
         --------
@@ -97,8 +98,8 @@ def has_titles(path: AnyPath, *, id: str | int | None = None) -> bool:  # noqa: 
     ...     has_titles(file)
     False
     """
-    table = open_table(path, customary=ID_NAMES | TITLE_NAMES, named=(id,))
-    return table.optional_column("title", None, TITLE_NAMES, 1) is not None
+    table = open_titles(path, id)
+    return table.find_column("title", None, TITLE_NAMES, 1) is not None
 
 
 def parts_by_column(
@@ -125,10 +126,7 @@ def parts_by_column(
             Option("items"),
             repr(column),
         )
-    # So that a name that is no column is refused as that of the parts, not as that of
-    # the titles.
-    open_table(path, customary=ID_NAMES | TITLE_NAMES, named=(id, column)).position(
-        column, "by"
-    )
+    # Otherwise the error would call a missing column the one of titles.
+    open_titles(path, id, column).position(column, "by")
     joined = join_texts(side, path, title=column, id=id, by_row=by_row, partial=partial)
     return Parts.from_names(joined.texts, len(side), column)

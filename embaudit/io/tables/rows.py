@@ -1,4 +1,4 @@
-"""One value for each row of a model, from an array, a file or a table: ids, labels, numbers of interactions."""
+"""One value per row of a model, from an array or a file: ids, labels, counts."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from embaudit.io.npy import Npy
 from embaudit.io.tables.arrow import SUFFIXES
 from embaudit.io.tables.columns import (
     TableFile,
-    numbers,
     open_table,
-    plain_ids,
     read_by_id,
     read_columns,
+    to_ids,
+    to_numbers,
 )
 from embaudit.io.tables.delimited import SEPARATOR_BY_SUFFIX, plain_name
 from embaudit.io.tables.delimited_rows import as_ids
@@ -36,11 +36,9 @@ from embaudit.model.side import Side
 
 LATIN = 'convert it with: iconv -f latin1 -t utf-8 "{}" > labels.txt'
 """Remedy for text in another encoding."""
-
-
-HEADERS = TITLE_NAMES | {"0", ""}
-"""Headers of a column of labels; a data frame calls a column without a name 0."""
-IDS = ID_NAMES | USER_NAMES
+LABEL_NAMES = TITLE_NAMES | {"0", ""}
+"""Headers of a column of labels. A data frame calls a column without a name 0."""
+ROW_ID_NAMES = ID_NAMES | USER_NAMES
 COUNT_NAMES = frozenset({
     "count", "counts", "interactions", "ratings", "nratings", "ninteractions", "n", "size", "frequency", "plays",
     "playcount", "listens",
@@ -50,25 +48,25 @@ COUNT_NAMES = frozenset({
 def read_ids(
     source: Any, n_rows: int, *, column: str | None = None, what: str = "item"
 ) -> NDArray[Any]:
-    r"""Read one id for each row, in their order.
+    r"""Read one id per row, in the order of the rows.
 
     Parameters
     ----------
     source : path or array
-        The ids, or a file of them: a table; or one id per line, a JSON list or map as
-        `read_labels` takes it, or a `.npy` array.
+        The ids, or a file: a table, text with one id per line, a JSON list or map as
+        `read_labels` reads it, or a `.npy` array.
     n_rows : int
-        How many there must be.
+        Number of rows.
     column : str, optional
         Name of the column in a table; by default the column with a customary name.
     what : str
-        What a row is called in an error.
+        Noun of a row, for error messages.
 
     Raises
     ------
     InputError
-        If the file cannot be read, holds another number of ids, or leaves open which
-        column they are in.
+        If the file cannot be read, has another number of ids, or has no column or
+        several columns with a customary name.
 
     Examples
     --------
@@ -83,31 +81,26 @@ def read_ids(
     if not isinstance(source, (str, os.PathLike)):
         return np.asarray(with_seen_zeros(source))
     _require_no_column(os.fspath(source))
-    where = existing_file(source)
-    if column is None and where.suffix.lower() == ".npy":
-        ids: NDArray[Any] = Npy(where)[UNNAMED]
-    elif column is not None or plain_suffix(where) in (*SEPARATOR_BY_SUFFIX, *SUFFIXES):
-        table = _opened(where, ID_NAMES | {plain_name(column or "id")})
-        position = table.column("id", column, ID_NAMES, 0, option="ids_column")
-        ids = plain_ids(
-            table, read_columns(table, {position: "id"})[position], position
-        )
+    file = existing_file(source)
+    is_table = plain_suffix(file) in (*SEPARATOR_BY_SUFFIX, *SUFFIXES)
+    if column is None and file.suffix.lower() == ".npy":
+        ids: NDArray[Any] = Npy(file)[UNNAMED]
+    elif column is not None or is_table:
+        table = _open_table(file, ID_NAMES | {plain_name(column or "id")})
+        position = table.required_column("id", column, ID_NAMES, 0, option="ids_column")
+        cells = read_columns(table, {position: "id"})[position]
+        ids = to_ids(table, cells, position)
     else:
-        # As in a table: 007 and 7 are two ids.
-        ids = np.array(
-            as_ids(_labels(where, n_rows, f"{what} ids").tolist()).to_pylist()
-        )
-    _require_rows(
-        len(ids) if ids.ndim == 1 else f"shape {ids.shape}",
-        n_rows,
-        where,
-        f"{what} ids",
-    )
+        # As in a table, 007 and 7 are two ids.
+        texts = _read_texts(file, n_rows, f"{what} ids")
+        ids = np.array(as_ids(texts.tolist()).to_pylist())
+    n_ids = len(ids) if ids.ndim == 1 else f"shape {ids.shape}"
+    _require_rows(n_ids, n_rows, file, f"{what} ids")
     return ids
 
 
 def _require_no_column(source: str) -> None:
-    """Raise InputError for FILE:COLUMN, which is no file."""
+    """Raise InputError if a source is written FILE:COLUMN."""
     file, _, column = source.rpartition(":")
     if file and column and not Path(source).exists() and Path(file).is_file():
         remedy = Sentence(
@@ -119,19 +112,20 @@ def _require_no_column(source: str) -> None:
 
 
 def read_labels(path: Any, n_rows: int, *, what: str = "label") -> NDArray[np.str_]:
-    r"""Read the names of `n_rows` rows.
+    r"""Read the label of each row.
 
     Parameters
     ----------
     path : path or list of str
-        The names, or a file of them. `.json`: a list, a map label → row (as tokenizers
-        keep it) or row → label (as configurations do, also under the key "id2label");
-        anything else: text, one label a line, in the order of the rows, quoted or not,
-        with or without header and row numbers as `Series.to_csv` writes them.
+        The labels, or a file. A `.json` file has a list, a map label → row (as
+        tokenizers write it) or a map row → label (as configurations write it, also
+        under the key "id2label"). Any other file is text with one label per line, in
+        the order of the rows. Labels can be quoted and have a header and row numbers,
+        as `Series.to_csv` writes them.
     n_rows : int
-        How many labels there must be.
+        Number of rows.
     what : str
-        What a row is called in an error.
+        Noun of a row, for error messages.
 
     Returns
     -------
@@ -163,74 +157,72 @@ def read_labels(path: Any, n_rows: int, *, what: str = "label") -> NDArray[np.st
             )
         require_each(path, f"{what} names")
         return names.astype(np.str_)
-    return _labels(existing_file(path), n_rows, f"{what} names")
+    return _read_texts(existing_file(path), n_rows, f"{what} names")
 
 
-def _labels(where: Path, n_rows: int, what: str) -> NDArray[np.str_]:
-    """Read one text a row of a file, which an error calls so."""
+def _read_texts(file: Path, n_rows: int, what: str) -> NDArray[np.str_]:
+    """Read one text per row from JSON or lines; `what` names them in an error."""
     try:
-        text = where.read_text(encoding="utf-8-sig")
-        labels = (
-            _from_json(parsed(text, infinite=where.name == "config.json"), n_rows)
-            if where.suffix.lower() == ".json"
-            else _from_text(text, n_rows)
-        )
+        text = file.read_text(encoding="utf-8-sig")
+        if file.suffix.lower() == ".json":
+            content = parsed(text, infinite=file.name == "config.json")
+            texts = _from_json(content, n_rows)
+        else:
+            texts = _from_lines(text, n_rows)
     except OSError as error:
         raise InputError(
-            "{} cannot be read: {}.", File(where), error.strerror
+            "{} cannot be read: {}.", File(file), error.strerror
         ) from error
     except UnicodeDecodeError as error:
         raise must_be(
             "the file of labels",
             "text in UTF-8",
-            Sentence("other bytes in {}", File(where)),
-            LATIN.format(where),
+            Sentence("other bytes in {}", File(file)),
+            LATIN.format(file),
         ) from error
     except ValueError as error:
         if isinstance(error, InputError):
-            raise InputError("{}: {}", where, error.sentence) from error
-        raise must_be(
-            "the file of labels", "valid JSON", Sentence("{} ({})", File(where), error)
-        ) from error
-    _require_rows(len(labels), n_rows, where, what)
-    return as_texts(labels, Sentence("the labels in {}", where))
+            raise InputError("{}: {}", file, error.sentence) from error
+        got = Sentence("{} ({})", File(file), error)
+        raise must_be("the file of labels", "valid JSON", got) from error
+    _require_rows(len(texts), n_rows, file, what)
+    return as_texts(texts, Sentence("the labels in {}", file))
 
 
-def _from_text(text: str, n_rows: int) -> list[str]:
-    """Take one label a line, out of the quotes that a data frame puts around some, without its header and index."""
-    # In order: a table of one column with its header, then with row numbers, then cells
-    # in quotes; else plain lines, for a quote may be a token itself. Not splitlines: a
-    # form feed or a line separator may itself be a token of a vocabulary.
-    lines = [line.removesuffix("\r") for line in text.split("\n")]
-    lines = lines[:-1] if lines[-1] == "" else lines
-    rows = [row for row in _rows_as_written(text) if row]
-    if len(rows) == n_rows + 1 and plain_name(rows[0][-1]) in HEADERS:
+def _from_lines(text: str, n_rows: int) -> list[str]:
+    """Return one label per line, without header, row numbers and quotes.
+
+    These are dropped only if the text is what a CSV writer writes and they leave
+    `n_rows` rows. Otherwise each line is a label, because a quote or a comma can be a
+    token of a vocabulary.
+    """
+    rows = [row for row in _csv_rows(text) if row]
+    if len(rows) == n_rows + 1 and plain_name(rows[0][-1]) in LABEL_NAMES:
         rows = rows[1:]
-    if len(rows) == n_rows > 1 and all(
-        len(row) == 2 and row[0] == str(i) for i, row in enumerate(rows)
-    ):
-        return [label for _, label in rows]
-    return (
-        [row[0] for row in rows]
-        if len(rows) == n_rows and all(len(row) == 1 for row in rows)
-        else lines
-    )
+    if len(rows) == n_rows:
+        if all(len(row) == 1 for row in rows):
+            return [label for (label,) in rows]
+        is_numbered = all(
+            len(row) == 2 and row[0] == str(number) for number, row in enumerate(rows)
+        )
+        if is_numbered and n_rows > 1:
+            return [label for _, label in rows]
+    # Unlike str.splitlines, this keeps a form feed, which can be a token.
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    return lines[:-1] if lines[-1] == "" else lines
 
 
-def _rows_as_written(text: str) -> list[list[str]]:
-    """Return the rows of text that is exactly what a CSV writer makes of them; nothing of a vocabulary with quotes."""
-    plain = text.replace("\r\n", "\n")
+def _csv_rows(text: str) -> list[list[str]]:
+    """Return the rows of a text that a CSV writer writes; otherwise no rows."""
+    text = text.replace("\r\n", "\n")
     try:
-        rows = list(csv.reader(io.StringIO(plain, newline="")))
-    except csv.Error:  # a line longer than it reads
+        rows = list(csv.reader(io.StringIO(text, newline="")))
+    except csv.Error:  # A line exceeds the limit of the module.
         return []
     written = io.StringIO()
     csv.writer(written, lineterminator="\n").writerows(rows)
-    return (
-        rows
-        if written.getvalue().removesuffix("\n") == plain.removesuffix("\n")
-        else []
-    )
+    is_same = written.getvalue().removesuffix("\n") == text.removesuffix("\n")
+    return rows if is_same else []
 
 
 def _require_finite(labels: Iterable[Any]) -> None:
@@ -254,34 +246,38 @@ def _from_json(content: Any, n_rows: int) -> list[str]:
             type(content).__name__,
         )
     _require_finite(content.values())
-    # Tokenizers map label to row, configurations row to label; the type of the values
-    # tells them apart.
-    no_row = {key: None for key, value in content.items() if type(value) is not int}
-    labels_as_keys = [key for key in content if not _is_row(key)] if no_row else []
-    if labels_as_keys:
-        # At best, neither the key nor its value is a row.
-        wrong = next(
-            (key for key in labels_as_keys if key in no_row), next(iter(no_row))
-        )
-        raise must_be(
-            "the labels",
-            "a map label → row or row → label",
-            f"the key {wrong!r} with a value that is no row",
-        )
-    if no_row:
-        pairs = [(int(key), str(value)) for key, value in content.items()]
+    # Tokenizers map labels to rows, so that all values are integers. Configurations
+    # map rows to labels.
+    if all(type(value) is int for value in content.values()):
+        pairs = [(row, label) for label, row in content.items()]
     else:
-        pairs = [(value, key) for key, value in content.items()]
-    by_row = dict(pairs)
-    missing = next((row for row in range(n_rows) if row not in by_row), None)
-    if missing is not None or len(pairs) != n_rows:
-        got = f"none for row {missing}" if len(pairs) == n_rows else len(pairs)
+        _require_rows_as_keys(content)
+        pairs = [(int(row), str(label)) for row, label in content.items()]
+    labels = dict(pairs)
+    missing = [row for row in range(n_rows) if row not in labels]
+    if missing or len(pairs) != n_rows:
+        got = f"none for row {missing[0]}" if len(pairs) == n_rows else len(pairs)
         raise must_be(
             "the labels",
             f"a map of {n_rows} labels, one for each row from 0 to {n_rows - 1}",
             got,
         )
-    return [by_row[row] for row in range(n_rows)]
+    return [labels[row] for row in range(n_rows)]
+
+
+def _require_rows_as_keys(content: dict[str, Any]) -> None:
+    """Raise InputError if a key of a map row → label is not a row."""
+    wrong_keys = [key for key in content if not _is_row(key)]
+    if not wrong_keys:
+        return
+    # If possible, name a key that is not a row, and whose value is not a row either.
+    without_row = [key for key, value in content.items() if type(value) is not int]
+    both = [key for key in wrong_keys if key in without_row]
+    raise must_be(
+        "the labels",
+        "a map label → row or row → label",
+        f"the key {(both or without_row)[0]!r} with a value that is no row",
+    )
 
 
 def _is_row(key: str) -> bool:
@@ -294,17 +290,16 @@ def _is_row(key: str) -> bool:
 
 
 def read_counts(source: Any, side: Side) -> Any:
-    r"""Read the interactions behind every row of a side.
+    r"""Read the number of interactions of every row of a side.
 
     Parameters
     ----------
     source : path or array
-        The counts, one per row, which the side checks; or a `.npy` file or a table of
-        one column, in the order of the rows; or a table of ids and counts, in any
-        order, matched to the ids of the side (to row numbers where it has none). More
-        ids than the side has do no harm.
+        The counts, one per row, which the side checks. Or a file: a `.npy` array or a
+        table of one column, in the order of the rows; or a table of ids and counts, in
+        any order, which is joined by the ids of the side, or by row numbers if it has
+        no ids. Ids that are not in the side are ignored.
     side : Side
-        Whose rows.
 
     Returns
     -------
@@ -313,8 +308,8 @@ def read_counts(source: Any, side: Side) -> Any:
     Raises
     ------
     InputError
-        If the file cannot be read, leaves open which column is which, has another
-        length, or lacks ids of the side.
+        If the file cannot be read, its columns are ambiguous, it has another length,
+        or an id of the side is missing.
 
     Examples
     --------
@@ -328,87 +323,86 @@ def read_counts(source: Any, side: Side) -> Any:
     """
     if not isinstance(source, (str, os.PathLike)):
         return source
-    where = existing_file(source)
-    if where.suffix.lower() == ".npy":
-        array = Npy(where)[UNNAMED]
+    file = existing_file(source)
+    what = f"{side.title} counts"
+    if file.suffix.lower() == ".npy":
+        array = Npy(file)[UNNAMED]
         if array.ndim != 1 or array.dtype.kind not in "fiu":
-            raise must_be(
-                File(where), "one number a row", f"{array.dtype} of shape {array.shape}"
-            )
-        _require_rows(len(array), len(side), where, f"{side.title} counts")
+            got = f"{array.dtype} of shape {array.shape}"
+            raise must_be(File(file), "one number per row", got)
+        _require_rows(len(array), len(side), file, what)
         return np.asarray(array, dtype=np.float64)
-    table = _opened(where, IDS | COUNT_NAMES)
+    table = _open_table(file, ROW_ID_NAMES | COUNT_NAMES)
     if table.width == 1:
-        counts = numbers(table, read_columns(table, {0: "number"})[0], 0)
-        _require_rows(len(counts), len(side), where, f"{side.title} counts")
-        return counts
-    ids, counts = read_by_id(table, *_positions(table), "number")
+        column = read_columns(table, {0: "number"})[0]
+        _require_rows(len(column), len(side), file, what)
+        return to_numbers(table, column, 0)
+    id_position, count_position = _columns_of_counts(table)
+    ids, counts = read_by_id(table, id_position, count_position, "number")
     wanted = np.arange(len(side)) if side.ids is None else side.ids
-    places = places_of(wanted, ids)
-    missing = np.flatnonzero(places < 0)
+    positions = places_of(wanted, ids)
+    missing = wanted[positions < 0]
     if len(missing):
-        got = f"{len(wanted) - len(missing)} of them; {wanted[missing[0]]}, for instance, is not there"
-        remedy = (
-            "write 0 for those without interactions"
-            if len(missing) < len(wanted)
-            else "check its column of ids"
-        )
+        remedy = "write 0 for those without interactions"
+        if len(missing) == len(wanted):
+            remedy = "check its column of ids"
+        n_found = len(wanted) - len(missing)
         raise must_be(
-            Sentence("the counts in {}", File(where)),
+            Sentence("the counts in {}", File(file)),
             f"those of all {len(wanted)} {side.title}s",
-            got,
+            f"{n_found} of them; {missing[0]}, for instance, is not there",
             remedy,
         )
-    return counts[places]
+    return counts[positions]
 
 
-def _opened(path: Path, customary: frozenset[str]) -> TableFile:
+def _open_table(file: Path, customary: frozenset[str]) -> TableFile:
+    """Open a table, which can have a single column."""
     try:
-        return open_table(path, customary=customary)
+        return open_table(file, customary=customary)
     except InputError:
-        # A single column is cut by no separator.
-        table = open_table(path, sep=",", customary=customary)
+        table = open_table(file, sep=",", customary=customary)
         if table.width > 1:
             raise
         return table
 
 
-def _positions(table: TableFile) -> tuple[int, int]:
-    """Return the columns of ids and of counts."""
+def _columns_of_counts(table: TableFile) -> tuple[int, int]:
+    """Return the positions of the columns of ids and counts."""
     if table.names is None and table.width == 2:
         return 0, 1
-    places = [
-        table.optional_column(what, None, names)
-        for names, what in ((IDS, "id"), (COUNT_NAMES, "count"))
-    ]
-    # Of two columns one name settles both.
-    if table.width == 2 and places.count(None) == 1:
-        rest = 1 - sum(place for place in places if place is not None)
-        places = [rest if place is None else place for place in places]
-    if places[0] is None or places[1] is None:
+    id_position = table.find_column("id", None, ROW_ID_NAMES)
+    count_position = table.find_column("count", None, COUNT_NAMES)
+    # If one of two columns has a customary name, the other holds the other values.
+    if table.width == 2 and id_position is not None and count_position is None:
+        count_position = 1 - id_position
+    if table.width == 2 and count_position is not None and id_position is None:
+        id_position = 1 - count_position
+    if id_position is None or count_position is None:
         raise must_be(
             Sentence("the columns of {}", File(table.path)),
             "called id and count",
-            table.listed(),
+            table.list_columns(),
             "rename them",
         )
-    return places[0], places[1]
+    return id_position, count_position
 
 
-def _require_rows(n: int | str, n_rows: int, source: object, what: str) -> None:
-    """Refuse a file that has not one value for each row of a model.
+def _require_rows(n: int | str, n_rows: int, file: Path, what: str) -> None:
+    """Raise InputError unless a file has one value per row of a model.
 
     Examples
     --------
-    >>> _require_rows(2, 3, "ids.txt", "item ids")
+    >>> _require_rows(2, 3, Path("ids.txt"), "item ids")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: ids.txt must be a file of 3 item ids, one per row; got 2; check that it is of this model.
+    embaudit.errors.InputError: ids.txt must be a file of 3 item ids, one per row; got 2;
+    check that it is of this model.
     """
     if n != n_rows:
         got = n if isinstance(n, str) else f"{n:,}"
         raise must_be(
-            f"{source}",
+            str(file),
             f"a file of {n_rows:,} {what}, one per row",
             got,
             "check that it is of this model",

@@ -70,7 +70,7 @@ def read_sparse(path: Path) -> TableFile:
         if entries is not None:
             ratings = np.asarray(entries.data, dtype=np.float64)
             columns = {"user": entries.row, "item": entries.col, "rating": ratings}
-            return TableFile.of(ArrowTable.of(path, pa.table(columns)))
+            return TableFile.from_arrow(ArrowTable.of(path, pa.table(columns)))
     except InputError:
         raise
     except READ_ERRORS as error:

@@ -1,4 +1,4 @@
-"""Titles and other texts of a table beside the rows of a model: joined by id, or by row where that is asked for."""
+"""Titles and other texts of rows, joined from a table by id, or by row on request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from embaudit.core.checked import as_texts
 from embaudit.errors import Option, Sentence, must_be
 from embaudit.io.files import AnyPath, as_path
-from embaudit.io.tables.columns import open_table, read_by_id, read_columns, texts
+from embaudit.io.tables.columns import (
+    TableFile,
+    open_table,
+    read_by_id,
+    read_columns,
+    to_texts,
+)
 from embaudit.io.tables.interactions import ITEM_NAMES
 from embaudit.model import FactorModel
 from embaudit.model.ids import (
@@ -31,6 +37,11 @@ TITLE_NAMES = frozenset({
 ID_NAMES = ITEM_NAMES | {"id"}
 
 
+def open_titles(path: AnyPath, *named: str | int | None) -> TableFile:
+    """Open a table of ids and texts; `named` are the columns that the caller names."""
+    return open_table(path, customary=ID_NAMES | TITLE_NAMES, named=named)
+
+
 def read_titles(
     path: AnyPath,
     *,
@@ -44,13 +55,13 @@ def read_titles(
     path : path
         CSV, TSV, `.dat`, gzipped or not, Parquet, Feather or Arrow.
     id, title : str or int, optional
-        Columns by name or position; by default those with customary names, without a
-        header the first and second.
+        Columns by name or position. By default those with customary names; without a
+        header, the first and the second.
 
     Returns
     -------
     ids : array of shape (m,)
-        Integers where every id is one, else strings; sorted, each once.
+        Sorted and unique. Integers if each id is one, else strings.
     titles : array of str, shape (m,)
 
     Raises
@@ -68,16 +79,13 @@ def read_titles(
     ...     read_titles(file)
     (array([1, 2]), array(['Toy Story', 'Heat, The'], dtype='<U9'))
     """
-    table = open_table(path, customary=ID_NAMES | TITLE_NAMES, named=(id, title))
-    ids, titles = (
-        table.column("id", id, ID_NAMES, 0),
-        table.column("title", title, TITLE_NAMES, 1),
-    )
-    if ids == titles:
-        raise must_be(
-            "the id and title columns", "different ones", f"position {ids} twice"
-        )
-    return read_by_id(table, ids, titles, "text")
+    table = open_titles(path, id, title)
+    id_position = table.required_column("id", id, ID_NAMES, 0)
+    title_position = table.required_column("title", title, TITLE_NAMES, 1)
+    if id_position == title_position:
+        got = f"position {id_position} twice"
+        raise must_be("the id and title columns", "different ones", got)
+    return read_by_id(table, id_position, title_position, "text")
 
 
 def label_column(
@@ -86,7 +94,10 @@ def label_column(
     id: str | None = None,  # noqa: A002
     title: str | None = None,
 ) -> str | None:
-    r"""Name the first column, besides ids and titles, whose texts repeat so that they can be labels; None without one.
+    r"""Return the name of the first column of labels, or None.
+
+    Labels are texts other than ids and titles that repeat: there are at least two, and
+    at most half as many as rows.
 
     Examples
     --------
@@ -94,41 +105,57 @@ def label_column(
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "movies.csv")
-    ...     _ = file.write_text("id,title,page,genre\n1,Heat,a,Crime\n2,Ran,b,War\n3,M,c,Crime\n4,Kes,d,War\n")
+    ...     header, rows = "id,title,page,genre", ["1,Heat,a,Crime", "2,Ran,b,War"]
+    ...     rows += ["3,M,c,Crime", "4,Kes,d,War"]
+    ...     _ = file.write_text("\n".join([header, *rows]))
     ...     label_column(file)
     'genre'
     """
-    table = open_table(path, customary=ID_NAMES | TITLE_NAMES, named=(id, title))
+    table = open_titles(path, id, title)
+    if table.names is None:
+        return None
     used = {
-        table.optional_column("id", id, ID_NAMES, 0),
-        table.optional_column("title", title, TITLE_NAMES, 1),
+        table.find_column("id", id, ID_NAMES, 0),
+        table.find_column("title", title, TITLE_NAMES, 1),
     }
-    for position in range(table.width) if table.names else ():
+    for position in range(table.width):
         if position not in used:
-            column = texts(
-                table, read_columns(table, {position: "text"})[position], position
-            )
-            if 2 <= len(np.unique(column)) <= len(column) / 2:
+            texts = _column_of_texts(table, position)
+            if 2 <= len(np.unique(texts)) <= len(texts) / 2:
                 return table.title(position)
     return None
 
 
+def _column_of_texts(table: TableFile, position: int) -> NDArray[np.str_]:
+    column = read_columns(table, {position: "text"})[position]
+    return to_texts(table, column, position)
+
+
 def flags_named(texts: Sequence[str | None], name: str) -> list[str | None]:
-    """Label rows by the name of a column that holds only 1 and 0, as one-hot columns do; keep other texts.
+    """Replace 1 and 0 of a one-hot column by its name and None; keep other texts.
+
+    A one-hot column holds only 1, 0 and missing texts.
 
     Examples
     --------
     >>> flags_named(["1", "0", None], "Horror"), flags_named(["1", "2"], "cluster")
     (['Horror', None, None], ['1', '2'])
     """
-    # A missing text is neither, so that one-hot columns may have gaps.
     if not {text for text in texts if text} <= {"0", "1"}:
         return list(texts)
     return [name if text == "1" else None for text in texts]
 
 
 def places_of(ids: NDArray[Any], among: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the place of each id among others that are unique, -1 where it is not there; 7 and "7" are one id.
+    """Return the position of each id among unique ids, or -1 if it is not among them.
+
+    Ids are compared as texts, because one source writes 7 as a number and another as a
+    text.
+
+    Raises
+    ------
+    InputError
+        If the ids in `among` are not unique.
 
     Examples
     --------
@@ -137,52 +164,52 @@ def places_of(ids: NDArray[Any], among: NDArray[Any]) -> NDArray[np.intp]:
     """
     import pandas as pd
 
-    # As text, since one source may write ids as numbers and another as strings.
     index = pd.Index(among.astype(np.str_))
     if not index.is_unique:
-        twice = index[index.duplicated()][0]
-        raise must_be(
-            "ids", "unique", f"{twice} more than once", "keep one row for each id"
-        )
+        repeated = index[index.duplicated()][0]
+        got = f"{repeated} more than once"
+        raise must_be("ids", "unique", got, "keep one row for each id")
     return index.get_indexer(pd.Index(ids.astype(np.str_)))
 
 
 @dataclass(frozen=True)
 class Joined:
-    """The text of every row of a side, and how it was found."""
+    """The text of every row of a side, and how the rows were joined."""
 
     texts: tuple[str | None, ...]
-    """None where a row has none."""
+    """None for a row that is not in the table."""
     title: str
-    """Name of a row, such as item."""
+    """Noun of a row, such as item."""
     by_row: bool
-    """True if rows were joined by their order, otherwise by ids."""
+    """True if rows were joined by their order, False if by ids."""
 
     @property
     def n_matched(self) -> int:
-        """Rows that have a text."""
+        """Number of rows that have a text."""
         return sum(text is not None for text in self.texts)
 
     def names(self, ids: NDArray[Any]) -> NDArray[np.str_]:
-        """Call every row by its text, one without by its id.
+        """Name every row by its text, or by its id if it has none.
 
         Examples
         --------
         >>> Joined(("Heat", None), "item", by_row=False).names(np.array([7, 9]))
         array(['Heat', '9'], dtype='<U4')
         """
-        names = [text or str(each) for each, text in zip(ids, self.texts, strict=True)]
-        return as_texts(names, "titles")
+        pairs = zip(self.texts, ids, strict=True)
+        return as_texts([text or str(row_id) for text, row_id in pairs], "titles")
 
     def explain(self) -> str:
-        """Report how many rows matched, and by what.
+        """Report how many rows matched, and whether by row or by id.
 
         Examples
         --------
         >>> Joined(("Heat", None, ""), "item", by_row=False).explain()
         '2 of 3 items matched by id.'
         """
-        return f"{self.n_matched:,} of {len(self.texts):,} {self.title}s matched by {'row' if self.by_row else 'id'}."
+        by = "row" if self.by_row else "id"
+        n_rows = len(self.texts)
+        return f"{self.n_matched:,} of {n_rows:,} {self.title}s matched by {by}."
 
 
 def join_texts(
@@ -230,17 +257,17 @@ def join_texts(
     """
     if not isinstance(side, Side):
         raise must_be("side", "a Side", repr(side), "such as model.right_side")
-    where, what = str(as_path(path, "the input")), f"{side.title}s"
+    file = str(as_path(path, "the input"))
     if by_row:
-        table = open_table(path, customary=ID_NAMES | TITLE_NAMES, named=(id, title))
-        position = table.column("title", title, TITLE_NAMES, 1)
-        titles = texts(
-            table, read_columns(table, {position: "text"})[position], position
+        table = open_titles(path, id, title)
+        position = table.required_column("title", title, TITLE_NAMES, 1)
+        titles = _column_of_texts(table, position)
+        require_lengths(
+            len(side), len(titles), ("the model", file), what=f"{side.title}s"
         )
-        require_lengths(len(side), len(titles), ("the model", where), what=what)
         return Joined(tuple(titles.tolist()), side.title, by_row=True)
     if side.ids is None:
-        raise without_ids(side.title, "the model", where)
+        raise without_ids(side.title, "the model", file)
     return join_ids(
         side.ids,
         path,
@@ -274,31 +301,30 @@ def join_ids(
     ...     join_ids(np.array(["a", "c"]), file).explain()
     '1 of 2 items matched by id.'
     """
-    where, wanted = str(as_path(path, "the input")), np.asarray(wanted)
+    file = str(as_path(path, "the input"))
+    wanted = np.asarray(wanted)
     if wanted.ndim != 1:
         raise must_be("ids", "a list, one per row", repr(wanted))
     ids, titles = read_titles(path, id=id, title=title)
-    # Numbers against words never match, and a few chance matches are no join: both are
-    # refused, not counted.
-    require_one_kind(wanted, ids, (source, where), what=f"{called} ids")
-    places = places_of(wanted, ids)
-    if (places < 0).all():
-        got = (
-            f"{ids[0]} against {wanted[0]}, for instance"
-            if len(ids) and len(wanted)
-            else "nothing"
-        )
+    # Row numbers of the model would match some numeric ids of the table by chance.
+    require_one_kind(wanted, ids, (source, file), what=f"{called} ids")
+    positions = places_of(wanted, ids)
+    n_matched = int((positions >= 0).sum())
+    if n_matched == 0:
+        got = "nothing"
+        if len(ids) and len(wanted):
+            got = f"{ids[0]} against {wanted[0]}, for instance"
         raise must_be(
             "the ids of the titles",
             "ids of items",
             got,
             Sentence("choose their column with {}", Option("id")),
         )
-    matched = tuple(None if place < 0 else str(titles[place]) for place in places)
-    require_most(
-        int((places >= 0).sum()), len(wanted), f"{called}s", where, partial=partial
+    texts = tuple(
+        str(titles[position]) if position >= 0 else None for position in positions
     )
-    return Joined(matched, called, by_row=False)
+    require_most(n_matched, len(wanted), f"{called}s", file, partial=partial)
+    return Joined(texts, called, by_row=False)
 
 
 def with_titles(
@@ -310,13 +336,13 @@ def with_titles(
     by_row: bool = False,
     partial: bool = False,
 ) -> tuple[FactorModel, Joined]:
-    """Name the right rows of a model after a table; a row without a title is called by its id.
+    """Name the right rows of a model by a table. A row without a title keeps its id.
 
     Returns
     -------
     model : FactorModel
     joined : Joined
-        How many rows matched.
+        The titles, and how many rows matched.
 
     Raises
     ------
@@ -326,6 +352,5 @@ def with_titles(
     require_model(model)
     side = model.right_side
     joined = join_texts(side, path, title=title, id=id, by_row=by_row, partial=partial)
-    return model.replace(
-        right_names=joined.names(np.arange(len(side)) if side.ids is None else side.ids)
-    ), joined
+    ids = np.arange(len(side)) if side.ids is None else side.ids
+    return model.replace(right_names=joined.names(ids)), joined
