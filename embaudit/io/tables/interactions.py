@@ -1,4 +1,4 @@
-"""Interactions of users with items, from a table of ratings, counts or events to a sparse matrix."""
+"""Interactions of users with items: a table of ratings, counts or events as a matrix."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ RATING_NAMES = frozenset({
     "rating", "ratings", "bookrating", "score", "stars", "count", "counts", "weight", "value", "plays", "playcount",
     "listens", "quantity", "overall",
 })  # fmt: skip
-TIMES = 1e8
-"""Seconds since 1970 are above this, no rating is."""
+LARGEST_RATING = 1e8
+"""Larger numbers in a third column are times, in seconds since 1970."""
 
 
 @dataclass(frozen=True, eq=False)
 class Interactions:
-    """A matrix of users and items and what became of the rows it was made of."""
+    """A matrix of users and items, and how many rows of the table it keeps."""
 
     matrix: csr_matrix
     """(n, p) float64; 0 where there is no interaction."""
     user_ids: NDArray[Any]
-    """(n,) sorted; integers where every id is one, else strings."""
+    """(n,) sorted; integers if each id is one, else strings."""
     item_ids: NDArray[Any]
-    """(p,) the same for items."""
+    """(p,) sorted, as those of users."""
     n_rows_read: int
     """Rows of the table."""
     n_duplicates: int
@@ -63,7 +63,7 @@ class Interactions:
     n_dropped: int
     """Interactions dropped because they are 0 or below the threshold."""
     columns: tuple[str, str, str | None]
-    """Names of the columns of users, items and ratings (None: every row counts 1)."""
+    """Names of the columns of users, items and ratings (None if every row counts 1)."""
 
     def __repr__(self) -> str:
         n, p = self.matrix.shape
@@ -72,10 +72,22 @@ class Interactions:
         )
 
     def counts(self, side: SideName) -> Floats:
-        """Count the interactions of every user (left) or item (right), whatever their ratings."""
-        return np.asarray(
-            self.matrix.getnnz(axis=1 if side == "left" else 0), dtype=np.float64
-        )
+        """Count the interactions of every user (left) or item (right)."""
+        if side == "left":
+            counts = self.matrix.getnnz(axis=1)
+        else:
+            counts = self.matrix.getnnz(axis=0)
+        return np.asarray(counts, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Positions of the columns of a table of interactions."""
+
+    user: int
+    item: int
+    rating: int | None
+    """None if every row counts 1."""
 
 
 def read_interactions(
@@ -101,15 +113,14 @@ def read_interactions(
     user, item, rating : str or int, optional
         Columns by name or position. By default those with customary names (userId,
         user_id, uid, …; movieId, item_id, …; rating, count, weight, …); without a
-        header the first, second and third. Without a rating column every row counts 1;
-        `rating="none"` says so of a table that has one.
+        header, the first, second and third. Without a rating column, every row counts
+        1; `rating="none"` ignores a rating column.
     threshold : float, optional
         Keep interactions whose rating is at least this.
     binarise : bool
-        Make every interaction that is kept a 1.
+        Replace every rating that is kept by 1.
     duplicates : {"error", "sum", "mean", "last", "max"}
-        What becomes of several rows of one user and item, before the threshold is
-        applied.
+        How to merge several rows of one user and item, before the threshold is applied.
     sep : str, optional
         Separator of a text file.
     header : {"auto", True, False}
@@ -118,15 +129,15 @@ def read_interactions(
     Returns
     -------
     Interactions
-        Users and items that keep no interaction are left out; a rating of 0 is no
+        Without users and items that keep no interaction. A rating of 0 is no
         interaction.
 
     Raises
     ------
     InputError
-        For a missing, empty or damaged file, columns that are missing or ambiguous, ids
-        that are missing, ratings that are no finite numbers, duplicates (unless they
-        are to be merged), fewer than two users or items.
+        If the file is missing, empty or damaged, a column is missing or ambiguous, an
+        id is missing, a rating is not finite, there are duplicates but no rule to merge
+        them, or there are fewer than two users or items.
 
     Examples
     --------
@@ -143,114 +154,139 @@ def read_interactions(
     >>> found.counts("left"), found.counts("right")
     (array([2., 1.]), array([1., 2.]))
     """
-    import pandas as pd
-    from scipy.sparse import coo_matrix
-
     require_one_of(duplicates, "duplicates", get_args(Duplicates))
     if threshold is not None and not is_number(threshold):
         raise must_be("threshold", "a finite number", threshold)
-    table = _table_of(path, sep, header)
-    without = rating == "none" and "none" not in (table.names or ())
-    user_at, item_at = (
-        table.required_column("user", user, USER_NAMES, 0),
-        table.required_column("item", item, ITEM_NAMES, 1),
-    )
-    rating_at = (
-        None if without else table.find_column("rating", rating, RATING_NAMES, 2)
-    )
-    positions = [
-        position for position in (user_at, item_at, rating_at) if position is not None
-    ]
-    if len(set(positions)) < len(positions):
-        got = f"positions {', '.join(map(str, positions))}"
-        raise must_be("the user, item and rating columns", "different ones", got)
-    cells: dict[int, Cell] = {
-        user_at: "id",
-        item_at: "id",
-        **({} if rating_at is None else {rating_at: "number"}),
-    }
+    table = _open_interactions(path, sep, header)
+    columns = _find_columns(table, user, item, rating)
+    cells: dict[int, Cell] = {columns.user: "id", columns.item: "id"}
+    if columns.rating is not None:
+        cells[columns.rating] = "number"
     read = read_columns(table, cells)
-    # Each column is let go of once its ids are places among the sorted ones.
-    users, user_ids = to_codes(table, read.pop(user_at), user_at)
-    items, item_ids = to_codes(table, read.pop(item_at), item_at)
+    # `pop` frees the memory of each column as soon as it is converted.
+    users, user_ids = to_codes(table, read.pop(columns.user), columns.user)
+    items, item_ids = to_codes(table, read.pop(columns.item), columns.item)
     n_rows = len(users)
-    if not n_rows:
+    if n_rows == 0:
         raise must_be(File(table.path), "a table with rows", "none")
-    values = (
-        np.ones(n_rows)
-        if rating_at is None
-        else to_numbers(table, read.pop(rating_at), rating_at)
-    )
-    if rating is None and table.names is None and values.min() > TIMES:
-        remedy = Sentence(
-            "choose {} if these are times, {} if they are ratings",
-            Option("rating", "none"),
-            Option("rating", 2),
-        )
-        raise must_be(
-            Sentence("the third column of {}", File(table.path)),
-            "ratings",
-            f"numbers from {values.min():.0f} on",
-            remedy,
-        )
-    matrix = coo_matrix(
-        (values, (users, items)), shape=(len(user_ids), len(item_ids))
-    ).tocsr()
-    # Equal places were summed.
-    if matrix.nnz < n_rows and duplicates != "sum":
-        frame = pd.DataFrame({"user": users, "item": items, "value": values})
-        if duplicates == "error":
-            repeated = frame.duplicated(["user", "item"]).to_numpy()
-            row = int(np.argmax(repeated))
-            which = f"user {user_ids[users[row]]} and item {item_ids[items[row]]}"
-            got = f"{which} again in row {row + 1} of the data ({counted(int(repeated.sum()), 'such row')})"
-            remedy = Sentence(
-                "merge them with {} (or mean, last, max)", Option("duplicates", "sum")
-            )
-            raise must_be(
-                Sentence("the rows of {}", File(table.path)),
-                "one for each user and item",
-                got,
-                remedy,
-            )
-        merged = frame.groupby(["user", "item"], as_index=False).agg(
-            {"value": duplicates}
-        )
-        users, items, values = (merged[name].to_numpy() for name in frame)
-        matrix = coo_matrix((values, (users, items)), shape=matrix.shape).tocsr()
-    # Thresholds see merged values, as the docstring promises; a rating of 0 is no
-    # interaction.
+    if columns.rating is None:
+        values = np.ones(n_rows)
+    else:
+        values = to_numbers(table, read.pop(columns.rating), columns.rating)
+    if rating is None and table.names is None:
+        _require_no_times(table, values)
+    matrix = _to_matrix(table, users, items, values, (user_ids, item_ids), duplicates)
     n_merged = n_rows - matrix.nnz
-    keep = (matrix.data != 0) & (
-        matrix.data >= (-np.inf if threshold is None else threshold)
-    )
-    matrix.data = (
-        keep.astype(np.float64) if binarise else np.where(keep, matrix.data, 0.0)
-    )
+    keep = matrix.data != 0
+    if threshold is not None:
+        keep &= matrix.data >= threshold
+    n_dropped = int((~keep).sum())
+    kept_values = np.ones(matrix.nnz) if binarise else matrix.data
+    matrix.data = np.where(keep, kept_values, 0.0)
     matrix.eliminate_zeros()
-    left, right = (np.flatnonzero(matrix.getnnz(axis=axis)) for axis in (1, 0))
-    matrix = matrix[left][:, right]
-    for count, what in zip(matrix.shape, ("users", "items"), strict=True):
+    with_users = np.flatnonzero(matrix.getnnz(axis=1))
+    with_items = np.flatnonzero(matrix.getnnz(axis=0))
+    matrix = matrix[with_users][:, with_items]
+    for count, noun in zip(matrix.shape, ("users", "items"), strict=True):
         if count < 2:
             raise must_be(
                 File(table.path),
-                f"interactions of at least 2 {what}",
+                f"interactions of at least 2 {noun}",
                 count,
-                "check which columns are read" if keep.all() else "lower the threshold",
+                "lower the threshold" if n_dropped else "check which columns are read",
             )
-    columns = (
-        table.title(user_at),
-        table.title(item_at),
-        None if rating_at is None else table.title(rating_at),
+    names = (
+        table.title(columns.user),
+        table.title(columns.item),
+        None if columns.rating is None else table.title(columns.rating),
     )
-    n_dropped = int((~keep).sum())
     return Interactions(
-        matrix, user_ids[left], item_ids[right], n_rows, n_merged, n_dropped, columns
+        matrix,
+        user_ids[with_users],
+        item_ids[with_items],
+        n_rows,
+        n_merged,
+        n_dropped,
+        names,
     )
 
 
-def _table_of(path: AnyPath, sep: str | None, header: Header) -> TableFile:
-    """Open a table of interactions, or the file of a sparse matrix as such a table."""
+def _find_columns(
+    table: TableFile,
+    user: str | int | None,
+    item: str | int | None,
+    rating: str | int | None,
+) -> Columns:
+    """Find the columns of users, items and ratings."""
+    user_position = table.required_column("user", user, USER_NAMES, 0)
+    item_position = table.required_column("item", item, ITEM_NAMES, 1)
+    is_ignored = rating == "none" and "none" not in (table.names or ())
+    rating_position = None
+    if not is_ignored:
+        rating_position = table.find_column("rating", rating, RATING_NAMES, 2)
+    positions = [user_position, item_position]
+    if rating_position is not None:
+        positions.append(rating_position)
+    if len(set(positions)) < len(positions):
+        got = f"positions {', '.join(map(str, positions))}"
+        raise must_be("the user, item and rating columns", "different ones", got)
+    return Columns(user_position, item_position, rating_position)
+
+
+def _require_no_times(table: TableFile, ratings: Floats) -> None:
+    """Raise InputError if the third column, without a header, holds times."""
+    if ratings.min() > LARGEST_RATING:
+        raise must_be(
+            Sentence("the third column of {}", File(table.path)),
+            "ratings",
+            f"numbers from {ratings.min():.0f} on",
+            Sentence(
+                "choose {} if these are times, {} if they are ratings",
+                Option("rating", "none"),
+                Option("rating", 2),
+            ),
+        )
+
+
+def _to_matrix(
+    table: TableFile,
+    users: NDArray[np.intp],
+    items: NDArray[np.intp],
+    values: Floats,
+    ids: tuple[NDArray[Any], NDArray[Any]],
+    duplicates: Duplicates,
+) -> csr_matrix:
+    """Return the matrix of ratings, with several rows of one user and item merged."""
+    import pandas as pd
+    from scipy.sparse import coo_matrix
+
+    user_ids, item_ids = ids
+    shape = (len(user_ids), len(item_ids))
+    matrix = coo_matrix((values, (users, items)), shape=shape).tocsr()
+    # `tocsr` has summed the values of one user and item.
+    if duplicates == "sum" or matrix.nnz == len(values):
+        return matrix
+    frame = pd.DataFrame({"user": users, "item": items, "value": values})
+    if duplicates == "error":
+        repeated = frame.duplicated(["user", "item"]).to_numpy()
+        row = int(np.argmax(repeated))
+        pair = f"user {user_ids[users[row]]} and item {item_ids[items[row]]}"
+        n_repeated = counted(int(repeated.sum()), "such row")
+        raise must_be(
+            Sentence("the rows of {}", File(table.path)),
+            "one for each user and item",
+            f"{pair} again in row {row + 1} of the data ({n_repeated})",
+            Sentence(
+                "merge them with {} (or mean, last, max)", Option("duplicates", "sum")
+            ),
+        )
+    merged = frame.groupby(["user", "item"], as_index=False)["value"].agg(duplicates)
+    places = (merged["user"].to_numpy(), merged["item"].to_numpy())
+    return coo_matrix((merged["value"].to_numpy(), places), shape=shape).tocsr()
+
+
+def _open_interactions(path: AnyPath, sep: str | None, header: Header) -> TableFile:
+    """Open a table of interactions, or a file of a sparse matrix as such a table."""
     if as_path(path, "the input").suffix.lower() == ".npz":
         return read_sparse(existing_file(path))
     customary = USER_NAMES | ITEM_NAMES | RATING_NAMES
