@@ -33,9 +33,20 @@ def programs() -> Path | str:
         shared = subprocess.run(
             [config, "--sharedir"], capture_output=True, text=True, check=False
         ).stdout.strip()
-        if list(Path(shared, "extension").glob("vector.control")):
-            return folder
+        if not list(Path(shared, "extension").glob("vector.control")):
+            continue
+        try:
+            version = [folder / "postgres", "--version"]
+            subprocess.run(version, user=_user(), check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            return f"the user {OTHER} cannot run PostgreSQL: {error}"
+        return folder
     return "no PostgreSQL server with pgvector is installed"
+
+
+def _user() -> str | None:
+    """Return the user that runs the server; None for the current one."""
+    return OTHER if os.geteuid() == 0 else None
 
 
 @contextmanager
@@ -62,7 +73,7 @@ def server(programs: Path, folder: Path) -> Iterator[int]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    user = OTHER if os.geteuid() == 0 else None
+    user = _user()
     data = folder / "data"
     data.mkdir()
     if user is not None:

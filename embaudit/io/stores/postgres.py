@@ -348,6 +348,8 @@ def _refusal(address: Address, error: Exception, verb: str) -> InputError:
 
 ADVICE = {
     "canceling statement": "run the command again",
+    "starting up": "run the command again",
+    "shutting down": "run the command again",
     "password": "set PGUSER and PGPASSWORD, or write them to ~/.pgpass",
     "Connection refused": "start the server, or check host and port",
     "No such file": "start the server, or name its host in the address",
