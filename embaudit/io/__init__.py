@@ -1,4 +1,4 @@
-"""Reading and writing: models in many formats, interactions, labels and titles; nothing is ever unpickled."""
+"""Reading and writing of models, interactions and titles; nothing is unpickled."""
 
 import lazy_loader
 

@@ -29,8 +29,8 @@ def open_arrays(path: Path) -> Safetensors | Npz | Npy:
         return Npz(path) if path.suffix.lower() == ".npz" else Npy(path)
     if path.is_dir():
         remedy = (
-            "name a file in it, such as model.safetensors.index.json for a checkpoint in "
-            "several parts"
+            "name a file in it, such as model.safetensors.index.json for a checkpoint "
+            "in several parts"
         )
         raise must_be(
             "the path", "a file", Sentence("the folder {}", File(path)), remedy

@@ -98,7 +98,7 @@ class Metric:
     source: str
     """Place in the store that says so, in words; if nothing states it, the reason."""
     is_default: bool = False
-    """True if the default of the store holds, because the collection does not say it."""
+    """True if the default of the store holds, as the collection does not say it."""
     unit_rows: bool = False
     """True if the store divided the rows by their lengths, which are lost."""
     codes: str = ""
@@ -328,7 +328,8 @@ class Intake:
         >>> Intake("gguf", ("a.gguf",), parts).line()
         'read as gguf: output.weight (Q8_0)'
         >>> metric = Metric("cosine", "the collection", unit_rows=True)
-        >>> Intake("qdrant", (), (Part("vectors", "right", (7, 2)),), metric=metric).line()
+        >>> parts = (Part("vectors", "right", (7, 2)),)
+        >>> Intake("qdrant", (), parts, metric=metric).line()
         'read as qdrant: vectors; metric cosine, original lengths lost'
         """
         shown = [

@@ -91,8 +91,8 @@ def load(
         (indexes with whole vectors), clients of Qdrant, transformers,
         TransformerLens, Keras (Dense, Model) or torch (Linear, Embedding, any module
         whose names are known from files). If the object can score by itself, a few of
-        its scores are compared with those of the arrays that were read. The options are added to a FactorModel,
-        which is returned as it is if there are none.
+        its scores are compared with those of the arrays that were read. The options
+        are added to a FactorModel, which is returned as it is if there are none.
     kind : {"auto", "factors", "head", "vectors"}
         Two factor matrices, a softmax head, or one table of vectors; by default the
         content decides.
@@ -510,7 +510,8 @@ def combine(contents: Contents, request: Request, location: Location) -> Reading
     InputError
         If they contradict each other, or an object does not score as its arrays do.
     """
-    request = _without_used(request, contents)
+    if location.is_in_memory:
+        request = _without_used(request, contents)
     contents, request = with_left(contents, request)
     whole, contents = contents, contents.of_kind(request.kind)
     intake = report(contents, request, location)
@@ -552,8 +553,7 @@ def _without_used(request: Request, contents: Contents) -> Request:
         request = replace(request, inputs=contents.inputs)
     if contents.own is not None and contents.own.pairs is not None:
         request = replace(request, inputs=None)
-    is_object = not contents.files
-    if is_object and request.kind == "vectors" and "left" in contents.fields:
+    if request.kind == "vectors" and "left" in contents.fields:
         request = replace(request, left_ids=None)
     return request
 
