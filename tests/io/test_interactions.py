@@ -347,6 +347,8 @@ def test_a_sparse_matrix_is_no_model_and_the_command_of_the_refusal_works(
     sentence = refusal(load, path)
     assert "it is a sparse matrix; if it holds interactions of users (rows)" in sentence
     command = re.search("`embaudit (fit .*)`", sentence)[1]
+    exec(sentence.partition(" in Python: ")[2].removesuffix("."), {})
+    assert load("vectors.npy").right.shape == (30, 40)
     done = embaudit(*command.split(), "--n-components", 4, "--out", "fitted.npz")
     assert done.code == 0
     assert load("fitted.npz").right.shape == (40, 4)
