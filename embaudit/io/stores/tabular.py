@@ -19,7 +19,7 @@ from embaudit.io.intake import NOT_STATED, Metric, Part
 from embaudit.io.options import Request
 from embaudit.io.stores.base import Address, title_column
 from embaudit.io.tables.arrow import ArrowTable, is_text
-from embaudit.io.tables.columns import TableFile, texts
+from embaudit.io.tables.columns import TableFile, to_texts
 from embaudit.io.tables.lists import is_vectors
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def _with_titles(contents: Contents, table: TableFile) -> Contents:
         # A row without a title makes all go by their ids, as in files of tables.
         if column.null_count:
             return None
-        return texts(table, column, stored.schema.get_field_index(title))
+        return to_texts(table, column, stored.schema.get_field_index(title))
 
     fields = {**contents.fields, "right_names": Source(title, read, (stored.rows,))}
     left_over = tuple(part for part in contents.left_over if part.name != title)
