@@ -62,7 +62,10 @@ def _weights(layer: Any) -> NDArray[Any]:
     # packed integers.
     weights = None if callable(layer.weight) else as_array(layer.weight)
     if weights is None or weights.dtype.kind != "f":
-        remedy = "read the network before it is quantised, or pass its dequantised weights to FactorModel.from_softmax"
+        remedy = (
+            "read the network before it is quantised, or pass its dequantised weights "
+            "to FactorModel.from_softmax"
+        )
         raise must_be(
             f"the weights of {type(layer).__name__}",
             "floating-point numbers",
@@ -73,7 +76,9 @@ def _weights(layer: Any) -> NDArray[Any]:
 
 
 def linear(layer: Any, request: Request) -> Contents:
-    """Read a Linear layer of torch as a softmax head, a Dense one of Keras by its activation.
+    """Read a layer: a Linear one of torch as a softmax head, a Dense one of Keras.
+
+    The activation of a Dense layer tells its link.
 
     Raises
     ------
@@ -96,7 +101,10 @@ def linear(layer: Any, request: Request) -> Contents:
         and activation != "sigmoid"
         and request.kind not in ("head", "vectors")
     ):
-        remedy = 'pass kind="head" if its sigmoid is the probability of a second label; a regression is no head'
+        remedy = (
+            'pass kind="head" if its sigmoid is the probability of a second label; a '
+            "regression is no head"
+        )
         raise must_be(
             f"the outputs of a {name} layer", "labels, at least 2", "one", remedy
         )
@@ -123,7 +131,9 @@ def embedding(layer: Any, request: Request) -> Contents:
 
 
 def module(network: Any, request: Request) -> Contents:
-    """Read the arrays of a network by their names, and hold its predictions against those of `forward`.
+    """Read the arrays of a network by their names.
+
+    Its predictions are compared with those of `forward`.
 
     Raises
     ------
@@ -163,7 +173,10 @@ def module(network: Any, request: Request) -> Contents:
             if is_softmax
             else 'link="identity" if it gives'
         )
-        remedy = f"pass example inputs of forward as inputs=, or say {says} the product of what was read"
+        remedy = (
+            f"pass example inputs of forward as inputs=, or say {says} the product of "
+            "what was read"
+        )
         got = f"forward({', '.join(takes)}), which was not compared"
         raise must_be(
             f"the predictions of {type(network).__name__}",
@@ -183,8 +196,8 @@ def _of_last_layer(network: Any, request: Request) -> Contents | None:
     Returns
     -------
     Contents or None
-        None if the caller names arrays or wants other things than a head, or if the last
-        layer is not linear or not known.
+        None if the caller names arrays or wants other things than a head, or if the
+        last layer is not linear or not known.
 
     Raises
     ------
@@ -254,7 +267,10 @@ def _layers_in_order(network: Any, prefix: str = "") -> list[tuple[str, Any]]:
 
 
 def _layers_called(network: Any, inputs: Any) -> list[tuple[str, Any]]:
-    """Return the names and layers without others inside, in the order in which `forward` calls them."""
+    """Return the names and layers without others inside.
+
+    They are in the order in which `forward` calls them.
+    """
     layers: list[tuple[str, Any]] = []
 
     def record(name: str, layer: Any, *_: Any) -> None:
@@ -308,12 +324,18 @@ def _called(network: Any, *inputs: Any) -> NDArray[Any]:
 
 
 def _swapped(names: Sequence[str]) -> bool | None:
-    """Determine from the names of two inputs whether items come before users; None where they are others."""
+    """Determine from the names of two inputs whether items come before users.
+
+    None if the names are others.
+    """
     return {"ui": False, "iu": True}.get("".join(name[:1] for name in names))
 
 
 def _of_examples(network: Any, contents: Contents, inputs: Any) -> Contents:
-    """Return what `forward` makes of example inputs, and which rows or vectors they became on their way."""
+    """Return the fields with the outputs of `forward` for example inputs.
+
+    The rows or vectors that the inputs become on their way are recorded.
+    """
     fields = contents.fields
     names = {
         side: fields[side].name.rpartition(".")[0]
@@ -378,7 +400,10 @@ def _of_examples(network: Any, contents: Contents, inputs: Any) -> Contents:
 
 
 def _tensor(values: Any, like: Any) -> Any:
-    """Make a tensor of numbers, and of each of a batch by name; whole numbers are rows of a table."""
+    """Make a tensor of numbers, and of each array of a batch by name.
+
+    Whole numbers are rows of a table.
+    """
     if hasattr(values, "detach"):
         return values
     if isinstance(values, Mapping):
@@ -423,7 +448,10 @@ def transformer_lens(model: Any, request: Request) -> Contents:  # noqa: ARG001
 
 
 def keras_model(model: Any, request: Request) -> Contents:
-    """Read the layers of a model of Keras, and hold two tables against what it makes of users and items."""
+    """Read the layers of a model of Keras.
+
+    Two tables are compared with the outputs of the model for users and items.
+    """
     # Paths of variables have slashes; the names that layouts know have dots.
     arrays = Memory(
         {
@@ -474,7 +502,10 @@ def _values(variable: Any) -> Any:
 
 
 def transformer(model: Any, request: Request) -> Contents:
-    """Read the output embeddings of a language model of transformers, or the last layer of a classifier.
+    """Read a model of transformers.
+
+    The head of a language model is its output embeddings, that of a classifier its last
+    layer.
 
     Raises
     ------
@@ -534,7 +565,10 @@ def _with_states(model: Any, request: Request) -> Request:
 
 
 def _classifier(model: Any, config: Config, request: Request) -> Contents:
-    """Read the last layer of a network that chooses among classes, and what its configuration calls them."""
+    """Read the last layer of a network that chooses among classes.
+
+    Its configuration names the classes.
+    """
     last = {
         name: tensor
         for name, tensor in model.state_dict().items()
@@ -556,7 +590,10 @@ def _classifier(model: Any, config: Config, request: Request) -> Contents:
 def _language_model(
     model: Any, head: Any, config: Config, request: Request
 ) -> Contents:
-    """Read the output embeddings of a language model, all biases of its logits, and its soft cap."""
+    """Read the output embeddings of a language model.
+
+    All biases of its logits and its soft cap are read, too.
+    """
     if comes_from(head, ("peft",)):
         remedy = "merge the adapters into the model with merge_and_unload()"
         raise must_be(
