@@ -404,6 +404,29 @@ def test_lancedb_rows_in_many_parts_keep_their_ids(tmp_path: Path) -> None:
     ]
 
 
+def test_duckdb_file_that_is_cut_is_refused(tmp_path: Path) -> None:
+    place = write_duckdb(tmp_path, arrow())
+    stored = place.read_bytes()
+    place.write_bytes(stored[: len(stored) // 2])
+    assert "cannot be read: " in refusal_of(place)
+
+
+def test_lancedb_table_without_one_of_its_files_is_refused(tmp_path: Path) -> None:
+    place = write_lancedb(tmp_path, arrow())
+    next(place.glob("films.lance/data/*")).unlink()
+    assert "cannot be read: " in refusal_of(place)
+
+
+def test_chroma_pickle_of_an_index_runs_no_code(tmp_path: Path) -> None:
+    place = chroma_of(tmp_path, ROWS, "cosine", threshold=60)
+    (pickle,) = place.glob("*/index_metadata.pickle")
+    mark = tmp_path / "ran"
+    pickle.write_bytes(f"cos\nsystem\n(S'touch {mark}'\ntR.".encode())
+    with contextlib.suppress(InputError):
+        read(place)
+    assert not mark.exists()
+
+
 def test_duckdb_tables_of_schemas_are_named_with_them(tmp_path: Path) -> None:
     place = write_duckdb(tmp_path, arrow())
     with pytest.importorskip("duckdb").connect(str(place)) as database:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -400,3 +401,25 @@ def unreadable(address: Address, error: Exception, verb: str = "read") -> InputE
     """Return the refusal of a store that its client cannot read, or write."""
     why = (str(error).strip().splitlines() or [""])[0] or type(error).__name__
     return InputError("{} cannot be {}: {}.", File(address), verb, why.rstrip("."))
+
+
+@contextmanager
+def errors_of_client(
+    address: Address, errors: tuple[type[Exception], ...]
+) -> Iterator[None]:
+    """Let the errors that a client raises inside be refusals that name the store.
+
+    Examples
+    --------
+    >>> with errors_of_client(Address("lancedb", "db"), (OSError,)):
+    ...     raise OSError("a file is missing.")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: lancedb:db cannot be read: a file is missing.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except errors as error:
+        raise unreadable(address, error) from error

@@ -306,6 +306,13 @@ class _Rows:
     def _batches_of_index(self, title: str) -> Iterator[Batch]:
         """Yield the rows as the client reads them in a copy of the folder."""
         chromadb = client("chromadb", extra="chroma", what="an index of Chroma")
+        if chromadb.__version__.startswith("0."):
+            raise must_be(
+                "the package chromadb",
+                "1.0 or newer, which runs no code of the pickle beside an index",
+                chromadb.__version__,
+                "install it: pip install --upgrade 'embaudit[chroma]'",
+            )
         with tempfile.TemporaryDirectory(
             prefix="embaudit-", ignore_cleanup_errors=True
         ) as copy:

@@ -20,6 +20,7 @@ from embaudit.io.stores.base import (
     Address,
     chosen_table,
     client,
+    errors_of_client,
     metric_named,
     unreadable,
 )
@@ -87,7 +88,7 @@ def read(address: str | Path, request: Request) -> Contents:
     if not is_store(path):
         raise must_be(File(store), "a file of DuckDB", "none", "check the path")
     duckdb = client("duckdb", extra="duckdb", what="a DuckDB table")
-    try:
+    with errors_of_client(typed, _errors()):
         database = duckdb.connect(str(path), read_only=True)
         tables = {
             name if schema == "main" else f"{schema}.{name}": (schema, name)
@@ -104,8 +105,6 @@ def read(address: str | Path, request: Request) -> Contents:
         name = chosen_table(store, names, wanted)
         rows = _Rows(database, typed, *tables[name])
         return rows.table(str(path)).contents(request)
-    except duckdb.Error as error:
-        raise unreadable(store, error) from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +143,9 @@ class _Rows:
         query = f"SELECT {names} FROM {self._quoted}{_filter(filled)}"  # noqa: S608
         # A cursor of its own, because another scan of this connection would end it.
         cursor = self.database.cursor()
-        for batch in _reader(cursor.sql(query), n_rows):
-            yield batch.column(0), batch.select(list(columns))
+        with errors_of_client(self.address, _errors()):
+            for batch in _reader(cursor.sql(query), n_rows):
+                yield batch.column(0), batch.select(list(columns))
 
     def metric(self, column: str) -> Metric:
         """Return the metric of the HNSW index of a column of vectors."""
@@ -183,6 +183,12 @@ def metric_of(column: str, indexes: Sequence[tuple[str, str | None]]) -> Metric:
         source = f"the default of the index {index_name}, which names no metric"
         return Metric("l2", source, is_default=True)
     return Metric(stated_metric, f"the index {index_name}")
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """Return the errors of the client, and those of Arrow that stand for them in a scan."""
+    duckdb = client("duckdb", extra="duckdb", what="a DuckDB table")
+    return duckdb.Error, OSError, RuntimeError, ValueError
 
 
 def quoted(name: str) -> str:

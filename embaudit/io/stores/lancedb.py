@@ -21,6 +21,7 @@ from embaudit.io.stores.base import (
     Address,
     chosen_table,
     client,
+    errors_of_client,
     metric_named,
     unreadable,
 )
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 SUFFIX = ".lance"
 PLACE = "_rowid"
 """Column that LanceDB adds if the place of each row is wanted."""
+ERRORS = (RuntimeError, OSError, ValueError)
+"""Errors of the client, as which it raises those of Rust."""
 DEFAULT = Metric(
     "l2", "LanceDB's default for a column without an index", is_default=True
 )
@@ -81,7 +84,7 @@ def read(address: str | Path, request: Request) -> Contents:
         raise must_be(File(store), "a folder of LanceDB", "none", "check the path")
     lancedb = client("lancedb", extra="lancedb", what="a LanceDB table")
     names = sorted(path.stem for path in folder.glob(f"*{SUFFIX}") if _is_table(path))
-    try:
+    with errors_of_client(typed, ERRORS):
         database = lancedb.connect(str(folder))
         if len(names) > 1 and not wanted:
             with_vectors = [
@@ -91,9 +94,6 @@ def read(address: str | Path, request: Request) -> Contents:
         name = chosen_table(store, names, wanted)
         rows = _Rows(database.open_table(name), typed)
         return rows.table(str(folder / f"{name}{SUFFIX}")).contents(request)
-    # The client raises errors of Rust as these two.
-    except (RuntimeError, OSError) as error:
-        raise unreadable(store, error) from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,11 +127,9 @@ class _Rows:
         condition = _filter(filled)
         if condition is not None:
             query = query.where(condition)
-        try:
+        with errors_of_client(self.address, ERRORS):
             for batch in query.to_batches(n_rows):
                 yield batch.column(PLACE), batch.select(list(columns))
-        except (RuntimeError, OSError) as error:
-            raise unreadable(self.address, error) from error
 
     def metric(self, column: str) -> Metric:
         """Return the metric of the indexes of a column; without one LanceDB compares by l2."""
