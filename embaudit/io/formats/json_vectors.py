@@ -323,4 +323,4 @@ def _purpose_of(content: dict[str, Any], path: Path) -> tuple[str, Sentence] | N
 )
 def read(path: Path, request: Request) -> TableFile:  # noqa: ARG001
     """Take a document as a table. It has no header, so all of it is read for that."""
-    return TableFile.from_arrow(ArrowTable.of(path, table(path)))
+    return TableFile.from_arrow(ArrowTable.from_memory(path, table(path)))

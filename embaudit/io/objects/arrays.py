@@ -74,7 +74,9 @@ def read_frame(frame: Any, request: Request) -> TableFile:  # noqa: ARG001
                 reason(error),
                 "repair it, or leave that column out",
             ) from error
-    return TableFile.from_arrow(ArrowTable.of(Path("the data frame"), pa.table(frame)))
+    return TableFile.from_arrow(
+        ArrowTable.from_memory(Path("the data frame"), pa.table(frame))
+    )
 
 
 def read_anndata(data: Any, request: Request) -> Contents:

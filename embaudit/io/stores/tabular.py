@@ -108,7 +108,7 @@ class ColumnTable:
         scan = _ScanInOneOrder(self, filled)
         path = Path(str(self.address))
         return TableFile.from_arrow(
-            ArrowTable.of_store(path, self.schema, n_rows, scan)
+            ArrowTable.from_store(path, self.schema, n_rows, scan)
         )
 
 

@@ -1,1 +1,1 @@
-"""Tables: their columns, and what people keep in them beside a model."""
+"""Tables of ids, titles, labels, counts and interactions next to a model."""

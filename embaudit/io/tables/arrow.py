@@ -1,4 +1,4 @@
-"""Parquet, Feather and Arrow: one table in a file or in many; names and shapes first, then columns in batches."""
+"""Tables in Parquet, Feather and Arrow, in one file or many, read in batches."""
 
 from __future__ import annotations
 
@@ -30,69 +30,69 @@ PARQUET = (".parquet", ".pq")
 COUNTS = "interactions"
 """The column of the number of interactions behind each row."""
 SUFFIXES = (*PARQUET, ".feather", ".arrow", ".ipc", ".arrows")
-FILE = (b"ARROW1", b"FEA1")
-"""First bytes of an Arrow file; a stream, which HF datasets and the like write, has no
-such mark.
-"""
-END = bytes.fromhex("ffffffff00000000")
-"""Last bytes of a whole stream."""
-ROWS = 4096
-"""Rows of Parquet that are read at a time; eight times as many of columns of numbers,
-each a call of its own.
-"""
+FILE_MARKS = (b"ARROW1", b"FEA1")
+"""First bytes of an Arrow file. A stream, as Hugging Face datasets writes it, has none."""
+STREAM_END = bytes.fromhex("ffffffff00000000")
+"""Last bytes of a complete stream."""
+BATCH_ROWS = 4096
+"""Rows of lists that are read at a time from Parquet."""
+BATCH_ROWS_OF_NUMBERS = 8 * BATCH_ROWS
+"""The same for columns of numbers, each of which costs a call per batch."""
 WIDTHS = {"INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 12}
-"""Bytes of a value by its physical type in Parquet; one for any other."""
-FREE = 2**26
-"""So many bytes may come of any file: a table is copied twice before it is a model."""
-UNPACKED = 10
-"""Times its size that a file of vectors unpacks to at most; one that is larger than
-memory is read in batches.
+"""Bytes of a value by its physical type in Parquet; one byte for other types."""
+SAFE_BYTES = 2**26
+"""Bytes that a file of any size can unpack to. Tables are copied twice on the way to a
+model, so this is less than for other files.
+"""
+PLAUSIBLE_RATIO = 10
+"""Largest ratio of unpacked to packed bytes of a file of vectors. A larger claim must fit
+into memory. Real vectors can exceed memory, because they are read in batches.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class ArrowTable:
-    """The columns of a table: in files that lie one below another, in memory or in a store."""
+    """The columns of a table: in files, one below another, in memory or in a store."""
 
     path: Path
-    """The file, or the folder of the files, that messages name."""
+    """The file, or the folder of the files, for messages."""
     schema: pa.Schema
     """Names and types, without dictionaries and views of text."""
     lengths: tuple[int, ...]
-    """Rows of each file, of all where they are in memory."""
+    """Rows of each file; a table in memory or in a store has one length."""
     files: tuple[Path, ...] = ()
     constants: Mapping[Path, Mapping[str, Any]] = field(default_factory=dict)
-    """By file: the columns that the names of its folders tell, as `year=2020` does."""
+    """Columns of each file that its folders name, such as `year=2020`."""
     content: pa.Table | None = None
-    """The columns, where they are in memory."""
+    """The columns of a table in memory."""
     scan: Callable[[Sequence[str]], Iterator[pa.RecordBatch]] | None = None
     """Reads columns of a table in a store; None for files and tables in memory."""
 
     @classmethod
-    def of_store(
+    def from_store(
         cls,
         path: Path,
         schema: pa.Schema,
         n_rows: int,
         scan: Callable[[Sequence[str]], Iterator[pa.RecordBatch]],
     ) -> ArrowTable:
-        """Take a table of a store, whose columns are read by `scan` in one order of rows."""
+        """Wrap a table of a store. `scan` reads columns, always in one order of rows."""
         return cls(path, _plain(schema), (n_rows,), scan=scan)
 
     @classmethod
-    def of(cls, path: Path, content: pa.Table) -> ArrowTable:
-        """Take a table in memory."""
+    def from_memory(cls, path: Path, content: pa.Table) -> ArrowTable:
+        """Wrap a table in memory. Messages name `path`."""
         return cls(path, _plain(content.schema), (content.num_rows,), content=content)
 
     @classmethod
     def open(cls, path: Path, files: Sequence[Path] = ()) -> ArrowTable:
-        """Read names and types of the columns and the number of rows, nothing else.
+        """Read the names and types of the columns and the number of rows.
 
         Raises
         ------
         InputError
-            If a file is damaged, has other columns than the first, or they say that
-            they hold more than memory does.
+            If a file is damaged or has other columns than the first, or if the files
+            claim to hold more than memory does.
         """
         files = tuple(files) or (path,)
         headers = [_header(existing_file(file)) for file in files]
@@ -100,35 +100,20 @@ class ArrowTable:
         schema = _with_constants(headers[0][0], constants[files[0]])
         for file, (header, _, _) in zip(files, headers, strict=True):
             other = _with_constants(header, constants[file])
-            # Columns are read by name, in whatever order a file has them.
-            if {*other} != {*schema}:
-                pairs = ((other, {*schema}), (schema, {*other}))
-                here, there = (
-                    ", ".join(f"{x.name} ({x.type})" for x in a if x not in b) or "none"
-                    for a, b in pairs
-                )
-                got, remedy = (
-                    f"{here} in place of {there}",
-                    "write it with those, or name the tables to read, one or more",
-                )
+            # Columns are read by name, so their order does not matter.
+            if set(other) != set(schema):
+                here, there = _list_missing(other, schema), _list_missing(schema, other)
                 raise must_be(
                     Sentence("the columns of {}", File(file)),
                     Sentence("those of {}", File(files[0])),
-                    got,
-                    remedy,
+                    f"{here} in place of {there}",
+                    "write it with those, or name the tables to read, one or more",
                 )
         lengths = tuple(header[1] for header in headers)
-        rows = sum(lengths)
-        # Before any column is read: by what the files say, and by the least that their
-        # types take.
-        _require_room(
-            path,
-            files,
-            max(
-                sum(header[2] for header in headers),
-                rows * sum(map(_width_of, schema.types)),
-            ),
-        )
+        # Two lower bounds: the sizes in the headers, and the widths of the types.
+        claimed = sum(header[2] for header in headers)
+        smallest = sum(lengths) * sum(_width_of(kind) for kind in schema.types)
+        _require_room(path, files, max(claimed, smallest))
         return cls(path, schema, lengths, files, constants)
 
     @property
@@ -139,7 +124,7 @@ class ArrowTable:
     def batches(
         self, columns: Sequence[str], files: Sequence[Path] | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Yield some columns a batch of rows at a time, in the order of the files, of some or all of them.
+        """Yield batches of some columns, file by file; of all files by default.
 
         Raises
         ------
@@ -162,14 +147,14 @@ class ArrowTable:
             stored = [name for name in columns if name not in constants]
             try:
                 if file.suffix.lower() in PARQUET:
-                    # Of several files each has a thread of its own.
+                    # Several files are read in a thread each.
                     batches = _of_parquet(
                         file, stored, self.schema, in_threads=len(self.files) == 1
                     )
                 else:
                     batches = _of_arrow(file, stored)
                 for batch in batches:
-                    # Arrow ends the process where it walks through damaged lists.
+                    # Unvalidated, damaged lists make Arrow end the process.
                     batch.validate(full=True)
                     for name, value in constants.items():
                         batch = batch.append_column(name, pa.repeat(value, len(batch)))
@@ -180,7 +165,13 @@ class ArrowTable:
                 raise damaged(file, error) from error
 
     def column(self, name: str) -> pa.ChunkedArray:
-        """Read a whole column; texts that stand once in the file for very many rows are refused."""
+        """Read a whole column.
+
+        Raises
+        ------
+        InputError
+            If a file is damaged, or would unpack to far more bytes than it has.
+        """
         import pyarrow as pa
         from pyarrow import types
 
@@ -189,8 +180,8 @@ class ArrowTable:
         for batch in self.batches([name]):
             chunk = batch.column(name)
             try:
-                # A text used by every row lies in the file once: its copies are counted
-                # before they are made.
+                # A file can store a text once for all rows. Add up the length of the
+                # copies before they are made.
                 if types.is_dictionary(chunk.type) and self.files:
                     size += _length_of_texts(chunk)
                     require_sense(size, packed)
@@ -216,7 +207,7 @@ class ArrowTable:
         return pa.table(columns, schema=self.schema).to_pandas()  # type: ignore[no-any-return]
 
     def first_list(self, name: str, called: Sentence) -> NDArray[Any]:
-        """Read the first of a column of lists, (1, k): all have its length and type; (0, 0) where there is none.
+        """Read the first list of a column, (1, k), or (0, 0) if there are no rows.
 
         If the type of the column says both, zeros stand for the numbers of floats, so
         that no store starts a scan for one row.
@@ -237,7 +228,9 @@ class ArrowTable:
         return np.empty((0, 0)) if first is None else stack(first.slice(0, 1), called)
 
     def matrix(self, name: str, called: Sentence) -> NDArray[Any]:
-        """Read a column of lists as `stack` does, files side by side; see `scratch` for where it is held.
+        """Read a column of lists as a matrix, several files in parallel.
+
+        A large matrix is backed by a temporary file; see `scratch`.
 
         Raises
         ------
@@ -272,7 +265,9 @@ class ArrowTable:
         return rows
 
     def side_by_side(self, columns: Sequence[str], dtype: DTypeLike) -> NDArray[Any]:
-        """Read columns of numbers as a matrix, files side by side; see `scratch` for where it is held.
+        """Read columns of numbers as a matrix, several files in parallel.
+
+        A large matrix is backed by a temporary file; see `scratch`.
 
         Raises
         ------
@@ -307,10 +302,12 @@ class ArrowTable:
         dtype: DTypeLike,
         fill: Callable[[NDArray[Any], pa.RecordBatch, int], None],
     ) -> NDArray[Any]:
-        """Fill a matrix block by block: `fill` takes some of its rows, a batch, and the row that this begins at."""
+        """Fill a matrix batch by batch.
+
+        `fill(out, batch, row)` writes a batch, which begins at `row`, to rows `out`.
+        """
         matrix = scratch((self.rows, width), storage_of(np.dtype(dtype)))
-        # Each file knows its rows of the matrix beforehand, so that files are decoded
-        # side by side, without locks.
+        # The rows of each file are known, so files are decoded in parallel without locks.
         ends = np.cumsum(self.lengths)
 
         def fill_from(number: int) -> None:
@@ -330,8 +327,14 @@ class ArrowTable:
         return matrix
 
 
+def _list_missing(schema: pa.Schema, other: pa.Schema) -> str:
+    """List the columns of one schema that another one does not have."""
+    missing = [column for column in schema if column not in set(other)]
+    return ", ".join(f"{column.name} ({column.type})" for column in missing) or "none"
+
+
 def _header(path: Path) -> tuple[pa.Schema, int, int]:
-    """Return the types of the columns of a file, its number of rows, and the bytes that it says they unpack to."""
+    """Return the schema of a file, its number of rows, and the unpacked size it claims."""
     from pyarrow import parquet
 
     try:
@@ -355,8 +358,8 @@ def _header(path: Path) -> tuple[pa.Schema, int, int]:
                 sum(group.total_byte_size for group in groups)
                 + _size_of_lists(metadata),
             )
-        # No header of Arrow counts rows: batches are passed over, with the column that
-        # takes least.
+        # The header of an Arrow file does not have the number of rows. Count the rows of
+        # the narrowest column.
         narrowest = min(schema, key=lambda column: _width_of(column.type))
         return (
             schema,
@@ -370,7 +373,7 @@ def _header(path: Path) -> tuple[pa.Schema, int, int]:
 
 
 def _size_of_lists(metadata: Any) -> int:
-    """Return the bytes of the values in lists of a Parquet file, which no number of rows tells."""
+    """Return the bytes of all values in lists, which the number of rows does not give."""
     size = 0
     for leaf in range(metadata.num_columns):
         column = metadata.schema.column(leaf)
@@ -383,7 +386,7 @@ def _size_of_lists(metadata: Any) -> int:
 
 
 def _constants(path: Path) -> dict[str, Any]:
-    """Read what the names of folders tell, as Hive and Spark write it: `year=2020/part-0.parquet`."""
+    """Return the columns in names of folders, as Hive and Spark write `year=2020`."""
     pairs = (name.partition("=") for name in path.parts[:-1])
     return {name: unquote(value) for name, equals, value in pairs if equals}
 
@@ -392,30 +395,24 @@ def _with_constants(schema: pa.Schema, constants: Mapping[str, Any]) -> pa.Schem
     import pyarrow as pa
 
     for name in constants:
-        schema = (
-            schema
-            if name in schema.names
-            else schema.append(pa.field(name, pa.string()))
-        )
+        if name not in schema.names:
+            schema = schema.append(pa.field(name, pa.string()))
     return schema
 
 
 def _of_parquet(
     path: Path, columns: Sequence[str], schema: pa.Schema, *, in_threads: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Yield some columns of a file, a batch of rows at a time, decoded side by side if asked for."""
+    """Yield batches of some columns of a file; `in_threads` decodes columns in parallel."""
     from pyarrow import parquet, types
 
-    # Texts as places in a dictionary: one long text for all rows takes no room yet.
-    # Mapped, or Arrow holds the packed numbers of a whole group of rows.
+    # Texts are read as dictionaries, so that one long text of all rows is stored once.
+    # The file is mapped, because Arrow otherwise holds a whole row group in memory.
     texts = [name for name in columns if is_text(schema.field(name).type)]
-    rows = (
-        ROWS
-        if any(types.is_nested(schema.field(name).type) for name in columns)
-        else 8 * ROWS
-    )
+    has_lists = any(types.is_nested(schema.field(name).type) for name in columns)
+    rows = BATCH_ROWS if has_lists else BATCH_ROWS_OF_NUMBERS
     with parquet.ParquetFile(path, memory_map=True, read_dictionary=texts) as file:
-        # Asked for all groups of rows at once, Arrow keeps those it has decoded.
+        # Row groups are read one by one, because Arrow otherwise keeps decoded ones.
         for group in range(file.num_row_groups):
             yield from file.iter_batches(
                 rows, row_groups=[group], columns=list(columns), use_threads=in_threads
@@ -431,19 +428,19 @@ def _schema_of_arrow(path: Path) -> pa.Schema:
 
 
 def _of_arrow(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield the batches that the file was written in; those that are not packed stay on disk."""
+    """Yield the batches of an Arrow file; uncompressed ones are mapped, not read."""
     import pyarrow as pa
     from pyarrow import ipc
 
     schema = _schema_of_arrow(path)
-    # Buffers of columns that are left out stay on disk.
+    # Buffers of other columns stay on disk.
     options = ipc.IpcReadOptions(
         included_fields=sorted(schema.get_field_index(name) for name in columns)
     )
     with pa.memory_map(str(path)) as file:
         if is_stream(path):
-            file.seek(-len(END), 2)
-            if file.read() != END:
+            file.seek(-len(STREAM_END), 2)
+            if file.read() != STREAM_END:
                 raise ValueError("a stream without its end")
             file.seek(0)
             yield from ipc.open_stream(file, options=options)
@@ -454,13 +451,13 @@ def _of_arrow(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
 
 
 def is_stream(path: Path) -> bool:
-    """Check for an Arrow file without a footer, to be read from its beginning."""
+    """Return True for an Arrow stream, which has no footer."""
     with path.open("rb") as file:
-        return not file.read(6).startswith(FILE)
+        return not file.read(6).startswith(FILE_MARKS)
 
 
 def damaged(path: Path, error: Exception) -> InputError:
-    """Return the refusal of a Parquet or Arrow file that cannot be read."""
+    """Return the error of a Parquet or Arrow file that cannot be read."""
     kind = f"{path.suffix.lower()} table".lstrip()
     return must_be(
         File(path),
@@ -471,7 +468,7 @@ def damaged(path: Path, error: Exception) -> InputError:
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:
-    """Return a schema without dictionaries, the views of text that polars writes, and what may not be missing."""
+    """Return a schema of nullable columns without dictionaries and views of text."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -483,22 +480,18 @@ def _plain(schema: pa.Schema) -> pa.Schema:
         if types.is_string_view(kind):
             kind = pa.string()
         fields.append(pa.field(column.name, kind))
-    # All at once: setting one field after the other copies the schema for each.
+    # `schema.set` would copy the schema for each column.
     return pa.schema(fields, schema.metadata)
 
 
 def _length_of_texts(column: pa.DictionaryArray) -> int:
-    """Add up the lengths of texts that lie in a dictionary, each as often as it is used."""
+    """Return the total length of the texts of all rows of a dictionary."""
     from pyarrow import compute
 
     if not is_text(column.type.value_type):
         return 0
-    return (
-        compute.sum(
-            compute.binary_length(column.dictionary).take(column.indices)
-        ).as_py()
-        or 0
-    )
+    lengths = compute.binary_length(column.dictionary).take(column.indices)
+    return compute.sum(lengths).as_py() or 0
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -515,20 +508,20 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def _width_of(kind: pa.DataType) -> int:
-    """Return the bytes that a value takes at least: texts and lists, whose lengths are not told, take their places."""
+    """Return the fewest bytes that a value takes; a text or list takes an offset of 4."""
     from pyarrow import types
 
     if types.is_fixed_size_list(kind):
         return int(kind.list_size) * _width_of(kind.value_type)
-    # Truth values take a bit in Arrow and a byte in NumPy.
+    # Booleans take a bit in Arrow and a byte in NumPy.
     return max(1, kind.bit_width // 8) if types.is_primitive(kind) else 4
 
 
 def _require_room(path: Path, files: Sequence[Path], claimed: int) -> None:
-    """Refuse files that claim more memory than there is, and more than files of their size can unpack to."""
+    """Raise InputError if files claim more bytes than memory has, or than is plausible."""
     packed = sum(file.stat().st_size for file in files)
     available = available_memory()
-    if claimed > max(available, UNPACKED * packed):
+    if claimed > max(available, PLAUSIBLE_RATIO * packed):
         got = f"{claimed:,} bytes of columns by its metadata"
         raise must_be(
             File(path),
@@ -536,13 +529,13 @@ def _require_room(path: Path, files: Sequence[Path], claimed: int) -> None:
             got,
         )
     try:
-        require_sense(claimed, packed, free=FREE)
+        require_sense(claimed, packed, free=SAFE_BYTES)
     except ValueError as error:
         raise damaged(path, error) from error
 
 
 def available_memory() -> int:
-    """Return the bytes of memory that are free for programs; where a system does not tell, 64 GB."""
+    """Return the bytes of available memory, or 64 GiB if the system does not say."""
     if MEMORY.exists():
         sizes = dict(line.split(":") for line in MEMORY.read_text().splitlines())
         return 1024 * int(sizes["MemAvailable"].split()[0])

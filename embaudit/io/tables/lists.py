@@ -1,4 +1,4 @@
-"""Columns of vectors: lists of Arrow, or text such as `[0.1, 0.2]`, `{0.1,0.2}`, `0.1 0.2` or what numpy prints."""
+"""Columns of vectors: lists of Arrow, or texts such as `[0.1, 0.2]` and `{0.1,0.2}`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AROUND = "array[](){} \t\r\n"
 
 
 def is_list(cell: str) -> bool:
-    """Check for several numbers in a cell, or any in brackets.
+    """Return True for a cell with several numbers, or with numbers in brackets.
 
     Examples
     --------
@@ -46,12 +46,12 @@ def n_numbers(cell: str) -> int:
 
 
 def matrix(column: pa.ChunkedArray, name: str | Sentence) -> NDArray[Any]:
-    """Read a column of such cells into a matrix of shape (n, k).
+    """Read a column of such cells as a matrix of shape (n, k).
 
     Raises
     ------
     InputError
-        For an empty cell, one that holds something else, or lists of different length.
+        If a cell is empty or not a list of numbers, or lists differ in length.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def matrix(column: pa.ChunkedArray, name: str | Sentence) -> NDArray[Any]:
 
 
 def _parsed(chunk: pa.Array, name: str | Sentence, start: int) -> pa.Array:
-    """Read cells as lists of numbers; none stays none."""
+    """Read cells as lists of numbers. A missing cell remains missing."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -80,7 +80,7 @@ def _parsed(chunk: pa.Array, name: str | Sentence, start: int) -> pa.Array:
     try:
         return cells.cast(pa.list_(pa.float64()))
     except ValueError as error:
-        # Of several cells the first that fails alone is named.
+        # Find and name the first cell that fails on its own.
         for place in range(len(chunk) if len(chunk) > 1 else 0):
             _parsed(chunk.slice(place, 1), name, start + place)
         cell = chunk[0].as_py()
@@ -97,7 +97,11 @@ def _parsed(chunk: pa.Array, name: str | Sentence, start: int) -> pa.Array:
 def stack(
     lists: pa.Array, name: str | Sentence, row: int = 0, width: int | None = None
 ) -> NDArray[Any]:
-    """Stack lists of one length, the first of which is that of some row of the table."""
+    """Stack lists of equal length as a matrix.
+
+    `row` is the row of the first list in the table, and `width` the length of the lists
+    before it, for messages and checks.
+    """
     from pyarrow import compute
 
     if lists.null_count:
@@ -105,12 +109,11 @@ def stack(
         raise must_be(
             name, "a vector in every row", f"none in row {place}", "drop that row"
         )
-    # Values of all lists lie one after another: if every list is as long, they are the
-    # matrix row by row.
+    # If all lists have one length, their concatenated values are the matrix row by row.
     lengths = compute.list_value_length(lists).to_numpy(zero_copy_only=False)
     width = int(lengths[0]) if width is None else width
     if not width:
-        raise must_be(name, "vectors of one number at least", "empty lists")
+        raise must_be(name, "vectors of at least one number", "empty lists")
     wrong = np.flatnonzero(lengths != width)
     if len(wrong):
         got = f"{lengths[wrong[0]]} in row {row + wrong[0]}"
@@ -122,7 +125,7 @@ def stack(
 
 
 def is_vectors(kind: pa.DataType) -> bool:
-    """Check for a column of lists of numbers."""
+    """Return True for the type of a column of lists of numbers."""
     from pyarrow import types
 
     is_list = (

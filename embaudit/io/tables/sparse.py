@@ -14,11 +14,11 @@ from embaudit.io.tables.arrow import ArrowTable
 from embaudit.io.tables.columns import TableFile
 
 PLACES = ({"indices", "indptr"}, {"row", "col"}, {"coords"}, {"offsets"})
-"""Names of the arrays that say where the numbers are, by format."""
+"""Names of the arrays of positions, by format."""
 
 
 def is_sparse(names: Collection[str]) -> bool:
-    """Check by the names of its arrays that a sparse matrix is in an `.npz` file.
+    """Return True if the arrays of an `.npz` file are those of a sparse matrix.
 
     Examples
     --------
@@ -33,12 +33,12 @@ def is_sparse(names: Collection[str]) -> bool:
 def read_sparse(path: Path) -> TableFile:
     """Read a sparse matrix as a table of users, items and ratings.
 
-    Rows of the matrix are users, columns are items, and both have their numbers as ids.
+    Rows of the matrix are users and columns are items. Their ids are their numbers.
 
     Raises
     ------
     InputError
-        If the file is damaged, is no sparse matrix, or is of another format than CSR,
+        If the file is damaged, is not a sparse matrix, or has a format other than CSR,
         CSC and COO.
     """
     import pyarrow as pa
@@ -70,7 +70,7 @@ def read_sparse(path: Path) -> TableFile:
         if entries is not None:
             ratings = np.asarray(entries.data, dtype=np.float64)
             columns = {"user": entries.row, "item": entries.col, "rating": ratings}
-            return TableFile.from_arrow(ArrowTable.of(path, pa.table(columns)))
+            return TableFile.from_arrow(ArrowTable.from_memory(path, pa.table(columns)))
     except InputError:
         raise
     except READ_ERRORS as error:
@@ -81,7 +81,7 @@ def read_sparse(path: Path) -> TableFile:
 
 
 def refuse_sparse(path: Path, names: Collection[str]) -> None:
-    """Refuse a sparse matrix where a model is needed.
+    """Raise InputError for a sparse matrix in place of a model.
 
     Raises
     ------
