@@ -44,7 +44,7 @@ from embaudit.model import (
 )
 from embaudit.model.drift import Drift
 from embaudit.model.final_norm import FinalNorm
-from embaudit.model.trainings import known_objective
+from embaudit.model.trainings import StatedTraining
 from embaudit.movements.movement import Movement
 
 if TYPE_CHECKING:
@@ -479,11 +479,40 @@ class Audit(Drawn):
         }
 
 
-def declared(model: FactorModel, options: AuditOptions) -> FactorModel:
-    """Return a model with the facts that the options of an audit declare about it."""
+def declared(
+    model: FactorModel, options: AuditOptions, source: str = "the model"
+) -> FactorModel:
+    """Return a model with the facts that the options of an audit declare about it.
+
+    Parameters
+    ----------
+    model : FactorModel
+        The model as read.
+    options : AuditOptions
+        Options of the audit.
+    source : str
+        Source of the training that the model states.
+    """
     compared = with_comparison(model, options.compared)
     trained = with_objective(compared, options.objective)
+    if options.objective is not None:
+        trained = trained.replace(
+            overruled=_overruled(model, options.objective, source)
+        )
     return declare(trained, options.soft_cap, normalised=options.normalised)
+
+
+def _overruled(model: FactorModel, own: str, source: str) -> StatedTraining | None:
+    """Return what a source says of the training, if the caller declares another law.
+
+    What the file says comes before what the caller declared when the model was loaded.
+    """
+    statement = model.overruled
+    if statement is None and model.objective is not None:
+        statement = StatedTraining(model.objective, source)
+    if statement is None:
+        return None
+    return statement.unless_agreed(own, alone=model.left_side is None)
 
 
 def _parts_of(
@@ -553,30 +582,6 @@ def _declared_by(intake: Intake | None, own: object, former: str | None) -> str:
     if former is None or former == own:
         return "as you declared"
     return f"as you declared; {source or 'the model'} says {former}"
-
-
-def _overruled(
-    intake: Intake | None, model: FactorModel, own: str | None
-) -> str | None:
-    """Write what the source says of the training, if the caller declares another law.
-
-    Parameters
-    ----------
-    intake : Intake or None
-        Report of the read.
-    model : FactorModel
-        The model as read.
-    own : str or None
-        Objective that the caller passed.
-    """
-    if own is None or model.objective is None:
-        return None
-    is_one_table = model.left_side is None
-    stated = known_objective(model.objective, alone=is_one_table)
-    if stated == known_objective(own, alone=is_one_table):
-        return None
-    source = None if intake is None else intake.training_source
-    return f"{source or 'the model'} says {model.objective}"
 
 
 @keywords_besides(_keyword_parameters())
@@ -653,7 +658,8 @@ def audit(
             taker = "embaudit.io.with_titles"
             raise with_taker(error, taker, parameters) from error
     parts = _parts_of(loaded, intake, items, options.by)
-    audited = declared(loaded, options)
+    training_source = None if intake is None else intake.training_source
+    audited = declared(loaded, options, training_source or "the model")
     if options.hull:
         require_softmax(audited, Keyword("hull"))
     if final_norm is None:
@@ -673,10 +679,11 @@ def audit(
     )
     former = None if options.objective is None else loaded.objective
     declared_by = _declared_by(intake, options.objective or options.compared, former)
-    overruled = _overruled(intake, loaded, options.objective)
+    if audited.overruled is not None:
+        declared_by = f"as you declared; {audited.overruled}"
     return Audit(
         audited,
-        replace(evidence, declared_by=declared_by, overruled=overruled),
+        replace(evidence, declared_by=declared_by),
         source,
         intake,
         whole,

@@ -225,7 +225,7 @@ def diagnose(evidence: Evidence) -> Diagnosis:
         role=role,
         predictions_hold=evidence.predictions_hold,
         differs_from_baseline=_differs_from_baseline(evidence),
-        contradicts_source=evidence.overruled is not None,
+        contradicts_source=model.overruled is not None,
         has_two_spaces=_has_two_spaces(evidence),
         is_data=role == given_side(model) and role in model.sides,
         freedom=freedom,

@@ -87,8 +87,6 @@ class Evidence:
     """Bounds of the movement of cosines within a budget."""
     declared_by: str = "as you declared"
     """Source of the training, or of how rows are compared, as sentences name it."""
-    overruled: str | None = None
-    """What the file says of the training, if the declared one has another law."""
     tying: Tying | None = None
     """Tying of a head to the input embeddings of its network; None if separate."""
     position: Position | None = None

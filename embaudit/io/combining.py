@@ -16,7 +16,7 @@ from embaudit.io.layouts.checkpoints.final_norm import NONE
 from embaudit.io.options import Request
 from embaudit.io.tables.rows import read_counts, read_ids, read_labels
 from embaudit.model import FactorModel, as_link, with_comparison, with_objective
-from embaudit.model.trainings import find_training, require_agreement
+from embaudit.model.trainings import StatedTraining, find_training, require_agreement
 
 CHECKPOINTS = (
     ".safetensors",
@@ -91,6 +91,45 @@ def with_declared(model: FactorModel, request: Request) -> FactorModel:
     if request.inputs is None:
         model = with_objective(model, request.objective)
     return model
+
+
+def with_overruled(
+    model: FactorModel,
+    stated: FactorModel,
+    intake: Intake,
+    request: Request,
+    path: Path | None,
+) -> FactorModel:
+    """Keep what the source says of the training if the caller declares another law.
+
+    Parameters
+    ----------
+    model : FactorModel
+        The model with everything that the caller declares.
+    stated : FactorModel
+        The model as its source describes it.
+    intake : Intake
+        Report of the read of `stated`.
+    request : Request
+        Options of the caller.
+    path : Path or None
+        Path of the model, whose folder can be that of an encoder.
+    """
+    if request.objective is None:
+        return model
+    statement = None
+    encoder = _encoder_of_outputs(path)
+    if stated.objective is not None:
+        source = intake.of(stated).training_source
+        statement = StatedTraining(stated.objective, source or "the model")
+    elif stated.left_side is None and encoder is not None and encoder[0]:
+        statement = StatedTraining(*encoder)
+    if statement is None:
+        return model
+    is_alone = model.left_side is None
+    return model.replace(
+        overruled=statement.unless_agreed(request.objective, alone=is_alone)
+    )
 
 
 def with_norm_of(

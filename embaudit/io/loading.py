@@ -30,6 +30,7 @@ from embaudit.io.combining import (
     with_declared,
     with_inputs,
     with_norm_of,
+    with_overruled,
     with_rows_named,
     with_training,
 )
@@ -515,11 +516,13 @@ def combine(contents: Contents, request: Request, location: Location) -> Reading
     contents, request = with_left(contents, request)
     whole, contents = contents, contents.of_kind(request.kind)
     intake = report(contents, request, location)
-    model = with_rows_named(contents.model(), request)
-    model = with_declared(model, request)
+    stated = with_rows_named(contents.model(), request)
+    read_intake = intake
+    model = with_declared(stated, request)
     model, norm = with_norm_of(model, contents.norm, request)
     model = with_inputs(model, _inputs_read(request))
     model, intake = with_training(model, intake, contents, request, location.path)
+    model = with_overruled(model, stated, read_intake, request, location.path)
     rows_of_files = contents.rows_of_files()
     if len(rows_of_files) > 1:
         intake = replace(intake, rows_of_files=rows_of_files)

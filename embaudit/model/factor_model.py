@@ -32,7 +32,12 @@ from embaudit.model.final_norm import FinalNorm, require_fit
 from embaudit.model.links import LINKS, Comparison, Link, as_link, comparison_link
 from embaudit.model.pairs import Pairs, Role
 from embaudit.model.side import OPTIONAL, Labels, Side, SideName, as_titles
-from embaudit.model.trainings import known_training, link_of_training, require_agreement
+from embaudit.model.trainings import (
+    StatedTraining,
+    known_training,
+    link_of_training,
+    require_agreement,
+)
 from embaudit.model.tying import Tying, require_head
 
 
@@ -115,6 +120,18 @@ def _require_one_table(
             )
 
 
+FIELDS_OF_BOTH = (
+    "link",
+    "offset",
+    "roles",
+    "objective",
+    "overruled",
+    "final_norm",
+    "tying",
+)
+"""Fields of a model that belong to no side."""
+
+
 def _sorted_changes(
     changes: Mapping[str, Any],
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -130,7 +147,7 @@ def _sorted_changes(
     unknown = []
     for name, value in changes.items():
         side, _, field = name.partition("_")
-        if name in ("link", "offset", "roles", "objective", "final_norm", "tying"):
+        if name in FIELDS_OF_BOTH:
             model[name] = value
         elif name in sides:
             sides[name]["rows"] = value
@@ -167,6 +184,9 @@ class FactorModel:
         What people call the two sides. Both sides take these titles.
     objective : str, optional
         Training objective of the model, if known; see `embaudit.model.objectives`.
+    overruled : StatedTraining, optional
+        What the file or object that the model was read from says of its training, if
+        the caller declared an objective of another law.
     final_norm : FinalNorm, optional
         Norm that the states of a network pass before they reach this softmax head.
     tying : Tying, optional
@@ -198,6 +218,7 @@ class FactorModel:
     objective: str | None = None
     final_norm: FinalNorm | None = None
     tying: Tying | None = None
+    overruled: StatedTraining | None = None
 
     def __post_init__(self) -> None:
         """Check that the sides, the link and the objective agree."""
@@ -742,7 +763,8 @@ class FactorModel:
         Other fields are kept. If the left factors are removed, their fields are removed
         with them. If the link was only assumed, a new objective sets it. The final norm
         and the tying are kept only as long as the right rows and the kind of head stay
-        the same.
+        the same. What a source says of the training is kept until another objective
+        replaces the one that contradicts it.
 
         Examples
         --------
@@ -767,6 +789,8 @@ class FactorModel:
             link = _inferred_link(objective, fields["left_side"], fields["right_side"])
         link = as_link(link)
         fields["link"] = link
+        if fields.get("objective", self.objective) != self.objective:
+            fields.setdefault("overruled", None)
         # A norm or tying of this model that no longer fits is dropped; a new one that
         # does not fit is refused.
         keeps_rows = "rows" not in right

@@ -354,6 +354,42 @@ def known_training(name: object) -> Training | None:
     return _BY_WORD.get(name)
 
 
+@dataclass(frozen=True)
+class StatedTraining:
+    """What the source of a model says of its training.
+
+    Examples
+    --------
+    >>> str(StatedTraining("product", "objective in m.npz"))
+    'objective in m.npz says product'
+    """
+
+    objective: str
+    """Word for the training, or the name of its law."""
+    source: str
+    """File, array or object that says so."""
+
+    def __str__(self) -> str:
+        return f"{self.source} says {self.objective}"
+
+    def unless_agreed(self, declared: str, *, alone: bool) -> StatedTraining | None:
+        """Return this statement if a declared training has another law.
+
+        Return None if both words name the same law, so that they agree.
+
+        Parameters
+        ----------
+        declared : str
+            Word for the training that the caller declares.
+        alone : bool
+            True for one table alone.
+        """
+        stated = known_objective(self.objective, alone=alone)
+        if stated == known_objective(declared, alone=alone):
+            return None
+        return self
+
+
 def known_objective(name: str | None, *, alone: bool = False) -> Objective | None:
     """Look up the law of a word, for two sides or for one table alone.
 

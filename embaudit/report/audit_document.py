@@ -521,7 +521,7 @@ def _steps(audit: Audit, invocation: Invocation | None) -> tuple[tuple[str, str]
 
     Until it is known which of two declared trainings is right, the advice says all.
     """
-    if invocation is None or audit.evidence.overruled is not None:
+    if invocation is None or audit.model.overruled is not None:
         return ()
     return tuple(next_steps(audit, invocation))
 

@@ -139,7 +139,7 @@ def _input_lines(audit: Audit, invocation: Invocation, view: Document) -> list[s
     declared_by = audit.evidence.declared_by
     # Several sources are separated by a semicolon. The answer says if they contradict
     # each other.
-    if ";" in declared_by and audit.evidence.overruled is None:
+    if ";" in declared_by and audit.model.overruled is None:
         lines += _wrapped(f"Objective: {audit.model.objective}, {declared_by}.")
     return lines
 

@@ -56,6 +56,7 @@ from embaudit.linalg.dimensions import Dimensions
 from embaudit.model import FactorModel, softmax_link
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.objectives import OBJECTIVES
+from embaudit.model.trainings import StatedTraining
 from embaudit.model.tying import Tying
 from embaudit.movements import levels
 from embaudit.movements.neighbourhoods import NearestChanged
@@ -290,7 +291,7 @@ def predictions() -> dict[str, Evidence]:
         "predictions stay": evidence(MODEL, *visits),
         "predictions of one side": evidence(ALONE, (equal(), moved())),
         "other scores than the baseline's": evidence(MODEL, score_change=ScoreChange(24, 20, 0.0234)),
-        "declared otherwise than the file says": evidence(MODEL.replace(objective="factors"), overruled="objective in m.npz says product"),
+        "declared otherwise than the file says": evidence(MODEL.replace(objective="factors", overruled=StatedTraining("product", "objective in m.npz"))),
         "beside zeros": evidence(MODEL.replace(right=0 * MODEL.right), score_change=ScoreChange(24, 90, 0.9, 3, 9)),
         "of one table": evidence(TABLE, equivalence=equivalence(PINNED), score_change=ScoreChange(99, 99, 0.8, 8, 8)),
         "scores changed": evidence(MODEL, (equal(), moved()), drift=(drift(1.0),)),

@@ -53,6 +53,7 @@ from embaudit.auditing.near_duplicates import NearDuplicates
 from embaudit.auditing.traits import CommonDirection, Hubs
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
+from embaudit.model.trainings import StatedTraining
 from embaudit.movements.neighbourhoods import NearestChanged
 
 if TYPE_CHECKING:
@@ -168,7 +169,12 @@ FINDINGS = {
         ASSUMED,
         None,
         None,
-        replace(trained("factors"), overruled="the model says product"),
+        evidence(
+            MODEL.replace(
+                objective="factors",
+                overruled=StatedTraining("product", "the model"),
+            )
+        ),
         trained("factors"),
     ),
     "EMB201": Expected(

@@ -40,7 +40,8 @@ ENTRY = Entry(
 
 def check(evidence: Evidence) -> Iterator[Finding]:
     """Report an objective that the caller declared against what the file says."""
-    if evidence.overruled is None:
+    model = evidence.model
+    if model.overruled is None:
         return
     yield Finding(
         code=ENTRY.name,
@@ -48,12 +49,12 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         kind=Kind.ASSUMED,
         scope=AT_HAND,
         rows="the declared training",
-        title=f"you declared {evidence.model.objective}, but {evidence.overruled}",
+        title=f"you declared {model.objective}, but {model.overruled}",
         text=(
-            f"You declared the objective {evidence.model.objective}, but "
-            f"{evidence.overruled}. Only one of them can be right, and whether "
-            "training chose these cosines depends on which one it is. All else here is "
-            "written as if your declaration were right."
+            f"You declared the objective {model.objective}, but {model.overruled}. "
+            "Only one of them can be right, and whether training chose these cosines "
+            "depends on which one it is. All else here is written as if your "
+            "declaration were right."
         ),
         remedy=ENTRY.remedy,
     )
