@@ -12,6 +12,7 @@ from embaudit.core.tolerances import FLOAT32_TIE
 from embaudit.core.words import percent
 
 if TYPE_CHECKING:
+    from embaudit.comparison.change import RoleChange
     from embaudit.comparison.result import Comparison
 
 OTHER_SPACE: Literal["OTHER SPACE"] = "OTHER SPACE"
@@ -111,7 +112,7 @@ def _why_unrelated(comparison: Comparison) -> str:
     """Say that nothing relates the two models, and what to check."""
     kept = []
     for role, change in comparison.changes.items():
-        share = percent(change.neighbour_shares["kept"])
+        share = percent(share_kept(comparison, change))
         kept.append(
             f"{share} of {change.n_neighbours} nearest {comparison.title(role)}s stay"
         )
@@ -235,10 +236,33 @@ def meaning(name: str, title: str) -> str:
     return meanings[name]
 
 
-def _weights_in(comparison: Comparison, names: list[str]) -> str:
-    """Say how rows count in weighted shares; empty if all rows count equally."""
-    if not set(names) & set(WEIGHTED):
-        return ""
+def is_weighted(comparison: Comparison, change: RoleChange) -> bool:
+    """Return True if limits judge the lists of a side, and its rows have weights."""
+    has_limit = bool(set(comparison.limits) & set(WEIGHTED))
+    return has_limit and change.weighted_by != "equal"
+
+
+def share_kept(comparison: Comparison, change: RoleChange) -> float:
+    """Return the share of neighbours kept that sentences and the first table show.
+
+    It is the share that limits judge. Without limits, rows count equally.
+    """
+    if is_weighted(comparison, change):
+        return change.weighted_kept
+    return change.neighbour_shares["kept"]
+
+
+def share_kept_by_prediction(
+    comparison: Comparison, change: RoleChange
+) -> float | None:
+    """Return this share for neighbours by prediction cosine; None without scores."""
+    if is_weighted(comparison, change):
+        return change.weighted_predicted_kept
+    return change.predicted_kept
+
+
+def weights_of(comparison: Comparison) -> str:
+    """Say how the rows of each side count; empty if all rows count equally."""
     words = {
         "interactions": "their interactions",
         "slots": f"their slots in the {comparison.title('left')}s' lists of ten",
@@ -250,7 +274,15 @@ def _weights_in(comparison: Comparison, names: list[str]) -> str:
     ]
     if not weights:
         return ""
-    return f"In these shares, {' and '.join(weights)} (in the table: weighted)."
+    return " and ".join(weights)
+
+
+def _weights_in(comparison: Comparison, names: list[str]) -> str:
+    """Say how rows count in weighted shares; empty if all rows count equally."""
+    weights = weights_of(comparison)
+    if not weights or not set(names) & set(WEIGHTED):
+        return ""
+    return f"In these shares, {weights}."
 
 
 def _reaching(value: float, limit: float) -> str:

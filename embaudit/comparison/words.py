@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 from embaudit.comparison.agreement import Agreement
 from embaudit.comparison.change import RoleChange
 from embaudit.comparison.sameness import IDENTITY
-from embaudit.comparison.verdict import AXES, OTHER_SPACE, changes_unseen
+from embaudit.comparison.verdict import (
+    AXES,
+    OTHER_SPACE,
+    changes_unseen,
+    is_weighted,
+    share_kept,
+    share_kept_by_prediction,
+)
 from embaudit.core.ties import first_best, reaches
 from embaudit.core.tolerances import FLOAT32_TIE, PRINTED_COSINE, SAME_SCORES
 from embaudit.core.words import apportioned, counted, percent, percents, snapped
@@ -212,9 +219,9 @@ def _rows_without_direction(change: RoleChange, title: str) -> str:
     rows = []
     for count, place in zip(change.zero_rows, places, strict=True):
         if count == 1:
-            rows.append(f"1 has no direction {place}")
+            rows.append(f"1 has no cosine {place}")
         elif count:
-            rows.append(f"{count:,} have no direction {place}")
+            rows.append(f"{count:,} have no cosine {place}")
     return f"Of {counted(len(change.match), title)}, {' and '.join(rows)}."
 
 
@@ -266,7 +273,11 @@ def _is_unchanged(change: RoleChange) -> bool:
 
 
 def lists(comparison: Comparison, change: RoleChange, title: str) -> str:
-    """Say which share of the nearest neighbours stays, and why others were lost."""
+    """Say which share of the nearest neighbours stays, and why others were lost.
+
+    The reasons are counted with equal weights, so they are left to a table if rows have
+    weights.
+    """
     shares = change.neighbour_shares
     if _is_unchanged(change):
         return ""
@@ -283,9 +294,9 @@ def lists(comparison: Comparison, change: RoleChange, title: str) -> str:
     duplicates = ""
     if change.n_duplicates:
         duplicates = " (duplicates count once)"
-    kept = percent(shares["kept"])
+    kept = percent(share_kept(comparison, change))
     text = f"Of {change.n_neighbours} nearest {title}s{duplicates}, {kept} stay"
-    if not lost or comparison.too_few_for:
+    if not lost or comparison.too_few_for or is_weighted(comparison, change):
         return f"{text}."
     texts = percents(list(lost.values()))
     parts = [
@@ -334,7 +345,7 @@ def predicted_lists(comparison: Comparison) -> str:
     """Say which share of the neighbours by prediction cosine stays."""
     shares = []
     for role, change in comparison.changes.items():
-        kept = change.predicted_kept
+        kept = share_kept_by_prediction(comparison, change)
         if kept is None or (change.mean_total < UNCHANGED and kept == 1):
             continue
         shares.append(

@@ -13,6 +13,12 @@ from embaudit.auditing.audit import Audit
 from embaudit.blocks import BlockCosines
 from embaudit.comparison import Comparison
 from embaudit.comparison.change import N_EXAMPLES, OUTCOMES, PARTS, RoleChange
+from embaudit.comparison.verdict import (
+    is_weighted,
+    share_kept,
+    share_kept_by_prediction,
+    weights_of,
+)
 from embaudit.core.results import Result
 from embaudit.core.tolerances import FLOAT32_TIE
 from embaudit.core.words import (
@@ -413,6 +419,7 @@ def comparison_document(comparison: Comparison) -> Document:
                 "Changes",
                 "What changed, in numbers",
                 summary_table(comparison),
+                *_unweighted_tables(comparison),
             ),
             Section.of("moved", "Moved most", "What moved most, and why", *moved),
             Section.of(
@@ -453,6 +460,8 @@ def _drawn(comparison: Comparison) -> Iterator[StackDisplay]:
         "mean change of cosines, and what it consists of",
         "what became of former neighbours",
     )
+    if any(is_weighted(comparison, change) for _, change in changes):
+        lost += ", each row counted once"
     for rows, title, parts, sizes, label in (
         (sides, whole, CHANGED, moved, "mean |Δcos|"),
         (lists, lost, BECAME, became, "share of former neighbours"),
@@ -517,10 +526,9 @@ def summary_table(comparison: Comparison) -> Table:
     columns = [
         list(
             _measures(
+                comparison,
                 change,
                 nearest=f"{lengths[0]} nearest" if has_one_length else "nearest",
-                is_split=not comparison.too_few_for,
-                has_limits=bool(comparison.limits),
             )
         )
         for change in changes.values()
@@ -534,6 +542,9 @@ def summary_table(comparison: Comparison) -> Table:
     ]
     has_intervals = any("(" in text for _, *texts in rows for text in texts)
     notes = []
+    weights = weights_of(comparison)
+    if weights and any(is_weighted(comparison, change) for change in changes.values()):
+        notes.append(f"kept: {weights}")
     if has_intervals:
         notes.append("95 % intervals in brackets")
     if not has_one_length:
@@ -550,21 +561,19 @@ def summary_table(comparison: Comparison) -> Table:
 
 
 def _measures(
-    change: RoleChange, *, nearest: str, is_split: bool, has_limits: bool
+    comparison: Comparison, change: RoleChange, *, nearest: str
 ) -> Iterator[tuple[str, str, bool]]:
     """Yield name and figure of each measure of a side, and whether it says something.
 
     Parameters
     ----------
+    comparison : Comparison
     change : RoleChange
     nearest : str
         Name of a list of neighbours.
-    is_split : bool
-        True if changes are split into their causes.
-    has_limits : bool
-        True if the comparison is judged by limits, which weigh rows.
     """
-    is_weighted = has_limits and change.weighted_by != "equal"
+    is_split = not comparison.too_few_for
+    has_weights = is_weighted(comparison, change)
 
     def estimate(name: str, value: float, write: Callable[[float], str]) -> str:
         """Write a value and its interval, unless these digits show none."""
@@ -575,34 +584,38 @@ def _measures(
             else f"{write(value)} ({low} to {high})"
         )
 
-    match, shares, predicted = (
-        change.match,
-        change.neighbour_shares,
-        change.predicted_kept,
-    )
+    match, shares = change.match, change.neighbour_shares
     gauge, unseen, otherwise = percents([shares[name] for name in OUTCOMES[1:]])
     yield "shared", f"{len(match):,}", True
     yield "only in the first model", f"{match.only_before:,}", match.only_before > 0
     yield "only in the second model", f"{match.only_after:,}", match.only_after > 0
     yield (
-        "without a direction",
+        "without a cosine",
         f"{change.n_without_direction:,}",
         change.n_without_direction > 0,
     )
-    yield f"{nearest} kept", estimate("kept", shares["kept"], percent), True
-    # The first line of a judged comparison quotes this share.
-    yield f"{nearest} kept, weighted", percent(change.weighted_kept), is_weighted
-    stay = "–" if predicted is None else estimate("predicted_kept", predicted, percent)
-    yield f"{nearest} by prediction cosine kept", stay, predicted is not None
-    weighted = change.weighted_predicted_kept
+    kept = share_kept(comparison, change)
+    predicted = share_kept_by_prediction(comparison, change)
+    # Intervals are those of shares in which rows count equally.
+    if has_weights:
+        stay, stay_by_prediction = percent(kept), "–"
+        if predicted is not None:
+            stay_by_prediction = percent(predicted)
+    else:
+        stay, stay_by_prediction = estimate("kept", kept, percent), "–"
+        if predicted is not None:
+            stay_by_prediction = estimate("predicted_kept", predicted, percent)
+    yield f"{nearest} kept", stay, True
     yield (
-        f"{nearest} by prediction, weighted",
-        "–" if weighted is None else percent(weighted),
-        is_weighted and weighted is not None,
+        f"{nearest} by prediction cosine kept",
+        stay_by_prediction,
+        predicted is not None,
     )
-    yield "lost to a change of axes", gauge, is_split
-    yield "lost to dimensions no prediction sees", unseen, shares["lost_to_unseen"] > 0
-    yield "lost to a real change", otherwise, is_split
+    # The reasons of lost neighbours count rows equally, too.
+    yield "lost to a change of axes", gauge, is_split and not has_weights
+    has_unseen = shares["lost_to_unseen"] > 0 and not has_weights
+    yield "lost to dimensions no prediction sees", unseen, has_unseen
+    yield "lost to a real change", otherwise, is_split and not has_weights
     yield (
         "mean change of cosines",
         estimate("total", change.mean_total, "{:.3f}".format),
@@ -630,6 +643,37 @@ def _measures(
             "–" if np.isnan(value) else f"{value:.3f}",
             is_split or name == "correlation of cosines",
         )
+
+
+def _unweighted_tables(comparison: Comparison) -> Iterator[Table]:
+    """Yield what became of neighbours if each row counts once.
+
+    There is a table only for the sides whose rows have weights in `summary_table`.
+    """
+    import pandas as pd
+
+    rows = []
+    for role, change in comparison.changes.items():
+        if not is_weighted(comparison, change):
+            continue
+        shares = change.neighbour_shares
+        lost = percents([shares[name] for name in OUTCOMES[1:]])
+        by_prediction = "–"
+        if change.predicted_kept is not None:
+            by_prediction = percent(change.predicted_kept)
+        row = {
+            "neighbours": f"{change.n_neighbours} nearest {comparison.title(role)}s",
+            "kept": percent(shares["kept"]),
+            "kept by prediction cosine": by_prediction,
+        }
+        if not comparison.too_few_for:
+            row |= dict(zip(list(BECAME)[1:], lost, strict=True))
+        rows.append(row)
+    if rows:
+        frame = pd.DataFrame(rows)
+        formats = dict.fromkeys(list(frame.columns)[1:], str)
+        title = "what became of former neighbours, each row counted once"
+        yield Table(title, frame, formats=formats)
 
 
 def threshold_table(comparison: Comparison, role: SideName) -> Table:

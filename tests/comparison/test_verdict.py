@@ -359,9 +359,7 @@ def test_a_threshold_is_not_carried_over_to_another_space():
 def test_weights_of_rows_in_the_shares_are_named():
     changed = model(items=ITEMS + 0.1 * NOISE)
     found = ea.compare(model(), changed, fail_below={"kept": 0.1}).verdict.reason
-    assert found.endswith(
-        "items count by their slots in the users' lists of ten (in the table: weighted)."
-    )
+    assert found.endswith("items count by their slots in the users' lists of ten.")
     found = ea.compare(model(), changed, fail_below={"top": 0.1}).verdict.reason
     assert "count by" not in found
 

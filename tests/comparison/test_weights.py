@@ -7,7 +7,7 @@ import numpy as np
 import embaudit as ea
 from embaudit.comparison.weights import row_weights
 from embaudit.core.words import percent
-from embaudit.report.documents import summary_table
+from embaudit.report.documents import document, summary_table
 
 RNG = np.random.default_rng(0)
 
@@ -39,7 +39,7 @@ def test_all_rows_have_exactly_the_whole_weight():
     assert weights.share(np.arange(7)) == 1.0
 
 
-def test_the_share_of_the_first_line_stands_in_the_table_by_its_own_name():
+def test_sentences_and_the_table_show_the_share_that_limits_judge():
     """Items of the first half fill nearly all lists of the users, and stay as they were."""
     draw = np.random.default_rng(0)
     users, items = draw.standard_normal((60, 4)), draw.standard_normal((40, 4))
@@ -51,10 +51,32 @@ def test_the_share_of_the_first_line_stands_in_the_table_by_its_own_name():
     judged = ea.compare(before, after, by_row=True, fail_below={"kept": 0.01})
     change = judged.changes["right"]
     assert change.weighted_kept > change.neighbour_shares["kept"]
-    items_column = summary_table(judged).frame.set_index("measure")["items"]
-    weighted = items_column["10 nearest kept, weighted"]
-    assert weighted == percent(change.weighted_kept)
-    assert "(in the table: weighted)" in str(judged.verdict)
-    # Without limits no line quotes a weighted share.
-    measures = summary_table(ea.compare(before, after, by_row=True)).frame["measure"]
-    assert not any("weighted" in measure for measure in measures)
+    weighted = percent(change.weighted_kept)
+    once = percent(change.neighbour_shares["kept"])
+    summary = summary_table(judged)
+    column = summary.frame.set_index("measure")["items"]
+    assert column["10 nearest kept"] == weighted
+    assert "kept: items count by their interactions" in summary.caption
+    text = judged.explain()
+    assert f"Of 10 nearest items, {weighted} stay." in text
+    assert f"kept {change.weighted_kept:.2f} (neighbours of items" in text
+    # The share in which each row counts once stands in a table of its own.
+    shown = "\n".join(map(str, document(judged).tables))
+    assert shown.count("each row counted once") == 1
+    assert once not in str(summary)
+    assert once in shown
+
+
+def test_rows_count_once_without_limits_on_lists():
+    draw = np.random.default_rng(0)
+    users, items = draw.standard_normal((60, 4)), draw.standard_normal((40, 4))
+    before = ea.FactorModel.from_user_item(users, items)
+    after = ea.FactorModel.from_user_item(users, items + draw.standard_normal((40, 4)))
+    for limits in ({}, {"scores": 0.01}):
+        compared = ea.compare(before, after, by_row=True, fail_below=limits or None)
+        change = compared.changes["right"]
+        column = summary_table(compared).frame.set_index("measure")["items"]
+        once = percent(change.neighbour_shares["kept"])
+        assert column["10 nearest kept"].startswith(f"{once} (")
+        shown = "\n".join(map(str, document(compared).tables))
+        assert "each row counted once" not in shown
