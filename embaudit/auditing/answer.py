@@ -31,11 +31,13 @@ if TYPE_CHECKING:
 WITHIN = "This holds within this model; never compare cosines of two models."
 """Sentence below every YES and BY CONVENTION."""
 NOT_QUALITY = (
-    "This says nothing about quality: "
-    "`embaudit evaluate FILE --items TITLES --truth COLUMN` does. Retraining changes "
-    "the cosines further: `embaudit compare FILE OTHER_SEED`."
+    "Quality is judged by `embaudit evaluate FILE --items TITLES --truth COLUMN`, not "
+    "here. Retraining changes cosines, too: `embaudit compare FILE OTHER_SEED`."
 )
-"""Sentences below every answer. The commands name every argument that they need."""
+"""Sentences below every answer, in two lines of 80 columns.
+
+The commands name every argument that they need.
+"""
 
 
 @dataclass(frozen=True)
@@ -166,7 +168,7 @@ def _free(basis: Basis) -> Answer:
     if found.origin is Origin.DECIDES:
         return _decided_by_the_origin(basis)
     if found.gains_decide:
-        because = f"{basis.title('EMB307')}, but changes no probability"
+        because = f"{basis.title('EMB307')}, and changes no probability"
         return _decided_without_a_probability(basis, because, "EMB307")
     if found.case in CONVENTIONS:
         return _chosen_by_training(basis)

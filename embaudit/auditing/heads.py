@@ -256,14 +256,14 @@ class HeadReport(Result):
         probable one.
         """
         n_rows = self.neighbours.n_rows
-        changed = words.share_of(self.neighbours.top1_changed, n_rows)
+        keeping = words.share_of(1 - self.neighbours.top1_changed, n_rows)
         labels = "labels"
         if n_rows >= words.FEW:
             labels = counted(n_rows, "label")
         mean = self.centred.movement.mean_abs
         sentences = [
             f"The mean row is {self.offset:.2g} of a typical row (median) long.",
-            f"Without it {changed} {labels} have another nearest label, and cosines "
+            f"Without it {keeping} {labels} keep their nearest label, and cosines "
             f"differ by {mean:.2f} on average.",
         ]
         if self.argmax is not None:

@@ -58,7 +58,7 @@ def fix(
     keep_empty: Annotated[
         bool,
         Option(
-            "--keep-empty", help="Keep rows that have no direction, such as zero rows."
+            "--keep-empty", help="Keep rows that have no cosine, such as zero rows."
         ),
     ] = False,
     reading: Given,

@@ -138,7 +138,7 @@ class Movement(Drawn):
             share = percent(self.top_n_overlap)
             overlap = f" and {share} of the {self.top_n} nearest rows stay"
         if self.n_zero:
-            zero = f" {counted(self.n_zero, 'row')} without direction left out."
+            zero = f" {counted(self.n_zero, 'row')} without a cosine left out."
         return (
             f"Over {pairs} cosines moved by {self.mean_abs:.3f} on average and by at "
             f"most {self.max_abs:.2f}{among}; {percent(self.sign_flips)} change their "

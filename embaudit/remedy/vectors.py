@@ -251,7 +251,7 @@ class Remedy(Result):
         return joined([*texts, *self._empty_rows()])
 
     def _empty_rows(self) -> Iterator[str | Sentence]:
-        """Yield a sentence about the rows without direction of each side that has some."""
+        """Yield a sentence about the rows without a cosine of each side that has some."""
         for role, rows in self.empty.items():
             if not len(rows):
                 continue
@@ -262,7 +262,7 @@ class Remedy(Result):
             if len(rows) == 1:
                 have, are = "has", "is"
             count = counted(len(rows), self.model.title(role))
-            text = f"{count} {have} no direction ({', '.join(names)})"
+            text = f"{count} {have} no cosine ({', '.join(names)})"
             if self._kept(role) is not None:
                 yield Sentence(
                     "{} and {} left out; {} keeps such rows.",

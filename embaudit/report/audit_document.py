@@ -177,7 +177,7 @@ def _movement_note(evidence: Evidence, movement: Movement) -> str:
         if movement.tied_lists:
             note += f", {percent(movement.tied_lists)} of them end in a tie"
     if movement.n_zero:
-        note += f"; {counted(movement.n_zero, 'row')} without direction left out"
+        note += f"; {counted(movement.n_zero, 'row')} without a cosine left out"
     return note
 
 
@@ -313,8 +313,8 @@ def head_tables(head: HeadReport) -> Iterator[Table]:
         first += " (not equal)"
     row = {
         f"equivalent {'head' if is_head(head.model) else 'model'}": first,
-        f"top-1 changed (of {change.n_rows:,} {title}s)": change.top1_changed,
-        f"top-{change.top_n} changed": change.top_n_changed,
+        f"top-1 kept (of {change.n_rows:,} {title}s)": 1 - change.top1_changed,
+        f"top-{change.top_n} kept": 1 - change.top_n_changed,
         "mean |Δcos|": moved.mean_abs,
         "largest": moved.max_abs,
         "probabilities moved": head.centred.change,
@@ -378,13 +378,13 @@ def convention_table(norm: NormEvidence) -> Table:
         note += f" without a duplicate, {norm.n_copies:,} left out"
     moved = change_size(max(drift.max_abs for drift in norm.drift))
     note += f"; predictions moved by {moved} at most"
-    changed = f"top-{norm.folded.top_n} changed"
+    kept = f"top-{norm.folded.top_n} kept"
     rows = [
         {
             "one": pair.first,
             "the other": pair.second,
-            "top-1 changed": pair.nearest.share,
-            changed: pair.top_n_changed,
+            "top-1 kept": 1 - pair.nearest.share,
+            kept: 1 - pair.top_n_changed,
             "mean |Δcos|": pair.mean_abs,
         }
         for pair in norm.apart
@@ -394,8 +394,8 @@ def convention_table(norm: NormEvidence) -> Table:
         pd.DataFrame(rows),
         note,
         formats={
-            "top-1 changed": percent,
-            changed: percent,
+            "top-1 kept": percent,
+            kept: percent,
             "mean |Δcos|": "{:.3f}",
         },
     )
@@ -887,7 +887,8 @@ def _neighbours(audit: Audit) -> Section:
         row_called(called, each.name) for each in evidence.examples if not each.before
     ]
     undirected = (
-        f"{name} has no direction, so it has no neighbours." for name in alone
+        f"{name} is a zero vector, so it has no cosine and no neighbours."
+        for name in alone
     )
     return Section(
         "neighbours",

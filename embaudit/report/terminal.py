@@ -5,6 +5,7 @@ Readers of a first screen know cosines and need not know gauges. It has 80 colum
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise, zip_longest
@@ -57,6 +58,9 @@ NOTES = 2
 OPEN = (AnswerWord.UNKNOWN, AnswerWord.CHECK_FIRST)
 """Answers after which two commands stand, because either may be what decides."""
 COLOURS = {Severity.ISSUE: "red", Severity.TIP: "yellow"}
+COMMAND = re.compile(r"`[^`]+`")
+"""A command in a sentence, or a name of code."""
+NO_BREAK = "\N{NO-BREAK SPACE}"
 EVERYTHING = "Everything: --full"
 """Last line of a screen that does not show everything."""
 
@@ -304,11 +308,30 @@ def _short(line: str) -> str:
 
 
 def _wrapped(text: str, width: int = WIDTH, indent: str = "") -> list[str]:
-    """Break a text into lines between words, and not within names such as item-item.
+    """Break a text into lines between words.
 
-    All lines but the first begin with the indent.
+    Names such as item-item and commands in backticks stay on one line, because a broken
+    command cannot be copied. All lines but the first begin with the indent.
+
+    Examples
+    --------
+    >>> _wrapped("Compare seeds: `embaudit compare A B`.", 30)
+    ['Compare seeds:', '`embaudit compare A B`.']
     """
-    return wrap(text, width, break_on_hyphens=False, subsequent_indent=indent)
+    unbroken = COMMAND.sub(lambda found: found[0].replace(" ", NO_BREAK), text)
+    lines = wrap(
+        unbroken,
+        width,
+        break_on_hyphens=False,
+        break_long_words=NO_BREAK not in unbroken,
+        subsequent_indent=indent,
+    )
+    return [line.replace(NO_BREAK, " ") for line in lines]
+
+
+def _prose(text: str, console: Console, style: str = "") -> Text:
+    """Break a text into lines as wide as the terminal."""
+    return Text("\n".join(_wrapped(text, console.width)), style=style)
 
 
 def _narrow(text: str, room: int) -> str:
@@ -381,7 +404,7 @@ def brief(paragraphs: Iterable[str], tables: Sequence[Table]) -> str:
     <BLANKLINE>
     Everything: --full
     """
-    lines = [line for text in paragraphs for line in wrap(text, WIDTH)]
+    lines = [line for text in paragraphs for line in _wrapped(text)]
     if not tables:
         return "\n".join(lines)
     # Names are cut, and the essential columns alone are kept where all have no room.
@@ -418,14 +441,15 @@ def print_audit(
     """Print the answer, all that was measured and found, what to do, and the verdict."""
     console.print(Text(repr(audit.model)))
     if audit.intake is not None:
-        console.print(Text(audit.intake.explain()))
+        console.print(_prose(audit.intake.explain(), console))
     if audit.options.quick:
         console.print(Text(f"Quick audit: {audit.options.effort}."))
     if audit.sample_sentence is not None:
         console.print(Text(audit.sample_sentence))
-    console.print(Text(f"{audit.answer.question} {audit.answer}", style="bold"))
+    answer = f"{audit.answer.question} {audit.answer}"
+    console.print(_prose(answer, console, style="bold"))
     for remark in audit.answer.remarks:
-        console.print(Text(remark))
+        console.print(_prose(remark, console))
     # A failed check goes before all that it puts in doubt; a verdict stands last, where
     # a terminal stops.
     if not audit.predictions_hold:
@@ -455,21 +479,20 @@ def print_document(made: Document, console: Console) -> None:
         console.print(Text(f"{word}: {meaning}", style="dim"))
     for section in made.shown_sections:
         for text in section.paragraphs:
-            console.print(text, markup=False)
+            console.print(_prose(text, console))
         print_tables(
             (block.table for block in section.parts if block.table is not None), console
         )
         print_tables((lists.table for lists in section.lists), console)
         for each in section.findings:
-            head = Text(
-                f"{each.code} {each.severity.title}: {each.title}. ",
-                style=COLOURS[each.severity],
-            )
-            console.print(head + Text(each.remedy, style="default"))
+            head = f"{each.code} {each.severity.title}: {each.title}."
+            finding = _prose(f"{head} {each.remedy}", console)
+            finding.stylize(COLOURS[each.severity], 0, len(head))
+            console.print(finding)
         for text in section.end:
-            console.print(text, markup=False)
+            console.print(_prose(text, console))
     for line in (*made.paragraphs, *made.notes):
-        console.print(line, markup=False)
+        console.print(_prose(line, console))
 
 
 def print_tables(tables: Iterable[Table], console: Console) -> None:

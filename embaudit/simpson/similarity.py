@@ -102,7 +102,7 @@ def similarity_reversal(
     n_lost = int((~has_direction).sum())
     n_single = int((~has_pairs).sum())
     if n_lost:
-        notes.append(f"{counted(n_lost, 'item')} without direction skipped")
+        notes.append(f"{counted(n_lost, 'item')} without a cosine skipped")
     if n_single:
         notes.append(f"{counted(n_single, 'cluster')} of one item, without a pair")
     return report_from_sums(

@@ -35,7 +35,7 @@ def test_half_of_all_pairs_counts_the_pairs_of_a_label_at_the_mean_row():
 def test_pairs_of_zero_rows_are_not_among_all_pairs():
     rows = np.vstack([AT_MEAN[:3], np.zeros(2)])
     (shortest,) = said(rows, "shortest")
-    assert "Half of all pairs of labels that have a direction need" in shortest.text
+    assert "Half of all pairs of labels that have a cosine need" in shortest.text
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,11 @@ def fits_a_terminal(text):
     )
 
 
+def breaks_a_command(text):
+    """Return True if a line ends within backticks."""
+    return any(line.count("`") % 2 for line in text.splitlines())
+
+
 def suggested_commands(text):
     """Return the arguments of each command that a screen suggests."""
     lines = text.replace("\\\n", "").splitlines()
@@ -45,6 +50,7 @@ def test_vectors_of_one_side_are_not_enough_to_answer(embaudit, name, screen):
     result = embaudit("audit", f"{name}.npy", *FEW)
     assert "UNKNOWN" in result.out
     assert fits_a_terminal(result.out)
+    assert not breaks_a_command(result.out)
     assert without_table(result.out) == screen
 
 
@@ -52,6 +58,7 @@ def test_a_language_model_is_audited_with_its_final_norm(embaudit, shared_data, 
     Path("lm-stories260K").symlink_to(shared_data("lm-stories260K"))
     result = embaudit("audit", "lm-stories260K", *FEW)
     assert fits_a_terminal(result.out)
+    assert not breaks_a_command(result.out)
     assert without_table(result.out) == screen
 
 
@@ -87,6 +94,7 @@ def test_factors_fitted_to_movielens_are_audited_with_the_titles_of_films(
     record = json.loads(Path("audit.json").read_text())
     assert result.code == 0
     assert fits_a_terminal(result.out)
+    assert not breaks_a_command(result.out)
     assert all(check["ok"] for check in record["drift"])
     assert misfits(record) == []
     assert without_table(result.out) == screen

@@ -84,7 +84,7 @@ def test_fix_names_the_rows_that_it_leaves_out(model, embaudit):
     ea.save(model.replace(right=cold, objective="bpr"), "cold.npz")
     result = embaudit("fix", "cold.npz", "--unit", "--out", "v.parquet")
     assert (
-        "2 items have no direction (100, 105) and are left out; --keep-empty keeps"
+        "2 items have no cosine (100, 105) and are left out; --keep-empty keeps"
     ) in " ".join(result.out.split())
     assert len(ea.load("v.parquet").right) == 38
     kept = embaudit("fix", "cold.npz", "--keep-empty", "--out", "all.parquet")

@@ -159,8 +159,8 @@ def test_06_gives_one_model_two_neighbourhoods(shared_data):
         "dogs",
     ]
     assert (
-        "EMB307 (issue): folding in the norm gives 95 % of the labels another nearest"
-        in tagged(notebook, "findings")
+        "EMB307 (issue): folding in the norm keeps the nearest label of 5 % of the "
+        "labels" in tagged(notebook, "findings")
     )
     by_rows, by_logits = (
         re.findall(

@@ -38,7 +38,7 @@ def test_cold_items_of_bpr_get_no_vector() -> None:
         remedy.vectors() @ remedy.vectors().T, columns.T @ columns, atol=1e-9
     )
     assert (
-        "2 items have no direction (102, 106) and are left out; keep_empty=True keeps such"
+        "2 items have no cosine (102, 106) and are left out; keep_empty=True keeps such"
     ) in remedy.explain()
     assert remedy.to_frame()["id"].tolist() == OTHERS
 
@@ -57,14 +57,14 @@ def test_an_item_that_no_prediction_sees_gets_no_vector() -> None:
     users = USERS * [1, 1, 0]
     remedy = ea.fix(ea.FactorModel.from_user_item(users, items, item_ids=IDS))
     assert remedy.to_model().right_ids.tolist() == [*range(100, 104), *range(105, 109)]
-    assert "1 item has no direction (104) and is left out" in remedy.explain()
+    assert "1 item has no cosine (104) and is left out" in remedy.explain()
 
 
 def test_an_item_at_the_mean_has_no_direction_once_centred() -> None:
     items = np.array([[0.1, 0.7], [0.5, 0.3], [0.3, 0.5], [0.6, 0.2], [0.0, 0.8]])
     remedy = ea.fix(ea.FactorModel.from_vectors(items))
     assert remedy.to_model().right_ids.tolist() == [0, 1, 3, 4]
-    assert "1 item has no direction (2) and is left out" in remedy.explain()
+    assert "1 item has no cosine (2) and is left out" in remedy.explain()
 
 
 @pytest.mark.parametrize("suffix", ["npz", "parquet", "txt", "csv"])
@@ -111,7 +111,7 @@ def test_a_head_keeps_its_zero_row() -> None:
     rows = np.vstack([np.zeros(3), ITEMS])
     remedy = ea.fix(ea.FactorModel.from_softmax(rows), "centred")
     assert remedy.to_model().n_right == 10
-    assert "1 label has no direction (0), kept" in remedy.explain()
+    assert "1 label has no cosine (0), kept" in remedy.explain()
 
 
 def test_nothing_is_said_where_every_row_has_a_direction() -> None:

@@ -108,7 +108,7 @@ def test_items_without_pairs_or_direction_are_left_out_and_reported() -> None:
     report = similarity_reversal(
         vectors, vectors + 0.1, ["a", "a", "a", "b", "b", "c", "c"]
     )
-    assert "1 item without direction skipped" in report.notes
+    assert "1 item without a cosine skipped" in report.notes
     assert "1 cluster of one item, without a pair" in report.notes
     assert "1 group in which x or y is constant, without a correlation" in report.notes
 

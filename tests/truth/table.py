@@ -442,7 +442,7 @@ def shapes() -> Iterator[Row]:
     )
     yield Row(
         "a head of which few labels are asked", head(centred(40, 4) + 2), alone, {"EMB301": "issue", **TWO},
-        (" of 6 sampled labels have another nearest label", "pairs looked at (50 of"),
+        (" of 6 sampled labels keep their nearest label", "pairs looked at (50 of"),
         ("of the labels have another", "% of the labels", "all pairs"), {"n_lists": 1},
     )  # fmt: skip
     # Without the mean row each of the six directions has another nearest one; of all
@@ -1702,8 +1702,8 @@ def norms() -> Iterator[Row]:
         np.array([1.0, 5.0, 0.5, 2.0, 1.0]),
     )
     says = (
-        "The gains of the final RMSNorm (κ = 10) can be applied",
-        "folding in the norm gives",
+        "The gains of the final RMSNorm, which differ by a factor of up to 10, can be applied",
+        "folding in the norm keeps",
     )
     options = {"final_norm": FinalNorm("rms", gains)}
     yield Row(
@@ -1730,7 +1730,7 @@ def norms() -> Iterator[Row]:
         {"final_norm": FinalNorm("layer", gains)},
         "NO",
     )
-    never = ("folding in the norm gives", "along the ones vector")
+    never = ("folding in the norm keeps", "along the ones vector")
     options = {"final_norm": FinalNorm("rms", 1 + 1e-6 * gains)}
     yield Row(
         "n gains hardly differ",
@@ -1763,8 +1763,8 @@ def norms() -> Iterator[Row]:
             _turning(n_others),
             alone,
             TWO,
-            says=("Then 5 % of the labels have another nearest",),
-            never=("folding in the norm gives",),
+            says=("Then 95 % of the labels keep their nearest label",),
+            never=("folding in the norm keeps",),
             options={"final_norm": FinalNorm("rms", [1.0, 1.0, 3.0])},
             answer=CONVENTION,
         )

@@ -27,7 +27,7 @@ HEADS = [
     and not row.model.link.guard
     and row.model.left_bias is None
 ]
-STEPS = ("subtracting the mean row leaves", "folding in the norm gives")
+STEPS = ("subtracting the mean row leaves", "folding in the norm keeps")
 """Phrases in which an answer names the step of the mode that changes the cosines."""
 
 

@@ -101,8 +101,8 @@ def test_the_verdict_on_a_head_states_its_mean_row_shifts_and_changed_neighbours
     )
     moved = np.abs(cosines(centred) - cosines(labels)).mean()
     assert f"cosines differ by {moved:.2f} on average" in found.verdict
-    changed = round(12 * (1 - overlap(labels, centred, 1)))
-    assert f"{changed} of 12 labels have another nearest label" in found.verdict
+    kept = round(12 * overlap(labels, centred, 1))
+    assert f"{kept} of 12 labels keep their nearest label" in found.verdict
     made = len(found.evidence.drift) + 1 + len(found.head.equivalents)
     assert f"{made} equivalent models kept every probability" in found.verdict
     first, second = map(

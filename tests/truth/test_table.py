@@ -6,6 +6,7 @@ import json
 import re
 from functools import cache
 from pathlib import Path
+from textwrap import wrap
 
 import numpy as np
 import pytest
@@ -48,6 +49,14 @@ def sentences(found):
 def one_of(found, codes, role):
     """Return the conclusions of some codes on a kind of pairs."""
     return [one for one in found.conclusions if one.code in codes and one.role == role]
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_a_title_of_a_finding_takes_at_most_two_lines_of_the_screen(name):
+    for finding in audited(name).findings:
+        line = f"{finding.code} {finding.severity.title}: {finding.title}"
+        lines = wrap(line, 80, subsequent_indent="  ", break_on_hyphens=False)
+        assert len(lines) <= 2, line
 
 
 def test_the_table_is_large_and_has_the_faults_by_name():

@@ -75,7 +75,7 @@ def _text_on_rows(moved: MovedRows) -> str:
     if not moved.n_zero:
         return f"{text}, so rows may be mixed up."
     zeros = counted(moved.n_zero, moved.title)
-    return f"{text}. Rows of zeros may be why: {zeros} of the model have no direction."
+    return f"{text}. Rows of zeros may be why: {zeros} of the model have no cosine."
 
 
 def _reported(rows: str, value: float, text: str) -> Finding:

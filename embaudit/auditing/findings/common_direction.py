@@ -69,8 +69,8 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             ),
             text=(
                 f"The mean row is {shared.offset:.2g} of a typical row (median) long. "
-                f"Without it, {percent(shared.centring.share)} of {n_rows} have "
-                "another nearest one. "
+                f"Without it, {percent(1 - shared.centring.share)} of {n_rows} keep "
+                f"their nearest {item}. "
                 f"{_effect_of_centring(evidence.model, traits.role)}"
             ),
             remedy=(f"Read a cosine against those of random {item}s, not against 0."),

@@ -35,18 +35,18 @@ ENTRY = Entry(
     ),
     computed=(
         "Nearest labels are compared as stored and folded, of labels without a "
-        "duplicate. Reported where 5 % of them, and more than five, get another "
-        "nearest one. Logits of 1,000 random normalised states verify that both are "
-        "one model. Behind a LayerNorm, what rows have along the ones vector is seen "
-        "by no state."
+        "duplicate. Reported where 5 % of them, and more than five, do not keep "
+        "their nearest one. Logits of 1,000 random normalised states verify that both "
+        "are one model. Behind a LayerNorm, what rows have along the ones vector is "
+        "seen by no state."
     ),
     reference="Nanda, Bloom: TransformerLens (2022), on folding a LayerNorm.",
 )
 
 
-def changed_labels(norm: NormEvidence, apart: ConventionDistance, label: str) -> str:
-    """Write how many labels have another nearest label in another convention."""
-    share, n_rows = apart.nearest.share, apart.nearest.n_rows
+def keeping_labels(norm: NormEvidence, apart: ConventionDistance, label: str) -> str:
+    """Write how many labels keep their nearest label in another convention."""
+    share, n_rows = 1 - apart.nearest.share, apart.nearest.n_rows
     labels = f"{label}s"
     if norm.n_copies:
         labels = f"{label}s without a duplicate"
@@ -65,7 +65,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
     label = evidence.model.title("right")
     noun = "head" if is_head(evidence.model) else "model"
     gauge = folding(norm.norm)
-    changed = changed_labels(norm, norm.folded, label)
+    keeping = keeping_labels(norm, norm.folded, label)
     yield Finding(
         code=ENTRY.name,
         severity=Severity.ISSUE,
@@ -76,7 +76,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         value=norm.folded.nearest.share,
         measured_on=f"lists of {_searched(evidence, norm, label)}",
         witness=gauge,
-        title=f"folding in the norm gives {changed} another nearest {label}",
+        title=f"folding in the norm keeps the nearest {label} of {keeping}",
         text=_text(norm, label, noun),
         remedy=(
             f"Name the convention where you report {label} cosines, and compare "
@@ -102,7 +102,8 @@ def _text(norm: NormEvidence, label: str, noun: str) -> str:
     gains = f"The gains of the final {norm.norm.title}"
     has_zeros = folding(norm.norm) is None
     if not has_zeros:
-        gains = f"{gains} (κ = {norm.norm.condition_number:.3g})"
+        ratio = f"{norm.norm.condition_number:.3g}"
+        gains = f"{gains}, which differ by a factor of up to {ratio},"
     furthest = norm.furthest
     sentences = [
         f"{gains} can be applied before the {noun} or multiplied into it. The model is "
@@ -113,7 +114,7 @@ def _text(norm: NormEvidence, label: str, noun: str) -> str:
         sentences.append("Some gains are 0, so these dimensions reach no logit.")
     sentences.append(
         f"The two conventions furthest apart are {furthest.first!r} and "
-        f"{furthest.second!r}: {changed_labels(norm, furthest, label)} have another "
+        f"{furthest.second!r}: {keeping_labels(norm, furthest, label)} keep their "
         f"nearest {label}."
     )
     return " ".join(sentences)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.diagnosis import gains_decide
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
-from embaudit.auditing.findings.folded_norm import changed_labels
+from embaudit.auditing.findings.folded_norm import keeping_labels
 from embaudit.auditing.findings.mean_row import (
     cosines_of,
     searched_labels_of,
@@ -126,8 +126,8 @@ def _pairs_of(head: HeadReport, summary: ShiftSummary, label: str) -> str:
     if summary.n_pairs == n_all:
         return "all pairs"
     if head.n_aside:
-        return f"all pairs of {label}s that have a direction and are not set aside"
-    return f"all pairs of {label}s that have a direction"
+        return f"all pairs of {label}s that have a cosine and are not set aside"
+    return f"all pairs of {label}s that have a cosine"
 
 
 def logits(evidence: Evidence) -> Iterator[Finding]:
@@ -164,19 +164,18 @@ def final_norm(evidence: Evidence) -> Iterator[Finding]:
     if norm is None or norm.norm.condition_number == 1 or gains_decide(norm):
         return
     label = evidence.model.title("right")
-    changed = changed_labels(norm, norm.folded, label)
+    keeping = keeping_labels(norm, norm.folded, label)
     gauge = folding(norm.norm)
     if gauge is None:
         text = (
             f"Gains of the final {norm.norm.title} are 0, so that some dimensions "
-            f"reach no logit. Multiplied into the rows, they give {changed} another "
-            "nearest one."
+            f"reach no logit. If they are multiplied into the rows, {keeping} keep "
+            f"their nearest {label}."
         )
     else:
         text = (
-            f"Multiplied into the rows, the gains of the final {norm.norm.title} (κ = "
-            f"{norm.norm.condition_number:.3g}) change no logit. Then {changed} have "
-            f"another nearest {label}."
+            f"Multiplied into the rows, the gains of the final {norm.norm.title} "
+            f"change no logit. Then {keeping} keep their nearest {label}."
         )
     yield Finding(
         code="norm",

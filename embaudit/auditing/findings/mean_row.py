@@ -99,14 +99,14 @@ def check(evidence: Evidence) -> Iterator[Finding]:
     label = evidence.model.title("right")
     noun = "head" if is_head(evidence.model) else "model"
     share = head.neighbours.top1_changed
-    changed = share_of_labels(share, head)
+    keeping = share_of_labels(1 - share, head)
     mean = head.centred.movement.mean_abs
     if head.origin_changes_neighbours:
         value = share
         measured_on = searched_labels_of(head)
         title = (
             "subtracting the mean row leaves every probability unchanged, yet "
-            f"{changed} get another nearest {label}"
+            f"{share_of_labels(share, head)} get another nearest {label}"
         )
     else:
         value = mean
@@ -129,9 +129,8 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         text=(
             f"Adding one vector to every {label} row changes no probability, so the "
             "origin that cosines are measured from is a convention. The mean row is "
-            f"{head.offset:.2g} of a typical row (median) long. Without it {changed} "
-            f"have another nearest {label}, and cosines differ by {mean:.2f} on "
-            "average."
+            f"{head.offset:.2g} of a typical row (median) long. Without it {keeping} "
+            f"keep their nearest {label}, and cosines differ by {mean:.2f} on average."
         ),
         remedy=_remedy(evidence, label),
     )

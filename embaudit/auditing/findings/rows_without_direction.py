@@ -20,7 +20,7 @@ ENTRY = Entry(
     severities=(Severity.TIP, Severity.ISSUE),
     meaning=(
         "Rows of zeros have no angle to anything. In a head, a label equal to the mean "
-        "row has a direction as stored, but none once the mean row is removed."
+        "row has cosines as stored, but none once the mean row is removed."
     ),
     why="Libraries that return neighbours of such a row return arbitrary ones.",
     remedy="Give such rows no neighbours.",

@@ -97,9 +97,9 @@ def test_markdown_is_a_table_of_findings_with_the_gate_below(gate):
         "### embaudit: models/a b.npz\n\n"
         "Are these item-item cosines fixed by what the model predicts? "
         "**NO: Some rows are copies.**\n\n"
-        "How sure: it is proven. This says nothing about quality: `embaudit evaluate "
-        "FILE --items TITLES --truth COLUMN` does. Retraining changes the cosines "
-        "further: `embaudit compare FILE OTHER_SEED`.\n\n"
+        "How sure: it is proven. Quality is judged by `embaudit evaluate FILE --items "
+        "TITLES --truth COLUMN`, not here. Retraining changes cosines, too: `embaudit "
+        "compare FILE OTHER_SEED`.\n\n"
         "| | code | finding | what to do |\n|---|---|---|---|\n"
         "| tip, ignored | EMB401 | Some rows are copies. EMB401 | Mend it. |\n"
     )
