@@ -1718,7 +1718,7 @@ def norms() -> Iterator[Row]:
     )
     says = (
         "So any number may be added along the ones vector",
-        "final LayerNorm (κ = 10) can be applied",
+        "final LayerNorm, which differ by a factor of up to 10, can be applied",
     )
     yield Row(
         "n behind a LayerNorm",
