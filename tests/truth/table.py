@@ -1737,7 +1737,7 @@ def norms() -> Iterator[Row]:
         head,
         alone,
         TWO,
-        ("Then 0 % of the labels have another",),
+        ("Then 100 % of the labels keep their nearest label",),
         never,
         options,
         CONVENTION,

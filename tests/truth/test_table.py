@@ -311,7 +311,7 @@ def test_the_command_line_says_the_same(embaudit, name):
     # The file is the source of what was declared of the model in Python.
     of_model = result.out.replace("objective in model.npz says", "the model says")
     printed = re.sub(
-        r"as \S+ in \S+ says",
+        r"as (?:\S+ in \S+|the model) says",
         "as you declared",
         " ".join(of_model.replace("│", " ").split()),
     )
