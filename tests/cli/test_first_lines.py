@@ -115,7 +115,11 @@ def test_an_audit_says_which_options_and_names_it_went_by(embaudit):
     shown = embaudit(*split(f"audit model.npz {QUICK} --objective factors"))
     words = "you declared factors, but objective in model.npz says product"
     assert words in " ".join(shown.out.split())
-    assert "--objective factors --as prediction" in shown.out
+    arrays = "items.npy --left-file users.npy"
+    shown = embaudit(*split(f"audit {arrays} {QUICK} --objective factors"))
+    assert "--objective factors --as prediction" in " ".join(
+        shown.out.replace("\\\n", " ").split()
+    )
     titled = embaudit(*split(f"audit model.npz {QUICK} --items films.csv --show i3"))
     assert titled.err == "titles: 30 of 30 items matched by id.\n"
     assert "Nearest to Film 3:" in titled.out
