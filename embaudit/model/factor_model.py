@@ -236,6 +236,9 @@ class FactorModel:
         if link.compares is not None:
             _require_one_table(link, left_side, right_side, self.offset)
         require_agreement(self.objective, link, sides=n_sides)
+        if not isinstance(self.overruled, StatedTraining | None):
+            allowed = "a StatedTraining, or None"
+            raise must_be("overruled", allowed, repr(self.overruled))
         if self.final_norm is not None:
             require_fit(self.final_norm, link, right_side.shape[1])
         if self.tying is not None:

@@ -375,7 +375,8 @@ class StatedTraining:
     def unless_agreed(self, declared: str, *, alone: bool) -> StatedTraining | None:
         """Return this statement if a declared training has another law.
 
-        Return None if both words name the same law, so that they agree.
+        Return None if both words name the same law, or differ only in whether the
+        temperature was learned, so that they agree.
 
         Parameters
         ----------
@@ -385,7 +386,12 @@ class StatedTraining:
             True for one table alone.
         """
         stated = known_objective(self.objective, alone=alone)
-        if stated == known_objective(declared, alone=alone):
+        own = known_objective(declared, alone=alone)
+        if stated == own:
+            return None
+        # A stored temperature does not show whether training learned it.
+        laws = {law.name for law in (stated, own) if law is not None}
+        if laws == {"temperature", "fixed-temperature"}:
             return None
         return self
 
