@@ -52,7 +52,11 @@ def check(evidence: Evidence) -> Iterator[Finding]:
     if case is Case.TEMPERATURE:
         yield _left_open_by_a_temperature(evidence)
     elif case is Case.INPUTS:
-        yield _chosen(evidence, "rescaling the features changes these cosines")
+        yield _chosen(
+            evidence,
+            "the fit has one solution, but rescaling the features changes these "
+            "cosines",
+        )
     elif case is Case.PENALTY:
         yield _chosen(evidence, "the penalty of the training chose the cosines")
     elif case is Case.PENALTY_UNTESTED:

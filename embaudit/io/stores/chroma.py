@@ -311,7 +311,7 @@ class _Rows:
                 "the package chromadb",
                 "1.0 or newer, which runs no code of the pickle beside an index",
                 chromadb.__version__,
-                "install it: pip install --upgrade 'embaudit[chroma]'",
+                "install it: `pip install --upgrade 'embaudit[chroma]'`",
             )
         with tempfile.TemporaryDirectory(
             prefix="embaudit-", ignore_cleanup_errors=True
