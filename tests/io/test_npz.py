@@ -171,6 +171,9 @@ OTHERS = {"a": USERS, "b": ITEMS}
         ({**PAIR, "b": np.arange(2)}, {}, "name it with left_id_array='b'"),
         ({**PAIR, "b": np.ones(3)}, {}, "one number for each dimension of items"),
         ({**PAIR, "mlp.weight": np.ones((7, 6))}, {}, "a layer beside the tables"),
+        ({**PAIR, "mlp.bias": np.ones(3), "mlp.weight": np.eye(3)}, {},
+         "got mlp.weight (3, 3), a layer beside the tables"),
+        ({**PAIR, "other.weight": ITEMS}, {}, "name it with weight='other.weight'"),
         ({"x": ITEMS, "counts": np.arange(4)}, {}, "name it with id_array='counts'"),
         # Shapes that do not fit.
         ({"u": np.ones((5, 3)), "v": np.ones((4, 2))}, {},

@@ -73,7 +73,7 @@ def test_scores_that_are_no_products_are_seen_by_their_forward(name: str) -> Non
             (Batched(OTHERS[name]), BATCH),
         ):
             assert (
-                load(network.eval(), inputs=inputs, link=links[name]).link
+                load(network.eval(), inputs=inputs, link=links[name]).link.name
                 == links[name]
             )
 

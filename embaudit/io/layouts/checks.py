@@ -240,10 +240,17 @@ def second_table(chosen: Chosen) -> None:
 
 
 def layer_beside_two_tables(chosen: Chosen) -> None:
-    """Refuse two tables whose rows pass through layers before they are multiplied."""
-    if not chosen.layout.is_pair:
+    """Refuse two tables whose rows pass through layers before they are multiplied.
+
+    A matrix with the shape of one of the tables is left to `second_table`.
+    """
+    layout = chosen.layout
+    if not layout.is_pair:
         return
+    shapes = [chosen.tensors[layout.fields[side]].shape for side, _ in _sides(chosen)]
     for name, tensor in chosen.left_over.items():
+        if tensor.shape in shapes:
+            continue
         is_layer = name.endswith(".weight") or is_kernel(name)
         is_matrix = len(tensor.shape) > 1 and 1 not in tensor.shape
         if is_layer and is_matrix and _is_float(tensor):
@@ -394,10 +401,11 @@ CHECKS = (
     # Codes first: whoever is asked about their scales would call them biases.
     codes,
     singular_values,
+    # Layers before their biases, which would be called biases or scales of the tables.
+    layer_beside_two_tables,
     number_for_each_entity,
     number_for_each_dimension,
     second_table,
-    layer_beside_two_tables,
     adapters,
     rival_of_tied_embeddings,
     last_layer,
