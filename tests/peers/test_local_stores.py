@@ -16,13 +16,14 @@ import pyarrow as pa
 import pytest
 
 from embaudit.errors import InputError
-from embaudit.io import Reading, inspect, read
+from embaudit.io import Reading, inspect, list_formats, read
 
 ROWS = np.random.default_rng(0).normal(size=(300, 16)).astype(np.float32)
 IDS = [10**17 + 3 * row for row in range(300)]
 TITLES = [f"Film {'of the year ' * (row % 3)}{row}" for row in range(300)]
 DELETED = [0, 7, 130, 299]
 LEFT = [row for row in range(300) if row not in DELETED]
+SUFFIXES = {row.name: row.suffixes for row in list_formats()}
 
 
 def digests(place: Path) -> dict[str, str]:
@@ -256,6 +257,26 @@ def test_titles_stand_at_their_rows(store: Store, tmp_path: Path) -> None:
         for name, title in zip(model.right_ids, model.right_names, strict=True)
     }
     assert titles == {IDS[row]: " ".join(TITLES[row].split()) for row in LEFT}
+
+
+@pytest.mark.parametrize(
+    ("store", "suffix"),
+    [
+        pytest.param(store, suffix, id=f"{store.name}{suffix}")
+        for store in STORES
+        if store.name in ("duckdb", "sqlite-vec")
+        for suffix in SUFFIXES[store.name]
+    ],
+)
+def test_file_is_read_under_each_suffix_of_its_format(
+    store: Store, suffix: str, tmp_path: Path
+) -> None:
+    place = store.write(tmp_path, arrow())
+    place = place.rename(place.with_suffix(suffix))
+    reading = read_unchanged(place, place)
+    assert reading.intake.format == store.name
+    ids = [int(name) for name in reading.model.right_ids]
+    assert sorted(ids) == [IDS[row] for row in LEFT]
 
 
 @pytest.mark.parametrize(

@@ -281,6 +281,21 @@ def test_a_classifier_of_images_whose_only_matrix_is_its_head(tmp_path: Path) ->
         load(tmp_path)
 
 
+@pytest.mark.holds("file", library="transformers", model="llama")
+def test_shards_of_a_checkpoint_are_read_as_one_file(tmp_path: Path) -> None:
+    import transformers
+
+    live = transformers.AutoModelForCausalLM.from_config(
+        small(transformers, "llama")
+    ).eval()
+    live.save_pretrained(tmp_path, max_shard_size="2KB")
+    assert len(list(tmp_path.glob("*.safetensors"))) > 1
+    for place in (tmp_path, tmp_path / "model.safetensors.index.json"):
+        stored = load(place)
+        np.testing.assert_array_equal(stored.right, load(live).right)
+        assert stored.final_norm.width == live.config.hidden_size
+
+
 @pytest.mark.parametrize("shards", ["1GB", "20KB"])
 def test_the_advice_for_a_pickled_checkpoint_works(tmp_path: Path, shards: str) -> None:
     """Run what the refusal says to run, of a tied head, whose weights two names share, whole and in parts."""
