@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 from pages import ALONE, DOCS, PAGES, ROOT, anchors, links
-from peers.table import BEGIN, COLUMNS, END, PAGE, rendered, replaced, stored
+from peers.table import BEGIN, COLUMNS, END, PAGE, locked, rendered, replaced, stored
 
 import embaudit as ea
 from embaudit import __version__
@@ -239,6 +239,12 @@ def test_the_table_of_other_libraries_is_that_of_their_last_run() -> None:
         for found in library["models"].values()
         for column in found
     } <= set(COLUMNS)
+
+
+def test_the_table_of_other_libraries_states_the_versions_of_the_lock() -> None:
+    versions = locked()
+    for name, library in stored().items():
+        assert library["version"] == versions[name], name
 
 
 def test_nothing_that_was_found_wrong_is_hidden(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from peers.films import Films
-from peers.table import MISSING, Row, rows_of, stored, write
+from peers.table import MISSING, Row, locked, rows_of, stored, write
 from peers.trained import Peer, Trained, installed
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def pytest_runtest_makereport(
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write the table after a green run; one of some tests, or without real inputs, changes their columns alone."""
-    if session.testsfailed:
+    # A process of pytest-xdist has only a part of the tests.
+    if session.testsfailed or hasattr(session.config, "workerinput"):
         return
     whole = [Path(name).resolve() for name in session.config.args] == [HERE]
     narrowed = (
@@ -63,7 +64,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     )
     rows = session.config.stash[OUTCOMES]
     tried = [row for row in rows if not row.outcome.startswith(ABSENT)]
-    if tried:
+    if tried and not other_versions(rows):
         write(
             tried,
             known={}
@@ -72,7 +73,25 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         )
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def other_versions(rows: list[Row]) -> dict[str, str | None]:
+    """Return the libraries of some rows whose installed version is not that of the lock.
+
+    The table states what holds for the versions of the lock, so a run with others must
+    not change it. A library that is not installed has the version None.
+    """
+    versions = locked()
+    found = {row.library: installed(row.library) for row in rows}
+    return {name: found[name] for name in found if found[name] != versions[name]}
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    for name, version in sorted(other_versions(config.stash[OUTCOMES]).items()):
+        terminalreporter.write_line(
+            f"The table was not written: {name} is {version or 'not installed'}, "
+            "which is not the version of requirements-peers.lock"
+        )
     for name, reason in MISSING.items():
         terminalreporter.write_line(f"Not tried: {name}: {reason}")
 

@@ -9,10 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from peers.trained import installed
+from packaging.requirements import Requirement
 
 STORED = Path(__file__).with_name("table.json")
-PAGE = Path(__file__).parents[2] / "docs" / "reading.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "reading.md"
+LOCK = ROOT / "requirements-peers.lock"
+OLDEST_PYTHON = {"python_version": "3.11", "python_full_version": "3.11.0"}
+"""The lock has other versions for later Pythons; the table states those of this one."""
 BEGIN, END = "<!-- what holds, by `make test-peers` -->", "<!-- end -->"
 COLUMNS = {
     "scores": "its own scores or vectors",
@@ -57,6 +61,21 @@ def _reason(report: Any) -> str:
     return str(report.longrepr[2]).removeprefix("Skipped: ")
 
 
+def locked() -> dict[str, str]:
+    """Return the version of each library in the lock file of these tests."""
+    versions = {}
+    for line in LOCK.read_text(encoding="utf-8").splitlines():
+        # Hashes are indented, and comments begin with #.
+        if not line[:1].isalnum():
+            continue
+        requirement = Requirement(line.removesuffix("\\"))
+        marker = requirement.marker
+        if marker is None or marker.evaluate(dict(OLDEST_PYTHON)):
+            (pin,) = requirement.specifier
+            versions[requirement.name] = pin.version
+    return versions
+
+
 Held: TypeAlias = dict[str, dict[str, Any]]
 """What held: libraries, their versions and models, and of each model what its columns
 say.
@@ -72,6 +91,7 @@ def stored() -> Held:
 def write(rows: Iterable[Row], *, known: Held) -> None:
     """Store what held in place of what is known, and put it into the page."""
     held: Held = known
+    versions = locked()
     said: dict[tuple[str, str, str], str] = {}
     for row in rows:
         # One test that fails outweighs others that pass.
@@ -79,7 +99,7 @@ def write(rows: Iterable[Row], *, known: Held) -> None:
         said[key] = "NO" if said.get(key) == "NO" else row.outcome
     for (name, model, column), outcome in said.items():
         library = held.setdefault(name, {"models": {}})
-        library["version"] = installed(name)
+        library["version"] = versions[name]
         library["models"].setdefault(model, {})[column] = outcome
     STORED.write_text(
         json.dumps(held, indent=1, sort_keys=True, ensure_ascii=False) + "\n",
