@@ -72,6 +72,13 @@ def _require_one_length(left: Side, right: Side) -> None:
     )
 
 
+def _require_statement(overruled: object) -> None:
+    """Refuse anything but a statement on the training, or None."""
+    if overruled is not None and not isinstance(overruled, StatedTraining):
+        allowed = "a StatedTraining, or None"
+        raise must_be("overruled", allowed, repr(overruled))
+
+
 def _as_side(side: Any, title: str) -> Side:
     """Return a side under a title; an array becomes a side of rows alone."""
     if not isinstance(side, Side):
@@ -236,9 +243,7 @@ class FactorModel:
         if link.compares is not None:
             _require_one_table(link, left_side, right_side, self.offset)
         require_agreement(self.objective, link, sides=n_sides)
-        if not isinstance(self.overruled, StatedTraining | None):
-            allowed = "a StatedTraining, or None"
-            raise must_be("overruled", allowed, repr(self.overruled))
+        _require_statement(self.overruled)
         if self.final_norm is not None:
             require_fit(self.final_norm, link, right_side.shape[1])
         if self.tying is not None:
