@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 from example_files import refusal
 
+from embaudit.errors import InputError
 from embaudit.io import load
 from embaudit.io.outline import outline
 
@@ -341,3 +342,14 @@ def test_the_advice_for_a_folder_of_parts_names_the_folder(
         f"{parts[0]} must be a file of plain numbers; it is a pickle, which could run "
         f"code; convert it in Python: {advice}"
     )
+
+
+def test_an_archive_without_its_pickle_is_refused_in_one_sentence(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "lost.pt"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("model/data/0", b"\0" * 8)
+        archive.writestr("model/version", b"3")
+    with pytest.raises(InputError, match="must be a file of plain numbers"):
+        load(path)
