@@ -89,8 +89,13 @@ def _baseline(embaudit, inputs):
         ("shuffled.npz --fail-on never", 0, "gate: passes; new or worse: EMB002"),
         (
             "model.npz --objective spark-als --fail-on issue",
+            1,
+            "gate: stops at EMB106",
+        ),
+        (
+            "model.npz --objective spark-als --fail-on never",
             0,
-            "objective spark-als (baseline: product); new or worse: EMB103 items (tip)",
+            "(baseline: product); new or worse: EMB106 (issue), EMB103 items (tip)",
         ),
     ],
 )

@@ -205,10 +205,8 @@ def test_sides_have_names_in_python():
     found = ea.audit(right, left=left, left_name="text", right_name="image", quick=True)
     assert "image-image cosines" in found.answer.question
     assert found.model.roles == ("text", "image")
-    with pytest.raises(
-        ea.InputError, match="left_name must be left out beside a model"
-    ):
-        ea.audit(found.model, left_name="text")
+    renamed = ea.audit(found.model, left_name="caption", quick=True)
+    assert renamed.model.roles == ("caption", "image")
 
 
 def test_a_table_without_titles_is_no_option_of_fix(shell, folder):
