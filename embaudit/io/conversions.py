@@ -1,4 +1,7 @@
-"""The line of Python that makes a readable file of a pickle, by the structure of the pickle."""
+"""The line of Python that converts a pickle into a file that embaudit reads.
+
+The structure of the pickle decides which line it is.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +38,7 @@ PLAIN_DATA = (
     "pathlib.PosixPath",
     "pathlib.WindowsPath",
 )
-"""Classes that checkpoints hold next to weights, and that do nothing when they are made.
-"""
+"""Classes that checkpoints hold next to weights. Creating one runs no other code."""
 OF_TORCH = (".pt", ".pth", ".ckpt", ".bin")
 """Suffixes of files of PyTorch."""
 MOST_KEYS = 20
@@ -77,7 +79,7 @@ def _line(recipe: str, **words: object) -> str:
 
 
 def _listed(keys: list[Any], entries: str) -> str:
-    """Return the keys as Python lists them, or of very many all that the dictionary has."""
+    """Write the keys as a list in Python; more than 20 as `list(entries)`."""
     return f"list({entries})" if len(keys) > MOST_KEYS else repr(keys)
 
 
@@ -118,8 +120,8 @@ def _of_torch(found: Outline, name: str, out: str) -> str:
 def _loading(imports: Iterable[str], name: str) -> dict[str, str]:
     """Return the call that loads a file of PyTorch, what goes before it, and a warning.
 
-    PyTorch refuses classes that it does not know, unless the caller allows them. Classes
-    that hold plain data are allowed by the line.
+    PyTorch refuses classes that it does not know, unless the caller allows them. The
+    line allows classes that hold plain data.
     """
     unknown = sorted(name for name in imports if not SAFE.fullmatch(name))
     allowed = [_allowed(name) for name in unknown]
@@ -132,12 +134,15 @@ def _loading(imports: Iterable[str], name: str) -> dict[str, str]:
     modules = sorted({name.partition(".")[0] for name in unknown})
     if "numpy" in modules:
         allowed.append("*(type(numpy.dtype(c)) for c in '?bBhHiIqQefdU')")
-    allow = f"import {', '.join(modules)}; torch.serialization.add_safe_globals([{', '.join(allowed)}]); "
+    allow = (
+        f"import {', '.join(modules)}; "
+        f"torch.serialization.add_safe_globals([{', '.join(allowed)}]); "
+    )
     return {"load": load, "allow": allow, "trust": ""}
 
 
 def _allowed(name: str) -> str:
-    """Return how a class of plain data is named where PyTorch is to allow it; empty for another.
+    """Return the entry of `add_safe_globals` for a class of plain data, else "".
 
     Examples
     --------
@@ -160,7 +165,7 @@ def _are_rows(entries: dict[Any, Any]) -> bool:
 
 
 def _columns_beside(entries: dict[Any, Any]) -> list[Any]:
-    """Return the keys of lists that are as long as a table next to them, such as ids."""
+    """Return the keys of lists as long as a table next to them, such as ids."""
     tables = [x for x in entries.values() if _is_table(x) and isinstance(x, Built)]
     lengths = {table.shape[0] for table in tables}
     return [
@@ -251,7 +256,7 @@ def _of_pickle(found: Outline, path: Path, name: str) -> str:
 
 
 def _of_arrays(root: object) -> tuple[str, str]:
-    """Return the recipe for arrays that are no object of another library, and their keys."""
+    """Return the recipe for plain arrays and their keys; empty for other objects."""
     if isinstance(root, Built) and root.is_array:
         return "array", ""
     if isinstance(root, Built) and re.match(r"pandas\..*DataFrame$", root.name):

@@ -25,7 +25,8 @@ def model_in(path: Path) -> Path:
     --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "MLmodel").write_text("flavors:\n  onnx:\n    data: m.onnx\n")
+    ...     text = "flavors:\n  onnx:\n    data: m.onnx\n"
+    ...     _ = Path(folder, "MLmodel").write_text(text)
     ...     _ = Path(folder, "m.onnx").write_bytes(b"x")
     ...     model_in(Path(folder)).name
     'm.onnx'

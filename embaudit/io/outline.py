@@ -1,4 +1,4 @@
-"""The structure of a pickle, read from its operations: nothing in it is run or imported.
+"""The structure of a pickle, read from its operations without running any of them.
 
 A pickle is a program for a stack machine. `outline` follows how it puts dictionaries,
 lists and arrays together, and writes down the name of each class where `pickle` would
@@ -163,7 +163,7 @@ def _content(path: Path) -> tuple[bytes, bool]:
 
 @dataclass(eq=False)
 class _Machine:
-    """The stack and the memo of a pickle, with containers and names in place of objects."""
+    """The stack and the memo of a pickle, with `Built` and `Class` for its objects."""
 
     stack: list[Any] = field(default_factory=list)
     marks: list[int] = field(default_factory=list)
@@ -179,7 +179,7 @@ class _Machine:
         return self.stack[0] if self.result is None and self.stack else self.result
 
     def run(self, content: bytes) -> None:
-        """Follow the operations, of which very long pickles keep some back."""
+        """Follow the operations, at most `MOST_OPERATIONS` of each pickle."""
         stream = BytesIO(content)
         self._run_one(stream)
         if self.result == MAGIC:
@@ -284,7 +284,7 @@ class _Machine:
         self._fill(self.stack[-1], [key, value])
 
     def persistent(self, _argument: Any) -> None:
-        """Note a value that lies outside of the pickle, as the numbers of tensors do."""
+        """Note a value that lies outside the pickle, as the numbers of tensors do."""
         self.stack[-1] = Built("persistent", self.stack[-1])
 
     def name_class(self, argument: Any) -> None:
@@ -307,7 +307,7 @@ class _Machine:
         self.stack.append(_call(called, arguments))
 
     def call_named(self, argument: Any) -> None:
-        """Note the call of a class that the operation names, with the values of a container."""
+        """Note the call of the class that the operation names, with the last values."""
         called = self._imported(argument.replace(" ", ".", 1))
         self.stack.append(_call(called, tuple(self._values())))
 
@@ -403,7 +403,7 @@ def _key(key: Any) -> Any:
 
 
 def _call(called: Any, arguments: Any) -> Any:
-    """Return a dictionary for a class that is filled like one, else an object of a class."""
+    """Return a dictionary if a class of mappings is called, else `Built`."""
     name = called.name if isinstance(called, Class) else "unknown"
     # Old protocols call a function with the class.
     is_indirect = name in ("copy_reg._reconstructor", "copyreg._reconstructor")

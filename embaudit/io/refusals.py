@@ -1,4 +1,8 @@
-"""Files that no reader takes: what they are, by name and first bytes, and what settles it; pickles are never opened."""
+"""Refusals of files that no reader takes.
+
+The name and the first bytes of a file tell what it is, and the sentence says what to
+do. Pickles are never opened.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +31,26 @@ MAGIC = {
 """First bytes of files of known formats; renaming one helps."""
 ADVICE = {suffix: row for row in SENTENCES["advice"] for suffix in row["suffixes"]}
 """By suffix: what a file is, and what to do."""
-BINARY = (".npz", ".npy", ".h5", ".hdf5", ".h5ad", ".keras", ".parquet", ".pq", ".feather", ".arrow", ".ipc", ".arrows",
-          ".safetensors", ".gguf", ".faiss", ".index", ".onnx")  # fmt: skip
-"""Suffixes of files that are not unpacked as they are read; text is."""
+BINARY = (
+    ".npz",
+    ".npy",
+    ".h5",
+    ".hdf5",
+    ".h5ad",
+    ".keras",
+    ".parquet",
+    ".pq",
+    ".feather",
+    ".arrow",
+    ".ipc",
+    ".arrows",
+    ".safetensors",
+    ".gguf",
+    ".faiss",
+    ".index",
+    ".onnx",
+)
+"""Suffixes of files that cannot be read gzipped, as text can."""
 ZEROS = bytes(8)
 """First bytes of an index of hnswlib: the offset of its lowest level."""
 DATA_OF_TENSORFLOW = re.compile(r"\.data-\d{5}-of-\d{5}$")
@@ -69,7 +90,8 @@ def refusal(
     Examples
     --------
     >>> print(refusal(Path("index.tar"), (".npz", ".npy")))
-    the input must be a model or vectors; got index.tar, an archive; unpack it, and give what is in it.
+    the input must be a model or vectors; got index.tar, an archive; unpack it, and give
+    what is in it.
     """
     if path.is_dir():
         pickled = pickled_checkpoint(path) or folder_of_qdrant(path)
@@ -77,7 +99,10 @@ def refusal(
             return pickled
         names = listed([str(file) for file in inside], 4)
         name = f"name the file in it: {names}" if names else "name a model file"
-        remedy = f"{name}; folders are read of tables, of safetensors checkpoints and of ALS models of Spark"
+        remedy = (
+            f"{name}; folders are read of tables, of safetensors checkpoints and of "
+            "ALS models of Spark"
+        )
         return must_be(
             "the input",
             "a model or vectors",
@@ -91,17 +116,14 @@ def refusal(
         suffix = ".raw"
     if suffix in ADVICE:
         return _advised(path, suffix, "a model or vectors")
-    kind, ending = next(
-        (hint for magic, hint in MAGIC.items() if beginning.startswith(magic)), ("", "")
-    )
-    if kind:
-        remedy = f"rename it so that it ends in {ending}"
-        return must_be(
-            "the input",
-            "a file whose name tells its format",
-            Sentence("{}, which is {}", File(path), kind),
-            remedy,
-        )
+    for magic, (kind, ending) in MAGIC.items():
+        if beginning.startswith(magic):
+            return must_be(
+                "the input",
+                "a file whose name tells its format",
+                Sentence("{}, which is {}", File(path), kind),
+                f"rename it so that it ends in {ending}",
+            )
     suggestion = Sentence(
         "write the vectors as .npy or .parquet, or say {} if it is one of these",
         Option("format", placeholder="NAME"),
@@ -115,7 +137,9 @@ def refusal(
 
 
 def refuse_foreign(path: Path, *, needs: str = "a model or vectors") -> None:
-    """Refuse what has to be converted first, by its name or its first bytes, whatever it is called.
+    """Refuse a file or folder that has to be converted before embaudit can read it.
+
+    Its name or its first bytes tell the kind.
 
     Parameters
     ----------
@@ -127,9 +151,9 @@ def refuse_foreign(path: Path, *, needs: str = "a model or vectors") -> None:
     Raises
     ------
     InputError
-        Of a pickle, Matrix Market, an index of hnswlib, a checkpoint of TensorFlow, a
-        folder of another tool or a packed file of another format, with what to run
-        instead.
+        If it is a pickle, Matrix Market, an index of hnswlib, a checkpoint of
+        TensorFlow, a folder of another tool or a packed file of another format. The
+        sentence says what to run instead.
     """
     foreign = _foreign_folder(path) if path.is_dir() else _tensorflow_file(path)
     if foreign is not None:
@@ -153,7 +177,7 @@ def refuse_foreign(path: Path, *, needs: str = "a model or vectors") -> None:
     # PyTorch keeps a pickle in a zip archive.
     is_archive = beginning.startswith(b"PK") and b"/data.pkl" in beginning
     if suffix in PICKLED or is_pickle or is_archive:
-        raise _refusal(path)
+        raise _pickle_refusal(path)
 
 
 def _advised(path: Path, suffix: str, needs: str, source: str = "") -> InputError:
@@ -186,10 +210,10 @@ def _advised(path: Path, suffix: str, needs: str, source: str = "") -> InputErro
 
 
 def _width_of_hnswlib(path: Path) -> str:
-    """Return the number of dimensions in the header of an index, or N if it makes no sense.
+    """Return the number of dimensions by the header of an index, or "N".
 
     The header holds the places of the label and of the vector in each row, in bytes.
-    The vector of float32 lies before the label.
+    The vector of float32 lies before the label. "N" stands for an implausible number.
     """
     beginning = first_bytes(path, 48)
     if len(beginning) < 48:
@@ -201,7 +225,7 @@ def _width_of_hnswlib(path: Path) -> str:
 
 
 def _foreign_folder(path: Path) -> tuple[str, str] | None:
-    """Return what a folder of another tool is, and what to do; None of any other folder."""
+    """Return what a folder of another tool is, and what to do; None for others."""
     for name in ("saved_model.pb", "variables/variables.index"):
         if (path / name).exists():
             return "a SavedModel of TensorFlow", _from_tensorflow(
@@ -226,7 +250,7 @@ def _foreign_folder(path: Path) -> tuple[str, str] | None:
 
 
 def _tensorflow_file(path: Path) -> tuple[str, str] | None:
-    """Return what a file of a checkpoint of TensorFlow is, and what to do; None of any other file."""
+    """Return what a file of TensorFlow is, and what to do; None for other files."""
     if path.name == "saved_model.pb":
         return _foreign_folder(path.parent)
     data = DATA_OF_TENSORFLOW.search(path.name)
@@ -250,21 +274,23 @@ def _last_bytes(path: Path, size: int) -> bytes:
 
 
 def pickled_checkpoint(folder: Path) -> InputError | None:
-    """Refuse a folder whose weights are pickles; None where there are none.
+    """Return the refusal of a folder whose weights are pickles; None for other folders.
 
     Examples
     --------
     >>> pickled_checkpoint(Path("no-such-folder")) is None
     True
     """
-    checkpoint = next(
-        (path for name in CHECKPOINTS for path in sorted(folder.glob(name))), None
-    )
-    return None if checkpoint is None else _refusal(checkpoint, out=str(folder / OUT))
+    for name in CHECKPOINTS:
+        for checkpoint in sorted(folder.glob(name)):
+            return _pickle_refusal(checkpoint, out=str(folder / OUT))
+    return None
 
 
 def folder_of_qdrant(folder: Path) -> InputError | None:
-    """Refuse a folder of Qdrant's local mode, whose points are pickles; None for others.
+    """Return the refusal of a folder of Qdrant's local mode, whose points are pickles.
+
+    None is returned for other folders.
 
     Examples
     --------
@@ -291,10 +317,11 @@ def folder_of_qdrant(folder: Path) -> InputError | None:
     )
 
 
-def _refusal(path: Path, *, out: str = OUT) -> InputError:
-    """Build the error that names the conversion."""
+def _pickle_refusal(path: Path, *, out: str = OUT) -> InputError:
+    """Build the error for a pickle, which names the line that converts it."""
     return InputError(
-        "{} must be a file of plain numbers; it is a pickle, which could run code; convert it {}.",
+        "{} must be a file of plain numbers; it is a pickle, which could run code; "
+        "convert it {}.",
         File(path),
         conversion(path, out),
     )

@@ -22,8 +22,8 @@ from typing import Any
 from embaudit.errors import File, InputError, Sentence, must_be, without_secrets
 
 URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.+)", re.DOTALL)
-"""A scheme of at least two letters, because C:/ is a drive. One slash is enough, because
-`Path` drops the second.
+"""A scheme of at least two letters, because C:/ is a drive, then one slash or two,
+because `Path` drops the second.
 """
 
 
@@ -92,7 +92,7 @@ def local_path(url: str) -> Path:
 
 
 def _file_system_of(url: str) -> tuple[Any, str]:
-    """Return the file system of fsspec for a URL, and the location of the file in it."""
+    """Return the file system of fsspec for a URL, and the path of the file in it."""
     try:
         from fsspec.core import url_to_fs
     except ImportError as error:

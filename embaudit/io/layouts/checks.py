@@ -1,8 +1,8 @@
 """Check that a layout leaves nothing over that would make it a wrong reading.
 
-`CHECKS` is one list in the order in which its checks run. Each check raises `InputError`
-with its own question, or returns. A check sees names, shapes and types of the arrays,
-and no numbers.
+`CHECKS` is one list in the order in which its checks run. Each check raises
+`InputError` with its own question, or returns. A check sees names, shapes and types of
+the arrays, and no numbers.
 """
 
 from __future__ import annotations
@@ -156,9 +156,15 @@ def _as_numbers(name: str, dtype: str, where: object) -> str:
     array = f"numpy.load({str(where)!r})"
     if suffix == ".npz":
         array += f"[{name!r}]"
-    lines = f"if they count as they are: import numpy; numpy.save('vectors.npy', {array}.astype('float32'))"
+    lines = (
+        "if they count as they are: import numpy; "
+        f"numpy.save('vectors.npy', {array}.astype('float32'))"
+    )
     if dtype == "uint8":
-        lines += f"; if they are packed bits: import numpy; numpy.save('vectors.npy', numpy.unpackbits({array}, axis=1) * 2.0 - 1)"
+        lines += (
+            "; if they are packed bits: import numpy; "
+            f"numpy.save('vectors.npy', numpy.unpackbits({array}, axis=1) * 2.0 - 1)"
+        )
     return f"{stored}; {lines}"
 
 
@@ -178,8 +184,9 @@ def singular_values(chosen: Chosen) -> None:
     if name is None or len(tensors[name].shape) != 1:
         return
     raise InputError(
-        "{} must hold two factor matrices; it holds {}, {} and {}, and where {} belongs "
-        "decides the cosines; save left and right factors with {} multiplied in.",
+        "{} must hold two factor matrices; it holds {}, {} and {}, and where {} "
+        "belongs decides the cosines; save left and right factors with {} multiplied "
+        "in.",
         File(chosen.where),
         layout.fields["left"],
         name,
@@ -259,7 +266,7 @@ def layer_beside_two_tables(chosen: Chosen) -> None:
 
 
 def adapters(chosen: Chosen) -> None:
-    """Refuse a head that PEFT changes by arrays next to it: neither alone is the head."""
+    """Refuse a head that PEFT changes by arrays next to it: it is the sum of both."""
     if not chosen.is_head_by_name:
         return
     for name in chosen.tensors:
@@ -335,7 +342,7 @@ def embeddings_without_head(chosen: Chosen) -> None:
 
 
 def other_task(chosen: Chosen) -> None:
-    """Refuse a last layer without a softmax over its rows, as its configuration says."""
+    """Refuse a last layer that is no softmax over its rows by its configuration."""
     if chosen.is_head_by_name:
         require_softmax(
             chosen.layout.right, chosen.config, chosen.request, chosen.where
@@ -432,12 +439,16 @@ def require_settled(chosen: Chosen) -> None:
 
     Examples
     --------
-    >>> tensors = {"P": Tensor((5, 2), "float64"), "Q": Tensor((7, 2), "float64"), "u_bias": Tensor((5,), "float64")}
+    >>> shapes = {"P": (5, 2), "Q": (7, 2), "u_bias": (5,)}
+    >>> tensors = {name: Tensor(shape, "float64") for name, shape in shapes.items()}
     >>> layout = Layout({"left": "P", "right": "Q"})
-    >>> require_settled(Chosen(layout, layout, tensors, tensors, Request(), "a.npz", Config()))
+    >>> require_settled(
+    ...     Chosen(layout, layout, tensors, tensors, Request(), "a.npz", Config())
+    ... )
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: every array of a.npz that could matter must be named or left out; got u_bias (5,), ...
+    embaudit.errors.InputError: every array of a.npz that could matter must be named or
+    left out; got u_bias (5,), ...
     """
     for check in CHECKS:
         if chosen.request.kind == "vectors" and check in OF_PREDICTIONS:

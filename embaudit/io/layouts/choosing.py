@@ -25,8 +25,9 @@ def choose(shapes: Shapes, request: Request, where: object) -> Layout:
     """Determine which array is what, from the options, the names and the shapes.
 
     1. Arrays that the caller names are used as named.
-    2. Otherwise the recipes are tried. Two tables and a head have the same rank, so a
-       file that holds both is a question; see `heads_by_name` for the ranks among heads.
+    2. Otherwise the recipes are tried. Two tables and a head have the same rank, so the
+       read stops and asks if a file holds both. `heads_by_name` says which head comes
+       first.
     3. If no recipe fits, a single matrix is a table of vectors.
 
     Raises
@@ -42,7 +43,8 @@ def choose(shapes: Shapes, request: Request, where: object) -> Layout:
     >>> choose({"a": (5, 2), "b": (7, 2)}, Request(), "a.npz")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: the arrays of a.npz must be one recognised table, pair or head; got a (5, 2), ...
+    embaudit.errors.InputError: the arrays of a.npz must be one recognised table, pair
+    or head; got a (5, 2), ...
     """
     _require_arrays(shapes, request, where)
     if request.weight is not None:
@@ -98,8 +100,8 @@ def _named(shapes: Shapes, request: Request, where: object) -> Layout:
     left, weight = request.left, request.weight
     if weight is None or (left is None and request.kind == "factors"):
         raise InputError(
-            "the factors in {} must both be named, with {} and {}; one alone is a table "
-            "of vectors, named with {} and {}.",
+            "the factors in {} must both be named, with {} and {}; one alone is a "
+            "table of vectors, named with {} and {}.",
             where,
             Option("left", placeholder="A"),
             Option("weight", placeholder="B"),

@@ -56,7 +56,8 @@ class Layout:
         Examples
         --------
         >>> layout = Layout({"right": "Q", "right_bias": "b"})
-        >>> layout.left_over({"Q": Tensor((3, 2), "float64"), "x": Tensor((3,), "int64")})
+        >>> tensors = {"Q": Tensor((3, 2), "float64"), "x": Tensor((3,), "int64")}
+        >>> layout.left_over(tensors)
         {'x': Tensor(shape=(3,), dtype='int64')}
         """
         return {

@@ -7,9 +7,9 @@ from functools import lru_cache
 from itertools import pairwise
 
 WRAPPERS = ("_orig_mod.", "module.")
-"""What torch.compile and DataParallel put before the names of all arrays of a module."""
+"""Prefixes of torch.compile and DataParallel to the names of all arrays of a module."""
 ENDINGS = (".weight", ".embeddings")
-"""What torch and Keras put behind the name of an embedding layer."""
+"""Endings that torch and Keras add to the name of an embedding layer."""
 NUMBERED = ("layer", "layers", "block", "blocks", "h")
 """Names of the lists of layers of a network; the number of a layer follows."""
 CHOICES = ("gate", "router", "expert", "experts", "moe")
@@ -60,8 +60,10 @@ def is_kernel(name: str) -> bool:
 
     Examples
     --------
-    >>> is_kernel("dense.kernel"), is_kernel("Dense_1/kernel"), is_kernel("kernel.weight")
-    (True, True, False)
+    >>> is_kernel("dense.kernel"), is_kernel("Dense_1/kernel")
+    (True, True)
+    >>> is_kernel("kernel.weight")
+    False
     """
     return layer_and_part(name)[1] == "kernel"
 
@@ -73,8 +75,10 @@ def is_inside(name: str) -> bool:
 
     Examples
     --------
-    >>> is_inside("model.layers.3.fc.weight"), is_inside("moe.gate.weight"), is_inside("fc.weight")
-    (True, True, False)
+    >>> is_inside("model.layers.3.fc.weight"), is_inside("moe.gate.weight")
+    (True, True)
+    >>> is_inside("fc.weight")
+    False
     """
     *layers, _ = name.split(".")
     if any(layer in CHOICES for layer in layers):

@@ -1,4 +1,4 @@
-"""One table of vectors, and how one table lies: with one row or one column per entity."""
+"""One table of vectors, and whether it has one row or one column per entity."""
 
 from __future__ import annotations
 

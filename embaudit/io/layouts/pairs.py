@@ -1,4 +1,4 @@
-"""Two tables: a score is the product of a row of the left one and a row of the right one."""
+"""Two tables: a score is the inner product of a left and a right row."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ OF_HEAD = ("input", "label")
 class Signs:
     """Arrays in which matrices of integers that are all 1 or -1 count as numbers.
 
-    Binary embeddings are stored so. Other integers are counts or codes, whose cosines are
-    not those of the numbers that they stand for.
+    Binary embeddings are stored so. Other integers are counts or codes, whose cosines
+    are not those of the numbers that they stand for.
     """
 
     arrays: Arrays
@@ -43,7 +43,7 @@ class Signs:
 
     @classmethod
     def in_place_of(cls, arrays: Arrays) -> Arrays:
-        """Return the arrays with the types of such matrices as float32, unless there is none."""
+        """Return the arrays, with float32 as the type of each matrix of 1 and -1."""
         signs = {
             name: replace(tensor, dtype="float32")
             for name, tensor in arrays.tensors.items()
@@ -297,7 +297,8 @@ def two_labels(
     """
     if bias.shape != (1,):
         raise InputError(
-            f"the bias of a head with one row must be one number; got shape {bias.shape}."
+            "the bias of a head with one row must be one number; got shape "
+            f"{bias.shape}."
         )
     weights = np.concatenate([np.zeros_like(weight), weight])
     return weights, np.concatenate([np.zeros(1), bias])

@@ -2,14 +2,14 @@
 
 `RECIPES` is one list in the order in which it is tried:
 
-1. Two tables, and heads. If a file holds both, or two pairs, or two heads, nothing tells
-   which of them is meant, so the read stops and asks.
+1. Two tables, and heads. If a file holds both, or two pairs, or two heads, nothing
+   tells which of them is meant, so the read stops and asks.
 2. Input embeddings that are also the head, if the file holds no other head.
 3. Vectors: one table.
 
 The names of two tables and of vectors fit whatever their case and punctuation are, with
-or without `.weight` at the end and wrappers such as `module.` before them. The name of a
-head fits as it is written, or behind a prefix such as `model.`; among heads a name
+or without `.weight` at the end and wrappers such as `module.` before them. The name of
+a head fits as it is written, or behind a prefix such as `model.`; among heads a name
 without a prefix comes first.
 
 To add the layout of a library: add one `Recipe` here and its names to the test in

@@ -1,7 +1,7 @@
 """The final norm of each architecture: its name, its kind and its conventions.
 
-Names are those of the tensors in a checkpoint, up to a prefix. The conventions are those
-of the networks in transformers.
+Names are those of the tensors in a checkpoint, up to a prefix. The conventions are
+those of the networks in transformers.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ class Architecture:
 
     Examples
     --------
-    >>> ARCHITECTURES["gemma"].norm, ARCHITECTURES["gemma"].adds_one, ARCHITECTURES["gpt2"].kind
-    ('model.norm', True, 'layer')
+    >>> gemma = ARCHITECTURES["gemma"]
+    >>> gemma.norm, gemma.kind, gemma.adds_one
+    ('model.norm', 'rms', True)
     """
 
     norm: str
@@ -46,7 +47,8 @@ class Architecture:
 
         Examples
         --------
-        >>> ARCHITECTURES["t5"].factor({"d_model": 16}), ARCHITECTURES["t5"].factor({"tie_word_embeddings": False})
+        >>> t5 = ARCHITECTURES["t5"]
+        >>> t5.factor({"d_model": 16}), t5.factor({"tie_word_embeddings": False})
         (0.25, 1.0)
         """
         factor = self.logit_scale(config)

@@ -64,7 +64,8 @@ class Config:
 
         Examples
         --------
-        >>> Config.of({"model_type": "llava", "text_config": {"model_type": "llama"}}).model_type
+        >>> content = {"model_type": "llava", "text_config": {"model_type": "llama"}}
+        >>> Config.of(content).model_type
         'llama'
         """
         values = dict(content)
@@ -92,8 +93,10 @@ class Config:
 
         Examples
         --------
-        >>> Config({"architectures": ["GPT2LMHeadModel"]}).architectures, Config({"architectures": None}).architectures
-        (('GPT2LMHeadModel',), ())
+        >>> Config({"architectures": ["GPT2LMHeadModel"]}).architectures
+        ('GPT2LMHeadModel',)
+        >>> Config({"architectures": None}).architectures
+        ()
         """
         stored = self.content.get("architectures") or self.values.get("architectures")
         if not isinstance(stored, list):
@@ -139,8 +142,10 @@ class Config:
 
         Examples
         --------
-        >>> Config(encodes=True).no_head, Config({}, content={"architectures": ["MistralModel"]}).no_head
-        ('it is an encoder', 'it is a MistralModel')
+        >>> Config(encodes=True).no_head
+        'it is an encoder'
+        >>> Config({}, content={"architectures": ["MistralModel"]}).no_head
+        'it is a MistralModel'
         """
         if self.has_own_head:
             return "tie_word_embeddings is false"

@@ -19,13 +19,15 @@ ENCODE = "numpy.save('vectors.npy', SentenceTransformer({path!r}).encode(texts))
 EXPORTS = {
     MODULES: ENCODE,
     SENTENCE_TRANSFORMERS: ENCODE,
-    CONFIG: "numpy.savez('towers.npz', user_factors=text_embeds, item_factors=image_embeds)",
+    CONFIG: (
+        "numpy.savez('towers.npz', user_factors=text_embeds, item_factors=image_embeds)"
+    ),
 }
 """Line of Python that writes the vectors of an encoder, by the file that names it."""
 
 
 def encoder_of(folder: Path) -> tuple[str, str] | None:
-    """Return the word for how the encoder of a folder was trained, and the file that says so.
+    """Return how the encoder in a folder was trained, and the file that says so.
 
     A last layer that normalises fixes the lengths, whatever similarity is configured.
     Without such a layer the configured similarity decides. If neither is there, it is

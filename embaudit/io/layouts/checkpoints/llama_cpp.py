@@ -53,7 +53,10 @@ def config_of_gguf(metadata: Mapping[str, Any], *, shifted: bool) -> Config:
 
     Examples
     --------
-    >>> metadata = {"general.architecture": "phi2", "phi2.attention.layer_norm_epsilon": 1e-5}
+    >>> metadata = {
+    ...     "general.architecture": "phi2",
+    ...     "phi2.attention.layer_norm_epsilon": 1e-5,
+    ... }
     >>> config_of_gguf(metadata, shifted=False).architecture.kind
     'layer'
     >>> config_of_gguf({"general.architecture": "gemma2"}, shifted=False).soft_cap

@@ -57,7 +57,8 @@ class RowNames:
 
         Examples
         --------
-        >>> rows = RowNames.from_vocabulary({0: "<s>", 1: "b"}, 3, "vocab.json", special={0})
+        >>> vocabulary = {0: "<s>", 1: "b"}
+        >>> rows = RowNames.from_vocabulary(vocabulary, 3, "vocab.json", special={0})
         >>> rows.names.tolist(), rows.aside.tolist()
         (['<s>', 'b', '<padding 2>'], [True, False, True])
         >>> RowNames.from_vocabulary({0: "a", 1: "b"}, 1, "vocab.json") is None
@@ -161,7 +162,8 @@ def classes_of(config: Mapping[str, Any], n_rows: int, source: str) -> RowNames 
     >>> classes = classes_of({"id2label": {"0": "bad", "1": "good"}}, 3, "id2label")
     >>> classes.names.tolist(), classes.aside.tolist()
     (['bad', 'good', '<padding 2>'], [False, False, True])
-    >>> classes_of({"id2label": {"0": "LABEL_0", "1": "LABEL_1"}}, 2, "id2label") is None
+    >>> unnamed = {"id2label": {"0": "LABEL_0", "1": "LABEL_1"}}
+    >>> classes_of(unnamed, 2, "id2label") is None
     True
     """
     labels = config.get("id2label")

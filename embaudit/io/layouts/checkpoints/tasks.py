@@ -1,4 +1,4 @@
-"""What the last layer of a network predicts, by the names of networks of transformers."""
+"""What the last layer of a network predicts, by the name of its class."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ are those of networks without a head.
 
 
 def other_task(config: Mapping[str, Any], architectures: tuple[str, ...]) -> str | None:
-    """Return what a network predicts if it is no softmax over the rows of its last layer.
+    """Return the task of a network unless it is a softmax over the rows of its head.
 
-    None is returned if it can be one.
+    None is returned if it can be a softmax.
 
     Parameters
     ----------
@@ -31,12 +31,15 @@ def other_task(config: Mapping[str, Any], architectures: tuple[str, ...]) -> str
 
     Examples
     --------
-    >>> other_task({"problem_type": "multi_label_classification"}, ("BertForSequenceClassification",))
+    >>> config = {"problem_type": "multi_label_classification"}
+    >>> other_task(config, ("BertForSequenceClassification",))
     'the problem_type multi_label_classification'
     >>> other_task({"id2label": {"0": "LABEL_0"}}, ("LlamaForSequenceClassification",))
     'one label: a reward or a regression'
-    >>> other_task({}, ("BertForMultipleChoice",)), other_task({"id2label": {"0": "a"}}, ("GPT2LMHeadModel",))
-    ('the task BertForMultipleChoice', None)
+    >>> other_task({}, ("BertForMultipleChoice",))
+    'the task BertForMultipleChoice'
+    >>> other_task({"id2label": {"0": "a"}}, ("GPT2LMHeadModel",)) is None
+    True
     """
     problem = config.get("problem_type")
     if isinstance(problem, str) and problem != "single_label_classification":
@@ -59,7 +62,8 @@ def is_classifier(weight: str, architectures: tuple[str, ...]) -> bool:
 
     Examples
     --------
-    >>> [is_classifier("head.weight", names) for names in ((), ("RwkvForCausalLM",), ("ViTForImageClassification",))]
+    >>> networks = (), ("RwkvForCausalLM",), ("ViTForImageClassification",)
+    >>> [is_classifier("head.weight", network) for network in networks]
     [True, False, True]
     """
     if architectures:
@@ -75,9 +79,12 @@ def without_tokens(architectures: tuple[str, ...]) -> str | None:
 
     Examples
     --------
-    >>> names = ("BartForSequenceClassification", "MistralModel", "GPT2LMHeadModel", "MarianMTModel")
-    >>> [without_tokens((name,)) for name in names]
-    ['BartForSequenceClassification', 'MistralModel', None, None]
+    >>> without_tokens(("BartForSequenceClassification",))
+    'BartForSequenceClassification'
+    >>> without_tokens(("MistralModel",))
+    'MistralModel'
+    >>> [without_tokens((name,)) for name in ("GPT2LMHeadModel", "MarianMTModel")]
+    [None, None]
     """
     bare = [
         name

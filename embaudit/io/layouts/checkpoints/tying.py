@@ -1,4 +1,4 @@
-"""Tied embeddings: whether the head of a network is also the table of its input embeddings."""
+"""Tied embeddings: whether the head of a network is also its input embeddings."""
 
 from __future__ import annotations
 
@@ -45,11 +45,13 @@ def tying_of(
     Examples
     --------
     >>> from embaudit.io.arrays import Memory
-    >>> two = Memory({"lm_head.weight": np.eye(2), "wte.weight": 2 * np.eye(2)})
+    >>> head, embeddings = "lm_head.weight", "wte.weight"
+    >>> two = Memory({head: np.eye(2), embeddings: 2 * np.eye(2)})
     >>> for tie in (True, False):
     ...     config = Config.of({"tie_word_embeddings": tie})
-    ...     print(tying_of("lm_head.weight", ["wte.weight"], two, config, predicts_tokens=True))
-    config.json ties the head to the input embeddings, but their values differ from those of wte.weight.
+    ...     print(tying_of(head, [embeddings], two, config, predicts_tokens=True))
+    config.json ties the head to the input embeddings, but their values differ from
+    those of wte.weight.
     None
     """
     if config.ties_head is False:
@@ -70,7 +72,10 @@ def tying_of(
 
 
 def _equal(arrays: Arrays, first: str, second: str) -> bool:
-    """Check that two arrays of one shape hold the same numbers in the same type, a block at a time."""
+    """Check that two arrays of one shape hold the same numbers in the same type.
+
+    They are compared a block at a time, so that mapped files stay on disk.
+    """
     tensors = arrays.tensors[first], arrays.tensors[second]
     if tensors[0].dtype != tensors[1].dtype or tensors[0].rounded != tensors[1].rounded:
         return False
