@@ -1,1 +1,1 @@
-"""One module per store of vectors: a database whose collections are read in place and never changed."""
+"""One module per store of vectors: a database that is read in place, never changed."""

@@ -1,4 +1,10 @@
-"""The shape that every store fills: an address, one table of vectors, its metric, and batches of its rows."""
+"""What all stores share: their addresses, and tables of vectors read in batches.
+
+To add a store: write a module of this package with a reader that is registered with its
+address (`embaudit.io.formats.register`). The reader returns `VectorTable.contents`, or,
+if the tables of the store have columns with types of Arrow, `ColumnTable.contents` of
+`embaudit.io.stores.tabular`.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +33,9 @@ from embaudit.io.tables.titles import TITLE_NAMES
 from embaudit.linalg.scratch import scratch
 
 LISTED = 12
-"""How many tables of a store a question lists."""
+"""Number of tables that a question lists, at most."""
 TITLE_CHARACTERS = 100
-"""Length to which texts of a store are cut that serve as titles, such as documents."""
+"""Length to which texts are cut that serve as titles, such as documents."""
 METRICS: Mapping[str, str] = {
     "cosine": "cosine",
     "cosinesim": "cosine",
@@ -48,7 +54,7 @@ METRICS: Mapping[str, str] = {
 
 
 def metric_named(name: str) -> str:
-    """Return the one name of a metric; a name that no table of ours knows stays.
+    """Return the name in `METRICS` of a metric; an unknown name in small letters.
 
     Examples
     --------
@@ -98,10 +104,11 @@ class Address:
         return Address(self.store, f"{self.place.rstrip('/')}/{table}")
 
     def split(self, is_store: Callable[[Path], bool]) -> tuple[Path, str]:
-        """Separate the path of a local store from the name of a table, which may hold slashes.
+        """Separate the path of a local store from the name of a table.
 
-        The store is the longest beginning of the path that is one; without one, the
-        last name is the table. The table is empty where the path is that of the store.
+        The store is the longest beginning of the path that is a store, and the name of
+        the table is what follows; it can hold slashes. The name is empty if the whole
+        path is a store. If no beginning is a store, the last name is the table.
         """
         path = Path(self.place)
         for parent in (path, *path.parents):
@@ -134,8 +141,8 @@ def chosen_table(address: Address, tables: Sequence[str], wanted: str) -> str:
     >>> chosen_table(Address("lancedb", "db"), ["films", "users"], "")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: lancedb:db must be one table of vectors; got 2 tables; name one of lancedb:db/films,
-    lancedb:db/users.
+    embaudit.errors.InputError: lancedb:db must be one table of vectors; got 2 tables;
+    name one of lancedb:db/films, lancedb:db/users.
     """
     if wanted in tables:
         return wanted
@@ -183,8 +190,8 @@ def client(module: str, *, extra: str, what: str) -> ModuleType:
     >>> client("no_such_client", extra="lancedb", what="a LanceDB table")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: the package no_such_client, which reads a LanceDB table, must be installed; got none;
-    install it: pip install 'embaudit[lancedb]'.
+    embaudit.errors.InputError: the package no_such_client, which reads a LanceDB table,
+    must be installed; got none; install it: pip install 'embaudit[lancedb]'.
     """
     if find_spec(module) is None:
         raise must_be(
@@ -203,8 +210,8 @@ class Batch:
     vectors: NDArray[Any]
     """(m, k)"""
     ids: Sequence[int | str] | NDArray[np.integer[Any]] = ()
-    """(m,) whole numbers or texts; an array only of whole numbers. Empty where the table
-    has no ids.
+    """(m,) whole numbers or texts; an array holds whole numbers only. Empty if the
+    table has no ids.
     """
     titles: Sequence[str | None] | None = None
     """(m,) None where the table has no texts that name its rows."""
@@ -212,7 +219,7 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class VectorTable:
-    """One collection of a store: what is known of it before its rows are read, and its rows in batches.
+    """One table of a store: what describes it, and a reader of its rows.
 
     Examples
     --------
@@ -224,7 +231,8 @@ class VectorTable:
     >>> table.contents().model()
     FactorModel(2 items, 2 dimensions, identity link, float32, no users)
     >>> print(table.contents().intake("chroma", None).explain())
-    Read as chroma: vectors (2 × 2) as right factors, ids (2) as right ids. Metric of the store: cosine, as the collection says.
+    Read as chroma: vectors (2 × 2) as right factors, ids (2) as right ids. Metric of
+    the store: cosine, as the collection says.
     """
 
     address: Address
@@ -234,9 +242,7 @@ class VectorTable:
     n_columns: int
     metric: Metric
     batches: Callable[[], Iterator[Batch]]
-    """Read the rows. Called once, when a model is made; the order of the rows is that of
-    the store.
-    """
+    """Reads the rows in the order of the store. Called once, when a model is made."""
     ids: str
     """Name of the ids in the report of the read; empty if there are none."""
     dtype: np.dtype[Any] = np.dtype(np.float32)  # noqa: RUF009
@@ -279,7 +285,7 @@ class VectorTable:
         )
 
     def _read(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.str_] | None]:
-        """Read all rows into one array, which lies in a temporary file if it is large."""
+        """Read all rows into one array, backed by a temporary file if it is large."""
         matrix = scratch((self.n_rows, self.n_columns), storage_of(self.dtype))
         ids: list[Sequence[int | str] | NDArray[np.integer[Any]]] = []
         titles: list[str] = []
@@ -374,16 +380,18 @@ def title_column(names: Sequence[str]) -> str:
 
 
 def require_no_bias(address: Address, columns: Iterable[str], request: Request) -> None:
-    """Refuse to pass over a column that is called a bias, unless the caller leaves it out.
+    """Refuse to skip a column that is called a bias, unless the caller ignores it.
 
     Examples
     --------
-    >>> require_no_bias(Address("chroma", "db/films"), ["year", "bias"], Request())
+    >>> films = Address("chroma", "db/films")
+    >>> require_no_bias(films, ["year", "bias"], Request())
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: every column of chroma:db/films that could matter must be left out by name; got bias,
-    which is called a bias; leave it out with ignore='bias'.
-    >>> require_no_bias(Address("chroma", "db/films"), ["bias"], Request(ignore=("bias",)))
+    embaudit.errors.InputError: every column of chroma:db/films that could matter must
+    be left out by name; got bias, which is called a bias; leave it out with
+    ignore='bias'.
+    >>> require_no_bias(films, ["bias"], Request(ignore=("bias",)))
     """
     for name in columns:
         is_bias = plain_name(name) in BIAS_NAMES and not request.ignores(name)
@@ -398,7 +406,7 @@ def require_no_bias(address: Address, columns: Iterable[str], request: Request) 
 
 
 def unreadable(address: Address, error: Exception, verb: str = "read") -> InputError:
-    """Return the refusal of a store that its client cannot read, or write."""
+    """Build the error for a store that its client cannot read, or write."""
     why = (str(error).strip().splitlines() or [""])[0] or type(error).__name__
     return InputError("{} cannot be {}: {}.", File(address), verb, why.rstrip("."))
 

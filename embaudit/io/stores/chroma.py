@@ -1,9 +1,11 @@
-"""Collections of Chroma in a folder: the file `chroma.sqlite3`, and a folder of an index for each large collection.
+"""Collections of Chroma in a folder.
 
-Metric, ids and documents are read by the standard library. Vectors wait in a queue until
-the index takes them, so those of a small collection are read there. The index of a large
-collection needs a pickle to name its rows, which is never opened here: the client of
-Chroma reads a copy, because it would change the folder.
+The folder holds the file `chroma.sqlite3`, and a folder with an index for each large
+collection. Metric, ids and documents are read by the standard library. Vectors wait in
+a queue in the file until the index takes them, so those of a small collection are read
+from the queue. The index of a large collection needs a pickle to name its rows, which
+is never opened here. Instead, the client of Chroma reads a copy of the folder, because
+it would change the folder itself.
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ FROM collections c JOIN databases d ON c.database_id = d.id
 ORDER BY c.name
 """
 IN_SCHEMA = (("keys", "#embedding", "float_list", "vector_index", "config", "space"),)
-"""Keys to the metric in the schema of a collection, which versions from 1.3 on write."""
+"""Keys to the metric in the schema that versions from 1.3 on write."""
 IN_CONFIGURATION = (
     ("hnsw", "space"),
     ("spann", "space"),
@@ -98,7 +100,7 @@ def is_store(path: Path) -> bool:
     recognises=is_store,
 )
 def read(address: str | Path, request: Request) -> Contents:  # noqa: ARG001
-    """Determine the vectors of a collection, their ids and titles; no vectors are read yet.
+    """Describe the vectors of a collection, their ids and titles; none is read yet.
 
     Raises
     ------
@@ -130,7 +132,7 @@ class Collection:
 
 
 def _collections(database: sqlite3.Connection) -> dict[str, Collection]:
-    """Return the collections by name; one outside the default database by `database/name`."""
+    """Return the collections by name; `database/name` if not in the default one."""
     # Older versions lack these columns.
     columns = column_names(database, "collections")
     query = COLLECTIONS.format(
@@ -156,7 +158,7 @@ def _collections(database: sqlite3.Connection) -> dict[str, Collection]:
 def metric_of(
     schema: str | None, configuration: str | None, space: str | None
 ) -> Metric:
-    """Return the metric of a collection by its schema, its configuration or its metadata, whichever states it.
+    """Return the metric of a collection by its schema, configuration or metadata.
 
     Examples
     --------
@@ -187,7 +189,7 @@ def metric_of(
 
 
 def _inside(document: str | None, keys: Sequence[str]) -> str | None:
-    """Return the text under some keys of a JSON document, one inside the other; None if it is not there."""
+    """Return the text at a path of keys in a JSON document; None if there is none."""
     try:
         value: Any = json.loads(document or "null")
     except (ValueError, RecursionError):
@@ -242,7 +244,7 @@ class _Rows:
         )
 
     def _segment(self, database: sqlite3.Connection, scope: str) -> str:
-        """Return the number of the part of the collection that holds its metadata, or its vectors."""
+        """Return the id of the segment of metadata or of vectors; empty for none."""
         row = database.execute(
             "SELECT id FROM segments WHERE collection = ? AND scope = ?",
             [self.collection.id, scope],
@@ -261,7 +263,7 @@ class _Rows:
     def _rows(
         self, database: sqlite3.Connection, title: str
     ) -> Iterator[tuple[list[str], list[str | None]]]:
-        """Yield ids and titles, some rows at a time, in the order in which they were added."""
+        """Yield ids and titles, a page at a time, in the order of their addition."""
         segment = self._segment(database, "METADATA")
         rows = database.execute(
             "SELECT e.embedding_id, m.string_value FROM embeddings e "
@@ -283,7 +285,7 @@ class _Rows:
                 yield Batch(np.stack([vectors[name] for name in ids]), ids, titles)
 
     def _queued(self, database: sqlite3.Connection) -> dict[str, NDArray[np.float32]]:
-        """Carry out the operations of the queue, and return the vector of each id that is left."""
+        """Return the vector of each id after all operations of the queue."""
         vectors: dict[str, NDArray[np.float32]] = {}
         for operation, name, stored, encoding in database.execute(
             QUEUE, [self.collection.id]
@@ -365,7 +367,7 @@ class _Rows:
 
 
 def _keys(database: sqlite3.Connection, segment: str) -> dict[str, bool]:
-    """Return the keys of the metadata of all rows, and whether some row has a text under it."""
+    """Return the keys of the metadata, and whether a row has a text under each key."""
     rows = database.execute(
         "SELECT m.key, max(m.string_value IS NOT NULL) FROM embedding_metadata m "
         "JOIN embeddings e ON e.id = m.id WHERE e.segment_id = ? "
@@ -405,7 +407,7 @@ def _remove(text: str) -> None:
 def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
     """Write a collection.
 
-    Rows go to a collection of another name, which takes the name in one step at the end.
+    Rows go to a collection of another name, which is renamed in one step at the end.
     """
     address, folder, name = _place(text)
     _require_new(text, force)

@@ -1,4 +1,7 @@
-"""Tables of LanceDB, read and written by its client: a folder with a folder `TABLE.lance` for each table."""
+"""Tables of LanceDB, read and written by its client.
+
+A store is a folder with a folder `TABLE.lance` for each table.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +70,7 @@ def _is_table(path: Path) -> bool:
     recognises=is_store,
 )
 def read(address: str | Path, request: Request) -> Contents:
-    """Determine the columns of a table and what becomes of them; no vectors are read yet.
+    """Assign roles to the columns of a table; no vectors are read yet.
 
     Raises
     ------
@@ -132,7 +135,7 @@ class _Rows:
                 yield batch.column(PLACE), batch.select(list(columns))
 
     def metric(self, column: str) -> Metric:
-        """Return the metric of the indexes of a column; without one LanceDB compares by l2."""
+        """Return the metric of the indexes of a column; without an index it is l2."""
         metrics = {}
         for index in self.stored.list_indices():
             if list(index.columns) == [column]:

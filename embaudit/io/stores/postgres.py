@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 PLACE = re.compile(r"(/*)([^?]*)\??(.*)", re.DOTALL)
 """The slashes behind the scheme of an address, its path and its parameters."""
 FORM = (
-    "postgresql://HOST/DATABASE/TABLE, or postgresql:TABLE if the environment names the "
-    "server"
+    "postgresql://HOST/DATABASE/TABLE, or postgresql:TABLE if the environment names "
+    "the server"
 )
 """What an address looks like."""
 SECRETS = ("password", "sslpassword", "oauth_client_secret")

@@ -1,4 +1,4 @@
-"""Files of SQLite, opened so that no byte of them or beside them changes."""
+"""Files of SQLite, opened so that neither they nor their folder change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from embaudit.io.stores.base import Address, unreadable
 MAGIC = b"SQLite format 3\0"
 """First bytes of a file of SQLite."""
 LOGS = ("-wal", "-journal")
-"""Endings of the files beside it that hold changes which are not in it yet."""
+"""Endings of the names of logs next to a file, with changes that are not in it yet."""
 
 
 def is_sqlite(path: Path) -> bool:
@@ -44,7 +44,7 @@ def opened(path: Path, address: Address) -> Iterator[sqlite3.Connection]:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "a.db")
     ...     with closing(sqlite3.connect(path)) as database:
-    ...         _ = database.executescript("CREATE TABLE a (x); INSERT INTO a VALUES (3);")
+    ...         _ = database.execute("CREATE TABLE a AS SELECT 3 AS x")
     ...     with opened(path, Address("sqlite-vec", str(path))) as database:
     ...         database.execute("SELECT x FROM a").fetchall()
     [(3,)]

@@ -1,9 +1,9 @@
 """Tables of sqlite-vec in a file of SQLite, read by the standard library alone.
 
-A table `X` keeps its vectors in chunks: `X_chunks` has a bit for each place of a chunk
-that says if it is filled, and the number of its row; `X_vector_chunks00` has the numbers
-of the first column of vectors, one vector after the other, also of places that are not
-filled.
+A table `X` keeps its vectors in chunks. For each place of a chunk, `X_chunks` has a bit
+that says whether the place is filled, and the number of its row. `X_vector_chunks00`
+has the numbers of the first column of vectors, one vector after the other, including
+places that are not filled.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ class Declaration:
     --------
     >>> table = Declaration.parse(
     ...     "CREATE VIRTUAL TABLE films USING vec0(id integer primary key,"
-    ...     " v float[8] distance_metric=cosine, year integer, +title text, chunk_size=16)"
+    ...     " v float[8] distance_metric=cosine, year integer, +title text,"
+    ...     " chunk_size=16)"
     ... )
     >>> table.vectors
     (VectorColumn(name='v', kind='float', width=8, metric='cosine', number=0),)
@@ -220,7 +221,7 @@ class _Rows:
         )
 
     def _column(self, request: Request) -> VectorColumn:
-        """Choose the column of vectors: the one that was named, or the only one of floats."""
+        """Return the column of vectors that was named, or the only column of floats."""
         columns = self.declaration.vectors
         names = ", ".join(f"{x.name} ({x.kind}[{x.width}])" for x in columns)
         if request.vector is not None:
@@ -254,8 +255,10 @@ class _Rows:
         """Yield the rows of each chunk that are filled."""
         with opened(self.path, self.address) as database:
             has_names = self._has_names(database)
-            chunks = f"SELECT chunk_id, size, validity, rowids FROM {self._shadow('chunks')} ORDER BY chunk_id"  # noqa: S608
-            for chunk, size, validity, row_bytes in database.execute(chunks):
+            table = self._shadow("chunks")
+            query = f"SELECT chunk_id, size, validity, rowids FROM {table}"  # noqa: S608
+            chunks = database.execute(f"{query} ORDER BY chunk_id")
+            for chunk, size, validity, row_bytes in chunks:
                 is_filled = np.unpackbits(
                     np.frombuffer(validity, np.uint8), bitorder="little"
                 )[:size].astype(bool)
@@ -270,7 +273,9 @@ class _Rows:
                     ids = [str(name) for name in _by_row(database, query, rows)]
                 texts = None
                 if titles is not None and titles.is_auxiliary:
-                    query = f"SELECT rowid, value{titles.number:02d} FROM {self._shadow('auxiliary')}"  # noqa: S608
+                    column_of_titles = f"value{titles.number:02d}"
+                    table = self._shadow("auxiliary")
+                    query = f"SELECT rowid, {column_of_titles} FROM {table}"  # noqa: S608
                     texts = _by_row(database, query, rows)
                 elif titles is not None:
                     texts = self._metadata(database, titles, chunk, rows, places)
@@ -300,7 +305,11 @@ class _Rows:
         rows: NDArray[np.int64],
         places: NDArray[np.intp],
     ) -> list[str | None]:
-        """Return the texts of a chunk: their length, then their first 12 bytes; longer ones lie in a table."""
+        """Return the texts of a chunk.
+
+        A chunk holds the length of each text and its first 12 bytes. Longer texts lie
+        in a table of their own.
+        """
         table = self._shadow(f"metadatachunks{titles.number:02d}")
         query = f"SELECT data FROM {table} WHERE rowid = ?"  # noqa: S608
         (stored,) = database.execute(query, [chunk]).fetchone()
@@ -319,7 +328,7 @@ class _Rows:
         return texts
 
     def _has_names(self, database: sqlite3.Connection) -> bool:
-        """Check if the primary key is a text, which stands beside the number of a row."""
+        """Check if rows have texts as ids, next to the numbers of the rows."""
         query = f"SELECT 1 FROM {self._shadow('rowids')} WHERE id IS NOT NULL LIMIT 1"  # noqa: S608
         return database.execute(query).fetchone() is not None
 
@@ -346,7 +355,7 @@ def metric_of(column: VectorColumn) -> Metric:
 def _by_row(
     database: sqlite3.Connection, query: str, rows: NDArray[np.int64]
 ) -> list[str | None]:
-    """Return the text of each row, in their order, by a query of their numbers and texts."""
+    """Return the text of each row by a query of numbers of rows and their texts."""
     wanted = f"{query} WHERE rowid IN (SELECT value FROM json_each(?))"  # noqa: S608
     texts = dict(database.execute(wanted, [json.dumps(rows.tolist())]).fetchall())
     return [

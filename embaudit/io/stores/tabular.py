@@ -1,4 +1,7 @@
-"""Stores whose tables have columns, such as LanceDB and DuckDB: the roles of the columns as in files of tables."""
+"""Stores whose tables have columns, such as LanceDB and DuckDB.
+
+Columns get their roles as in files of tables (`embaudit.io.formats.tables`).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BATCH_BYTES = 2**24
-"""Bytes of the vectors of one batch, about."""
+"""Approximate size of the vectors of one batch."""
 BATCH_ROWS = 16_384
 """Rows of one batch, at most."""
 
@@ -37,7 +40,7 @@ class Scan(Protocol):
     def __call__(
         self, columns: Sequence[str], *, filled: Sequence[str], n_rows: int
     ) -> Iterator[tuple[Any, pa.RecordBatch]]:
-        """Yield the places of some rows in the store, as an array of Arrow, and their columns.
+        """Yield batches: an array of the places of rows in the store, and columns.
 
         Parameters
         ----------
@@ -52,7 +55,7 @@ class Scan(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ColumnTable:
-    """One table of a store: what is known of it before its rows are read, and how they are read."""
+    """One table of a store: what describes it, and readers of its rows."""
 
     address: Address
     schema: pa.Schema
@@ -144,7 +147,7 @@ class _ScanInOneOrder:
 
 
 def _with_titles(contents: Contents, table: TableFile) -> Contents:
-    """Name the rows by the only column of texts with a customary name, if no other column does."""
+    """Name the rows by the column of `title_column`, unless they have names."""
     assert table.arrow is not None
     stored = table.arrow
     unused = [part.name for part in contents.left_over]
@@ -189,7 +192,7 @@ def has_vectors(schema: pa.Schema) -> bool:
 def _require_single_vectors(
     schema: pa.Schema, address: Address, request: Request
 ) -> None:
-    """Refuse a table whose rows have several vectors each, as late interaction writes them."""
+    """Refuse several vectors per row, as models of late interaction write them."""
     multiple = [column.name for column in schema if _is_multiple(column.type)]
     single = [column.name for column in schema if is_vectors(column.type)]
     is_wanted = request.vector in multiple
