@@ -31,7 +31,7 @@ COUNTS = "interactions"
 """The column of the number of interactions behind each row."""
 SUFFIXES = (*PARQUET, ".feather", ".arrow", ".ipc", ".arrows")
 FILE_MARKS = (b"ARROW1", b"FEA1")
-"""First bytes of an Arrow file. A stream, as Hugging Face datasets writes it, has none."""
+"""First bytes of an Arrow file. A stream, as of Hugging Face datasets, has none."""
 STREAM_END = bytes.fromhex("ffffffff00000000")
 """Last bytes of a complete stream."""
 BATCH_ROWS = 4096
@@ -45,8 +45,8 @@ SAFE_BYTES = 2**26
 model, so this is less than for other files.
 """
 PLAUSIBLE_RATIO = 10
-"""Largest ratio of unpacked to packed bytes of a file of vectors. A larger claim must fit
-into memory. Real vectors can exceed memory, because they are read in batches.
+"""Largest ratio of unpacked to packed bytes of a file of vectors. A larger claim must
+fit into memory. Real vectors can exceed memory, because they are read in batches.
 """
 
 
@@ -76,7 +76,7 @@ class ArrowTable:
         n_rows: int,
         scan: Callable[[Sequence[str]], Iterator[pa.RecordBatch]],
     ) -> ArrowTable:
-        """Wrap a table of a store. `scan` reads columns, always in one order of rows."""
+        """Wrap a table of a store. `scan` must read rows in one order every time."""
         return cls(path, _plain(schema), (n_rows,), scan=scan)
 
     @classmethod
@@ -307,7 +307,8 @@ class ArrowTable:
         `fill(out, batch, row)` writes a batch, which begins at `row`, to rows `out`.
         """
         matrix = scratch((self.rows, width), storage_of(np.dtype(dtype)))
-        # The rows of each file are known, so files are decoded in parallel without locks.
+        # The rows of each file are known, so files are decoded in parallel without
+        # locks.
         ends = np.cumsum(self.lengths)
 
         def fill_from(number: int) -> None:
@@ -317,10 +318,10 @@ class ArrowTable:
                 if len(batch) and done <= end:
                     fill(matrix[start:done], batch, start)
             if done != end:
-                got = f"{done - end + self.lengths[number]} of {self.lengths[number]} rows"
-                raise damaged(
-                    self.files[number] if self.files else self.path, ValueError(got)
-                )
+                n_rows = self.lengths[number]
+                n_read = done - end + n_rows
+                file = self.files[number] if self.files else self.path
+                raise damaged(file, ValueError(f"{n_read} of {n_rows} rows"))
 
         fill_in_threads(fill_from, range(len(self.lengths)))
         matrix.flags.writeable = False
@@ -334,38 +335,29 @@ def _list_missing(schema: pa.Schema, other: pa.Schema) -> str:
 
 
 def _header(path: Path) -> tuple[pa.Schema, int, int]:
-    """Return the schema of a file, its number of rows, and the unpacked size it claims."""
+    """Return the schema of a file, its number of rows, and the unpacked size by it."""
     from pyarrow import parquet
 
     try:
-        metadata = (
-            parquet.read_metadata(path) if path.suffix.lower() in PARQUET else None
-        )
-        schema = _plain(
-            _schema_of_arrow(path)
-            if metadata is None
-            else metadata.schema.to_arrow_schema()
-        )
+        metadata = None
+        if path.suffix.lower() in PARQUET:
+            metadata = parquet.read_metadata(path)
+            schema = _plain(metadata.schema.to_arrow_schema())
+        else:
+            schema = _plain(_schema_of_arrow(path))
         # Names are decoded only here.
         require_distinct(schema.names, path)
         if not schema.names:
             raise must_be(File(path), "a table with columns", "none")
         if metadata is not None:
             groups = map(metadata.row_group, range(metadata.num_row_groups))
-            return (
-                schema,
-                metadata.num_rows,
-                sum(group.total_byte_size for group in groups)
-                + _size_of_lists(metadata),
-            )
-        # The header of an Arrow file does not have the number of rows. Count the rows of
-        # the narrowest column.
+            size = sum(group.total_byte_size for group in groups)
+            return schema, metadata.num_rows, size + _size_of_lists(metadata)
+        # The header of an Arrow file does not have the number of rows. Count the rows
+        # of the narrowest column.
         narrowest = min(schema, key=lambda column: _width_of(column.type))
-        return (
-            schema,
-            sum(batch.num_rows for batch in _of_arrow(path, [narrowest.name])),
-            0,
-        )
+        n_rows = sum(batch.num_rows for batch in _of_arrow(path, [narrowest.name]))
+        return schema, n_rows, 0
     except InputError:
         raise
     except READ_ERRORS as error:
@@ -373,7 +365,7 @@ def _header(path: Path) -> tuple[pa.Schema, int, int]:
 
 
 def _size_of_lists(metadata: Any) -> int:
-    """Return the bytes of all values in lists, which the number of rows does not give."""
+    """Return the bytes of all values in lists; the number of rows does not tell."""
     size = 0
     for leaf in range(metadata.num_columns):
         column = metadata.schema.column(leaf)
@@ -403,7 +395,7 @@ def _with_constants(schema: pa.Schema, constants: Mapping[str, Any]) -> pa.Schem
 def _of_parquet(
     path: Path, columns: Sequence[str], schema: pa.Schema, *, in_threads: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Yield batches of some columns of a file; `in_threads` decodes columns in parallel."""
+    """Yield batches of columns of a file, which `in_threads` decodes in parallel."""
     from pyarrow import parquet, types
 
     # Texts are read as dictionaries, so that one long text of all rows is stored once.
@@ -508,7 +500,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def _width_of(kind: pa.DataType) -> int:
-    """Return the fewest bytes that a value takes; a text or list takes an offset of 4."""
+    """Return the fewest bytes of a value; a text or list takes an offset of 4 bytes."""
     from pyarrow import types
 
     if types.is_fixed_size_list(kind):
@@ -518,7 +510,7 @@ def _width_of(kind: pa.DataType) -> int:
 
 
 def _require_room(path: Path, files: Sequence[Path], claimed: int) -> None:
-    """Raise InputError if files claim more bytes than memory has, or than is plausible."""
+    """Raise InputError if files claim to hold more than memory or is plausible."""
     packed = sum(file.stat().st_size for file in files)
     available = available_memory()
     if claimed > max(available, PLAUSIBLE_RATIO * packed):

@@ -1,4 +1,4 @@
-"""Interactions of users with items: a table of ratings, counts or events as a matrix."""
+"""Interactions of users with items: ratings, counts or events as a sparse matrix."""
 
 from __future__ import annotations
 
@@ -30,18 +30,66 @@ if TYPE_CHECKING:
 
 Duplicates: TypeAlias = Literal["error", "sum", "mean", "last", "max"]
 
-USER_NAMES = frozenset({
-    "user", "userid", "uid", "u", "customer", "customerid", "visitor", "visitorid", "reviewer", "reviewerid",
-    "member", "memberid",
-})  # fmt: skip
-ITEM_NAMES = frozenset({
-    "item", "itemid", "iid", "i", "movie", "movieid", "product", "productid", "article", "articleid", "artist",
-    "artistid", "track", "trackid", "song", "songid", "book", "bookid", "isbn", "asin", "news", "newsid",
-})  # fmt: skip
-RATING_NAMES = frozenset({
-    "rating", "ratings", "bookrating", "score", "stars", "count", "counts", "weight", "value", "plays", "playcount",
-    "listens", "quantity", "overall",
-})  # fmt: skip
+USER_NAMES = frozenset(
+    {
+        "user",
+        "userid",
+        "uid",
+        "u",
+        "customer",
+        "customerid",
+        "visitor",
+        "visitorid",
+        "reviewer",
+        "reviewerid",
+        "member",
+        "memberid",
+    }
+)
+ITEM_NAMES = frozenset(
+    {
+        "item",
+        "itemid",
+        "iid",
+        "i",
+        "movie",
+        "movieid",
+        "product",
+        "productid",
+        "article",
+        "articleid",
+        "artist",
+        "artistid",
+        "track",
+        "trackid",
+        "song",
+        "songid",
+        "book",
+        "bookid",
+        "isbn",
+        "asin",
+        "news",
+        "newsid",
+    }
+)
+RATING_NAMES = frozenset(
+    {
+        "rating",
+        "ratings",
+        "bookrating",
+        "score",
+        "stars",
+        "count",
+        "counts",
+        "weight",
+        "value",
+        "plays",
+        "playcount",
+        "listens",
+        "quantity",
+        "overall",
+    }
+)
 LARGEST_RATING = 1e8
 """Larger numbers in a third column are times, in seconds since 1970."""
 
@@ -108,8 +156,8 @@ def read_interactions(
     ----------
     path : path
         CSV, TSV, `.dat` with `::`, any of them gzipped, Parquet, Feather or Arrow; or
-        an `.npz` file of `scipy.sparse.save_npz`, whose rows are users and whose columns
-        are items.
+        an `.npz` file of `scipy.sparse.save_npz`, whose rows are users and whose
+        columns are items.
     user, item, rating : str or int, optional
         Columns by name or position. By default those with customary names (userId,
         user_id, uid, …; movieId, item_id, …; rating, count, weight, …); without a

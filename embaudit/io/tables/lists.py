@@ -28,8 +28,10 @@ def is_list(cell: str) -> bool:
 
     Examples
     --------
-    >>> [is_list(cell) for cell in ("[0.5]", "0.5 1e-3", "(1, 2)", "0.5", "(500) Days (2009)")]
-    [True, True, True, False, False]
+    >>> is_list("[0.5]"), is_list("0.5 1e-3"), is_list("(1, 2)")
+    (True, True, True)
+    >>> is_list("0.5"), is_list("(500) Days (2009)")
+    (False, False)
     """
     return SEVERAL.fullmatch(cell) is not None or BRACKETED.fullmatch(cell) is not None
 

@@ -46,8 +46,8 @@ class Parts:
         >>> Parts.from_names(["old", "old"], 2)
         Traceback (most recent call last):
             ...
-        embaudit.errors.InputError: by must be names of 2 to 50 parts of the rows; got 1 part; choose a column whose
-        values repeat.
+        embaudit.errors.InputError: by must be names of 2 to 50 parts of the rows; got
+        1 part; choose a column whose values repeat.
         """
         texts = np.array(["" if name is None else str(name) for name in names], str)
         if len(texts) != n_rows:
@@ -111,7 +111,9 @@ def parts_by_column(
     by_row: bool = False,
     partial: bool = False,
 ) -> Parts:
-    """Read the part of each row of a side from a column of a table, joined as titles are (`join_texts`).
+    """Read the part of each row of a side from a column of a table.
+
+    The table is joined as in `join_texts`.
 
     Raises
     ------

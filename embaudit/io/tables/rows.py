@@ -39,10 +39,22 @@ LATIN = 'convert it with: iconv -f latin1 -t utf-8 "{}" > labels.txt'
 LABEL_NAMES = TITLE_NAMES | {"0", ""}
 """Headers of a column of labels. A data frame calls a column without a name 0."""
 ROW_ID_NAMES = ID_NAMES | USER_NAMES
-COUNT_NAMES = frozenset({
-    "count", "counts", "interactions", "ratings", "nratings", "ninteractions", "n", "size", "frequency", "plays",
-    "playcount", "listens",
-})  # fmt: skip
+COUNT_NAMES = frozenset(
+    {
+        "count",
+        "counts",
+        "interactions",
+        "ratings",
+        "nratings",
+        "ninteractions",
+        "n",
+        "size",
+        "frequency",
+        "plays",
+        "playcount",
+        "listens",
+    }
+)
 
 
 def read_ids(
@@ -396,8 +408,8 @@ def _require_rows(n: int | str, n_rows: int, file: Path, what: str) -> None:
     >>> _require_rows(2, 3, Path("ids.txt"), "item ids")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: ids.txt must be a file of 3 item ids, one per row; got 2;
-    check that it is of this model.
+    embaudit.errors.InputError: ids.txt must be a file of 3 item ids, one per row; got
+    2; check that it is of this model.
     """
     if n != n_rows:
         got = n if isinstance(n, str) else f"{n:,}"

@@ -92,8 +92,8 @@ def refuse_sparse(path: Path, names: Collection[str]) -> None:
         raise InputError(
             "{} must be a model or vectors; it is a sparse matrix; if it holds "
             "interactions of users (rows) with items, factorize it first: "
-            "`embaudit fit {} --objective product`; if its rows are vectors, write them in "
-            "Python: import numpy, scipy.sparse; "
+            "`embaudit fit {} --objective product`; if its rows are vectors, write "
+            "them in Python: import numpy, scipy.sparse; "
             "numpy.save('vectors.npy', scipy.sparse.load_npz({}).toarray()).",
             File(path),
             File(path),

@@ -30,10 +30,20 @@ from embaudit.model.ids import (
 from embaudit.model.side import Side
 from embaudit.model.sizes import require_model
 
-TITLE_NAMES = frozenset({
-    "title", "name", "label", "movietitle", "booktitle", "productname", "itemname", "artistname", "trackname",
-    "headline",
-})  # fmt: skip
+TITLE_NAMES = frozenset(
+    {
+        "title",
+        "name",
+        "label",
+        "movietitle",
+        "booktitle",
+        "productname",
+        "itemname",
+        "artistname",
+        "trackname",
+        "headline",
+    }
+)
 ID_NAMES = ITEM_NAMES | {"id"}
 
 
@@ -289,7 +299,9 @@ def join_ids(
     id: str | int | None = None,  # noqa: A002
     partial: bool = False,
 ) -> Joined:
-    r"""Find the text of every id in a table; parameters and errors are those of `join_texts`.
+    r"""Find the text of every id in a table.
+
+    Parameters and errors are those of `join_texts`.
 
     Examples
     --------
