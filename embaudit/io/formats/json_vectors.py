@@ -1,4 +1,7 @@
-"""Vectors in JSON: lists, `{id: vector}`, records of an id and a vector, or columns; whole, or one record a line."""
+"""Vectors in JSON: lists, `{id: vector}`, records of an id and a vector, or columns.
+
+A file is one document, or has one document per line.
+"""
 
 from __future__ import annotations
 
@@ -57,20 +60,20 @@ def table(path: Path) -> pa.Table:
             if plain_suffix(path) not in LINES:
                 content = file.read()
                 require_few_keys(content)
-                return _of(parsed_once(content), path)
+                return _only_table(parsed_once(content), path)
             if not file.peek(1).startswith(b"{"):  # type: ignore[attr-defined]
-                return _of(_lines(file), path)
+                return _only_table(_lines(file), path)
             records = json.read_json(
                 file, read_options=json.ReadOptions(block_size=BLOCK)
             )
         has_actions = not {*ACTIONS}.isdisjoint(records.column_names)
         if has_actions or not any(is_vectors(x.type) for x in records.schema):
-            # pyarrow keeps what is nested as it is.
+            # pyarrow does not flatten nested records.
             with open_bytes(path) as file:
                 answers = _of_answers(_without_actions(_lines(file)))
             if answers is not None:
                 return answers
-        # What is no UTF-8 shows only here.
+        # Bytes that are no UTF-8 raise an error only here.
         records.validate(full=True)
         for column in records.columns:
             # pyarrow reads NaN and Infinity, which are no JSON.
@@ -92,7 +95,7 @@ def _lines(file: IO[bytes]) -> list[Any]:
 
 
 def _without_actions(records: list[Any]) -> list[Any]:
-    """Join each action of a bulk request of Elasticsearch with the document on the next line.
+    """Join actions of a bulk request of Elasticsearch with the documents after them.
 
     Examples
     --------
@@ -112,15 +115,16 @@ def _without_actions(records: list[Any]) -> list[Any]:
     return joined if len(records) == 2 * len(joined) else records
 
 
-def _of(content: Any, path: Path) -> pa.Table:
-    """Make a table of a document.
+def _only_table(content: Any, path: Path) -> pa.Table:
+    """Return the only table of vectors in a document.
 
     Raises
     ------
     InputError
         If it holds no vectors, or more than one table of vectors.
     """
-    if isinstance(content, dict) and (purpose := _purpose_of(content, path)):
+    purpose = _purpose_of(content, path) if isinstance(content, dict) else None
+    if purpose is not None:
         raise must_be(File(path), ALLOWED, *purpose)
     tables = _tables_in(content)
     if len(tables) > 1:
@@ -149,17 +153,22 @@ def _tables_in(content: Any, depth: int = DEEPEST) -> dict[str, pa.Table]:
         vectors = [name for name, value in columns.items() if _is_vector(value[0])]
         tables[vectors[0]] = _of_columns(columns)
     for key, value in content.items():
-        # A map of one list, such as {"shape": [224, 224]}, is a setting.
-        is_setting = isinstance(value, dict) and len(value) == 1
-        is_setting = is_setting and _is_vector(next(iter(value.values())))
-        if key not in columns and not is_setting:
+        if key not in columns and not _is_setting(value):
             for inner, table in _tables_in(value, depth - 1).items():
                 tables[f"{key}.{inner}" if inner else key] = table
     return tables
 
 
+def _is_setting(value: Any) -> bool:
+    """Check for a map of one list, such as {"shape": [224, 224]}."""
+    if not isinstance(value, dict) or len(value) != 1:
+        return False
+    (entry,) = value.values()
+    return _is_vector(entry)
+
+
 def _table_of(content: Any) -> pa.Table | None:
-    """Make a table of records, lists of vectors, or a map of either; None of anything else."""
+    """Make a table of records, of vectors, or of a map of either; None for others."""
     import pyarrow as pa
 
     vectors = pa.list_(pa.float64())
@@ -234,8 +243,11 @@ def _of_answers(records: list[Any]) -> pa.Table | None:
         places.update(place for place, _ in found)
         name = next((record[key] for key in OF_REQUESTS if key in record), None)
         vectors += [vector for _, vector in found] or [None]
-        # A request can hold several texts.
-        ids += [f"{name}/{k}" for k in range(len(found))] if len(found) > 1 else [name]
+        if len(found) > 1:
+            # A request can hold several texts.
+            ids += [f"{name}/{number}" for number in range(len(found))]
+        else:
+            ids.append(name)
     # Lists of whole numbers are shapes of arrays, numbers of tokens and the like.
     if len(places) != 1 or not any(
         isinstance(number, float) for vector in vectors for number in vector or ()
@@ -264,7 +276,7 @@ def _vectors_in(
 
 
 def _decoded(key: str, value: Any) -> Any:
-    """Return a vector that a service encoded as base64 of float32, as a list; others as they are."""
+    """Decode a vector that is base64 of float32; return other values as they are."""
     if key != "embedding" or not isinstance(value, str):
         return value
     try:
@@ -274,7 +286,7 @@ def _decoded(key: str, value: Any) -> Any:
 
 
 def _require_finite(column: pa.ChunkedArray) -> None:
-    """Raise ValueError if a number of a column, or of lists or records in it, is not finite."""
+    """Raise ValueError if a number of a column, or inside it, is not finite."""
     from pyarrow import compute, types
 
     kind = column.type
@@ -299,7 +311,7 @@ def _is_vector(value: Any) -> bool:
 
 
 def _purpose_of(content: dict[str, Any], path: Path) -> tuple[str, Sentence] | None:
-    """Return what a document next to a model is, and what to give instead; None if it is none."""
+    """Return what a document next to a model is, and what to give; None for others."""
     if "embaudit_version" in content:
         return "an audit", Sentence("give the model that was audited")
     if content and all(type(value) is int for value in content.values()):
