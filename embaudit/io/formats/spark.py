@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from embaudit.errors import File, InputError, must_be
 from embaudit.io.contents import Contents, Source
 from embaudit.io.formats import register
-from embaudit.io.formats.tables import contents_of_table, opened
+from embaudit.io.formats.tables import contents_of_table, open_vectors
 from embaudit.io.options import Request
 from embaudit.model import FactorModel
 
@@ -133,6 +133,6 @@ def of_rows(
 def _side(folder: Path) -> tuple[Any, Any]:
     """Read ids and features of one side from the Parquet files of a folder."""
     # Spark also leaves _SUCCESS and .crc files there.
-    table = opened(folder, tuple(sorted(folder.glob("[!._]*.parquet"))))
+    table = open_vectors(folder, tuple(sorted(folder.glob("[!._]*.parquet"))))
     model = contents_of_table(table, Request(vector_id="id", vector="features")).model()
     return model.right_ids, model.right

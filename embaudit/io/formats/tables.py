@@ -1,6 +1,7 @@
-"""Tables of vectors in Parquet, Arrow, JSON and text, in one file or in many: an id, and a list or numbers a row.
+"""Tables of vectors in Parquet, Arrow, JSON and text, in one file or in many.
 
-The roles of their columns are told by name, by content, or by the caller.
+A row is an id with a list of numbers, or an id with numbers in columns of their own.
+Names, contents, or the caller tell the roles of the columns.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ KNOWN = ID_NAMES | {"user", "userid", "token", "word", "name", "label", "key"}
 SHOWN = 4
 """Fields of records that a sentence names."""
 LONG = 5
-"""A vector of so many numbers is never 0, 1, 2, … by chance."""
+"""Length from which a vector is never 0, 1, 2, … by chance."""
 UNNAMED = ("", "Unnamed: 0")
 """Names that data frames write above their index."""
 NUMBERED = re.compile(r"(.*?)(\d+)")
@@ -61,19 +62,30 @@ NUMBERED = re.compile(r"(.*?)(\d+)")
 LONGEST_ID = 2
 """Numbers in an id of a data frame with an index of several levels, at most."""
 DECIMAL = re.compile(r"\s*[-+]?\d+,\d+\s*")
-"""Pattern of a number with a comma in place of a point, or of a list of two."""
+"""Pattern of a number with a decimal comma, or of a list of two whole numbers."""
 PANDAS_INDEX = "__index_level_0__"
 """Name of an index of pandas in Parquet and Feather."""
-BIAS_NAMES = frozenset({"bias", "biases", "intercept", "userintercept", "itemintercept", *map(plain_name, BESIDE_FACTORS["left_bias"]),
-                        *map(plain_name, BESIDE_FACTORS["right_bias"])}) - {"bu", "bi"}  # fmt: skip
-"""Names of a column of biases; a dimension may be called by two letters."""
-Made: TypeAlias = "Callable[[TableFile, pa.ChunkedArray, int], NDArray[Any]]"
-"""Makes an array of the column of a table at some place."""
-CELLS: Mapping[str, tuple[Cell, Made]] = {
-    "right_ids": ("id", to_ids), "right_bias": ("number", to_numbers), "right_names": ("text", to_texts),
+BIAS_NAMES = frozenset(
+    {
+        "bias",
+        "biases",
+        "intercept",
+        "userintercept",
+        "itemintercept",
+        *map(plain_name, BESIDE_FACTORS["left_bias"]),
+        *map(plain_name, BESIDE_FACTORS["right_bias"]),
+    }
+) - {"bu", "bi"}
+"""Names of a column of biases, without "bu" and "bi", which can be dimensions."""
+ToArray: TypeAlias = "Callable[[TableFile, pa.ChunkedArray, int], NDArray[Any]]"
+"""Converts the column of a table at some position to an array."""
+CELLS: Mapping[str, tuple[Cell, ToArray]] = {
+    "right_ids": ("id", to_ids),
+    "right_bias": ("number", to_numbers),
+    "right_names": ("text", to_texts),
     "right_counts": ("number", to_numbers),
-}  # fmt: skip
-"""Cells of the columns beside vectors, and how arrays are made of them, by field."""
+}
+"""Cells of the columns next to vectors, and their conversion to arrays, by field."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +94,9 @@ class TableLayout:
 
     vectors: tuple[int, ...]
     lists: bool
-    """True if the one column of vectors holds a list a row."""
+    """True if the only column of vectors holds a list in each row."""
     beside: Mapping[str, int]
-    """Places of ids, biases, titles and counts, by the field of a model that they
+    """Positions of ids, biases, titles and counts, by the field of a model that they
     become.
     """
 
@@ -96,31 +108,35 @@ class TableLayout:
     def title(self, table: TableFile) -> str:
         """Name the columns of the vectors."""
         first, last = table.title(self.vectors[0]), table.title(self.vectors[-1])
-        return (
-            f"column {first}"
-            if len(self.vectors) == 1
-            else f"columns {first} to {last}"
-        )
+        if len(self.vectors) == 1:
+            return f"column {first}"
+        return f"columns {first} to {last}"
 
 
 def files_below(folder: Path) -> tuple[Path, ...]:
-    """List the tables below a folder, in the order of their names; others, and what Spark leaves beside, are not."""
-    files = (
-        path
-        for path in folder.rglob("*")
-        if path.suffix.lower() in (*SUFFIXES, *SEPARATOR_BY_SUFFIX)
-    )
-    return tuple(
-        sorted(
-            path
-            for path in files
-            if path.is_file() and not path.name.startswith(("_", "."))
-        )
-    )
+    """List the tables below a folder, in the order of their names.
+
+    Files of other suffixes are skipped, and so are those that Spark writes next to
+    tables, such as `_SUCCESS`.
+    """
+    files = []
+    for path in folder.rglob("*"):
+        is_hidden = path.name.startswith(("_", "."))
+        is_table = path.suffix.lower() in (*SUFFIXES, *SEPARATOR_BY_SUFFIX)
+        if is_table and not is_hidden and path.is_file():
+            files.append(path)
+    return tuple(sorted(files))
 
 
-def opened(path: Path, files: tuple[Path, ...] = ()) -> TableFile:
-    """Look at a table, or at files one below another: some of a folder, by default all tables in it.
+def open_vectors(path: Path, files: tuple[Path, ...] = ()) -> TableFile:
+    """Open a table of vectors by its header.
+
+    Parameters
+    ----------
+    path : Path
+        A table, or the folder of several that lie one below another.
+    files : tuple of Path
+        Some files of that folder; by default all tables in it.
 
     Raises
     ------
@@ -128,14 +144,13 @@ def opened(path: Path, files: tuple[Path, ...] = ()) -> TableFile:
         If a file cannot be read, or they are of different kinds or have different
         columns.
     """
-    if not (files or path.is_dir()):
+    if not files and not path.is_dir():
         return _with_header(path)
-    what, files = (
-        Sentence("the files of {}", File(path))
-        if path.name and not files
-        else "files read as one",
-        files or files_below(path),
-    )
+    what: str | Sentence = "files read as one"
+    if not files:
+        files = files_below(path)
+        if path.name:
+            what = Sentence("the files of {}", File(path))
     kinds = {file.suffix.lower() for file in files}
     if len(kinds) != 1 or not kinds <= {*SUFFIXES, *SEPARATOR_BY_SUFFIX}:
         got = ", ".join(sorted(kinds)) or "none"
@@ -158,14 +173,13 @@ def opened(path: Path, files: tuple[Path, ...] = ()) -> TableFile:
 
 
 def _with_header(path: Path) -> TableFile:
-    """Look at a table whose header may be the numbers that data frames give columns."""
+    """Open a table whose header can be the numbers that data frames give to columns."""
     table = open_table(path, customary=KNOWN)
-    numbered = (
-        table.text is not None
-        and table.names is None
-        and _is_numbered(*table.text.first_rows)
-    )
-    return open_table(path, header=True) if numbered else table
+    if table.text is None or table.names is not None:
+        return table
+    if not _is_numbered(*table.text.first_rows):
+        return table
+    return open_table(path, header=True)
 
 
 def _is_numbered(first: tuple[str, ...], *rest: tuple[str, ...]) -> bool:
@@ -216,34 +230,35 @@ def _counts(names: Sequence[str]) -> bool:
 
 
 def layout_of(table: TableFile, request: Request) -> TableLayout:
-    """Assign a role to each column by its name, and by its type or, in text, its first rows.
+    """Assign a role to each column by its name and by its type.
+
+    Columns of text have no type, so that their first rows decide.
 
     Raises
     ------
     InputError
         If they leave open which hold the ids or the vectors, or whether one is a bias.
     """
-    # Ids first, for vectors are what is left; then a bias, which must be no dimension;
-    # then lists, else one family of numbered columns. Whatever has no role is named and
-    # left.
+    # The order matters. Ids come first, because the other columns can be dimensions;
+    # then lists, and a bias, which must not be a dimension; then titles and counts. If
+    # there are no lists, one family of numbered columns is the vectors. Columns without
+    # a role are left over, and the report names them.
     lists = [i for i in range(table.width) if _holds_lists(table, i)]
     if not lists:
         _require_vectors(table)
-    # A vector for each field of a text may be called as that field is, such as title.
+    # A column with the vectors of titles can be called title as well.
     vector_columns = {i for i in lists if _holds_vectors(table, i)}
     ids = _ids(table, request, vector_columns)
     if ids is None and table.text is not None:
         ids = _ids_of_text(table, lists)
     lists = [i for i in _chosen(table, lists, request) if i != ids]
     bias = _bias(table, request, {ids, *lists}, dimensions=not lists)
-    titles = (("right_names", "title"), ("right_counts", COUNTS))
+    used = {ids, bias, *vector_columns}
     places = {
         "right_ids": ids,
         "right_bias": bias,
-        **{
-            field: _place(table, name, {ids, bias, *vector_columns})
-            for field, name in titles
-        },
+        "right_names": _place(table, "title", used),
+        "right_counts": _place(table, COUNTS, used),
     }
     beside = {field: i for field, i in places.items() if i is not None}
     if lists:
@@ -254,15 +269,11 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
         if i not in beside.values() and not request.ignores(table.title(i))
     ]
     if table.text is not None:
-        # Nothing stands behind a separator at the end of each line.
-        columns = [
-            i
-            for i in columns
-            if any(i < len(row) and row[i].strip() for row in table.text.first_rows)
-        ]
-    vectors = (
-        tuple(columns) if table.names is None else _family(table, columns, request)
-    )
+        # A separator at the end of each line makes an empty column.
+        columns = [i for i in columns if _has_text(table.text.first_rows, i)]
+    vectors = tuple(columns)
+    if table.names is not None:
+        vectors = _family(table, columns, request)
     if not vectors:
         raise must_be(
             Sentence("the vectors of {}", File(table.path)),
@@ -273,12 +284,18 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
     return TableLayout(vectors, False, beside)
 
 
+def _has_text(rows: Sequence[Sequence[str]], place: int) -> bool:
+    """Check for a row of text whose cell at a position is not empty."""
+    return any(place < len(row) and row[place].strip() for row in rows)
+
+
 def _holds_lists(table: TableFile, place: int) -> bool:
+    """Check for a column of lists by its type or, in text, by its first cell."""
     if table.text is not None:
-        return any(
-            is_list(x) and not DECIMAL.fullmatch(x)
-            for x in table.text.first_rows[0][place : place + 1]
-        )
+        first = table.text.first_rows[0]
+        if place >= len(first):
+            return False
+        return is_list(first[place]) and not DECIMAL.fullmatch(first[place])
     assert table.arrow is not None
     return is_vectors(table.arrow.schema.field(place).type)
 
@@ -295,13 +312,20 @@ def _holds_vectors(table: TableFile, place: int) -> bool:
 
 
 def _ids_of_text(table: TableFile, lists: list[int]) -> int | None:
-    """Return the first column where it holds no numbers nor titles, and refuse what could be ids or numbers."""
+    """Return the first column of text as ids if it holds neither numbers nor titles.
+
+    Raises
+    ------
+    InputError
+        If it holds integers, which could be ids or numbers of the vectors.
+    """
     assert table.text is not None
     first = [row[0] for row in table.text.first_rows]
     is_taken = 0 in lists or table.title(0) == "title"
-    if not is_taken and not all(
+    are_numbers = all(
         NUMBER.fullmatch(cell) or DECIMAL.fullmatch(cell) for cell in first
-    ):
+    )
+    if not is_taken and not are_numbers:
         return 0
     if not lists and table.names is None and all(cell.isdigit() for cell in first):
         remedy = Sentence(
@@ -337,9 +361,10 @@ def _require_floats(table: TableFile, vectors: tuple[int, ...]) -> None:
 
 
 def _family(table: TableFile, places: list[int], request: Request) -> tuple[int, ...]:
-    """Choose the columns that are dimensions: those of one numbered family of names, or those that the caller names.
+    """Return the columns that the caller names, or those of one family of names.
 
-    Whatever else a table holds, such as a price or a year, is no dimension.
+    A family is a name with numbers from 0 or 1 on, such as e0 to e63. Other columns,
+    such as a price or a year, are no dimensions.
 
     Raises
     ------
@@ -358,24 +383,24 @@ def _family(table: TableFile, places: list[int], request: Request) -> tuple[int,
         match = NUMBERED.fullmatch(name.removesuffix(".0"))
         if match is not None and request.vector in (None, match[1]):
             families.setdefault(match[1], []).append((int(match[2]), i))
-    # They must run from 0 or 1 on, without gaps and each once: e01 may be e1.
-    runs = [sorted(x) for x in families.values() if len(x) > 1]
-    whole = [
-        x
-        for x in runs
-        if x[0][0] in (0, 1) and [n - x[0][0] for n, _ in x] == [*range(len(x))]
-    ]
+    # The numbers of a family must run from 0 or 1 on, without gaps, and each number
+    # once, because e1 and e01 are the same number.
+    whole = []
+    for family in families.values():
+        family.sort()
+        numbers = [number for number, _ in family]
+        runs = (list(range(len(family))), list(range(1, len(family) + 1)))
+        if len(family) > 1 and numbers in runs:
+            whole.append(family)
     if len(whole) != 1:
         _require_no_records(table)
         remedy = Sentence(
             "choose them with {}, or with the name before their number",
             Option("vector", placeholder="FIRST:LAST"),
         )
-        got = (
-            f"{len(whole)} such families in {table.list_columns()}"
-            if whole
-            else table.list_columns()
-        )
+        got = table.list_columns()
+        if whole:
+            got = f"{len(whole)} such families in {got}"
         raise must_be(
             Sentence("the vectors of {}", File(table.path)),
             "a column of lists, or columns such as e0 to e63",
@@ -386,7 +411,7 @@ def _family(table: TableFile, places: list[int], request: Request) -> tuple[int,
 
 
 def _require_no_records(table: TableFile) -> None:
-    """Refuse a column of records that hold vectors, such as those of Spark, or parts of vectors.
+    """Refuse a column of records that hold vectors or parts of them, as Spark writes.
 
     A record holds a vector if one of its fields is a list of numbers. A list of records
     is a vector of one of their numeric fields.
@@ -418,37 +443,44 @@ def _require_no_records(table: TableFile) -> None:
                 "d.to_parquet('vectors.parquet')"
             )
         what = "lists of records" if is_list else "records"
+        shown = listed(names, SHOWN)
         raise must_be(
             Sentence("the vectors of {}", File(table.path)),
             "a column of lists of numbers",
-            f"{what} in the column {column.name}, whose numbers are in {listed(names, SHOWN)}",
+            f"{what} in the column {column.name}, whose numbers are in {shown}",
             remedy,
         )
 
 
 def _place(table: TableFile, name: str, used: set[int | None]) -> int | None:
-    """Find a column that `write` puts beside ids: titles, or the numbers of interactions."""
+    """Return the position of a column that `write` puts next to ids, or None.
+
+    The column is called title, which holds texts, or interactions, which holds numbers.
+    """
     from pyarrow import types
 
-    place = table.names.index(name) if table.names and name in table.names else None
-    if place is None or place in used or table.arrow is None:
-        return None if place in used else place
+    if table.names is None or name not in table.names:
+        return None
+    place = table.names.index(name)
+    if place in used:
+        return None
+    if table.arrow is None:
+        return place
     kind = table.arrow.schema.field(place).type
-    kinds = (
-        (types.is_floating, types.is_integer)
-        if name == COUNTS
-        else (types.is_string, types.is_large_string)
-    )
-    return place if any(is_kind(kind) for is_kind in kinds) else None
+    if name == COUNTS:
+        is_accepted = types.is_floating(kind) or types.is_integer(kind)
+    else:
+        is_accepted = types.is_string(kind) or types.is_large_string(kind)
+    return place if is_accepted else None
 
 
 def _index(table: TableFile) -> list[Any]:
-    """Return what pandas calls the levels of the index of a data frame."""
+    """Return the names of the levels of the index of a data frame of pandas."""
     if table.arrow is None:
         return []
     try:
         return list((table.arrow.schema.pandas_metadata or {}).get("index_columns", []))
-    # What is no JSON, or no map, names nothing.
+    # The metadata are no JSON, or no map.
     except (ValueError, AttributeError, TypeError, RecursionError):
         return []
 
@@ -456,22 +488,23 @@ def _index(table: TableFile) -> list[Any]:
 def _ids(
     table: TableFile, request: Request, vectors: Collection[int] = ()
 ) -> int | None:
-    """Find the column of ids: the one asked for, else the named index of a data frame, else a customary one.
+    """Return the position of the column of ids, or None.
 
-    A column of vectors is never found by its name.
+    The column that the caller names comes first, then the named index of a data frame,
+    then a column with a customary name that holds no vectors.
     """
     if request.vector_id is not None:
         return table.position(
             request.vector_id, "id", file_remedy("vector_id", request.vector_id)
         )
-    # An index with a name was meant as ids; then a customary name; an index without a
-    # name comes last. Of an index of several levels none is the ids.
+    # An index without a name comes last. No level of an index of several levels is the
+    # ids.
+    names_of_columns = table.names or ()
     index = _index(table)
-    named = (
-        len(index) == 1 and index[0] in (table.names or ()) and index[0] != PANDAS_INDEX
-    )
-    place = (table.names or ()).index(index[0]) if named else None
-    # What is called id goes before a name, which may be a title.
+    place = None
+    if len(index) == 1 and index[0] in names_of_columns and index[0] != PANDAS_INDEX:
+        place = names_of_columns.index(index[0])
+    # A column called id goes before one called name, which can hold titles.
     for names in (ID_NAMES, KNOWN):
         if place is None:
             place = table.find_column(
@@ -494,11 +527,10 @@ def _ids(
 
 def _chosen(table: TableFile, lists: list[int], request: Request) -> list[int]:
     """Return the one column of lists, if there is one."""
-    # A name may also be that of a family of columns, `e` for e0 to e63, which is looked
-    # up later.
-    if request.vector is not None and (
-        lists or table.names is None or request.vector in table.names
-    ):
+    # The option can also name a family of columns, `e` for e0 to e63. `_family` looks
+    # for that.
+    is_column = bool(lists) or table.names is None or request.vector in table.names
+    if request.vector is not None and is_column:
         position = table.position(request.vector, "vector")
         if position not in lists:
             raise must_be(
@@ -508,10 +540,11 @@ def _chosen(table: TableFile, lists: list[int], request: Request) -> list[int]:
                 "or name columns of numbers, FIRST:LAST",
             )
         return [position]
-    # A title may look like a list, (500) for one: what is called vector goes first.
-    if len(lists) > 1 and (called := [i for i in lists if table.title(i) == "vector"]):
-        return called
     if len(lists) > 1:
+        # A title such as (500) can look like a list, so the name vector goes first.
+        vectors = [i for i in lists if table.title(i) == "vector"]
+        if vectors:
+            return vectors
         got = " and ".join(table.names[i] if table.names else str(i) for i in lists)
         remedy = Sentence("keep one, or choose it with {}", Option("vector"))
         raise must_be(
@@ -526,7 +559,14 @@ def _chosen(table: TableFile, lists: list[int], request: Request) -> list[int]:
 def _bias(
     table: TableFile, request: Request, used: set[int | None], *, dimensions: bool
 ) -> int | None:
-    """Return the column that was named as the bias, and refuse to pass over or count in what is called one."""
+    """Return the position of the column that the caller names as the bias, or None.
+
+    Raises
+    ------
+    InputError
+        If another column is called a bias, which could be skipped or taken as a
+        dimension by mistake.
+    """
     if request.bias is not None:
         position = table.position(request.bias, "bias")
         if position in used:
@@ -537,15 +577,12 @@ def _bias(
                 f"choose another of {table.list_columns()}",
             )
         return position
+    # With kind="vectors" a bias is not needed, but it must not become a dimension.
+    if request.kind == "vectors" and not dimensions:
+        return None
     for i, name in enumerate(table.names or ()):
-        # Vectors asked for as such need no bias; a dimension of them must be none.
-        could_matter = dimensions or request.kind != "vectors"
-        if (
-            i not in used
-            and could_matter
-            and plain_name(name) in BIAS_NAMES
-            and not request.ignores(name)
-        ):
+        is_bias = plain_name(name) in BIAS_NAMES
+        if is_bias and i not in used and not request.ignores(name):
             remedy = Sentence(
                 "name it with {}, or leave it out with {}",
                 Option("bias", name),
@@ -559,13 +596,12 @@ def _bias(
 
 
 def _require_vectors(table: TableFile) -> None:
-    """Refuse a table of interactions, which holds nothing that was learned."""
-    plain = [plain_name(name) for name in table.names or ()]
-    if (
-        {*plain} & USER_NAMES
-        and {*plain} & (ID_NAMES - {"id"})
-        and ({*plain} & RATING_NAMES or table.width <= 4)
-    ):
+    """Refuse a table of interactions, which is no model."""
+    plain = {plain_name(name) for name in table.names or ()}
+    has_users = not plain.isdisjoint(USER_NAMES)
+    has_items = not plain.isdisjoint(ID_NAMES - {"id"})
+    has_ratings = not plain.isdisjoint(RATING_NAMES)
+    if has_users and has_items and (has_ratings or table.width <= 4):
         remedy = Sentence(
             "factorize them first: `embaudit fit {} --objective product`",
             File(table.path),
@@ -625,21 +661,8 @@ def read(
     request: Request,  # noqa: ARG001
     files: tuple[Path, ...] = (),
 ) -> TableFile:
-    """Open a table, or several that lie one below another.
-
-    Parameters
-    ----------
-    path : Path
-        A table, or the folder of several.
-    files : tuple of Path
-        Some of that folder; by default all.
-
-    Raises
-    ------
-    InputError
-        If it is damaged.
-    """
-    return opened(path, files)
+    """Open a table, or several that lie one below another; see `open_vectors`."""
+    return open_vectors(path, files)
 
 
 def contents_of_table(table: TableFile, request: Request) -> Contents:
@@ -660,35 +683,38 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
     else:
         fields = _of_arrow(table, table.arrow, layout)
         rows_of_files = partial(_rows_of_arrow, table.arrow)
-    # What embaudit wrote says more in its metadata.
-    metadata = (table.arrow and layout.lists and table.arrow.schema.metadata) or {}
+    # Files that embaudit wrote have link and objective in their metadata.
+    metadata: Mapping[bytes, bytes] = {}
+    if table.arrow is not None and layout.lists:
+        metadata = table.arrow.schema.metadata or {}
     texts_beside = {
         key.decode(errors="replace"): text.decode(errors="replace")
         for key, text in metadata.items()
     }
     stored = fields_in(texts_beside, request.kind)
     roles = Contents.roles
-    # Rows of a head are labels: what would be ids names them, unless embaudit wrote ids
-    # beside titles.
     stored_link = stored.get("link")
     is_head = stored_link is not None and stored_link.name == "softmax"
     if request.kind == "head" or is_head:
-        keep = bool(stored) or not {"right_names", "right_counts"}.isdisjoint(
-            layout.beside
+        # The rows of a head are labels, and the column of ids names them. It remains
+        # the ids as well if the file holds what embaudit writes next to ids.
+        keeps_ids = (
+            bool(stored)
+            or "right_names" in layout.beside
+            or "right_counts" in layout.beside
         )
-        ids = fields.get("right_ids") if keep else fields.pop("right_ids", None)
-        fields |= (
-            {"right_names": ids}
-            if ids is not None and "right_names" not in fields
-            else {}
-        )
-        fields["link"], roles = Source.of("", "softmax"), OF_HEAD
+        if "right_ids" in fields:
+            fields.setdefault("right_names", fields["right_ids"])
+        if not keeps_ids:
+            fields.pop("right_ids", None)
+        fields["link"] = Source.of("", "softmax")
+        roles = OF_HEAD
     fields |= {name: Source.of("the metadata", value) for name, value in stored.items()}
     rows = None if table.arrow is None else table.arrow.rows
-    rest = tuple(
-        Part(_called(table, place), "", (rows,)) for place in layout.left_over(table)
+    left_over = tuple(
+        Part(_name_of(table, place), "", (rows,)) for place in layout.left_over(table)
     )
-    return Contents(fields, rest, roles=roles, rows_of_files=rows_of_files)
+    return Contents(fields, left_over, roles=roles, rows_of_files=rows_of_files)
 
 
 def _rows_of_arrow(stored: ArrowTable) -> tuple[tuple[str, int], ...]:
@@ -710,7 +736,8 @@ def _rows_of_text(
     )
 
 
-def _called(table: TableFile, place: int) -> str:
+def _name_of(table: TableFile, place: int) -> str:
+    """Return the name of a column for the report of the read."""
     return table.title(place) or f"column {place + 1}, without a name"
 
 
@@ -723,44 +750,50 @@ def _of_arrow(
     names = [all_names[place] for place in layout.vectors]
     path = with_urls(str(table.path))
     if layout.lists:
-        array, called = names[0], table.column_and_file(layout.vectors[0])
-        n_columns = stored.first_list(array, called).shape[1]
-        decode = partial(stored.matrix, array, called)
+        array = names[0]
+        column = table.column_and_file(layout.vectors[0])
+        n_columns = stored.first_list(array, column).shape[1]
+        read_vectors = partial(stored.matrix, array, column)
     else:
-        array, n_columns = "", len(names)
+        array = ""
+        n_columns = len(names)
         kinds = [stored.schema.field(name).type.to_pandas_dtype() for name in names]
-        decode = partial(stored.side_by_side, names, np.result_type(*kinds))
+        read_vectors = partial(stored.side_by_side, names, np.result_type(*kinds))
 
-    def source_of(
-        name: str, shape: tuple[int | None, ...], read: Callable[[], Any], array: str
-    ) -> Source:
-        return Source(
-            name, naming(str(table.path))(read), shape, path=path, array=array
+    def read_beside(field: str, place: int) -> NDArray[Any] | None:
+        column = stored.column(table.title(place))
+        return _values_beside(table, column, field, place)
+
+    # Errors at a read name the file.
+    name_file = naming(str(table.path))
+    fields = {
+        "right": Source(
+            layout.title(table),
+            name_file(read_vectors),
+            (stored.rows, n_columns or None),
+            path=path,
+            array=array,
         )
-
-    def source(field: str, place: int) -> Source:
-        def read() -> NDArray[Any] | None:
-            return _made(table, stored.column(table.title(place)), field, place)
-
-        return source_of(_called(table, place), (stored.rows,), read, "")
-
-    vectors = source_of(
-        layout.title(table),
-        (stored.rows, n_columns or None),
-        decode,
-        array,
-    )
-    return {"right": vectors} | {
-        field: source(field, place) for field, place in layout.beside.items()
     }
+    for field, place in layout.beside.items():
+        fields[field] = Source(
+            _name_of(table, place),
+            name_file(partial(read_beside, field, place)),
+            (stored.rows,),
+            path=path,
+        )
+    return fields
 
 
-def _made(
+def _values_beside(
     table: TableFile, column: pa.ChunkedArray, field: str, place: int
 ) -> NDArray[Any] | None:
-    """Make the array of a field; titles and counts that are not there for every row are left out."""
-    is_partial = column.null_count and field in ("right_names", "right_counts")
-    return None if is_partial else CELLS[field][1](table, column, place)
+    """Return the array of a field; None for titles and counts that some rows lack."""
+    is_optional = field in ("right_names", "right_counts")
+    if is_optional and column.null_count:
+        return None
+    _, to_array = CELLS[field]
+    return to_array(table, column, place)
 
 
 ParsedText: TypeAlias = (
@@ -772,52 +805,51 @@ ParsedText: TypeAlias = (
 def _of_text(
     table: TableFile, layout: TableLayout, parsed: Callable[[], ParsedText]
 ) -> dict[str, Source]:
-    """Leave columns in the file until the first is used; all of them are parsed at once."""
+    """Return the fields that the columns become.
 
-    def source(field: str, place: int) -> Source:
-        return Source(
-            _called(table, place),
-            lambda: _made(table, parsed()[1][place], field, place),
-            (None,),
-        )
+    All columns are parsed at once, when the first of them is used.
+    """
+
+    def read_beside(field: str, place: int) -> NDArray[Any] | None:
+        return _values_beside(table, parsed()[1][place], field, place)
 
     width = None if layout.lists else len(layout.vectors)
-    vectors = Source(layout.title(table), lambda: parsed()[0], (None, width))
-    return {"right": vectors} | {
-        field: source(field, place) for field, place in layout.beside.items()
-    }
+    fields = {"right": Source(layout.title(table), lambda: parsed()[0], (None, width))}
+    for field, place in layout.beside.items():
+        read = partial(read_beside, field, place)
+        fields[field] = Source(_name_of(table, place), read, (None,))
+    return fields
 
 
 def _parsed(table: TableFile, layout: TableLayout) -> ParsedText:
-    """Parse text: the vectors, the other columns by place, and the number of rows of each file."""
+    """Parse the vectors and the other columns of all files."""
     assert table.text is not None
-    cells = {place: CELLS[field][0] for field, place in layout.beside.items()}
-    columns, n_rows = read_delimited(
-        (table.text, *table.more),
-        {
-            **dict.fromkeys(layout.vectors, "text" if layout.lists else "number"),
-            **cells,
-        },
-    )
+    cells: dict[int, Cell] = {}
+    for place in layout.vectors:
+        cells[place] = "text" if layout.lists else "number"
+    for field, place in layout.beside.items():
+        cells[place], _ = CELLS[field]
+    columns, n_rows = read_delimited((table.text, *table.more), cells)
+    first = layout.vectors[0]
     if layout.lists:
-        vectors = matrix(
-            columns[layout.vectors[0]], table.column_and_file(layout.vectors[0])
-        )
+        vectors = matrix(columns[first], table.column_and_file(first))
     else:
-        vectors = np.empty((len(columns[layout.vectors[0]]), len(layout.vectors)))
+        vectors = np.empty((len(columns[first]), len(layout.vectors)))
         for place, position in enumerate(layout.vectors):
-            # Each column is let go of once it is copied.
+            # `pop` frees the memory of each column that has been copied.
             vectors[:, place] = to_numbers(table, columns.pop(position), position)
     return vectors, columns, n_rows
 
 
 def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001
-    """One side: ids, titles, counts, and in the metadata of the file link and objective."""
+    """One side: ids, titles and counts. Link and objective lie in the metadata."""
     return frozenset({"right_ids", "right_names", "right_counts", "link", "objective"})
 
 
 def columns_of(draft: Draft) -> dict[str, NDArray[Any]]:
-    """Return what stands beside the vectors of a draft; row numbers stand for ids and titles that are not there.
+    """Return the columns next to the vectors of a draft.
+
+    Row numbers stand for ids if the draft has neither ids nor titles.
 
     Examples
     --------
@@ -856,10 +888,12 @@ def write_feather(file: IO[bytes], draft: Draft) -> None:
 
 
 def _write_batches(open_writer: Callable[[pa.Schema], Any], draft: Draft) -> None:
-    """Write columns beside vectors of fixed size, a block of rows at a time."""
+    """Write columns and vectors of fixed size, a block of rows at a time."""
     import pyarrow as pa
 
-    columns, width, start = columns_of(draft), draft.right.shape[1], 0
+    columns = columns_of(draft)
+    width = draft.right.shape[1]
+    start = 0
     fields = [(name, pa.array(values[:0]).type) for name, values in columns.items()]
     vector = ("vector", pa.list_(pa.from_numpy_dtype(draft.right.dtype), width))
     schema = pa.schema([*fields, vector], metadata=draft.metadata)
@@ -883,8 +917,9 @@ def keeps_in_text(draft: Draft) -> frozenset[str]:
 
 @register_writer("csv", keeps_in_text)
 def write_csv(file: IO[bytes], draft: Draft) -> None:
-    """Write a header and a row each: id, title and interactions where there are any, and the vector in brackets.
+    """Write a header, and a line per row with the vector in brackets at its end.
 
+    Before the vector stand the id and, if the draft has them, title and interactions.
     `COPY` of Postgres takes such a list into a column of pgvector.
 
     Raises
@@ -897,18 +932,14 @@ def write_csv(file: IO[bytes], draft: Draft) -> None:
     writer = csv.writer(text, lineterminator="\n")
     columns = columns_of(draft)
     ids = columns["id"].astype(str).tolist()
-    lost = [
-        x
-        for x, y in zip(ids, as_ids(ids).to_pylist(), strict=True)
-        if not x or x != str(y)
-    ]
-    if lost:
-        raise must_be(
-            "an id in a .csv file",
-            "text that reads back as it is",
-            repr(lost[0]),
-            "save it as .parquet",
-        )
+    for text_id, id_read in zip(ids, as_ids(ids).to_pylist(), strict=True):
+        if not text_id or text_id != str(id_read):
+            raise must_be(
+                "an id in a .csv file",
+                "text that reads back as it is",
+                repr(text_id),
+                "save it as .parquet",
+            )
     writer.writerow([*columns, "vector"])
     beside = zip(*(map(str, values) for values in columns.values()), strict=True)
     vectors = (row for block in draft.right.rows() for row in block)
