@@ -48,7 +48,7 @@ def _models_in(path: Path) -> list[Path]:
 def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
     """Determine both sides, with rows in the order of their ids.
 
-    Spark keeps ids as integers. How many rows there are shows when they are read.
+    Spark keeps ids as integers. The number of rows is known only after they are read.
 
     Raises
     ------
@@ -106,8 +106,8 @@ def of_rows(
 ) -> FactorModel:
     """Make a model of rows in any order.
 
-    Its decay counts the ratings of each row; factors that were held positive obey no
-    law that is known.
+    Spark weights the decay of each row by its number of ratings. Factors that were kept
+    non-negative have no known objective.
 
     Examples
     --------
@@ -117,10 +117,8 @@ def of_rows(
            [ 1.]])
     """
     objective = None if min(users.min(), items.min()) >= 0 else "factors-counted"
-    left, right = (
-        np.argsort(user_ids, kind="stable"),
-        np.argsort(item_ids, kind="stable"),
-    )
+    left = np.argsort(user_ids, kind="stable")
+    right = np.argsort(item_ids, kind="stable")
     return FactorModel.from_arrays(
         users[left],
         items[right],

@@ -44,7 +44,7 @@ SUFFIX = ".lance"
 PLACE = "_rowid"
 """Column that LanceDB adds if the place of each row is wanted."""
 ERRORS = (RuntimeError, OSError, ValueError)
-"""Errors of the client, as which it raises those of Rust."""
+"""Types of the errors that the client raises, including those of its Rust code."""
 DEFAULT = Metric(
     "l2", "LanceDB's default for a column without an index", is_default=True
 )
@@ -78,10 +78,7 @@ def read(address: str | Path, request: Request) -> Contents:
         If there is no such table, several and none is named, or it holds no vectors.
     """
     typed = Address.parse("lancedb", address)
-    folder, wanted = typed.split(is_store)
-    if _is_table(folder):
-        folder, wanted = folder.parent, folder.stem
-    wanted = wanted.removesuffix(SUFFIX)
+    folder, wanted = _folder_and_table(typed)
     store = replace(typed, place=str(folder))
     if not folder.is_dir():
         raise must_be(File(store), "a folder of LanceDB", "none", "check the path")
@@ -159,18 +156,18 @@ def _filter(filled: Sequence[str]) -> str | None:
     return " AND ".join(f"`{name}` IS NOT NULL" for name in filled)
 
 
-def _place(text: str) -> tuple[Address, Path, str]:
-    """Return an address, the folder of the store, and the name of the table."""
-    address = Address.parse("lancedb", text)
+def _folder_and_table(address: Address) -> tuple[Path, str]:
+    """Return the folder of the store, and the name of the table; empty for none."""
     folder, name = address.split(is_store)
     if _is_table(folder):
-        folder, name = folder.parent, folder.stem
-    return address, folder, name.removesuffix(SUFFIX)
+        return folder.parent, folder.stem
+    return folder, name.removesuffix(SUFFIX)
 
 
 def _require_new(text: str, force: bool) -> None:
     """Refuse a table that exists."""
-    address, folder, name = _place(text)
+    address = Address.parse("lancedb", text)
+    folder, name = _folder_and_table(address)
     require_place(address, folder, name, "lancedb:FOLDER/TABLE")
     if folder.exists() and not folder.is_dir():
         raise must_be(File(folder), "a folder", "a file")
@@ -180,7 +177,7 @@ def _require_new(text: str, force: bool) -> None:
 
 def _remove(text: str) -> None:
     """Remove a table."""
-    _, folder, name = _place(text)
+    folder, name = _folder_and_table(Address.parse("lancedb", text))
     lancedb = client("lancedb", extra="lancedb", what="a LanceDB table")
     lancedb.connect(str(folder)).drop_table(name, ignore_missing=True)
 
@@ -191,7 +188,8 @@ def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
     A table that is replaced gets another version, and the old one holds until all rows
     are written.
     """
-    address, folder, name = _place(text)
+    address = Address.parse("lancedb", text)
+    folder, name = _folder_and_table(address)
     _require_new(text, force)
     lancedb = client("lancedb", extra="lancedb", what="a LanceDB table")
     version = None
@@ -224,7 +222,7 @@ def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
             _restore(lancedb.connect(str(folder)).open_table(name), version)
         if failures:
             raise failures[0] from error
-        if isinstance(error, RuntimeError | OSError | ValueError):
+        if isinstance(error, ERRORS):
             raise unreadable(address, error, "written") from error
         raise
     return {}

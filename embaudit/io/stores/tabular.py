@@ -23,7 +23,7 @@ from embaudit.io.options import Request
 from embaudit.io.stores.base import Address, title_column
 from embaudit.io.tables.arrow import ArrowTable, is_text
 from embaudit.io.tables.columns import TableFile, to_texts
-from embaudit.io.tables.lists import is_vectors
+from embaudit.io.tables.lists import is_list_type, is_vectors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -210,12 +210,5 @@ def _require_single_vectors(
 
 
 def _is_multiple(kind: pa.DataType) -> bool:
-    """Check for a list of vectors."""
-    from pyarrow import types
-
-    is_list = (
-        types.is_list(kind)
-        or types.is_large_list(kind)
-        or types.is_fixed_size_list(kind)
-    )
-    return is_list and is_vectors(kind.value_type)
+    """Check for the type of a list of vectors."""
+    return is_list_type(kind) and is_vectors(kind.value_type)

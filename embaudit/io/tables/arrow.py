@@ -175,7 +175,9 @@ class ArrowTable:
         import pyarrow as pa
         from pyarrow import types
 
-        kind, size, chunks = self.schema.field(name).type, 0, []
+        kind = self.schema.field(name).type
+        size = 0
+        chunks = []
         packed = sum(file.stat().st_size for file in self.files)
         for batch in self.batches([name]):
             chunk = batch.column(name)
@@ -242,11 +244,11 @@ class ArrowTable:
         kind = self.schema.field(name).type
         if not is_vectors(kind):
             raise must_be(called, "lists of numbers", str(kind))
-        # JSON writes 1 for 1.0, which is no code of eight bits.
+        # A document in memory is JSON, which writes 1 for 1.0. Other integers are
+        # counts or codes, unless all are 1 or -1.
         is_json = self.content is not None
-        # Others than these two are counts or codes.
-        must_be_signs = not types.is_floating(kind.value_type) and (
-            not is_json or not types.is_int64(kind.value_type)
+        are_numbers = types.is_floating(kind.value_type) or (
+            is_json and types.is_int64(kind.value_type)
         )
         first = self.first_list(name, called)
         width = first.shape[1]
@@ -254,10 +256,11 @@ class ArrowTable:
         def fill(out: NDArray[Any], batch: pa.RecordBatch, row: int) -> None:
             out[:] = stack(batch.column(0), called, row, width)
 
-        is_refused = must_be_signs and not (np.abs(first) == 1).all()
+        # The first row decides for most files, before all rows are read.
+        is_refused = not are_numbers and not (np.abs(first) == 1).all()
         if not is_refused:
             rows = self._filled([name], width, first.dtype, fill)
-            is_refused = must_be_signs and not are_signs(rows)
+            is_refused = not are_numbers and not are_signs(rows)
         if is_refused:
             remedy = "store the numbers they stand for as float32"
             got = f"{kind.value_type}, counts or codes"
@@ -490,13 +493,12 @@ def is_text(kind: pa.DataType) -> bool:
     """Check for a type of texts."""
     from pyarrow import types
 
-    kinds = (
-        types.is_unicode,
-        types.is_large_unicode,
-        types.is_binary,
-        types.is_large_binary,
+    return bool(
+        types.is_unicode(kind)
+        or types.is_large_unicode(kind)
+        or types.is_binary(kind)
+        or types.is_large_binary(kind)
     )
-    return any(is_kind(kind) for is_kind in kinds)
 
 
 def _width_of(kind: pa.DataType) -> int:

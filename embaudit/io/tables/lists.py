@@ -83,14 +83,13 @@ def _parsed(chunk: pa.Array, name: str | Sentence, start: int) -> pa.Array:
         return cells.cast(pa.list_(pa.float64()))
     except ValueError as error:
         # Find and name the first cell that fails on its own.
-        for place in range(len(chunk) if len(chunk) > 1 else 0):
-            _parsed(chunk.slice(place, 1), name, start + place)
+        if len(chunk) > 1:
+            for place in range(len(chunk)):
+                _parsed(chunk.slice(place, 1), name, start + place)
         cell = chunk[0].as_py()
-        remedy = (
-            "numpy printed it shortened: write it with .tolist()"
-            if "..." in cell
-            else "repair that row"
-        )
+        remedy = "repair that row"
+        if "..." in cell:
+            remedy = "numpy printed it shortened: write it with .tolist()"
         raise must_be(
             name, "lists of numbers", f"{cell[:60]!r} in row {start}", remedy
         ) from error
@@ -126,16 +125,22 @@ def stack(
     return np.asarray(values.to_numpy(zero_copy_only=False).reshape(len(lists), width))
 
 
-def is_vectors(kind: pa.DataType) -> bool:
-    """Return True for the type of a column of lists of numbers."""
+def is_list_type(kind: pa.DataType) -> bool:
+    """Return True for the type of a column of lists, of fixed or of any size."""
     from pyarrow import types
 
-    is_list = (
+    return bool(
         types.is_list(kind)
         or types.is_large_list(kind)
         or types.is_fixed_size_list(kind)
     )
-    return bool(
-        is_list
-        and (types.is_floating(kind.value_type) or types.is_integer(kind.value_type))
-    )
+
+
+def is_vectors(kind: pa.DataType) -> bool:
+    """Return True for the type of a column of lists of numbers."""
+    from pyarrow import types
+
+    if not is_list_type(kind):
+        return False
+    number = kind.value_type
+    return bool(types.is_floating(number) or types.is_integer(number))

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.words import counted
 from embaudit.errors import InputError, Option, Parameter, must_be
 from embaudit.io.files import AnyPath
 from embaudit.io.tables.titles import TITLE_NAMES, join_texts, open_titles
@@ -56,7 +57,7 @@ class Parts:
             )
         n_parts = len(np.unique(texts[texts != ""]))
         if not 2 <= n_parts <= MAX_PARTS:
-            got = f"{n_parts:,} part{'s' * (n_parts != 1)}"
+            got = counted(n_parts, "part")
             if column is not None:
                 got += f" in the column {column}"
             raise must_be(
@@ -87,7 +88,7 @@ class Parts:
 
 
 def has_titles(path: AnyPath, *, id: str | int | None = None) -> bool:  # noqa: A002
-    r"""Check if a table has a column of titles; one of ids and parts alone has none.
+    r"""Check if a table has a column of titles next to its ids.
 
     Examples
     --------
@@ -128,7 +129,7 @@ def parts_by_column(
             Option("items"),
             repr(column),
         )
-    # Otherwise the error would call a missing column the one of titles.
+    # `join_texts` would call a missing column the column of titles.
     open_titles(path, id, column).position(column, "by")
     joined = join_texts(side, path, title=column, id=id, by_row=by_row, partial=partial)
     return Parts.from_names(joined.texts, len(side), column)
