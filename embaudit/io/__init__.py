@@ -1,4 +1,19 @@
-"""Reading and writing of models, interactions and titles; nothing is unpickled."""
+"""Reading and writing of models, interactions and titles; nothing is unpickled.
+
+`loading` has the five steps from a file, an address or an object to a model: locate it,
+detect its format, read its arrays, assign their roles, combine the fields.
+
+To add
+
+- a file format: write a module of `formats` whose reader is registered there;
+- the names that a library gives to its arrays: add a recipe to `layouts.recipes`;
+- a trained model of a library in memory: write a reader in `objects` and add it to
+  `objects.live.KINDS`; a model of two tables is one entry of
+  `objects.recommenders.LIBRARIES` instead;
+- a store of vectors: write a module of `stores`; see `stores.base`.
+
+`tables` reads what can lie next to a model: interactions, titles, ids and counts.
+"""
 
 import lazy_loader
 

@@ -1,10 +1,11 @@
 """Reading a model: `load` and `read`, and their five steps in order.
 
-1. `locate`: what a path, an address or an object names.
-2. `detect`: which format, store or library reads it.
-3. `read_arrays`: names and shapes of arrays; numbers stay where they are.
-4. `assign_roles`: which array becomes which field of a model.
-5. `combine`: the other side, ids, titles, training and final norm; then the model.
+1. `locate` finds the file, the store or the object that the caller names.
+2. `detect` finds the format, the store or the library that reads it.
+3. `read_arrays` reads names and shapes of arrays; numbers stay where they are.
+4. `assign_roles` says which array becomes which field of a model (`Contents`).
+5. `combine` adds the other side, ids, titles, training and final norm from other files
+   and options, and builds the model.
 """
 
 from __future__ import annotations
@@ -36,7 +37,13 @@ from embaudit.io.combining import (
 )
 from embaudit.io.contents import Contents, Source
 from embaudit.io.files import AnyPath, located, together
-from embaudit.io.formats import Format, address_of, detected, named, of_address
+from embaudit.io.formats import (
+    Format,
+    address_of,
+    detect_format,
+    format_named,
+    store_of,
+)
 from embaudit.io.formats.tables import contents_of_table
 from embaudit.io.intake import GIVEN, Intake, Part, Reading
 from embaudit.io.layouts.checkpoints.encoders import refusal_of
@@ -353,7 +360,7 @@ def locate(source: Readable) -> Location:
     InputError
         If a file is not there, or is empty.
     """
-    if of_address(source) is not None:
+    if store_of(source) is not None:
         return Location(address=address_of(source))  # type: ignore[arg-type]
     if is_path(source):
         path, files = located(source)  # type: ignore[arg-type]
@@ -383,7 +390,7 @@ def detect(location: Location, request: Request) -> Format | LiveKind:
     Raises
     ------
     InputError
-        If there is none, with what would help.
+        If no format or library reads it. The sentence says what would help.
     """
     name = request.format
     if location.is_in_memory:
@@ -392,24 +399,24 @@ def detect(location: Location, request: Request) -> Format | LiveKind:
                 "{} must be left out beside an object, whose class says it.",
                 Parameter("format"),
             )
-        # A file need not wait for the readers of all libraries.
+        # Imported late, so that reading a file does not import all readers of objects.
         from embaudit.io.objects.live import kind_of_object
 
         return kind_of_object(location.value)
-    store = of_address(location.address)
+    store = store_of(location.address)
     if store is not None:
         store.require_usable()
         return store
     assert location.path is not None
     if location.files:
-        return named("tables")
-    # The tables inside an encoder are no embeddings of texts or images, unless the
-    # caller names one.
+        return format_named("tables")
+    # The tables inside an encoder are not the embeddings of texts or images. They are
+    # read only if the caller names one.
     if location.path.is_dir() and request.weight is None:
         refusal = refusal_of(location.path)
         if refusal is not None:
             raise refusal
-    return detected(location.path) if name is None else named(name)
+    return detect_format(location.path) if name is None else format_named(name)
 
 
 # 3. Read arrays
@@ -504,7 +511,7 @@ def contents_at(location: Location, request: Request) -> Contents:
 
 
 def combine(contents: Contents, request: Request, location: Location) -> Reading:
-    """Make a model of contents and of what the caller said, and the report of both.
+    """Build the model from contents and options, and report how they were used.
 
     Raises
     ------
@@ -547,10 +554,11 @@ def _inputs_read(request: Request) -> Request:
 
 
 def _without_used(request: Request, contents: Contents) -> Request:
-    """Replace the options that the reader of an object has used up.
+    """Replace the options that the reader of an object has already used.
 
-    Inputs become those that reach the factors. Examples of pairs are no left side. Ids
-    of left rows say nothing of vectors alone.
+    Inputs are replaced by the vectors that reach the factors, and dropped if they are
+    examples of pairs, which are no left side. Ids of left rows are dropped for vectors
+    alone.
     """
     if contents.inputs is not None:
         request = replace(request, inputs=contents.inputs)
@@ -562,14 +570,14 @@ def _without_used(request: Request, contents: Contents) -> Request:
 
 
 def with_left(contents: Contents, request: Request) -> tuple[Contents, Request]:
-    """Put the vectors that a request gives to the left of others.
+    """Add the vectors of the options `left` and `left_file` as the left side.
 
     Their ids, names and counts become those of the left side.
 
     Raises
     ------
     InputError
-        If they are no vectors of one side, or the others have a left side of their own.
+        If they are not vectors of one side, or the contents already have a left side.
     """
     left = request.left_file
     if left is None:

@@ -21,7 +21,7 @@ from embaudit.io.formats import (
     Format,
     address_of,
     list_formats,
-    of_address,
+    store_of,
     writer_of,
 )
 from embaudit.io.loading import load, read
@@ -206,7 +206,7 @@ def stored_table(
 
 def remove_output(path: AnyPath) -> None:
     """Remove a file or a table that `save` wrote, if it is there."""
-    store = of_address(path)
+    store = store_of(path)
     if store is not None and store.tables is not None:
         store.tables.remove(address_of(path))
     else:

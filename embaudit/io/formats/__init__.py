@@ -1,13 +1,15 @@
-"""The formats that embaudit reads and writes, and which of them a file is.
+"""The formats that embaudit reads and writes, and the detection of a file's format.
 
-A format is one module of this package: how its bytes are decoded, what becomes of its
-arrays, how it is written, and its registration. A new module is found by itself::
+A format is one module of this package. It decodes the bytes of a file, says what its
+arrays are, writes such files, and registers itself. A new module needs no other entry,
+because `list_formats` imports all modules of the package::
 
     @register("gguf", suffixes=(".gguf",), magic=b"GGUF", extra="gguf", ...)
     def read(path: Path, request: Request) -> Contents: ...
 
 A store of vectors, such as a database, is registered in the same way, by a module of
-`embaudit.io.stores`. Its address, such as `lancedb:folder/table`, stands in for a path.
+`embaudit.io.stores`. Its reader is called with an address, such as
+`lancedb:folder/table`, instead of a path.
 """
 
 from __future__ import annotations
@@ -49,9 +51,9 @@ FIRST = (
 )
 """Order of these modules in lists of formats. Other modules follow by name."""
 MOST_TRIED = 100
-"""Files of a folder that are tried at most, to name those that can be read."""
+"""Number of files of a folder that are tried, at most, to name the readable ones."""
 COLUMNS = ("vector_id", "vector", "bias", "ignore")
-"""Options that say which column of a table is what."""
+"""Options that assign roles to the columns of a table."""
 ARRAYS = (
     "left",
     "weight",
@@ -62,7 +64,7 @@ ARRAYS = (
     "transpose",
     "ignore",
 )
-"""Options that say which of named arrays is what."""
+"""Options that assign roles to named arrays."""
 
 Read: TypeAlias = Callable[..., Arrays | TableFile | Contents]
 """Reads the headers of a file: `read(path, request)` returns named arrays, a table, or
@@ -80,16 +82,16 @@ class TableWriter:
     """Writes new tables of a store. Every function takes the address of the table."""
 
     require_new: Callable[[str, bool], None]
-    """Refuse an address that `write` could not write, before the work that leads to it:
-    a table that exists is refused unless the second argument is True.
+    """`require_new(address, force)` refuses an address that `write` could not write,
+    before the vectors are computed. A table that exists is refused unless `force`.
     """
     write: Callable[[str, Draft, str, bool], Mapping[str, str]]
-    """Write a draft with a metric, "cosine" or "dot", whole or not at all; a table that
-    exists is replaced if the last argument is True. Return the options of `load` that
-    read the table with the ids of the draft.
+    """`write(address, draft, metric, force)` writes a draft whole or not at all. The
+    metric is "cosine" or "dot". A table that exists is replaced if `force`. The options
+    of `load` are returned that read the table with the ids of the draft.
     """
     remove: Callable[[str], None]
-    """Remove a table."""
+    """Removes a table."""
     keeps: Keeps
     """Returns the fields of a draft that a table can hold next to the vectors."""
     states_metric: Callable[[Draft], bool] = lambda _: True
@@ -111,11 +113,11 @@ class Format:
     read: Read = field(repr=False)
     """Reads the headers."""
     options: tuple[str, ...] = ()
-    """The options of `load` it understands, besides those that every format takes."""
+    """Options of `load` that the reader takes, in addition to those of all formats."""
     extra: str = ""
-    """The extra of embaudit that brings what it needs; empty for none."""
+    """The extra of embaudit that installs the package it needs; empty for none."""
     package: str = field(default="", repr=False)
-    """Name of the module that the extra brings."""
+    """Name of the module that the extra installs."""
     magic: bytes = field(default=b"", repr=False)
     """First bytes of its files, if these identify them under any name."""
     addresses: tuple[str, ...] = ()
@@ -140,7 +142,7 @@ class Format:
 
     @property
     def is_usable(self) -> bool:
-        """Return whether what it needs is installed here."""
+        """Return whether the package that it needs is installed."""
         return not self.package or find_spec(self.package) is not None
 
     @property
@@ -149,12 +151,12 @@ class Format:
         return f"{self.name} {'tables' if self.addresses else 'files'}"
 
     def require_usable(self) -> None:
-        """Refuse a format that needs a package that is not installed.
+        """Check that the package that the format needs is installed.
 
         Raises
         ------
         InputError
-            If it is not.
+            If it is not installed.
         """
         if not self.is_usable:
             remedy = f"install it: pip install 'embaudit[{self.extra}]'"
@@ -166,9 +168,9 @@ class Format:
 _readers: dict[str, dict[Read, list[Format]]] = {}
 """Formats by the module and the function that read them."""
 _writers: dict[str, tuple[Write, Keeps]] = {}
-"""By the name of a format: what writes it, and which fields its files hold."""
+"""Writer of each format, and the fields that its files hold, by name of the format."""
 _table_writers: dict[str, TableWriter] = {}
-"""By the name of a store."""
+"""Writer of tables of each store, by name of the store."""
 
 
 def register(
@@ -228,13 +230,13 @@ def register_writer(name: str, keeps: Keeps) -> Callable[[Write], Write]:
 
 
 def register_tables(name: str, writer: TableWriter) -> None:
-    """Register what writes tables of a store, by the name of the store."""
+    """Register the writer of the tables of a store by the name of the store."""
     _table_writers[name] = writer
 
 
 @cache
 def list_formats() -> tuple[Format, ...]:
-    """List the formats; some need a package that is not always there.
+    """List the formats and stores, including those whose package is not installed.
 
     Examples
     --------
@@ -272,7 +274,7 @@ def _modules() -> list[str]:
     return modules
 
 
-def named(name: str) -> Format:
+def format_named(name: str) -> Format:
     """Find a format by its name.
 
     Raises
@@ -288,12 +290,12 @@ def named(name: str) -> Format:
     raise must_be("format", f"one of {names}", repr(name))
 
 
-def of_address(address: object) -> Format | None:
+def store_of(address: object) -> Format | None:
     """Return the store that an address belongs to; None for a path or another object.
 
     Examples
     --------
-    >>> of_address("model.npz") is None
+    >>> store_of("model.npz") is None
     True
     """
     if not isinstance(address, (str, os.PathLike)) or os.path.lexists(address):
@@ -305,7 +307,7 @@ def of_address(address: object) -> Format | None:
 
 
 def address_of(path: AnyPath) -> str:
-    """Return the address of a table with the slashes that a `Path` has lost.
+    """Return an address or a path as text, with the slashes that `Path` has dropped.
 
     Examples
     --------
@@ -315,21 +317,23 @@ def address_of(path: AnyPath) -> str:
     'models/v.npy'
     """
     text = os.fspath(path)
-    store = of_address(text)
-    for beginning in () if store is None else store.addresses:
+    store = store_of(text)
+    if store is None:
+        return text
+    for beginning in store.addresses:
         collapsed = beginning.replace("//", "/")
         if text.startswith(collapsed) and not text.startswith(beginning):
             return beginning + text.removeprefix(collapsed)
     return text
 
 
-def detected(path: Path) -> Format:
+def detect_format(path: Path) -> Format:
     """Determine the format of a file or directory by its name and content.
 
     Raises
     ------
     InputError
-        If none reads it, with what would help.
+        If no format reads it. The sentence says what would help.
     """
     refuse_foreign(path)
     entry = _by_magic(path) or _by_suffix(path) or _by_content(path)
@@ -353,7 +357,7 @@ def _by_magic(path: Path) -> Format | None:
 def _by_suffix(path: Path) -> Format | None:
     """Return the first format of this suffix that recognises the file."""
     suffix = "/" if path.is_dir() else plain_suffix(path)
-    # A store looks for files of its own. Some of them look like tables.
+    # Stores come first, because some of their files have the suffix of a table.
     stores_first = sorted(list_formats(), key=lambda entry: not entry.addresses)
     for candidate in stores_first:
         if suffix in candidate.suffixes and (
@@ -382,7 +386,7 @@ def _readable_in(folder: Path) -> list[Path]:
     readable = []
     for file in [file for file in files if file.is_file()][:MOST_TRIED]:
         try:
-            detected(file).read(file, Request())
+            detect_format(file).read(file, Request())
         except (InputError, OSError):
             continue
         readable.append(file)
@@ -397,7 +401,7 @@ def writer_of(path: AnyPath) -> Format:
     InputError
         If none of that suffix can be written, or the store cannot.
     """
-    store = of_address(path)
+    store = store_of(path)
     if store is not None and store.tables is None:
         stores = [candidate.name for candidate in list_formats() if candidate.tables]
         raise must_be(

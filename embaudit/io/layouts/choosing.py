@@ -61,7 +61,7 @@ def choose(shapes: Shapes, request: Request, where: object) -> Layout:
         layouts = _only_matrix(shapes, matrices, request)
     if len(layouts) == 1:
         return layouts[0]
-    named = {name: shape for name, shape in shapes.items() if len(shape) > 1}
+    candidates = {name: shape for name, shape in shapes.items() if len(shape) > 1}
     remedy = Sentence(
         "name two factors with {} and {}, or one table with {} and {} or {}",
         Option("left", placeholder="A"),
@@ -73,7 +73,7 @@ def choose(shapes: Shapes, request: Request, where: object) -> Layout:
     raise must_be(
         Sentence("the arrays of {}", File(where)),
         "one recognised table, pair or head",
-        _listed(named) or "no matrix",
+        _listed(candidates) or "no matrix",
         remedy,
     )
 
