@@ -1,0 +1,1 @@
+"""Serving: what an index, a retrained model or another run does to served lists."""
