@@ -31,6 +31,47 @@ ONE, TWO = np.float32([1.5, -2.0]).tobytes(), np.float32([0.25, 4.0]).tobytes()
         ("v.vec", "2 2\na 1 2\nb c 3 4.5\n", ["a", "b c"], [[1, 2], [3, 4.5]]),
         # A token may be a number; without a header the first line is a vector.
         ("v.txt", "7 1 2 5\na 3 4 6\n", ["7", "a"], [[1, 2, 5], [3, 4, 6]]),
+        # Two aligned columns, and a token that is padded or cut off by a tab.
+        ("v.txt", "a  1.0  2.0\nb  3.0 10.5\n", ["a", "b"], [[1, 2], [3, 10.5]]),
+        ("v.txt", "a   1.0 2.0\nbcd 3.0 4.5\n", ["a", "bcd"], [[1, 2], [3, 4.5]]),
+        ("v.vec", "a\t1.0 2.0\nb\t3.0 4.5\n", ["a", "b"], [[1, 2], [3, 4.5]]),
+        ("v.vec", "a\t1.0\t2.0\nb\t3.0\t4.5\n", ["a", "b"], [[1, 2], [3, 4.5]]),
+        ("v.vec", "2  2\na  1  2\nb  3  4.5\n", ["a", "b"], [[1, 2], [3, 4.5]]),
+        ("v.txt", "2 2\na\t1\t2\nb\t3\t4.5\n", ["a", "b"], [[1, 2], [3, 4.5]]),
+        ("v.txt", "2\t2\na\t1\t2\nb\t3\t4.5\n", ["a", "b"], [[1, 2], [3, 4.5]]),
+        (
+            "v.txt.gz",
+            gz("2\t2\na\t1\t2\nb\t3\t4.5\n"),
+            ["a", "b"],
+            [[1, 2], [3, 4.5]],
+        ),
+        # Spaces and tabs at the ends of lines.
+        ("v.txt", "a 1.0 2.0 \nb 3.0 4.5\t\r\n", ["a", "b"], [[1, 2], [3, 4.5]]),
+        # Tokens of GloVe of Common Crawl, in the first line as well.
+        (
+            "v.txt",
+            ". . . 1.25 2.5\nat name@domain.com 3.25 4.5\n. 0.5 0.75\n",
+            [". . .", "at name@domain.com", "."],
+            [[1.25, 2.5], [3.25, 4.5], [0.5, 0.75]],
+        ),
+        # An empty token, a space, and a comma.
+        ("v.txt", " 1.5 2.5\na 3.5 4.5\n", ["", "a"], [[1.5, 2.5], [3.5, 4.5]]),
+        ("v.txt", "  1.5 2.5\na 3.5 4.5\n", [" ", "a"], [[1.5, 2.5], [3.5, 4.5]]),
+        ("v.txt", ", 1.5 2.5\na,b 3.5 4.5\n", [",", "a,b"], [[1.5, 2.5], [3.5, 4.5]]),
+        # A nonbreaking space and an integer in a token, as in French thousands.
+        (
+            "v.vec",
+            "2 2\n10\xa0000 1.5 2.5\nWindows 98 3.5 4.5\n",
+            ["10\xa0000", "Windows 98"],
+            [[1.5, 2.5], [3.5, 4.5]],
+        ),
+        # A version has fewer decimals than the vector; the header tells the size.
+        (
+            "v.txt",
+            "2 2\npython 2.7 0.125 0.25\nitem 1 0.75 0.5\n",
+            ["python 2.7", "item 1"],
+            [[0.125, 0.25], [0.75, 0.5]],
+        ),
         # The name of the file does not matter if its text is clear.
         ("words", "2 2\na 1 2\nb 3 4.5\n", ["a", "b"], [[1, 2], [3, 4.5]]),
     ],
@@ -78,6 +119,38 @@ def test_a_token_that_is_not_utf8_keeps_its_bytes_as_escapes(tmp_path: Path) -> 
         ("v.vec", "a 1 2\na 1 2\n", "item ids must be unique; got a in 2 rows"),
         ("v.vec", "a 1 2\nb 1 nan\n", "finite; got nan at row 1, column 1"),
         ("v.vec", "word\n", "lines of a token and its numbers, cut by spaces"),
+        # Most lines have two numbers, and the first has another count.
+        ("v.txt", "a 1\nb 1 2\nc 3 4\n", "and 2 numbers; got 'a 1\\n' as line 1"),
+        ("v.txt", "a 1.5 2.5 3.5\nb 1.5 2.5\nc 3.5 4.5\n", "2 numbers; got 'a 1.5 2.5"),
+        # Two lines in one, a decimal too many far below, a nonbreaking space.
+        ("v.txt", "a 1.5 2.5b 3.5 4.5\nc 5.5 6.5\nd 1.5 2.5\n", "as line 1"),
+        ("v.txt", "a 1.5 2.5\n" * 200 + "b 1.5 2.5 3.5\n", "as line 201"),
+        ("v.txt", "a\xa01.5 2.5\nb\xa03.5 4.5\n", "and 1 number; got 'a\\xa01.5 2.5"),
+        # The header has a smaller dimension than the lines.
+        ("v.vec", "2 1\na 1.5 2.5\nb 3.5 4.5\n", "and 1 number; got 'a 1.5 2.5\\n'"),
+        ("v.vec", "2 1\na 1 2\nb 3 4\n", "got 'a 1 2\\n' and most others like it"),
+        # More lines have a third number than the first hundred.
+        (
+            "v.txt",
+            "".join(f"a{row} 1 2\n" for row in range(100))
+            + "".join(f"b{row} 1 2 3\n" for row in range(101)),
+            "got 'b0 1 2 3\\n' and most others like it",
+        ),
+        (
+            "v.txt",
+            "# made by x\na 1.5 2.5\nb 3.5 4.5\n",
+            "got '# made by x\\n' as line 1",
+        ),
+        ("v.txt", "word x y\na 1.5 2.5\nb 3.5 4.5\n", "got 'word x y\\n' as line 1"),
+        # A data frame numbers its columns.
+        ("v.txt", " 0 1\na 1.5 2.5\nb 3.5 4.5\n", "got ' 0 1\\n' as line 1"),
+        (
+            "v.txt",
+            "word 0 1 2 3 4\na 1.5 2 3 4 5\nb 3 4.5 5 6 7\n",
+            "drop that line if it numbers the columns",
+        ),
+        ("v.txt", " 0.5 1.5\n -0.25 2.5\n", "got numbers only; save bare vectors"),
+        ("v.txt", "a 1,5 2,5\nb 3,5 4,5\n", "a token and its numbers, cut by spaces"),
         ("v.vec", "0.5 1.5 2.5\n-0.25 1e-3 2\n", "got numbers only; save bare vectors"),
         ("v.vec", b"\xba\x16\x4f\x2f" + bytes(60), "got a fastText model"),
         ("v.bin", b"3 2\na " + ONE + b"b " + TWO, "3 vectors, as its header says"),

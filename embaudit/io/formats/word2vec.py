@@ -1,15 +1,22 @@
 """word2vec, fastText and GloVe files, in text or in the binary variant of word2vec.
 
 Text has a header or none. A line is a token and its numbers, and tokens become ids.
-Tokens may hold spaces, so numbers are counted from the right. Bytes of tokens that are
-no UTF-8 are kept as escapes, so that different tokens stay different.
+Tokens may hold spaces, so numbers are counted from the right. Without a header, the
+number of dimensions is the count of numbers that most of the first lines have. Numbers
+are cut by one space each, or, in files with aligned columns, by runs of spaces and
+tabs. A line is refused if its token seems to hold numbers of the vector.
+
+Bytes of tokens that are no UTF-8 are kept as escapes, so that different tokens stay
+different.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
@@ -27,8 +34,15 @@ from embaudit.io.options import Request
 from embaudit.io.unpacked import open_bytes
 
 FASTTEXT = (793712314).to_bytes(4, "little")
-HEADER = re.compile(rb"(\d{1,18}) (\d{1,18})\s*")
-NUMBERS = re.compile(rb"[-+0-9.eE]+|[-+]?(?:nan|inf)", re.IGNORECASE)
+HEADER = re.compile(rb"(\d{1,18})[ \t]+(\d{1,18})\s*")
+NUMBER = re.compile(
+    rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?(?:nan|inf(?:inity)?)",
+    re.IGNORECASE,
+)
+GAP = re.compile(rb"\s|\xc2\xa0")
+"""White space inside of a token, or a nonbreaking space in UTF-8."""
+ONE_SPACE, WHITE_SPACE = b" ", None
+"""What cuts a line into fields: one space, or a run of spaces and tabs."""
 CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
 IN_TEXT, IN_BINARY = re.compile(r"[ \n\r]"), re.compile(r"[\s\x00-\x1f\x7f]")
 """Characters that no written token may hold."""
@@ -36,6 +50,19 @@ WILD = 1e15
 """No embedding holds such a number; letters read as float32 do."""
 LINES = 4096
 """Lines parsed at a time."""
+SAMPLE_LINES = 100
+"""First lines of a file that decide how its lines are cut."""
+SAMPLE_BYTES = 2**22
+"""Bytes after which no further line is added to a sample."""
+LONGEST_LINE = 2**20
+"""Bytes of a line of a sample, at most."""
+REPAIR = (
+    "repair the line; if the number is a part of the token, save the table as .csv or "
+    ".parquet"
+)
+"""Remedy for a token that seems to hold numbers of the vector."""
+INDEX_WIDTH = 5
+"""A vector of so many numbers is never 0, 1, 2, … by chance."""
 
 
 def is_word2vec(path: Path) -> bool:
@@ -46,9 +73,14 @@ def is_word2vec(path: Path) -> bool:
     """
     if not path.is_file():
         return False
-    with path.open("rb") as file:
-        header = HEADER.fullmatch(file.readline(64))
-        return header is not None and _is_text(file.readline(2**20), int(header[2]))
+    try:
+        with open_bytes(path) as file:
+            first = file.readline(64).removeprefix(codecs.BOM_UTF8)
+            second = file.readline(LONGEST_LINE)
+    except OSError:
+        return False
+    header = HEADER.fullmatch(first)
+    return header is not None and _is_text(second, int(header[2]))
 
 
 @register(
@@ -65,9 +97,7 @@ def is_word2vec(path: Path) -> bool:
     content="vectors, ids",
 )
 def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
-    """Determine the vectors of all tokens by the first line.
-
-    It says how many vectors there are and of which size.
+    """Determine the number of vectors and their size by the first lines.
 
     Raises
     ------
@@ -76,7 +106,8 @@ def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
         columns.
     """
     with open_bytes(path) as file:
-        shape = _header(file, path)[:2]
+        beginning = _beginning(file, path)
+    shape = beginning.count, beginning.size
     table = cache(lambda: _table(path))
     return Contents(
         {
@@ -90,20 +121,22 @@ def _table(path: Path) -> tuple[NDArray[np.str_], NDArray[np.float32]]:
     """Read tokens and vectors of either variant, told by the second line."""
     try:
         with open_bytes(path) as file:
-            count, size, line = _header(file, path)
+            beginning = _beginning(file, path)
+            count, size = beginning.count, beginning.size
             if count == 0 or not size:
                 raise must_be(
                     Sentence("the header of {}", File(path)),
                     "a count and a dimension above 0",
                     f"{count} {size}",
                 )
-            if count is None or _is_text(line, size):
-                tokens, vectors = _of_text(chain([line], file), count, size, path)
+            if count is None or _is_text(beginning.lines[0], size):
+                tokens, vectors = _of_text(file, beginning, path)
             else:
-                tokens, vectors = _of_binary(line + file.read(), count, size, path)
+                data = b"".join(beginning.lines) + file.read()
+                tokens, vectors = _of_binary(data, count, size, path)
     except (OSError, MemoryError) as error:
         raise InputError("{} cannot be read: {}.", File(path), error) from error
-    if all(b"." in token and NUMBERS.fullmatch(token) for token in tokens):
+    if all(_is_component(token) for token in tokens):
         raise must_be(
             File(path),
             "a table of tokens and vectors",
@@ -115,66 +148,120 @@ def _table(path: Path) -> tuple[NDArray[np.str_], NDArray[np.float32]]:
     ), vectors
 
 
-def _header(file: IO[bytes], path: Path) -> tuple[int | None, int, bytes]:
-    """Return the number of vectors, their size, and the first line behind a header.
+@dataclass(frozen=True)
+class Beginning:
+    """What the first lines of a file say."""
 
-    The number is None if there is no header.
+    count: int | None
+    """Number of vectors; None without a header."""
+    size: int
+    """Number of dimensions."""
+    lines: Sequence[bytes]
+    """First lines below the header."""
+
+
+def _beginning(file: IO[bytes], path: Path) -> Beginning:
+    """Read the header and the first lines of a file.
+
+    Raises
+    ------
+    InputError
+        If it is a fastText model, or has no header and most of its first lines do not
+        end in a number.
     """
-    first = file.readline(2**20).removeprefix(codecs.BOM_UTF8)
+    first = file.readline(LONGEST_LINE).removeprefix(codecs.BOM_UTF8)
     if first.startswith(FASTTEXT):
         remedy = "save its vectors as .vec, as fastText writes beside it"
         raise must_be(File(path), "vectors", "a fastText model", remedy)
-    if header := HEADER.fullmatch(first):
-        return int(header[1]), int(header[2]), file.readline(2**20)
-    # Numbers are counted from the end; a token that is a number itself is still the
-    # token.
-    fields = first.rstrip().split(b" ")
-    size = next(
-        (n for n, field in enumerate(fields[:0:-1]) if not NUMBERS.fullmatch(field)),
-        len(fields) - 1,
-    )
+    header = HEADER.fullmatch(first)
+    lines = [file.readline(LONGEST_LINE) if header else first]
+    n_bytes = len(lines[0])
+    while lines[-1] and len(lines) < SAMPLE_LINES and n_bytes < SAMPLE_BYTES:
+        lines.append(file.readline(LONGEST_LINE))
+        n_bytes += len(lines[-1])
+    if len(lines) > 1 and not lines[-1]:
+        lines.pop()
+    if header:
+        return Beginning(int(header[1]), int(header[2]), lines)
+    # Of equally frequent counts the largest is taken, because lines with fewer numbers
+    # are refused, whereas further numbers could pass as parts of tokens.
+    counts = Counter(_n_numbers(line) for line in lines if line.strip())
+    size = max(counts, key=lambda n: (counts[n], n), default=0)
     if not size:
         got = repr(first[:60].decode("utf-8", "replace"))
         raise must_be(
             File(path), "lines of a token and its numbers, cut by spaces", got
         )
-    return None, size, first
+    return Beginning(None, size, lines)
+
+
+def _n_numbers(line: bytes) -> int:
+    """Count the numbers at the end of a line.
+
+    The first field is not counted, because a token that is a number is still the token.
+    """
+    fields = line.split()
+    n_numbers = 0
+    for field in fields[:0:-1]:
+        if not NUMBER.fullmatch(field):
+            break
+        n_numbers += 1
+    return n_numbers
 
 
 def _is_text(line: bytes, size: int) -> bool:
-    fields = line.rstrip().rsplit(b" ", size)
-    return len(fields) == size + 1 and all(
-        NUMBERS.fullmatch(field) for field in fields[1:]
-    )
+    return _fits(line, size, ONE_SPACE) or _fits(line, size, WHITE_SPACE)
+
+
+def _fits(line: bytes, size: int, separator: bytes | None) -> bool:
+    """Return True if a separator cuts a line into a token and numbers.
+
+    A token that ends in spaces does not fit, unless it is nothing else.
+    """
+    fields = line.rstrip().rsplit(separator, size)
+    if len(fields) != size + 1:
+        return False
+    token, *numbers = fields
+    is_padded = token != token.rstrip() and not token.isspace()
+    return not is_padded and all(NUMBER.fullmatch(number) for number in numbers)
+
+
+def _separator(lines: Sequence[bytes], size: int) -> bytes | None:
+    """Return the separator that fits more of the first lines.
+
+    If both fit equally many, it is one space, because a token can be empty or a space.
+    """
+    n_spaced = sum(_fits(line, size, ONE_SPACE) for line in lines)
+    n_aligned = sum(_fits(line, size, WHITE_SPACE) for line in lines)
+    return WHITE_SPACE if n_aligned > n_spaced else ONE_SPACE
+
+
+def _is_component(token: bytes) -> bool:
+    """Return True for an empty token, and for a number with a decimal point."""
+    token = token.strip()
+    return not token or (b"." in token and NUMBER.fullmatch(token) is not None)
 
 
 # What is too large for float32 becomes infinite, which the model refuses.
 @np.errstate(over="ignore")
 def _of_text(
-    lines: Iterator[bytes], count: int | None, size: int, path: Path
+    file: IO[bytes], beginning: Beginning, path: Path
 ) -> tuple[list[bytes], NDArray[np.float32]]:
     """Parse lines into tokens and vectors, and check their number."""
+    count, size = beginning.count, beginning.size
+    separator = _separator(beginning.lines, size)
+    lines: Iterator[bytes] = chain(beginning.lines, file)
     tokens: list[bytes] = []
     parts = []
+    n_doubtful, first_doubtful = 0, b""
     while block := list(islice(lines, LINES)):
-        vectors = np.empty((len(block), size), dtype=np.float32)
-        for vector, line in zip(vectors, block, strict=True):
-            fields = line.rstrip(b" \r\n").rsplit(b" ", size)
-            try:
-                # Python takes 3_1 for 31.
-                if len(fields) != size + 1 or b"_" in line[len(fields[0]) :]:
-                    raise ValueError
-                vector[:] = [float(field) for field in fields[1:]]
-            except ValueError:
-                shown = repr(line[:40].decode("utf-8", "replace"))
-                got = f"{shown} as line {len(tokens) + 1} of the vectors"
-                raise must_be(
-                    File(path),
-                    f"lines of a token and {size} numbers",
-                    got,
-                    "fetch it again",
-                ) from None
-            tokens.append(fields[0])
+        if not tokens and count is None:
+            _require_no_index(block[0], size, separator, path)
+        more, vectors, doubtful = _of_block(block, len(tokens), size, separator, path)
+        tokens += more
+        n_doubtful += len(doubtful)
+        if doubtful and not first_doubtful:
+            first_doubtful = doubtful[0]
         parts.append(vectors)
         if not block[-1].endswith(b"\n") and _may_be_cut(block[-1], size):
             remedy = "fetch it again, or end that line if it is whole"
@@ -185,7 +272,107 @@ def _of_text(
             raise _other_count(path, count, "more")
     if count not in (None, len(tokens)):
         raise _other_count(path, count, f"{len(tokens)}")
+    # Some tokens end in an integer (Windows 98), but not most.
+    if 2 * n_doubtful > len(tokens):
+        raise _other_line(path, size, first_doubtful, None, REPAIR)
     return tokens, np.concatenate(parts)
+
+
+def _of_block(
+    block: Sequence[bytes],
+    n_before: int,
+    size: int,
+    separator: bytes | None,
+    path: Path,
+) -> tuple[list[bytes], NDArray[np.float32], list[bytes]]:
+    """Parse lines. Return their tokens, vectors, and the lines that are in doubt.
+
+    A line is in doubt if its token and its vector hold integers, because an integer at
+    the end of the token can be a part of either.
+    """
+    tokens = []
+    vectors = np.empty((len(block), size), dtype=np.float32)
+    doubtful = []
+    for row, line in enumerate(block):
+        try:
+            token, numbers = _token_and_numbers(line, size, separator)
+            vectors[row] = [float(number) for number in numbers]
+        except ValueError:
+            remedy = "repair that line or drop it; the file may be cut off"
+            raise _other_line(path, size, line, n_before + row, remedy) from None
+        decimals = _decimals_in_token(token, numbers)
+        if decimals:
+            raise _other_line(path, size, line, n_before + row, REPAIR)
+        if decimals == 0:
+            doubtful.append(line)
+        tokens.append(token)
+    return tokens, vectors, doubtful
+
+
+def _token_and_numbers(
+    line: bytes, size: int, separator: bytes | None
+) -> tuple[bytes, list[bytes]]:
+    """Cut a line. Raise ValueError if it has fewer fields, or digits with underscores.
+
+    Python takes 3_1 for 31.
+    """
+    token, *numbers = line.rstrip().rsplit(separator, size)
+    if len(numbers) != size or b"_" in b"".join(numbers):
+        raise ValueError
+    return (token.strip() if separator is WHITE_SPACE else token), numbers
+
+
+def _other_line(
+    path: Path, size: int, line: bytes, n_before: int | None, remedy: str
+) -> InputError:
+    """Return the error that shows the beginning of a line below the header.
+
+    It names the line by the number of lines before it, or says that most are like it.
+    """
+    shown = repr(line[:40].decode("utf-8", "replace"))
+    place = "and most others like it"
+    if n_before is not None:
+        place = f"as line {n_before + 1} of the vectors"
+    numbers = "1 number" if size == 1 else f"{size} numbers"
+    return must_be(
+        File(path),
+        f"lines of a token and {numbers}",
+        f"{shown} {place}",
+        remedy,
+    )
+
+
+def _require_no_index(
+    line: bytes, size: int, separator: bytes | None, path: Path
+) -> None:
+    """Raise InputError for 0, 1, 2, … or 1, 2, 3, …, as data frames number columns.
+
+    A short vector can hold these numbers by chance if it has a token.
+    """
+    token, *numbers = line.rstrip().rsplit(separator, size)
+    if token.strip() and size < INDEX_WIDTH:
+        return
+    for start in (0, 1):
+        if numbers == [b"%d" % (start + place) for place in range(size)]:
+            remedy = "drop that line if it numbers the columns"
+            raise _other_line(path, size, line, 0, remedy)
+
+
+def _decimals_in_token(token: bytes, numbers: Sequence[bytes]) -> int | None:
+    """Return the decimals of a word of a token that looks like a part of the vector.
+
+    Such a word is a number behind the first word. It has as many decimals as one of the
+    numbers of the vector, or more: in `python 2.7 0.4180 0.2497` it is none.
+    """
+    words = GAP.split(token.strip())[1:]
+    decimals = [_n_decimals(word) for word in words if NUMBER.fullmatch(word)]
+    if not decimals or max(decimals) < min(map(_n_decimals, numbers)):
+        return None
+    return max(decimals)
+
+
+def _n_decimals(number: bytes) -> int:
+    return len(number.partition(b".")[2])
 
 
 def _may_be_cut(line: bytes, size: int) -> bool:
@@ -195,8 +382,7 @@ def _may_be_cut(line: bytes, size: int) -> bool:
     was cut off within its last number looks the same, except that this number is
     shorter.
     """
-    numbers = line.rsplit(b" ", size)[1:]
-    decimals = [len(number.partition(b".")[2]) for number in numbers]
+    decimals = [_n_decimals(number) for number in line.split()[-size:]]
     return size > 1 and decimals[-1] < min(decimals[:-1])
 
 
