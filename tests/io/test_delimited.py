@@ -12,7 +12,7 @@ from example_files import refusal
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from embaudit.io import load, read_interactions, read_titles
+from embaudit.io import load, read, read_interactions, read_titles
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,6 +78,67 @@ def test_vectors_in_a_csv_file_may_be_cut_by_another_separator(
     model = load(path)
     assert model.right.tolist() == [[1, 2], [3, 4.5]]
     assert model.right_ids.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,1,2\nb,3,4.5\n",
+        "a, 1, 2\nb, 3, 4.5\n",
+        "a;1;2\nb;3;4.5\n",
+        "a|1|2\nb|3|4.5\n",
+        "a::1::2\nb::3::4.5\n",
+        "a\t1\t2\nb\t3\t4.5\n",
+        "id,e0,e1\na,1,2\nb,3,4.5\n",
+        'a;"[1, 2]"\nb;"[3, 4.5]"\n',
+        "a\t[1 2]\nb\t[3 4.5]\n",
+    ],
+)
+def test_a_table_in_a_txt_file_is_told_by_its_content(
+    tmp_path: Path, text: str
+) -> None:
+    path = tmp_path / "v.txt"
+    path.write_text(text)
+    reading = read(path)
+    assert reading.intake.format == "table"
+    assert reading.model.right.tolist() == [[1, 2], [3, 4.5]]
+    assert reading.model.right_ids.tolist() == ["a", "b"]
+
+
+def test_columns_of_a_table_in_a_txt_file_can_be_chosen(tmp_path: Path) -> None:
+    path = tmp_path / "v.txt"
+    path.write_text("key,x,e0,e1\na,7,1,2\nb,8,3,4.5\n")
+    model = load(path, vector="e0:e1", vector_id="key", ignore="x")
+    assert model.right.tolist() == [[1, 2], [3, 4.5]]
+
+
+@pytest.mark.parametrize("name", ["v.csv", "v.txt"])
+def test_the_sign_in_front_of_a_header_of_savetxt_is_no_name(
+    tmp_path: Path, name: str
+) -> None:
+    rows = np.array([[1.5, 2, 3, 4, 5], [6, 7, 8, 9, 10.5]])
+    for header in ("e0,e1,e2,e3,e4", "0,1,2,3,4"):
+        np.savetxt(tmp_path / name, rows, delimiter=",", header=header)
+        np.testing.assert_array_equal(load(tmp_path / name).right, rows)
+
+
+def test_ids_that_begin_with_the_sign_of_comments_are_ids(tmp_path: Path) -> None:
+    path = tmp_path / "v.csv"
+    path.write_text("#1,1.5,2.5\n#cat,3.5,4.5\n")
+    assert load(path).right_ids.tolist() == ["#1", "#cat"]
+
+
+@pytest.mark.parametrize("name", ["v.csv", "v.txt"])
+@pytest.mark.parametrize("header", ["", "id,e0,e1\n"])
+def test_a_comment_above_a_table_is_named(
+    tmp_path: Path, name: str, header: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(f"# made by x\n{header}a,1,2\nb,3,4.5\n")
+    assert refusal(load, path) == (
+        f"the first line of {path} must be a header or a row; got the comment "
+        "'# made by x'; drop the lines that begin with #."
+    )
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252"])

@@ -22,7 +22,9 @@ from embaudit.core.words import listed
 from embaudit.errors import File, Option, Sentence, must_be
 from embaudit.io.contents import Contents, Source
 from embaudit.io.draft import Draft, fields_in
+from embaudit.io.files import plain_suffix
 from embaudit.io.formats import COLUMNS, register, register_writer
+from embaudit.io.formats.word2vec import is_word2vec
 from embaudit.io.intake import Part
 from embaudit.io.layouts.beside import BESIDE_FACTORS
 from embaudit.io.layouts.reading import OF_HEAD
@@ -39,6 +41,7 @@ from embaudit.io.tables.columns import (
 from embaudit.io.tables.delimited import (
     NUMBER,
     SEPARATOR_BY_SUFFIX,
+    holds_table,
     plain_name,
     with_same_columns,
 )
@@ -619,6 +622,17 @@ def recognises(folder: Path) -> bool:
     return bool(files_below(folder))
 
 
+def recognises_table(path: Path) -> bool:
+    """Return False for text that is not cut by a separator such as a comma or a tab.
+
+    A `.txt` file can also hold lines of a token and numbers, cut by spaces, or have the
+    header of word2vec.
+    """
+    if plain_suffix(path) != ".txt":
+        return True
+    return holds_table(path) and not is_word2vec(path)
+
+
 @register(
     "parquet",
     suffixes=(".parquet", ".pq"),
@@ -651,8 +665,9 @@ def recognises(folder: Path) -> bool:
 )
 @register(
     "table",
-    suffixes=(".tsv", ".arrows"),
+    suffixes=(".tsv", ".arrows", ".txt"),
     origin="the same",
+    recognises=recognises_table,
     content="vectors, ids, biases",
     options=COLUMNS,
 )

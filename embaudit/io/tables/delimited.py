@@ -35,6 +35,10 @@ SEPARATORS = ("::", "\t", ",", ";")
 SEPARATORS_IN_CELLS = ("|", " ")
 """Separators that often stand inside of cells, as in `1,Drama|War`; tried last."""
 SEPARATOR_BY_SUFFIX = {".csv": ",", ".tsv": "\t"}
+BRACKETS = "[({"
+"""Characters that begin a list in a cell."""
+COMMENT = "#"
+"""First character of a comment. `numpy.savetxt` writes it in front of the header."""
 WITHOUT_QUOTES = ("::", "|")
 """Separators of files in which a double quote is always a letter."""
 UNIT_SEPARATOR = "\x1f"
@@ -180,6 +184,39 @@ def sniff(
     return _with_header(table, header, customary)
 
 
+def holds_table(path: Path) -> bool:
+    """Return True if most of the first lines of a text are rows cut by a separator.
+
+    These lines have as many cells as the first line, unless that is a comment, and two
+    of their cells are numbers or one is a list in brackets. A space is no separator
+    here, because lines of tokens and numbers are cut by spaces, and tokens can be other
+    separators.
+    """
+    text, encoding = _read_sample(path)
+    if "\x00" in text:
+        return False
+    for separator in (*SEPARATORS, "|"):
+        if separator not in text:
+            continue
+        for table in _cut(path, text, encoding, separator):
+            first, *others = table.first_rows
+            rows = others if first[0].startswith(COMMENT) else table.first_rows
+            n_vectors = sum(
+                len(row) == len(rows[0]) and _holds_vector(row) for row in rows
+            )
+            if rows and 2 * n_vectors >= len(rows):
+                return True
+    return False
+
+
+def _holds_vector(row: Row) -> bool:
+    """Return True if two cells of a row are numbers or one is a list in brackets."""
+    n_numbers = sum(NUMBER.fullmatch(cell) is not None for cell in row)
+    return n_numbers > 1 or any(
+        is_list(cell) and cell.strip()[0] in BRACKETS for cell in row
+    )
+
+
 def _read_sample(path: Path) -> tuple[str, str]:
     """Return whole lines from the start of a file, and their encoding."""
     try:
@@ -225,6 +262,7 @@ def _find_separator(path: Path, text: str, encoding: str) -> DelimitedText:
         return max(usual, key=lambda table: _share_of_numbers(table.first_rows[-1]))
     if even:
         return even[0]
+    _require_no_comment(path, text)
     for table in candidates:
         _require_no_short_line(table)
     raise must_be(
@@ -277,6 +315,18 @@ def _is_even(rows: Sequence[Row]) -> bool:
     return len(rows[0]) > 1 and all(len(row) == len(rows[0]) for row in rows)
 
 
+def _require_no_comment(path: Path, text: str) -> None:
+    """Raise InputError if a text whose lines do not agree begins with a comment."""
+    first = text.lstrip().partition("\n")[0].rstrip()
+    if first.startswith(COMMENT):
+        raise must_be(
+            Sentence("the first line of {}", File(path)),
+            "a header or a row",
+            f"the comment {first[:60]!r}",
+            f"drop the lines that begin with {COMMENT}",
+        )
+
+
 def _require_no_short_line(table: DelimitedText) -> None:
     """Raise InputError for the first line of another width if most lines agree."""
     width = len(table.first_rows[0])
@@ -307,7 +357,11 @@ def _with_header(
         next_row = rows[0][: len(first)] if rows else ()
         has_numbers_below = any(map(_is_number_or_list, next_row))
         has_customary_name = any(plain_name(cell) in customary for cell in first)
-        header = has_customary_name or (has_words_only and has_numbers_below)
+        header = (
+            has_customary_name
+            or (has_words_only and has_numbers_below)
+            or _is_number_in_comment(first, rows)
+        )
     if not header:
         return table
     if not rows:
@@ -316,9 +370,31 @@ def _with_header(
             "a table with rows below its header",
             Sentence("only a header in {}", File(table.path)),
         )
-    names = tuple(cell.strip() for cell in first)
+    names = _names_in(first)
     require_distinct(filter(None, names), table.path)
     return replace(table, names=names, first_rows=tuple(rows))
+
+
+def _is_number_in_comment(first: Row, rows: Sequence[Row]) -> bool:
+    """Return True if only the first row begins with a comment sign and a number.
+
+    `numpy.savetxt` writes `# 0,1,2` if the columns are called by numbers. If other rows
+    begin with the sign, too, it is a part of their ids.
+    """
+    cell = first[0]
+    return (
+        cell.startswith(COMMENT)
+        and NUMBER.fullmatch(cell.removeprefix(COMMENT)) is not None
+        and not any(row[0].startswith(COMMENT) for row in rows)
+    )
+
+
+def _names_in(header: Row) -> Row:
+    """Return the names in a header, without the comment sign in front of the first."""
+    first, *others = (cell.strip() for cell in header)
+    if len(first) > 1:
+        first = first.removeprefix(COMMENT).lstrip()
+    return first, *others
 
 
 def with_same_columns(first: DelimitedText, path: Path) -> DelimitedText:
@@ -332,7 +408,7 @@ def with_same_columns(first: DelimitedText, path: Path) -> DelimitedText:
     text, encoding = _read_sample(path)
     table = replace(first, path=path, encoding=encoding)
     rows, n_blank = _sample_rows(text, table)
-    top = tuple(cell.strip() for cell in rows[0]) if rows else ()
+    top = _names_in(rows[0]) if rows else ()
     if len(top) != first.width or first.names not in (None, top):
         raise must_be(
             Sentence("the columns of {}", File(path)),
