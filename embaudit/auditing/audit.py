@@ -161,7 +161,7 @@ class Audit(Drawn):
     intake: Intake | None = None
     """Report of the read; None for a model in memory."""
     whole: FactorModel | None = None
-    """The model that `model` has a sample of, if not all rows were audited."""
+    """The model that `model` is a sample of; None if all rows were audited."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values; numbers that do not exist are None."""
@@ -370,7 +370,7 @@ class Audit(Drawn):
         n_rows: int = 400,
         beside: Sequence[str] | None = None,
     ) -> Picture:
-        """Draw the cosines between some rows next to those in the equivalent models.
+        """Draw cosines of the model next to the cosines in equivalent models.
 
         The parameters are described at `embaudit.plot_heatmap`. By default the rows are
         of the side that the answer is about.
@@ -503,9 +503,10 @@ def declared(
 
 
 def _overruled(model: FactorModel, own: str, source: str) -> StatedTraining | None:
-    """Return what a source says of the training, if the caller declares another law.
+    """Return the training that a source states, if the caller declares another law.
 
-    What the file says comes before what the caller declared when the model was loaded.
+    A statement of the file takes precedence over an objective that the caller declared
+    when the model was loaded.
     """
     statement = model.overruled
     if statement is None and model.objective is not None:
@@ -513,6 +514,24 @@ def _overruled(model: FactorModel, own: str, source: str) -> StatedTraining | No
     if statement is None:
         return None
     return statement.unless_agreed(own, alone=model.left_side is None)
+
+
+def _with_titles(
+    model: FactorModel, items: AnyPath, by: str | Sequence[str | None] | Parts | None
+) -> FactorModel:
+    """Return a model with the titles of a table.
+
+    If `by` names a column of the table, the table can hold ids and parts only, without
+    titles.
+    """
+    if isinstance(by, str) and not has_titles(items):
+        return model
+    try:
+        titled, _ = with_titles(model, items)
+    except InputError as error:
+        parameters = signature(with_titles).parameters
+        raise with_taker(error, "embaudit.io.with_titles", parameters) from error
+    return titled
 
 
 def _parts_of(
@@ -564,24 +583,35 @@ def _keyword_parameters() -> list[Parameter]:
     ]
 
 
-def _declared_by(intake: Intake | None, own: object, former: str | None) -> str:
-    """Name the source of the declared training, or of how rows are compared.
+def _declared_by(
+    loaded: FactorModel,
+    audited: FactorModel,
+    options: AuditOptions,
+    training_source: str | None,
+) -> str:
+    """Name the source of the declared training, or of the comparison of the rows.
 
     Parameters
     ----------
-    intake : Intake or None
-        Report of the read, whose source may state the training.
-    own : object
-        Objective or comparison that the caller passed; None if the caller passed none.
-    former : str or None
-        Objective of the model as read, which the objective of the caller replaces.
+    loaded : FactorModel
+        The model as read.
+    audited : FactorModel
+        The same model with the objective and the comparison of the options.
+    options : AuditOptions
+        Options of the audit.
+    training_source : str or None
+        Source that states the training of the model as read; None if none does.
     """
-    source = None if intake is None else intake.training_source
-    if own is None:
-        return "as you declared" if source is None else f"as {source} says"
-    if former is None or former == own:
+    if audited.overruled is not None:
+        return f"as you declared; {audited.overruled}"
+    if options.objective is None and options.compared is None:
+        if training_source is None:
+            return "as you declared"
+        return f"as {training_source} says"
+    if options.objective is None or loaded.objective in (None, options.objective):
         return "as you declared"
-    return f"as you declared; {source or 'the model'} says {former}"
+    source = training_source or "the model"
+    return f"as you declared; {source} says {loaded.objective}"
 
 
 @keywords_besides(_keyword_parameters())
@@ -640,36 +670,42 @@ def audit(
     >>> print(audit(vectors, options=few, compared="cosine").answer.word)
     YES
     """
-    options, load_options = _split(
-        AuditOptions() if options is None else options, keywords
-    )
+    if options is None:
+        options = AuditOptions()
+    options, load_options = _split(options, keywords)
     if source is None:
         source = source_of(model)
     seed = as_seed(rng)
+
     reading = read(model, **load_options)
+    intake = None
+    training_source = None
+    # The report of a model in memory has no parts, because nothing was read.
+    if reading.intake.parts:
+        intake = reading.intake
+        training_source = intake.training_source
     loaded = reading.model
-    intake = reading.intake if reading.intake.parts else None
-    # If `by` names a column, the table may hold ids and parts only, without titles.
-    if items is not None and (not isinstance(options.by, str) or has_titles(items)):
-        try:
-            loaded, _ = with_titles(loaded, items)
-        except InputError as error:
-            parameters = signature(with_titles).parameters
-            taker = "embaudit.io.with_titles"
-            raise with_taker(error, taker, parameters) from error
+    if items is not None:
+        loaded = _with_titles(loaded, items, options.by)
     parts = _parts_of(loaded, intake, items, options.by)
-    training_source = None if intake is None else intake.training_source
+    part_names = None
+    if parts is not None:
+        part_names = parts.names
+
     audited = declared(loaded, options, training_source or "the model")
     if options.hull:
         require_softmax(audited, Keyword("hull"))
     if final_norm is None:
         final_norm = audited.final_norm
-    part_names = None if parts is None else parts.names
+
     whole = None
     rows = drawn_rows(audited, options.show, rng=seed)
     if rows is not None:
-        whole, audited = audited, only_labels(audited, rows)
-        part_names = None if part_names is None else part_names[rows]
+        whole = audited
+        audited = only_labels(whole, rows)
+        if part_names is not None:
+            part_names = part_names[rows]
+
     evidence = gather(
         audited,
         options.for_model(audited, _column_of_parts(options, parts)),
@@ -677,17 +713,9 @@ def audit(
         parts=part_names,
         rng=seed,
     )
-    former = None if options.objective is None else loaded.objective
-    declared_by = _declared_by(intake, options.objective or options.compared, former)
-    if audited.overruled is not None:
-        declared_by = f"as you declared; {audited.overruled}"
-    return Audit(
-        audited,
-        replace(evidence, declared_by=declared_by),
-        source,
-        intake,
-        whole,
-    )
+    declared_by = _declared_by(loaded, audited, options, training_source)
+    evidence = replace(evidence, declared_by=declared_by)
+    return Audit(audited, evidence, source, intake, whole)
 
 
 def _split(
