@@ -64,7 +64,7 @@ class Answer:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Sentences below the answer: how sure it is, and what it does not mean."""
+        """Sentences below the answer: how sure it is, and which questions stay open."""
         how_sure = f"How sure: {self.certainty.text}."
         if self.word in (AnswerWord.YES, AnswerWord.BY_CONVENTION):
             return (how_sure, WITHIN, NOT_QUALITY)
@@ -138,7 +138,7 @@ def answer(evidence: Evidence, conclusions: Iterable[Finding]) -> Answer:
 
 
 def decide(basis: Basis) -> Answer:
-    """Decide the answer: what must be checked first, then freedom, then training."""
+    """Decide the answer: first defects of the input, then freedom, then training."""
     found = basis.diagnosis
     is_wrong = not found.predictions_hold or found.differs_from_baseline
     if is_wrong or found.contradicts_source or found.has_two_spaces or found.is_data:
@@ -153,8 +153,9 @@ def decide(basis: Basis) -> Answer:
 def _free(basis: Basis) -> Answer:
     """Decide where equivalent models have other cosines.
 
-    Knowledge about this version of the model comes first: whether its cosines are those
-    of its predictions, which of its parts decides them, and whether training chose it.
+    Knowledge about this version of the model comes first: whether its cosines equal the
+    cosines of its predictions, which of its parts decides them, and whether training
+    chose this version.
     """
     found = basis.diagnosis
     if found.case is Case.DISTANCES:
@@ -176,7 +177,7 @@ def _free(basis: Basis) -> Answer:
 
 
 def _chosen_by_nothing(basis: Basis) -> Answer:
-    """Decide where nothing is known that would have chosen one equivalent model.
+    """Decide where no known cause chose one of the equivalent models.
 
     The strongest evidence that other cosines are as good comes first.
     """
@@ -206,7 +207,7 @@ def _chosen_by_nothing(basis: Basis) -> Answer:
 
 
 def _check_first(basis: Basis) -> Answer:
-    """Answer where something is wrong before cosines are worth a question."""
+    """Answer where the input must be checked before its cosines can be judged."""
     found, word = basis.diagnosis, AnswerWord.CHECK_FIRST
     if not found.predictions_hold:
         because = "the check failed, as models that should predict the same do not"
@@ -271,7 +272,7 @@ def _undecided(basis: Basis) -> Answer:
 
 
 def _fixed(basis: Basis) -> Answer:
-    """Answer where the predictions fix the cosines, or the vectors are made of them."""
+    """Answer where predictions fix the cosines, or vectors hold prediction cosines."""
     word, compared = AnswerWord.YES, basis.model.compared
     if basis.diagnosis.case is Case.MADE_OF_PREDICTIONS:
         advice = "Read these cosines as cosines of those predictions."
@@ -334,7 +335,7 @@ def _near_predictions(basis: Basis) -> Answer:
 
 
 def _unlike_predictions(basis: Basis) -> Answer:
-    """Answer where cosines or lists differ from those of the predictions."""
+    """Answer where cosines or lists differ from prediction cosines or their lists."""
     code = "lists_differ" if basis.diagnosis.lists_differ else "cosines_differ"
     because = (
         "models that predict exactly the same have other cosines. "
@@ -398,7 +399,7 @@ def _chosen_by_training(basis: Basis) -> Answer:
 
 
 def _of_one_side(basis: Basis) -> Answer:
-    """Answer where one side was loaded and nothing to predict with."""
+    """Answer where one side was loaded, without a second side or inputs."""
     found = basis.diagnosis
     if found.origin is Origin.CHANGES_LITTLE:
         others = "other shifts of all rows, and other axes,"
@@ -456,7 +457,7 @@ def _convention(basis: Basis, because: str, *codes: str) -> Answer:
 
 
 def _until_known(basis: Basis) -> str:
-    """Write how to read cosines until something is known that decides the answer."""
+    """Write how to read cosines as long as the answer is unknown."""
     advice = (
         "Until that is known, read these cosines as a convention of this training run"
     )
@@ -466,12 +467,12 @@ def _until_known(basis: Basis) -> str:
 
 
 def _with_inputs(basis: Basis) -> str:
-    """Write what inputs would show of a head that was loaded without any."""
+    """Say that inputs give the logit cosines of a head, which its predictions fix."""
     return f"with inputs, logit cosines are what the {basis.nouns.head} pins down"
 
 
 def _what_to_use(basis: Basis) -> str:
-    """Write what to use instead of cosines that the predictions leave free."""
+    """Advise which scores or cosines to use if predictions leave the cosines free."""
     model, nouns = basis.model, basis.nouns
     if is_head(model):
         start = f"Do not read meaning into {nouns.label} cosines; "

@@ -1,4 +1,4 @@
-"""All codes of findings and all words of reports, and how to look one up."""
+"""All codes of findings and all words of reports, and the search for an entry."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAMES = (*CODES, *NOTES)
 
 
 def entry(name: str) -> Entry:
-    """Look up what a code or a word means.
+    """Return the entry that explains a code or a word.
 
     Upper case, the plural and numbers are ignored: "Gauges" finds "gauge", and
     "10 nearest kept" finds "nearest kept".

@@ -1,8 +1,8 @@
 """How sure an answer is: proven, shown by an example, measured, declared or open.
 
 An answer can rest on several grounds, such as a theorem about all models with the same
-predictions and a share that was measured on these rows. Its kind is that of the weakest
-ground that its word needs, and its text names all of them.
+predictions and a share that was measured on these rows. The kind of the answer is the
+kind of the weakest ground that its word needs, and its text names all grounds.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _as_declared(declared: str) -> Certainty:
 
 
 def _of_unknown(model: FactorModel, diagnosis: Diagnosis) -> Certainty:
-    """Say that the answer is open, and what is known nevertheless."""
+    """Say that the answer is open, and which facts are known nevertheless."""
     nouns = Nouns.of(model, diagnosis.role)
     if diagnosis.freedom.moves is None:
         text = (

@@ -1,8 +1,8 @@
-"""Diagnosis: what decides the cosines of one kind of pairs.
+"""Diagnosis: the cause that decides the cosines of one kind of pairs.
 
 The diagnosis is computed once from the evidence. The findings on whether predictions
-and training fix the cosines are written from it, so none of them draws another one
-again.
+and training fix the cosines are written from it, so every finding uses the same
+conclusion.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ DECAYING = ("softmax-decay", "logistic-decay")
 
 
 class Missing(Enum):
-    """What is missing to decide whether predictions of unit rows fix the cosines."""
+    """Reason why it is undecided whether predictions of unit rows fix the cosines."""
 
     ROWS = auto()
     """More rows may decide it."""
     METHOD = auto()
     """The rows have more columns than proofs are tried for."""
     OTHER = auto()
-    """Something else, or no method decides it."""
+    """Neither more rows nor fewer columns would help, as far as is known."""
 
 
 class Origin(Enum):
@@ -76,7 +76,7 @@ class Agreement(Enum):
 
 
 class Case(Enum):
-    """What decides the cosines; every model is exactly one case."""
+    """Cause that decides the cosines; every model is exactly one case."""
 
     MADE_OF_PREDICTIONS = auto()
     """The vectors were made to hold prediction cosines of another model."""
@@ -89,11 +89,11 @@ class Case(Enum):
     TEMPERATURE = auto()
     """Training compared two sides by cosines that a temperature divides."""
     COSINES_BETWEEN_SIDES = auto()
-    """Training sees cosines between the sides, which leave those within a side free."""
+    """Training sees cosines between the sides; cosines within a side stay free."""
     UNDECLARED = auto()
     """The cosines are free, and it is not declared how the model was trained."""
     NO_LAW = auto()
-    """No law is known for what the declared training makes of the cosines."""
+    """No law is known for the effect of the declared training on the cosines."""
     OTHER_TABLE = auto()
     """No law is known without the second table of the training, which was not loaded.
     """
@@ -137,16 +137,16 @@ class PenaltyGap:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What decides the cosines of one kind of pairs, and what was measured of them."""
+    """Cause that decides the cosines of one kind of pairs, and their measurements."""
 
     role: Role
     """The kind of pairs."""
     predictions_hold: bool
-    """False if models that should predict the same do not."""
+    """False if an equivalent model predicts otherwise than the audited model."""
     differs_from_baseline: bool
-    """True if the predictions are not those of the baseline."""
+    """True if the predictions differ from the predictions of the baseline."""
     contradicts_source: bool
-    """True if the declared training is not the one that the file states."""
+    """True if the file states another training than the declared one."""
     has_two_spaces: bool
     """True if the table clearly has parts that do not share one coordinate system."""
     is_data: bool
@@ -156,11 +156,11 @@ class Diagnosis:
     comparison_is_unknown: bool
     """True if it is not declared how training compared rows of length 1."""
     missing: Missing | None
-    """What is missing to decide the freedom of unit rows; None if nothing is."""
+    """Reason why the freedom of unit rows is undecided; None if it is decided."""
     is_rearranged: bool
     """True if rearranged rows of the same lengths show that cosines move."""
     case: Case
-    """What decides the cosines."""
+    """Cause that decides the cosines."""
     objective: Objective | None
     """Law of the declared training; None if no known training is declared."""
     penalty_gaps: tuple[PenaltyGap, ...]
@@ -178,7 +178,7 @@ class Diagnosis:
     agreement: Agreement | None
     """Agreement with prediction cosines; None if they were not compared."""
     lists_differ: bool
-    """True if many neighbours differ from those by prediction cosines."""
+    """True if many neighbours differ from the neighbours by prediction cosines."""
     is_one_side: bool
     """True if the model has one side and nothing to predict with."""
     mean_move: float | None
@@ -216,9 +216,12 @@ def diagnose(evidence: Evidence) -> Diagnosis:
             case = Case.PENALTY_CONTRADICTED
         elif evidence.penalty is None:
             case = Case.PENALTY_UNTESTED
-    agreement, lists_differ = None, False
-    for movement in () if evidence.predicted is None else evidence.predicted.movement:
-        if movement.role == role:
+    agreement = None
+    lists_differ = False
+    if evidence.predicted is not None:
+        for movement in evidence.predicted.movement:
+            if movement.role != role:
+                continue
             agreement = agreement_of(movement)
             lists_differ = agreement is not Agreement.EQUAL and changes_lists(movement)
     return Diagnosis(
@@ -277,7 +280,7 @@ def gains_decide(norm: NormEvidence) -> bool:
 
 
 def is_unseen_noticed(movement: Movement) -> bool:
-    """Return True if removing what no prediction sees moves cosines visibly."""
+    """Return True if removing unseen components moves the cosines noticeably."""
     return reaches(movement.mean_abs, PRINTED_COSINE) or reaches(
         movement.max_abs, MOVES
     )
@@ -286,8 +289,9 @@ def is_unseen_noticed(movement: Movement) -> bool:
 def contradicts_decay(evidence: Evidence) -> bool:
     """Return True if a head has a mean row that its declared weight decay would remove.
 
-    At a minimum, the pulls of the decay on the labels add up to zero, because those of
-    the data do so already.
+    At a minimum, the gradients of the loss on the data and of the decay cancel for each
+    label. The gradients on the data add up to zero over all labels, so the gradients of
+    the decay do so as well, and the mean row is zero.
     """
     head, law = evidence.head, known_objective(evidence.model.objective)
     if head is None or law is None or law.name not in DECAYING:
@@ -298,9 +302,10 @@ def contradicts_decay(evidence: Evidence) -> bool:
 def penalty_gaps(evidence: Evidence) -> tuple[PenaltyGap, ...]:
     """Return the sides whose rows are away from a minimum of the declared penalty.
 
-    The law of the penalty says which rows are at a minimum. Whether training reached a
-    minimum is seen from the rows: their cosines and neighbour lists are compared with
-    those at the minimum. Trained models are a little off, because training stops early.
+    The law of the penalty says which rows are at a minimum. The rows show whether
+    training reached a minimum: their cosines and neighbour lists are compared with the
+    cosines and lists at the minimum. Trained models are a little off, because training
+    stops early.
     """
     if evidence.penalty is None:
         return ()
@@ -353,7 +358,7 @@ def _case_of_training(model: FactorModel, objective: Objective | None) -> Case:
 
 
 def _differs_from_baseline(evidence: Evidence) -> bool:
-    """Return True if the scores are not those of the baseline."""
+    """Return True if the scores differ from the scores of the baseline."""
     change = evidence.score_change
     if change is None:
         return False
@@ -370,7 +375,7 @@ def _has_two_spaces(evidence: Evidence) -> bool:
 
 
 def _missing(pinning: Pinning | None) -> Missing | None:
-    """Return what is missing to decide the freedom of unit rows."""
+    """Return the reason why the freedom of unit rows is undecided, or None."""
     if pinning is None or pinning.status != "undecided":
         return None
     if pinning.needed > LARGEST_SHOWN:
@@ -401,7 +406,8 @@ def _unseen_decides(evidence: Evidence) -> bool:
 def _largest_mean_move(evidence: Evidence) -> float | None:
     """Return the largest mean |Δcos| within a side.
 
-    The test of unit rows has it if there is one; otherwise it is that of the visits.
+    If unit rows were tested, the test holds the largest mean. Otherwise it is the
+    largest mean of the equivalent models that were visited.
     """
     pinning = evidence.equivalence.pinning
     if pinning is not None:
