@@ -62,7 +62,7 @@ def _largest_entries(tile: Matrix, keep: int) -> Flags:
     return np.asarray(is_kept)
 
 
-def _entries_above(tile: Matrix, threshold: Vector, keep: int) -> Hits:
+def entries_above(tile: Matrix, threshold: Vector, keep: int) -> Hits:
     """Return the entries of each row above its threshold, or the `keep` largest ones.
 
     A row can have more than `keep` entries here. The limit only saves the sorting of
@@ -96,7 +96,7 @@ class TopK:
 
     def add(self, tile: Matrix, first: int = 0) -> TopK:
         """Merge a block of columns, the first of which has the number `first`."""
-        rows, columns, values = _entries_above(tile, self.threshold, self.keep)
+        rows, columns, values = entries_above(tile, self.threshold, self.keep)
         return self.merge(rows, columns + first, values)
 
     def merge(self, rows: Indices, columns: Indices, values: Vector) -> TopK:
@@ -325,7 +325,7 @@ def _search(
             place = own[batch] - block.start
             itself = np.flatnonzero((place >= 0) & (place < len(candidates)))
             cosines[itself, place[itself]] = -np.inf
-            row, column, cosine = _entries_above(cosines, best.threshold[batch], keep)
+            row, column, cosine = entries_above(cosines, best.threshold[batch], keep)
             # Rounding can move a cosine beyond 1.
             cosine = np.clip(cosine, -1, 1)
             hits.append((row + batch.start, column + block.start, cosine))

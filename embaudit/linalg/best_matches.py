@@ -1,0 +1,282 @@
+"""The best candidates of each query by inner product, cosine or distance.
+
+An index lists candidates in one of these orders. The search is exact, in float64. Each
+of these orders is that of the value `q·r + s`, with a row q of the query, and a
+row r and a shift s of the candidate. So one search serves all of them. It reads the
+candidates by blocks and keeps the largest values so far; no matrix of all queries and
+candidates is ever built.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from embaudit.core.checked import Flags, Floats, Indices, Vector
+from embaudit.core.parallel import BLOCK_BYTES, parallel_map, row_blocks
+from embaudit.core.ties import cosine_rounding
+from embaudit.core.tolerances import BALL_MARGIN
+from embaudit.linalg.nearest import CANDIDATES, TILE_BYTES, Hits, TopK, entries_above
+from embaudit.linalg.rows import block_norms, unit_rows
+from embaudit.linalg.transformed_rows import Rows
+
+Measure: TypeAlias = Literal["dot", "cosine", "l2", "hyperbolic"]
+"""How a candidate is compared with a query.
+
+By inner product or cosine the largest value is best, by Euclidean distance or distance
+in the Poincaré ball the smallest one.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """The order in which a measure lists candidates for a query.
+
+    Examples
+    --------
+    >>> candidates = np.array([[3.0, 0.0], [0.9, 0.1], [0.0, 0.5]])
+    >>> query = np.array([[1.0, 0.2]])
+    >>> for measure in ("dot", "cosine", "l2"):
+    ...     best = best_matches(Order(measure, candidates), query, 3)
+    ...     print(measure, best.indices.ravel().tolist())
+    dot [0, 1, 2]
+    cosine [1, 0, 2]
+    l2 [1, 2, 0]
+    """
+
+    measure: Measure
+    """How a candidate is compared with a query."""
+    candidates: Rows = field(repr=False)
+    """(p, k) the rows to list."""
+    bias: Vector | None = field(default=None, repr=False)
+    """(p,) numbers that are added to inner products or cosines, if there are any."""
+
+    def query_rows(self, queries: Floats) -> Floats:
+        """Return the rows q of queries (m, k), which have another column in the ball.
+
+        The length of a query changes no order by cosine, so it is left as it is.
+        """
+        if self.measure == "hyperbolic":
+            half_squares = np.square(queries).sum(axis=1) / 2
+            return np.column_stack([queries, -half_squares])
+        return queries
+
+    def candidate_rows(self, which: slice | Indices) -> tuple[Floats, Floats]:
+        """Return the rows r and the shifts s of some candidates.
+
+        Candidates without direction have no cosine, so their shift is -inf then.
+        """
+        rows = np.ascontiguousarray(self.candidates[which], dtype=np.float64)
+        shifts = np.zeros(len(rows))
+        if self.measure == "cosine":
+            shifts[~rows.any(axis=1)] = -np.inf
+            rows = unit_rows(rows, none=0)
+        elif self.measure == "l2":
+            # −½‖x − y‖² = x·y − ½‖y‖² − ½‖x‖², and the last term is that of the query.
+            shifts = -np.square(rows).sum(axis=1) / 2
+        elif self.measure == "hyperbolic":
+            # The distance grows with ‖x − y‖² / (1 − ‖y‖²), up to a factor of the
+            # query. With g = 1 / (1 − ‖y‖²) the negative half of it is
+            # x·(g y) − ½‖x‖² g − ½‖y‖² g.
+            squares = np.square(rows).sum(axis=1)
+            factors = 1 / np.maximum(1 - squares, BALL_MARGIN)
+            rows = np.column_stack([rows * factors[:, None], factors])
+            shifts = -squares * factors / 2
+        if self.bias is not None:
+            shifts += self.bias[which]
+        return rows, shifts
+
+
+@dataclass(frozen=True, eq=False)
+class BestMatches:
+    """Lists of the N best candidates of some queries, in one order."""
+
+    order: Order
+    """The order of the candidates."""
+    queries: Floats = field(repr=False)
+    """(m, k) the rows that the lists belong to."""
+    indices: Indices
+    """(m, N) the listed candidates, best first; -1 if there are no more."""
+    values: Floats
+    """(m, N) their values `q·r + s`; -inf without a candidate."""
+
+    def values_of(self, columns: Indices) -> tuple[Floats, Floats]:
+        """Return the values of some candidates of each query, and their sizes.
+
+        Parameters
+        ----------
+        columns : array of int (m, c)
+            Candidates of each query; -1 has the value -inf.
+
+        Returns
+        -------
+        values : array of shape (m, c)
+        sizes : array of shape (m, c)
+            ‖q‖ ‖r‖ + |s|. Rounding moves a value by less than a multiple of it.
+        """
+        values = np.empty(columns.shape)
+        sizes = np.empty(columns.shape)
+        k = self.queries.shape[1]
+        for block in row_blocks(len(columns), columns.shape[1] * (k + 1)):
+            queries = self.order.query_rows(self.queries[block])
+            rows, shifts = self.order.candidate_rows(columns[block].ravel())
+            shape = columns[block].shape
+            lengths = block_norms(rows).reshape(shape)
+            shifts = shifts.reshape(shape)
+            products = np.einsum("mk,mck->mc", queries, rows.reshape(*shape, -1))
+            values[block] = products + shifts
+            sizes[block] = block_norms(queries)[:, None] * lengths + _finite(shifts)
+        values[columns < 0] = -np.inf
+        return values, sizes
+
+    def holds(self, columns: Indices, *, tie: float) -> Flags:
+        """Flag candidates that are listed, or that tie with the last one listed.
+
+        Parameters
+        ----------
+        columns : array of int (m, c)
+            Candidates of each query, -1 for none.
+        tie : float
+            Largest difference of equal values, relative to their sizes.
+        """
+        listed = np.zeros(columns.shape, dtype=bool)
+        # One column of the lists at a time, because all at once take m × c × N flags.
+        for column in self.indices.T:
+            listed |= columns == column[:, None]
+        values, sizes = self.values_of(columns)
+        last, last_sizes = self.values_of(self.indices[:, -1:])
+        is_tied = values >= last - tie * (sizes + last_sizes)
+        return np.asarray((listed | (is_tied & np.isfinite(values))) & (columns >= 0))
+
+
+def best_matches(
+    order: Order, queries: Floats, n: int, *, own: Indices | None = None
+) -> BestMatches:
+    """Find the `n` best candidates of each query.
+
+    Candidates whose values differ only by rounding are tied, and a tie at the end of a
+    list is decided by the number of the candidate.
+
+    Parameters
+    ----------
+    order : Order
+        The candidates and their order.
+    queries : array of shape (m, k)
+        Rows in float64.
+    n : int
+        Length of the lists.
+    own : array of int (m,), optional
+        The candidate that is the query itself, which is not listed.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0, 0.0], [2.0, 0.0], [1.0, 1.0], [1.0, 1.0]])
+    >>> best_matches(Order("dot", rows), rows[:1], 2, own=np.array([0])).indices
+    array([[1, 2]])
+    """
+    lists = []
+    values = []
+    for batch in row_blocks(len(queries), queries.shape[1]):
+        rows = queries[batch]
+        itself = None if own is None else own[batch]
+        best = _with_ties_in_order(order, rows, n, itself)
+        lists.append(best.columns)
+        values.append(best.values)
+    return BestMatches(order, queries, np.concatenate(lists), np.concatenate(values))
+
+
+def _with_ties_in_order(
+    order: Order, queries: Floats, n: int, own: Indices | None
+) -> TopK:
+    """Find the `n` best candidates, the first ones of those that tie at the end.
+
+    If the last candidate ties with the first one that is not listed, rounding would
+    decide which of the two is listed. So such lists are searched again with all tied
+    values made equal.
+    """
+    best = _search(order, queries, n + 1, own)
+    ends = BestMatches(order, queries, best.columns, best.values)
+    last, sizes = ends.values_of(best.columns[:, -2:])
+    rounding = cosine_rounding(queries.shape[1])
+    with np.errstate(invalid="ignore"):
+        is_tied = last[:, 0] - last[:, 1] <= rounding * sizes.sum(axis=1)
+    tied = np.flatnonzero(is_tied)
+    best.columns = best.columns[:, :n].copy()
+    best.values = best.values[:, :n].copy()
+    if len(tied):
+        again = _search(
+            order,
+            queries[tied],
+            n,
+            None if own is None else own[tied],
+            level=best.values[tied, -1],
+            level_size=sizes[tied, 0],
+        )
+        best.columns[tied] = again.columns
+        best.values[tied] = again.values
+    return best
+
+
+def _search(
+    order: Order,
+    queries: Floats,
+    keep: int,
+    own: Indices | None,
+    level: Vector | None = None,
+    level_size: Vector | None = None,
+) -> TopK:
+    """Find the `keep` largest values of each query.
+
+    Parameters
+    ----------
+    order, queries, own
+        As in `best_matches`.
+    keep : int
+        Number of values.
+    level, level_size : array of shape (m,), optional
+        A value of each query, and its size. Values that differ from it only by rounding
+        are replaced by it, so their candidates enter in order of their numbers.
+    """
+    rows = order.query_rows(queries)
+    lengths = block_norms(rows)
+    rounding = cosine_rounding(queries.shape[1])
+    best = TopK(len(queries), keep)
+    n_rows = len(order.candidates)
+
+    def search_block(block: slice) -> list[Hits]:
+        """Find the largest values of every query among a block of candidates."""
+        candidates, shifts = order.candidate_rows(block)
+        hits = []
+        for batch in row_blocks(len(rows), len(candidates), budget=TILE_BYTES):
+            values = rows[batch] @ candidates.T
+            values += shifts
+            if level is not None and level_size is not None:
+                sizes = np.outer(lengths[batch], block_norms(candidates))
+                sizes += _finite(shifts) + level_size[batch, None]
+                levels = level[batch, None]
+                is_tied = np.abs(values - levels) <= rounding * sizes
+                np.copyto(values, levels, where=is_tied)
+            if own is not None:
+                place = own[batch] - block.start
+                itself = np.flatnonzero((place >= 0) & (place < len(candidates)))
+                values[itself, place[itself]] = -np.inf
+            row, column, value = entries_above(values, best.threshold[batch], keep)
+            hits.append((row + batch.start, column + block.start, value))
+        return hits
+
+    n_candidates = min(CANDIDATES, max(1, BLOCK_BYTES // (8 * (rows.shape[1]))))
+    blocks = [
+        slice(start, min(start + n_candidates, n_rows))
+        for start in range(0, n_rows, n_candidates)
+    ]
+    for hits in parallel_map(search_block, blocks):
+        row, column, value = (np.concatenate(part) for part in zip(*hits, strict=True))
+        best.merge(row, column, value)
+    return best
+
+
+def _finite(shifts: Floats) -> Floats:
+    """Return the magnitude of shifts, and 0 for those that are infinite."""
+    return np.where(np.isfinite(shifts), np.abs(shifts), 0)
