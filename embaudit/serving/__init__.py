@@ -1,1 +1,5 @@
 """Serving: what an index, a retrained model or another run does to served lists."""
+
+from embaudit.serving.index_metric import IndexMetric, ServedLists, index_metric
+
+__all__ = ["IndexMetric", "ServedLists", "index_metric"]

@@ -60,6 +60,7 @@ MISSION = {
         MODEL, GROUP.sample(rng=0).act(MODEL), by_row=True
     ),
     "remedy": lambda: ea.fix(MODEL),
+    "lists of an index": lambda: ea.index_metric(MODEL, "cosine"),
     "local and global cosine": lambda: ea.block_cosines(
         {"a": np.ones(2), "b": [1.0]}, {"a": np.ones(2), "b": [2.0]}
     ),

@@ -86,6 +86,7 @@ RANDOM = {
     ),
     "fix": lambda rng: ea.fix(MODEL, dimensions=2, rng=rng).reduction,
     "head_report": lambda rng: ea.head_report(HEAD, n_gauges=1, rng=rng).to_dict(),
+    "index_metric": lambda rng: ea.index_metric(MODEL, "cosine", n_lists=9, rng=rng).to_dict(),
     "levels": lambda rng: ea.levels(MODEL, rng=rng).to_dict(),
     "movement": lambda rng: ea.movement(MODEL, MODEL, rng=rng).to_dict(),
     "pinned_test": lambda rng: ea.pinned_test(HEAD.replace(link=ea.softmax_link(unit_rows=True)), rng=rng).moved,

@@ -154,6 +154,7 @@ CALLS = {
     },
     ea.identified_cosines: {"model": MODEL, "role": "right"},
     ea.identified_factors: {"model": MODEL, "role": "right"},
+    ea.index_metric: {"model": MODEL, "served": "cosine", "n_neighbours": 2},
     ea.levels: {"model": MODEL},
     ea.levels(MODEL).below: {"cosines": [0.5]},
     ea.load: {"path": "m.npz"},
