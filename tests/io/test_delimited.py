@@ -122,6 +122,119 @@ def test_the_sign_in_front_of_a_header_of_savetxt_is_no_name(
         np.testing.assert_array_equal(load(tmp_path / name).right, rows)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\t0.5,1.5,2.5\nb\t3.5,4.5,5.5\n",
+        "a;0.5,1.5,2.5\nb;3.5,4.5,5.5\n",
+        "a::0.5,1.5,2.5\nb::3.5,4.5,5.5\n",
+        "a,0.5;1.5;2.5\nb,3.5;4.5;5.5\n",
+        "a,0.5 1.5 2.5\nb,3.5 4.5 5.5\n",
+        "a\t0.5 1.5 2.5\nb\t3.5 4.5 5.5\n",
+        "id\tembedding\na\t0.5,1.5,2.5\nb\t3.5,4.5,5.5\n",
+    ],
+)
+@pytest.mark.parametrize("name", ["v.csv", "v.tsv"])
+def test_the_separator_of_a_list_does_not_cut_cells(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    model = load(path)
+    assert model.right.tolist() == [[0.5, 1.5, 2.5], [3.5, 4.5, 5.5]]
+    assert model.right_ids.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["v.csv", "v.txt"])
+@pytest.mark.parametrize("header", ["e0\te1\te2", "0\t1\t2", '"V1"\t"V2"\t"V3"'])
+def test_the_header_of_r_has_no_name_for_the_ids(
+    tmp_path: Path, name: str, header: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(header + "\na\t0.5\t1.5\t2.5\nb\t3.5\t4.5\t5.5\n")
+    model = load(path)
+    assert model.right.tolist() == [[0.5, 1.5, 2.5], [3.5, 4.5, 5.5]]
+    assert model.right_ids.tolist() == ["a", "b"]
+
+
+POINT = "; write decimals with a point"
+LABELS = (
+    "a,0.5,0,1.5\nb,0.25,3,0.1\nc,1.5,0,2.5\nd,0.1,1,0.2\ne,3.5,1,4.5\nf,0.3,0,1.1\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "part"),
+    [
+        # Decimal commas and thousands, alone and in lists.
+        ("v.csv", "a;1,5;2,5\nb;3,5;4,5\n", "got '1,5' in line 1" + POINT),
+        ("v.txt", "a;1,5;2,5\nb;3,5;4,5\n", "got '1,5' in line 1" + POINT),
+        ("v.csv", "1,5;2,5\n3,5;4,5\n", "column 0 of {}"),
+        ("v.csv", "a;1,5E-03;2,5\nb;3,5;4,5\n", "got '1,5E-03' in line 1" + POINT),
+        ("v.csv", "id;e0;e1\na;1.234,5;2,5\nb;3,5;4,5\n", "got '1.234,5'"),
+        ("v.csv", "id;e0;e1\na;1 234.5;2.5\nb;3.5;4.5\n", "got '1 234.5'"),
+        ("v.csv", 'id,e0,e1\na,"1,234.5",2.5\nb,3.5,4.5\n', "got '1,234.5'"),
+        ("v.tsv", "a\t1,5 2,5\nb\t3,5 4,5\n", "got '1,5 2,5' in row 0" + POINT),
+        ("v.tsv", "a\t[1 2]\nb\t[3,5 4]\n", "got '[3,5 4]' in row 1" + POINT),
+        ("v.csv", 'a,"1,5;2,5"\nb,"3,5;4,5"\n', "got '1,5;2,5' in row 0" + POINT),
+        # Another separator cuts off the ids.
+        ("v.csv", "a 1.5,2.5,3.5\nb 4.5,5.5,6.5\n", "ids alone; got 'a 1.5', which"),
+        ("v.txt", "a 1.5,2.5,3.5\nb 4.5,5.5,6.5\n", "ids alone; got 'a 1.5', which"),
+        ("v.csv", "a|1.5,2.5\nb|4.5,5.5\n", "ids alone; got 'a|1.5', which"),
+        ("v.csv", "a: 1.5, 2.5\nb: 4.5, 5.5\n", "ids alone; got 'a: 1.5', which"),
+        # A column of labels or counts.
+        ("v.csv", LABELS, "column 2 of {} must be fractions, as the other columns are"),
+        ("v.csv", LABELS, "leave it out with ignore='2' if it holds counts or labels"),
+        ("v.csv", LABELS.replace("3", "-1"), "got whole numbers such as 0; leave"),
+        # A date next to numbered columns.
+        (
+            "v.csv",
+            "id,date,e0,e1\na,2020 01 31,1.5,2.5\nb,2020 02 01,3.5,4.5\n",
+            "in one place; got date, whose cells hold several numbers, and e0 to e1; "
+            "choose them with vector='date' or vector='e0:e1'.",
+        ),
+        # Each line is in quotes.
+        ("v.csv", '"a,0.1,0.2"\n"b,0.3,0.4"\n', "3 columns in every line; got 1"),
+        # Digits of other scripts.
+        ("v.csv", "a,١.٥,2\nb,1,2\n", "must be numbers; got '١.٥' in line 1"),
+    ],
+)
+def test_text_that_could_be_misread_is_refused(
+    tmp_path: Path, name: str, text: str, part: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    assert part.format(path) in refusal(lambda: load(path).right)
+
+
+def test_the_advice_about_what_could_be_misread_works(tmp_path: Path) -> None:
+    path = tmp_path / "v.csv"
+    path.write_text(LABELS)
+    assert load(path, ignore="2").right[1].tolist() == [0.25, 0.1]
+    path.write_text(LABELS.replace(",3,", ",3.0,"))
+    assert load(path).right[1].tolist() == [0.25, 3, 0.1]
+    path.write_text("id,place,e0,e1\na,52 13,1.5,2.5\nb,50 14,3.5,4.5\n")
+    for options in ({"vector": "e0:e1"}, {"vector": "e"}, {"ignore": "place"}):
+        assert load(path, **options).right.tolist() == [[1.5, 2.5], [3.5, 4.5]]
+    assert load(path, vector="place").right.tolist() == [[52, 13], [50, 14]]
+
+
+@pytest.mark.parametrize("column", ["0", "1"])
+def test_a_column_of_zeros_or_ones_is_one_of_the_vectors(
+    tmp_path: Path, column: str
+) -> None:
+    path = tmp_path / "v.csv"
+    path.write_text("".join(f"{letter},{column},0.5,1.5\n" for letter in "abcdefgh"))
+    assert load(path).rank == 3
+
+
+def test_ids_with_times_and_versions_are_ids(tmp_path: Path) -> None:
+    path = tmp_path / "v.csv"
+    for ids in (["00:00:01.5", "00:00:02.5"], ["v1.5", "v2.5"], ["item 1", "item 2"]):
+        path.write_text(f"{ids[0]},0.5,1.5\n{ids[1]},2.5,3.5\n")
+        assert load(path).right_ids.tolist() == ids
+
+
 def test_ids_that_begin_with_the_sign_of_comments_are_ids(tmp_path: Path) -> None:
     path = tmp_path / "v.csv"
     path.write_text("#1,1.5,2.5\n#cat,3.5,4.5\n")

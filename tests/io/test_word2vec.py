@@ -72,6 +72,8 @@ ONE, TWO = np.float32([1.5, -2.0]).tobytes(), np.float32([0.25, 4.0]).tobytes()
             ["python 2.7", "item 1"],
             [[0.125, 0.25], [0.75, 0.5]],
         ),
+        # Empty lines.
+        ("v.txt", "\na 1 2\n \nb 3 4.5\n\n", ["a", "b"], [[1, 2], [3, 4.5]]),
         # The name of the file does not matter if its text is clear.
         ("words", "2 2\na 1 2\nb 3 4.5\n", ["a", "b"], [[1, 2], [3, 4.5]]),
     ],
@@ -149,6 +151,14 @@ def test_a_token_that_is_not_utf8_keeps_its_bytes_as_escapes(tmp_path: Path) -> 
             "word 0 1 2 3 4\na 1.5 2 3 4 5\nb 3 4.5 5 6 7\n",
             "drop that line if it numbers the columns",
         ),
+        # Counts of words, and tokens that hold numbers of the vector.
+        (
+            "v.txt",
+            "".join(f"w{n} {n} 0.5 {n}.25\n" for n in range(6)),
+            "must be a fraction, as the others are; got whole numbers such as 0; drop",
+        ),
+        ("v.txt", "a,1.5 2.5\nb,3.5 4.5\n", "'a,1.5 2.5\\n' and most others like it"),
+        ("v.txt", "a:1.5 2.5\nb:3.5 4.5\n", "'a:1.5 2.5\\n' and most others like it"),
         ("v.txt", " 0.5 1.5\n -0.25 2.5\n", "got numbers only; save bare vectors"),
         ("v.txt", "a 1,5 2,5\nb 3,5 4,5\n", "a token and its numbers, cut by spaces"),
         ("v.vec", "0.5 1.5 2.5\n-0.25 1e-3 2\n", "got numbers only; save bare vectors"),

@@ -39,15 +39,18 @@ from embaudit.io.tables.columns import (
     to_texts,
 )
 from embaudit.io.tables.delimited import (
+    BRACKETS,
     NUMBER,
     SEPARATOR_BY_SUFFIX,
+    find_whole_column,
     holds_table,
     plain_name,
+    seem_to_hold_numbers,
     with_same_columns,
 )
 from embaudit.io.tables.delimited_rows import Cell, as_ids, read_delimited
 from embaudit.io.tables.interactions import RATING_NAMES, USER_NAMES
-from embaudit.io.tables.lists import is_list, is_vectors, matrix, n_numbers
+from embaudit.io.tables.lists import DECIMAL, is_list, is_vectors, matrix, n_numbers
 from embaudit.io.tables.titles import ID_NAMES
 
 if TYPE_CHECKING:
@@ -64,8 +67,6 @@ NUMBERED = re.compile(r"(.*?)(\d+)")
 """Pattern of the name of a dimension: the name of its family, and a number."""
 LONGEST_ID = 2
 """Numbers in an id of a data frame with an index of several levels, at most."""
-DECIMAL = re.compile(r"\s*[-+]?\d+,\d+\s*")
-"""Pattern of a number with a decimal comma, or of a list of two whole numbers."""
 PANDAS_INDEX = "__index_level_0__"
 """Name of an index of pandas in Parquet and Feather."""
 BIAS_NAMES = frozenset(
@@ -246,7 +247,11 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
     # then lists, and a bias, which must not be a dimension; then titles and counts. If
     # there are no lists, one family of numbered columns is the vectors. Columns without
     # a role are left over, and the report names them.
-    lists = [i for i in range(table.width) if _holds_lists(table, i)]
+    lists = [
+        i
+        for i in range(table.width)
+        if _holds_lists(table, i) and not request.ignores(table.title(i))
+    ]
     if not lists:
         _require_vectors(table)
     # A column with the vectors of titles can be called title as well.
@@ -254,6 +259,7 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
     ids = _ids(table, request, vector_columns)
     if ids is None and table.text is not None:
         ids = _ids_of_text(table, lists)
+        _require_whole_ids(table, ids)
     lists = [i for i in _chosen(table, lists, request) if i != ids]
     bias = _bias(table, request, {ids, *lists}, dimensions=not lists)
     used = {ids, bias, *vector_columns}
@@ -265,6 +271,7 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
     }
     beside = {field: i for field, i in places.items() if i is not None}
     if lists:
+        _require_no_family(table, lists[0], request)
         return TableLayout(tuple(lists), True, beside)
     columns = [
         i
@@ -275,7 +282,9 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
         # A separator at the end of each line makes an empty column.
         columns = [i for i in columns if _has_text(table.text.first_rows, i)]
     vectors = tuple(columns)
-    if table.names is not None:
+    if table.names is None:
+        _require_only_fractions(table, columns)
+    else:
         vectors = _family(table, columns, request)
     if not vectors:
         raise must_be(
@@ -345,6 +354,52 @@ def _ids_of_text(table: TableFile, lists: list[int]) -> int | None:
     return None
 
 
+def _require_whole_ids(table: TableFile, place: int | None) -> None:
+    """Refuse ids such as `a 1.5` in a table without a header.
+
+    The table `a 1.5,2.5` is cut by a comma, although a space cuts off the ids.
+    """
+    assert table.text is not None
+    if place is None or table.names is not None:
+        return
+    ids = [row[place] for row in table.text.first_rows]
+    if seem_to_hold_numbers(ids):
+        raise must_be(
+            Sentence("the first column of {}", File(table.path)),
+            "ids alone",
+            f"{ids[0]!r}, which seems to hold a number of the vector",
+            "use one separator, or write a header that calls ids id",
+        )
+
+
+def _require_only_fractions(table: TableFile, places: Sequence[int]) -> None:
+    """Refuse a column of counts or labels in a table of text without a header."""
+    assert table.text is not None
+    rows = [
+        [row[place] for place in places]
+        for row in table.text.first_rows
+        if len(row) == table.width
+    ]
+    column = find_whole_column(rows)
+    if column is None:
+        return
+    place = places[column]
+    cell = rows[0][column].strip()
+    remedy = Sentence(
+        "leave it out with {} if it holds counts or labels; if it is a part of the "
+        "vectors, write {}.0 instead of {}",
+        Option("ignore", str(place)),
+        cell,
+        cell,
+    )
+    raise must_be(
+        table.column_and_file(place),
+        "fractions, as the other columns are",
+        f"whole numbers such as {cell}",
+        remedy,
+    )
+
+
 def _require_floats(table: TableFile, vectors: tuple[int, ...]) -> None:
     """Refuse dimensions that are integers in a file; text and JSON write 1 for 1.0."""
     from pyarrow import types
@@ -379,22 +434,7 @@ def _family(table: TableFile, places: list[int], request: Request) -> tuple[int,
     if colon:
         ends = [table.position(name, "vector") for name in (first, last)]
         return tuple(i for i in places if ends[0] <= i <= ends[1])
-    # Numbers by family name, `e0, e1, ...` or `0, 1, ...`; one number alone, such as
-    # `year2020`, is no family.
-    families: dict[str, list[tuple[int, int]]] = {}
-    for name, i in names.items():
-        match = NUMBERED.fullmatch(name.removesuffix(".0"))
-        if match is not None and request.vector in (None, match[1]):
-            families.setdefault(match[1], []).append((int(match[2]), i))
-    # The numbers of a family must run from 0 or 1 on, without gaps, and each number
-    # once, because e1 and e01 are the same number.
-    whole = []
-    for family in families.values():
-        family.sort()
-        numbers = [number for number, _ in family]
-        runs = (list(range(len(family))), list(range(1, len(family) + 1)))
-        if len(family) > 1 and numbers in runs:
-            whole.append(family)
+    whole = _whole_families(names, request.vector)
     if len(whole) != 1:
         _require_no_records(table)
         remedy = Sentence(
@@ -410,7 +450,69 @@ def _family(table: TableFile, places: list[int], request: Request) -> tuple[int,
             got,
             remedy,
         )
-    return tuple(i for _, i in whole[0])
+    return whole[0]
+
+
+def _whole_families(
+    names: Mapping[str, int], wanted: str | None = None
+) -> list[tuple[int, ...]]:
+    """Return the positions of numbered columns, by family.
+
+    Examples
+    --------
+    >>> _whole_families({"e1": 3, "e0": 2, "year2020": 4, "x2": 5, "x3": 6})
+    [(2, 3)]
+    """
+    # Numbers by family name, `e0, e1, ...` or `0, 1, ...`; one number alone, such as
+    # `year2020`, is no family.
+    families: dict[str, list[tuple[int, int]]] = {}
+    for name, i in names.items():
+        match = NUMBERED.fullmatch(name.removesuffix(".0"))
+        if match is not None and wanted in (None, match[1]):
+            families.setdefault(match[1], []).append((int(match[2]), i))
+    # The numbers of a family must run from 0 or 1 on, without gaps, and each number
+    # once, because e1 and e01 are the same number.
+    whole = []
+    for family in families.values():
+        family.sort()
+        numbers = [number for number, _ in family]
+        runs = (list(range(len(family))), list(range(1, len(family) + 1)))
+        if len(family) > 1 and numbers in runs:
+            whole.append(tuple(i for _, i in family))
+    return whole
+
+
+def _require_no_family(table: TableFile, place: int, request: Request) -> None:
+    """Refuse a list without brackets next to columns such as e0 to e63.
+
+    It can be a date such as `2020 01 31`, or a place such as `52.5, 13.4`.
+    """
+    if table.text is None or table.names is None or request.vector is not None:
+        return
+    if table.text.first_rows[0][place].strip()[0] in BRACKETS:
+        return
+    names = {
+        name: i
+        for i, name in enumerate(table.names)
+        if i != place and not request.ignores(name)
+    }
+    families = _whole_families(names)
+    if families:
+        first, *_, last = families[0]
+        got = (
+            f"{table.title(place)}, whose cells hold several numbers, and "
+            f"{table.title(first)} to {table.title(last)}"
+        )
+        raise must_be(
+            Sentence("the vectors of {}", File(table.path)),
+            "in one place",
+            got,
+            Sentence(
+                "choose them with {} or {}",
+                Option("vector", table.title(place)),
+                Option("vector", f"{table.title(first)}:{table.title(last)}"),
+            ),
+        )
 
 
 def _require_no_records(table: TableFile) -> None:
@@ -529,9 +631,11 @@ def _ids(
 
 
 def _chosen(table: TableFile, lists: list[int], request: Request) -> list[int]:
-    """Return the one column of lists, if there is one."""
+    """Return the one column of lists, if there is one and no family is chosen."""
     # The option can also name a family of columns, `e` for e0 to e63. `_family` looks
     # for that.
+    if _names_family(table, request.vector):
+        return []
     is_column = bool(lists) or table.names is None or request.vector in table.names
     if request.vector is not None and is_column:
         position = table.position(request.vector, "vector")
@@ -557,6 +661,17 @@ def _chosen(table: TableFile, lists: list[int], request: Request) -> list[int]:
             remedy,
         )
     return lists
+
+
+def _names_family(table: TableFile, vector: str | None) -> bool:
+    """Return True for `e0:e63`, and for `e` if there are columns e0, e1, and so on.
+
+    The name of a column is not that of a family.
+    """
+    if vector is None or table.names is None or vector in table.names:
+        return False
+    names = {name: i for i, name in enumerate(table.names)}
+    return ":" in vector or bool(_whole_families(names, vector))
 
 
 def _bias(

@@ -31,6 +31,7 @@ from embaudit.io.contents import Contents, Source
 from embaudit.io.draft import Draft
 from embaudit.io.formats import register, register_writer
 from embaudit.io.options import Request
+from embaudit.io.tables.delimited import find_whole_column, seem_to_hold_numbers
 from embaudit.io.unpacked import open_bytes
 
 FASTTEXT = (793712314).to_bytes(4, "little")
@@ -250,7 +251,10 @@ def _of_text(
     """Parse lines into tokens and vectors, and check their number."""
     count, size = beginning.count, beginning.size
     separator = _separator(beginning.lines, size)
+    _require_no_other_columns(beginning, separator, path)
     lines: Iterator[bytes] = chain(beginning.lines, file)
+    if count is None:
+        lines = (line for line in lines if line.strip())
     tokens: list[bytes] = []
     parts = []
     n_doubtful, first_doubtful = 0, b""
@@ -276,6 +280,39 @@ def _of_text(
     if 2 * n_doubtful > len(tokens):
         raise _other_line(path, size, first_doubtful, None, REPAIR)
     return tokens, np.concatenate(parts)
+
+
+def _require_no_other_columns(
+    beginning: Beginning, separator: bytes | None, path: Path
+) -> None:
+    """Raise InputError if the first lines hold more than tokens and vectors.
+
+    Tokens such as `a,1.5` hold numbers of the vectors. Without a header, a column of
+    whole numbers next to fractions holds counts or labels.
+    """
+    size = beginning.size
+    tokens, rows = [], []
+    for line in beginning.lines:
+        if _fits(line, size, separator):
+            token, *numbers = (
+                line.decode("utf-8", "replace")
+                .rstrip()
+                .rsplit(None if separator is WHITE_SPACE else " ", size)
+            )
+            tokens.append(token.strip())
+            rows.append(numbers)
+    if seem_to_hold_numbers(tokens):
+        raise _other_line(path, size, beginning.lines[0], None, REPAIR)
+    column = find_whole_column(rows) if beginning.count is None else None
+    if column is not None:
+        number = rows[0][column]
+        raise must_be(
+            Sentence("number {} in the lines of {}", column + 1, File(path)),
+            "a fraction, as the others are",
+            f"whole numbers such as {number}",
+            "drop them if they are counts or labels; if they are a part of the "
+            f"vectors, write {number}.0 instead of {number}",
+        )
 
 
 def _of_block(

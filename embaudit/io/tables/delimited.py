@@ -25,7 +25,7 @@ from typing import IO, Any, Literal, TypeAlias
 
 from embaudit.errors import File, InputError, Sentence, must_be
 from embaudit.io.files import existing_file, plain_suffix
-from embaudit.io.tables.lists import is_list
+from embaudit.io.tables.lists import DECIMAL, is_list, n_numbers
 from embaudit.io.unpacked import open_bytes
 
 Header: TypeAlias = Literal["auto"] | bool
@@ -35,6 +35,7 @@ SEPARATORS = ("::", "\t", ",", ";")
 SEPARATORS_IN_CELLS = ("|", " ")
 """Separators that often stand inside of cells, as in `1,Drama|War`; tried last."""
 SEPARATOR_BY_SUFFIX = {".csv": ",", ".tsv": "\t"}
+WHOLE = re.compile(r"[-+]?\d+", re.ASCII)
 BRACKETS = "[({"
 """Characters that begin a list in a cell."""
 COMMENT = "#"
@@ -59,9 +60,15 @@ MAX_COLUMNS = 100_000
 """Columns of a table, at most, because pyarrow takes time with their square."""
 NUMBER = re.compile(
     r"\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*|\s*[-+]?(nan|inf|infinity)\s*",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 Row: TypeAlias = tuple[str, ...]
+FRACTION_AT_END = re.compile(
+    r".*[^\s,;|:=](?:\s*[\s,;|]|(?<!\d)[:=])\s*[-+]?\d*\.\d+(?:[eE][-+]?\d+)?"
+)
+"""Pattern of an id that a fraction follows, as in `a 1.5`. `00:01.5` is a time."""
+FEWEST_ROWS = 5
+"""Rows from which a column of whole numbers is not one of fractions by chance."""
 
 
 @dataclass(frozen=True)
@@ -146,8 +153,8 @@ def sniff(
         The file, perhaps gzipped.
     sep : str, optional
         The separator. By default the one that cuts every line into equally many cells.
-        If several do, it is the one that leaves the largest share of numbers and lists,
-        for example the semicolon in `1;Heat, The`.
+        If several do, it is the one that leaves the most numbers, alone or in lists,
+        for example the semicolon in `1;Heat, The` and the tab in `a<tab>0.5,1.5`.
     header : {"auto", True, False}
         Whether the first line names the columns. By default it does if it has one of
         the `customary` names, or only words above a line with numbers.
@@ -188,9 +195,9 @@ def holds_table(path: Path) -> bool:
     """Return True if most of the first lines of a text are rows cut by a separator.
 
     These lines have as many cells as the first line, unless that is a comment, and two
-    of their cells are numbers or one is a list in brackets. A space is no separator
-    here, because lines of tokens and numbers are cut by spaces, and tokens can be other
-    separators.
+    of their cells are numbers or one is a list in brackets or with commas. A space is
+    no separator here, because lines of tokens and numbers are cut by spaces, and tokens
+    can be other separators.
     """
     text, encoding = _read_sample(path)
     if "\x00" in text:
@@ -210,10 +217,15 @@ def holds_table(path: Path) -> bool:
 
 
 def _holds_vector(row: Row) -> bool:
-    """Return True if two cells of a row are numbers or one is a list in brackets."""
-    n_numbers = sum(NUMBER.fullmatch(cell) is not None for cell in row)
-    return n_numbers > 1 or any(
-        is_list(cell) and cell.strip()[0] in BRACKETS for cell in row
+    """Return True if two cells of a row are numbers or one is a list.
+
+    The list is in brackets or has commas.
+    """
+    n_single = sum(
+        bool(NUMBER.fullmatch(cell) or DECIMAL.fullmatch(cell)) for cell in row
+    )
+    return n_single > 1 or any(
+        is_list(cell) and ("," in cell or cell.strip()[0] in BRACKETS) for cell in row
     )
 
 
@@ -259,7 +271,7 @@ def _find_separator(path: Path, text: str, encoding: str) -> DelimitedText:
     even = [table for table in candidates if _is_even(table.first_rows)]
     usual = [table for table in even if table.separator in SEPARATORS]
     if usual:
-        return max(usual, key=lambda table: _share_of_numbers(table.first_rows[-1]))
+        return max(usual, key=_fit)
     if even:
         return even[0]
     _require_no_comment(path, text)
@@ -305,6 +317,13 @@ def _sample_rows(text: str, table: DelimitedText) -> tuple[list[Row], int]:
         and all(not row[-1] for row in rows[1:])
     ):
         rows[0] = (*rows[0], "")
+    # The header has no name for the column of ids, as R writes it.
+    elif (
+        len(rows) > 2
+        and len(rows[0]) > 1
+        and all(len(row) == len(rows[0]) + 1 for row in rows[1:-1])
+    ):
+        rows[0] = ("", *rows[0])
     # A quoted line end or damage may cut off the last row of the sample. Reading the
     # whole file reports damage.
     return (rows[:-1] if len(rows) > 2 else rows), n_blank
@@ -338,9 +357,33 @@ def _require_no_short_line(table: DelimitedText) -> None:
             raise wrong_width(table, width, len(row), line)
 
 
-def _share_of_numbers(row: Row) -> float:
-    """Return the share of cells that are a number or a list of numbers."""
-    return sum(_is_number_or_list(cell) for cell in row) / len(row)
+def _fit(table: DelimitedText) -> tuple[bool, int, float, int, bool]:
+    """Rank one of several separators that cut all lines evenly; the largest is taken.
+
+    A semicolon between decimal commas goes first, as in `a;1,5;2,5`. Then the number of
+    numbers counts, which is 2 for `a<tab>0.5,1.5` cut by the tab, and 1 cut by the
+    comma. Then the share of cells with numbers counts, and then fewer cells.
+    """
+    row = table.first_rows[-1]
+    with_commas = [cell for cell in row if "," in cell]
+    has_decimal_commas = (
+        table.separator == ";"
+        and bool(with_commas)
+        and all(DECIMAL.fullmatch(cell) for cell in with_commas)
+    )
+    counts = [_count_numbers(cell) for cell in row]
+    share = sum(count > 0 for count in counts) / len(row)
+    return has_decimal_commas, sum(counts), share, -len(row), table.separator != ","
+
+
+def _count_numbers(cell: str) -> int:
+    """Count the numbers in a cell that is a number or a list, else return 0.
+
+    A tab does not cut the numbers of a list: it cuts cells.
+    """
+    if NUMBER.fullmatch(cell):
+        return 1
+    return n_numbers(cell) if is_list(cell) and "\t" not in cell else 0
 
 
 def _is_number_or_list(cell: str) -> bool:
@@ -395,6 +438,46 @@ def _names_in(header: Row) -> Row:
     if len(first) > 1:
         first = first.removeprefix(COMMENT).lstrip()
     return first, *others
+
+
+def seem_to_hold_numbers(ids: Sequence[str]) -> bool:
+    """Return True if most of some ids end in a fraction behind a separator.
+
+    Then another separator than that of the file cuts off the ids.
+
+    Examples
+    --------
+    >>> seem_to_hold_numbers(["a 1.5", "b;2.5"]), seem_to_hold_numbers(["a 1", "b"])
+    (True, False)
+    """
+    n_matching = sum(FRACTION_AT_END.fullmatch(text) is not None for text in ids)
+    return 2 * n_matching > len(ids)
+
+
+def find_whole_column(rows: Sequence[Sequence[str]]) -> int | None:
+    """Return the position of a column of whole numbers among columns of fractions.
+
+    Such a column holds counts, years or labels. A column of zeros or ones can be one of
+    the vectors, for example that of a bias.
+
+    Examples
+    --------
+    >>> rows = [["7", "0.5"], ["12", "1.5"], ["3", "2.5"], ["7", "0.1"], ["1", "0.2"]]
+    >>> find_whole_column(rows), find_whole_column(rows[:2])
+    (0, None)
+    """
+    if len(rows) < FEWEST_ROWS:
+        return None
+    whole, fractions = [], []
+    for place, column in enumerate(zip(*rows, strict=True)):
+        cells = [cell.strip() for cell in column]
+        if not all(WHOLE.fullmatch(cell) for cell in cells):
+            fractions += cells
+        elif set(cells) not in ({"0"}, {"1"}):
+            whole.append(place)
+    n_whole_elsewhere = sum(bool(WHOLE.fullmatch(cell)) for cell in fractions)
+    is_rare = bool(fractions) and 10 * n_whole_elsewhere < len(fractions)
+    return whole[0] if whole and is_rare else None
 
 
 def with_same_columns(first: DelimitedText, path: Path) -> DelimitedText:

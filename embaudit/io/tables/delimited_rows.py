@@ -18,6 +18,7 @@ from embaudit.io.tables.delimited import (
     DelimitedText,
     wrong_width,
 )
+from embaudit.io.tables.lists import DECIMAL
 from embaudit.io.unpacked import open_bytes
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _read_file(file: DelimitedText, columns: Mapping[int, Cell]) -> pa.Table:
             return _parse_in_its_encoding(settled, columns)
         except ValueError as error:
             letters = replace(file, quoted=False)
-            if settled.quoted and _first_fault(letters) is None:
+            if settled.quoted and _first_fault(letters, columns) is None:
                 return _parse_in_its_encoding(letters, columns)
             fault = _first_fault(settled, columns)
             if fault is None:
@@ -276,10 +277,17 @@ def _first_fault(
             for position in numeric:
                 if row[position] and not NUMBER.fullmatch(row[position]):
                     name = file.names[position] if file.names else position
+                    remedy = ""
+                    if DECIMAL.fullmatch(row[position]):
+                        remedy = (
+                            "write decimals with a point and thousands without a "
+                            "separator"
+                        )
                     return must_be(
                         Sentence("column {} of {}", name, File(file.path)),
                         "numbers",
                         f"{row[position]!r} in line {line}",
+                        remedy,
                     )
     except csv.Error:
         return must_be(

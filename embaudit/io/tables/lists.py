@@ -19,6 +19,19 @@ SEVERAL = re.compile(rf"\s*{NUMBER}(?:{CUT}{NUMBER})+\s*")
 BRACKETED = re.compile(
     r"\s*(?:array\()?[\[({][-+\d.,;\seEinfaINFA]*\d[-+\d.,;\seEinfaINFA]*[\])}]\)?\s*"
 )
+DECIMAL = re.compile(
+    r"\s*[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+(?:[eE][-+]?\d+)?\s*"
+    r"|\s*[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?\s*"
+    r"|\s*[-+]?\d{1,3}(?:\s\d{3})+(?:[.,]\d+)?\s*"
+)
+"""Pattern of a number with a decimal comma, or with a sign between thousands.
+
+A list of whole numbers, such as `1,5`, can look the same.
+"""
+DECIMAL_COMMA = r"\d,[-+]?\d"
+"""Pattern of a comma within a number, or between two numbers without a space."""
+OTHER_CUT = r"\d\s*(?:;\s*|\s)[-+.\d]"
+"""Pattern of two numbers that are cut by a semicolon or a space without a comma."""
 AROUND = "array[](){} \t\r\n"
 """Characters that may surround the numbers."""
 
@@ -76,6 +89,7 @@ def _parsed(chunk: pa.Array, name: str | Sentence, start: int) -> pa.Array:
     import pyarrow as pa
     from pyarrow import compute
 
+    _require_no_decimal_commas(chunk, name, start)
     cells = compute.split_pattern_regex(
         compute.utf8_trim(chunk, AROUND), r"\s*[,;]\s*|\s+"
     )
@@ -93,6 +107,27 @@ def _parsed(chunk: pa.Array, name: str | Sentence, start: int) -> pa.Array:
         raise must_be(
             name, "lists of numbers", f"{cell[:60]!r} in row {start}", remedy
         ) from error
+
+
+def _require_no_decimal_commas(
+    chunk: pa.Array, name: str | Sentence, start: int
+) -> None:
+    """Refuse lists such as `1,5 2,5` and `1,5; 2,5`, which would be four numbers."""
+    from pyarrow import compute
+
+    has_both = compute.and_(
+        compute.match_substring_regex(chunk, DECIMAL_COMMA),
+        compute.match_substring_regex(chunk, OTHER_CUT),
+    )
+    place = compute.index(has_both, True).as_py()
+    if place >= 0:
+        cell = chunk[place].as_py()
+        raise must_be(
+            name,
+            "lists of numbers that one separator cuts",
+            f"{cell[:60]!r} in row {start + place}",
+            "write decimals with a point",
+        )
 
 
 def stack(
