@@ -1,4 +1,7 @@
-"""Tables of a DuckDB file, read and written by its client, which opens the file for reading only to read."""
+"""Tables of a DuckDB file, read and written by its client.
+
+To read, the file is opened for reading only.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +78,9 @@ def is_store(path: Path) -> bool:
     recognises_any=is_store,
 )
 def read(address: str | Path, request: Request) -> Contents:
-    """Determine the columns of a table and what becomes of them; no vectors are read yet.
+    """Determine the columns of a table and what becomes of them.
+
+    No vectors are read yet.
 
     Raises
     ------
@@ -154,13 +159,21 @@ class _Rows:
 
 
 def metric_of(column: str, indexes: Sequence[tuple[str, str | None]]) -> Metric:
-    """Return the metric of a column by the names of the indexes of its table and their SQL.
+    """Return the metric of a column.
+
+    Parameters
+    ----------
+    column : str
+        Name of the column.
+    indexes : sequence of tuple
+        Name and SQL of each index of its table.
 
     Examples
     --------
-    >>> print(metric_of("v", [("i", "CREATE INDEX i ON t USING HNSW (v) WITH (metric = 'cosine');")]))
+    >>> sql = "CREATE INDEX i ON t USING HNSW (v)"
+    >>> print(metric_of("v", [("i", sql + " WITH (metric = 'cosine');")]))
     cosine, as the index i says
-    >>> print(metric_of("v", [("i", "CREATE INDEX i ON t USING HNSW (v);")]))
+    >>> print(metric_of("v", [("i", sql + ";")]))
     l2, the default of the index i, which names no metric
     >>> print(metric_of("v", []))
     not stated: the column v has no HNSW index
@@ -186,7 +199,7 @@ def metric_of(column: str, indexes: Sequence[tuple[str, str | None]]) -> Metric:
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """Return the errors of the client, and those of Arrow that stand for them in a scan."""
+    """Return the errors of the client, and those that Arrow raises in a scan."""
     duckdb = client("duckdb", extra="duckdb", what="a DuckDB table")
     return duckdb.Error, OSError, RuntimeError, ValueError
 
@@ -212,7 +225,7 @@ def _filter(filled: Sequence[str]) -> str:
 
 
 def _reader(relation: Any, n_rows: int) -> Any:
-    """Return a reader of batches of Arrow, by the name that this version of DuckDB has for it."""
+    """Return a reader of batches of Arrow, whose name depends on the version."""
     if hasattr(relation, "to_arrow_reader"):
         return relation.to_arrow_reader(n_rows)
     return relation.fetch_arrow_reader(n_rows)
@@ -244,7 +257,12 @@ def _remove(text: str) -> None:
         database.execute(f"DROP TABLE IF EXISTS {quoted(name)}")
 
 
-def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:  # noqa: ARG001
+def _write(
+    text: str,
+    draft: Draft,
+    metric: str,  # noqa: ARG001
+    force: bool,
+) -> dict[str, str]:
     """Write a table in one transaction.
 
     DuckDB itself states no metric: its extension vss does, for an index in memory.
