@@ -49,8 +49,13 @@ def with_rows_named(model: FactorModel, request: Request) -> FactorModel:
         ("right", request.ids, request.ids_column, request.right_counts),
     ):
         if ids is not None:
-            n_rows = len(model.side(role))
-            read_as = read_ids(ids, n_rows, column=column, what=model.title(role))
+            read_as = read_ids(
+                ids,
+                len(model.side(role)),
+                column=column,
+                what=model.title(role),
+                n_columns=model.rank,
+            )
             model = model.replace(**{f"{role}_ids": read_as})
         if counts is not None:
             # Counts are found by ids.
@@ -58,7 +63,9 @@ def with_rows_named(model: FactorModel, request: Request) -> FactorModel:
             model = model.replace(**{f"{role}_counts": numbers})
     if request.labels is not None:
         noun = model.title("right")
-        names = read_labels(request.labels, model.n_right, what=noun)
+        names = read_labels(
+            request.labels, model.n_right, what=noun, n_columns=model.rank
+        )
         model = model.replace(right_names=names)
     return model
 

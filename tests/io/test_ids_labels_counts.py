@@ -81,6 +81,22 @@ def test_read_ids_refuses(tmp_path: Path, name: str, content: Any, part: str) ->
     assert part in refusal(read_ids, path, 2)
 
 
+@pytest.mark.parametrize("option", ["ids", "labels"])
+def test_as_many_ids_as_columns_ask_if_a_table_is_transposed(
+    tmp_path: Path, option: str
+) -> None:
+    files = {"v.npy": npy(np.arange(6.0).reshape(2, 3) + 1), "i.txt": "a\nb\nc\n"}
+    path = write_all(tmp_path, files)
+    options: dict[str, Any] = {option: tmp_path / "i.txt"}
+    assert refusal(load, path, **options).endswith(
+        "one per row; got 3; the vectors have 3 columns; if each column is one entity, "
+        "say so with transpose, or write the vectors transposed."
+    )
+    model = load(path, **options, transpose="right")
+    assert model.right.tolist() == [[1, 4], [2, 5], [3, 6]]
+    assert model.names("right").tolist() == ["a", "b", "c"]
+
+
 @pytest.mark.parametrize("read", [read_ids, read_labels])
 def test_the_number_of_rows_is_a_positive_integer(tmp_path: Path, read: Any) -> None:
     path = write_all(tmp_path, {"l.txt": "a\nb\n"})

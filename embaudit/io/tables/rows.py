@@ -58,7 +58,12 @@ COUNT_NAMES = frozenset(
 
 
 def read_ids(
-    source: Any, n_rows: int, *, column: str | None = None, what: str = "item"
+    source: Any,
+    n_rows: int,
+    *,
+    column: str | None = None,
+    what: str = "item",
+    n_columns: int | None = None,
 ) -> NDArray[Any]:
     r"""Read one id per row, in the order of the rows.
 
@@ -73,6 +78,9 @@ def read_ids(
         Name of the column in a table; by default the column with a customary name.
     what : str
         Noun of a row, for error messages.
+    n_columns : int, optional
+        Number of columns of the model. An error for so many ids asks if the model is
+        transposed.
 
     Raises
     ------
@@ -104,10 +112,10 @@ def read_ids(
         ids = to_ids(table, cells, position)
     else:
         # As in a table, 007 and 7 are two ids.
-        texts = _read_texts(file, n_rows, f"{what} ids")
+        texts = _read_texts(file, n_rows, f"{what} ids", n_columns)
         ids = np.array(as_ids(texts.tolist()).to_pylist())
     n_ids = len(ids) if ids.ndim == 1 else f"shape {ids.shape}"
-    _require_rows(n_ids, n_rows, file, f"{what} ids")
+    _require_rows(n_ids, n_rows, file, f"{what} ids", n_columns)
     return ids
 
 
@@ -123,7 +131,9 @@ def _require_no_column(source: str) -> None:
         raise must_be("ids", "a file that exists", repr(source), remedy)
 
 
-def read_labels(path: Any, n_rows: int, *, what: str = "label") -> NDArray[np.str_]:
+def read_labels(
+    path: Any, n_rows: int, *, what: str = "label", n_columns: int | None = None
+) -> NDArray[np.str_]:
     r"""Read the label of each row.
 
     Parameters
@@ -138,6 +148,9 @@ def read_labels(path: Any, n_rows: int, *, what: str = "label") -> NDArray[np.st
         Number of rows.
     what : str
         Noun of a row, for error messages.
+    n_columns : int, optional
+        Number of columns of the model. An error for so many labels asks if the model is
+        transposed.
 
     Returns
     -------
@@ -169,10 +182,12 @@ def read_labels(path: Any, n_rows: int, *, what: str = "label") -> NDArray[np.st
             )
         require_each(path, f"{what} names")
         return names.astype(np.str_)
-    return _read_texts(existing_file(path), n_rows, f"{what} names")
+    return _read_texts(existing_file(path), n_rows, f"{what} names", n_columns)
 
 
-def _read_texts(file: Path, n_rows: int, what: str) -> NDArray[np.str_]:
+def _read_texts(
+    file: Path, n_rows: int, what: str, n_columns: int | None
+) -> NDArray[np.str_]:
     """Read one text per row from JSON or lines; `what` names them in an error."""
     try:
         text = file.read_text(encoding="utf-8-sig")
@@ -197,7 +212,7 @@ def _read_texts(file: Path, n_rows: int, what: str) -> NDArray[np.str_]:
             raise InputError("{}: {}", file, error.sentence) from error
         got = Sentence("{} ({})", File(file), error)
         raise must_be("the file of labels", "valid JSON", got) from error
-    _require_rows(len(texts), n_rows, file, what)
+    _require_rows(len(texts), n_rows, file, what, n_columns)
     return as_texts(texts, Sentence("the labels in {}", file))
 
 
@@ -400,7 +415,9 @@ def _columns_of_counts(table: TableFile) -> tuple[int, int]:
     return id_position, count_position
 
 
-def _require_rows(n: int | str, n_rows: int, file: Path, what: str) -> None:
+def _require_rows(
+    n: int | str, n_rows: int, file: Path, what: str, n_columns: int | None = None
+) -> None:
     """Raise InputError unless a file has one value per row of a model.
 
     Examples
@@ -413,9 +430,14 @@ def _require_rows(n: int | str, n_rows: int, file: Path, what: str) -> None:
     """
     if n != n_rows:
         got = n if isinstance(n, str) else f"{n:,}"
+        remedy = Sentence("check that it is of this model")
+        if n == n_columns:
+            remedy = Sentence(
+                "the vectors have {} columns; if each column is one entity, say so "
+                "with {}, or write the vectors transposed",
+                got,
+                Option("transpose"),
+            )
         raise must_be(
-            str(file),
-            f"a file of {n_rows:,} {what}, one per row",
-            got,
-            "check that it is of this model",
+            str(file), f"a file of {n_rows:,} {what}, one per row", got, remedy
         )
