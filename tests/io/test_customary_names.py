@@ -29,7 +29,10 @@ GAIN, SHIFT = np.float32([0.5, -1, 2, 1]), np.float32([0.25, 0, -1, 3])
 PAIRS = """user_factors item_factors, user_embedding.weight item_embedding.weight, user_emb.weight item_emb.weight,
  user_embeddings item_embeddings, embed_user.weight embed_item.weight, embedding_user.weight embedding_item.weight,
  user_embed item_embed, user_vectors item_vectors, users items, U_factors I_factors, u_embeddings i_embeddings,
- left right, pu qi, u v, P Q, queries documents, query_embeddings document_embeddings"""
+ left right, pu qi, u v, P Q, queries documents, query_embeddings document_embeddings,
+ query_embedding.weight document_embedding.weight, query document, queries passages, queries candidates,
+ query_embeddings passage_embeddings, query_embeddings corpus_embeddings, query_embeddings candidate_embeddings,
+ query_tower candidate_tower, query_tower item_tower, user_tower item_tower"""
 BY_COLUMN = "W H, U Vt, U Vh"
 HEADS = """score classifier classifier.out_proj classification_head.out_proj fc head logits_proj lm_head embed_out
  output lm_head.decoder cls.predictions.decoder predictions.decoder vocab_projector generator_lm_head linear unembed"""

@@ -139,6 +139,36 @@ def test_the_reading_of_the_first_rank_is_taken(
     np.testing.assert_array_equal(found.right, expected.right)
 
 
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("query_tower", "candidate_tower"),
+        ("user_tower", "item_tower"),
+        ("query", "document"),
+    ],
+)
+def test_layers_with_the_names_of_towers_are_no_outputs(left: str, right: str) -> None:
+    """The weights of two linear layers would be transposed by their shapes."""
+    load({left: USERS, right: ITEMS})
+    with pytest.raises(InputError, match="must be one recognised table, pair or head"):
+        load({f"{left}.weight": USERS.T, f"{right}.weight": ITEMS.T})
+
+
+@pytest.mark.parametrize(
+    "names", [("target", "context"), ("target_embedding", "context_embedding")]
+)
+def test_words_and_contexts_are_a_question(names: tuple[str, str]) -> None:
+    """Skip-gram puts a target in, CBOW predicts it: neither name says the side."""
+    with pytest.raises(InputError, match="must be one recognised table, pair or head"):
+        load(dict(zip(names, (USERS, ITEMS), strict=True)))
+
+
+def test_three_towers_are_a_question() -> None:
+    towers = {"query_tower": USERS, "candidate_tower": ITEMS, "item_tower": PLACES}
+    with pytest.raises(InputError, match="must be one recognised table, pair or head"):
+        load(towers)
+
+
 def test_a_layer_inside_a_network_is_no_head() -> None:
     assert head_recipe("model.layers.3.fc.weight") is not None
     arrays = {"model.layers.3.fc.weight": ITEMS, "router.head.weight": PLACES}

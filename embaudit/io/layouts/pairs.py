@@ -15,7 +15,10 @@ def pairs_by_name(shapes: Shapes, matrices: Shapes, request: Request) -> list[La
     layouts = []
     for recipe in of_kind("factors"):
         left, right = names.get(plain(recipe.left)), names.get(plain(recipe.right))
-        if left is not None and right is not None:
+        if left is None or right is None:
+            continue
+        is_layer = left.endswith(".weight") or right.endswith(".weight")
+        if not (recipe.is_output and is_layer):
             layouts.append(pair_of(shapes, request, left, right, recipe.title))
     return layouts
 

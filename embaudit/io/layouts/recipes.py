@@ -8,9 +8,11 @@
 3. Vectors: one table.
 
 The names of two tables and of vectors fit whatever their case and punctuation are, with
-or without `.weight` at the end and wrappers such as `module.` before them. The name of
-a head fits as it is written, or behind a prefix such as `model.`; among heads a name
-without a prefix comes first.
+or without `.weight` at the end and wrappers such as `module.` before them. Outputs of
+two networks have no `.weight`, which would make them a layer.
+
+The name of a head fits as it is written, or behind a prefix such as `model.`; among
+heads a name without a prefix comes first.
 
 To add the layout of a library: add one `Recipe` here and its names to the test in
 `tests/io/test_customary_names.py`, and write the table of `docs/reading.md` with
@@ -66,6 +68,11 @@ class Recipe:
     layers are checked (`checks.last_layer`).
     """
 
+    is_output: bool = False
+    """True if the names are those of the outputs of two networks, so that weights of
+    these names, such as `query_tower.weight`, are a layer.
+    """
+
     @property
     def title(self) -> str:
         """The names and their source, for the report of what was read."""
@@ -85,6 +92,11 @@ class Recipe:
 
 def _factors(left: str, right: str, source: str, *, transposed: bool = False) -> Recipe:
     return Recipe("factors", source, right, left, transposed=transposed)
+
+
+def _outputs(left: str, right: str, source: str) -> Recipe:
+    """Return the recipe of the outputs of two networks."""
+    return Recipe("factors", source, right, left, is_output=True)
 
 
 def _language_model(layer: str, source: str) -> Recipe:
@@ -147,6 +159,20 @@ RECIPES: tuple[Recipe, ...] = (
     _factors("users", "items", "common usage"),
     _factors("queries", "documents", "retrieval"),
     _factors("query_embeddings", "document_embeddings", "retrieval"),
+    _factors("query_embedding", "document_embedding", "retrieval"),
+    _outputs("query", "document", "retrieval"),
+    _outputs("queries", "passages", "retrieval"),
+    _factors("query_embeddings", "passage_embeddings", "retrieval"),
+    # `sentence_transformers.util.semantic_search`
+    _factors("query_embeddings", "corpus_embeddings", "sentence-transformers"),
+    # Two towers: that of queries serves users, and that of candidates serves items.
+    # `tensorflow_recommenders.tasks.Retrieval` and `layers.factorized_top_k`
+    _factors("query_embeddings", "candidate_embeddings", "TensorFlow Recommenders"),
+    _outputs("queries", "candidates", "TensorFlow Recommenders"),
+    # `merlin.models.tf.TwoTowerModelV2` and `TwoTowerModel`
+    _outputs("query_tower", "candidate_tower", "Merlin Models"),
+    _outputs("query_tower", "item_tower", "Merlin Models"),
+    _outputs("user_tower", "item_tower", "common usage"),
     _factors("left", "right", "embaudit"),
     # Koren, Bell and Volinsky (2009) write q and p; Dive into Deep Learning, chapter
     # 21.3, writes P and Q.
