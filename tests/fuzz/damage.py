@@ -7,9 +7,11 @@ import gzip
 import io
 import json
 import re
+import sqlite3
 import struct
 import warnings
 import zipfile
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +52,9 @@ ODD_DESCRIPTIONS = (
     "[[]]",
     "('<f8', 3)",
 )
+ODD_CELLS: tuple[Any, ...] = (
+    None, -1, 0, 1.5, 2**62, "", "x" * 300, "\n", "\ud7ff", "nan", b"", b"\0", b"\xff" * 64, b"\0" * 512,
+)  # fmt: skip
 ODD_SHAPES = (
     (),
     (0,),
@@ -117,6 +122,8 @@ def crafted(name: str, whole: bytes, draw: np.random.Generator) -> bytes:
         ".npy": _npy,
         ".safetensors": _safetensors,
         ".json": _json,
+        ".db": _database,
+        ".sqlite3": _database,
     }
     if suffix in (".parquet", ".feather", ".arrow"):
         return _table(whole, draw, suffix)
@@ -307,6 +314,67 @@ def _table(whole: bytes, draw: np.random.Generator, suffix: str) -> bytes:
     else:
         feather.write_feather(table, sink)
     return sink.getvalue().to_pybytes()
+
+
+def _database(whole: bytes, draw: np.random.Generator) -> bytes:
+    """Put an odd value into a cell, or delete, repeat or rename what lies in a database of SQLite."""
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.deserialize(whole)
+        query = "SELECT name FROM sqlite_master WHERE rootpage > 0 AND type = 'table'"
+        tables = [name for (name,) in database.execute(query)]
+        table = _choice(tuple(tables), draw)
+        columns = database.execute(f"PRAGMA table_info({table})").fetchall()
+        column = _choice(tuple(name for _, name, *_ in columns), draw)
+        rows = [row for (row,) in database.execute(f"SELECT rowid FROM {table}")]
+        way = int(draw.integers(8))
+        # A value that a key already has, or that a column cannot hold, stays as it is.
+        with suppress(sqlite3.Error):
+            if way == 0:
+                database.execute(f"ALTER TABLE {table} RENAME TO other")
+            elif way == 1:
+                database.execute(f"ALTER TABLE {table} RENAME COLUMN {column} TO other")
+            elif way == 2:
+                _change_declaration(database, draw)
+            elif rows and way == 3:
+                database.execute(
+                    f"DELETE FROM {table} WHERE rowid = ?", [_choice(tuple(rows), draw)]
+                )
+            elif rows:
+                _change_cell(database, table, column, _choice(tuple(rows), draw), draw)
+        database.commit()
+        return database.serialize()
+
+
+def _change_declaration(
+    database: sqlite3.Connection, draw: np.random.Generator
+) -> None:
+    """Change the words that created a table, as nobody but a forger does."""
+    database.execute("PRAGMA writable_schema = ON")
+    query = "SELECT rowid, sql FROM sqlite_master WHERE sql IS NOT NULL"
+    row, words = _choice(tuple(database.execute(query).fetchall()), draw)
+    changed = _text(words.encode(), draw).decode(errors="replace")
+    update = "UPDATE sqlite_master SET sql = ? WHERE rowid = ?"
+    database.execute(update, [changed, row])
+
+
+def _change_cell(
+    database: sqlite3.Connection,
+    table: str,
+    column: str,
+    row: int,
+    draw: np.random.Generator,
+) -> None:
+    """Put an odd value into a cell, or damage the text or the bytes that it holds."""
+    query = f"SELECT {column} FROM {table} WHERE rowid = ?"
+    (value,) = database.execute(query, [row]).fetchone()
+    if isinstance(value, str) and value and draw.random() < 0.5:
+        value = _text(value.encode(), draw).decode(errors="replace")
+    elif isinstance(value, bytes) and value and draw.random() < 0.5:
+        value = _moved(flipped(value, draw), draw)
+    else:
+        value = _choice(ODD_CELLS, draw)
+    update = f"UPDATE {table} SET {column} = ? WHERE rowid = ?"
+    database.execute(update, [value, row])
 
 
 def _writable(table: pa.Table) -> pa.Table:

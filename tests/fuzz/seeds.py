@@ -5,12 +5,15 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import shutil
 import sys
+import tempfile
 import zipfile
 from collections.abc import Callable
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,7 @@ import pyarrow as pa
 from llama_files import RMS, gguf_file
 from pyarrow import feather, ipc, parquet
 from safetensors.numpy import save_file
+from store_files import ChromaFolder, write_sqlite_vec
 
 import embaudit as ea
 from embaudit.blocks import block_cosines
@@ -361,7 +365,56 @@ def _others() -> list[Seed]:
     ]  # fmt: skip
 
 
-SEEDS = (*_models(), *_tables(), *_tensors(), *_others())
+def _sqlite_vec(path: Path) -> None:
+    """Write two chunks of vectors with titles, some longer than what lies in a chunk."""
+    rows = np.tile(RIGHT, (3, 1)).astype(np.float32)
+    titles = [f"Film {'of the year ' * (row % 2)}{row}" for row in range(len(rows))]
+    columns = "id text primary key, v float[{width}] distance_metric=cosine, title text"
+    numbers = [7 + 2 * row for row in range(len(rows))]
+    names = [f"n{number}" for number in numbers]
+    write_sqlite_vec(
+        path, rows, numbers, columns=columns, titles=titles, names=names, deleted={3}
+    )
+
+
+def _chroma(path: Path) -> None:
+    """Write a collection whose vectors wait in the queue."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = ChromaFolder(Path(folder, "store"))
+        store.create("films", 3, space="cosine", metadata_space="cosine")
+        rows = zip(NAMES, RIGHT.astype(np.float32), strict=True)
+        store.queue("films", [(2, name, row) for name, row in rows])
+        store.describe("films", [(name, {"title": name.upper()}) for name in NAMES])
+        shutil.copy(store.path, path)
+
+
+def _duckdb(path: Path) -> None:
+    """Write a table of vectors with ids."""
+    duckdb = import_module("duckdb")
+    path.unlink(missing_ok=True)
+    with duckdb.connect(str(path)) as database:
+        database.register("given", pa.table(TABLE))
+        database.execute(
+            "CREATE TABLE films AS SELECT id, vector::DOUBLE[3] AS vector FROM given"
+        )
+
+
+def _stores() -> list[Seed]:
+    """Return files of stores; that of DuckDB only where its client is installed.
+
+    The client of LanceDB ends the process if a damaged manifest asks it for more memory
+    than there is, so damaged tables of LanceDB cannot be read in the process of a test.
+    """
+    seeds = [
+        Seed("films.db", _load("films.db"), _sqlite_vec),
+        Seed("store/chroma.sqlite3", _load("store"), _chroma),
+    ]
+    if find_spec("duckdb"):
+        seeds.append(Seed("films.duckdb", _load("films.duckdb"), _duckdb))
+    return seeds
+
+
+SEEDS = (*_models(), *_tables(), *_tensors(), *_others(), *_stores())
 
 
 @dataclass(frozen=True)
@@ -460,7 +513,7 @@ def _commands() -> list[Seed]:
     written, nine = ("--out", "g.npz", "--force"), ("--n-permutations", "9")
     json_out = ("--json", "o.json", "--out", "o.html", "--force")
     return [
-        *(Seed(seed.name, _typed("formats", seed.name), seed.write) for seed in (*_models(), *_others())),
+        *(Seed(seed.name, _typed("formats", seed.name), seed.write) for seed in (*_models(), *_others(), *_stores())),
         Seed("own.npz", _typed(*AUDIT, *json_out), own),
         Seed("m.h5", _typed("audit", "m.h5", *FEW), _others()[0].write),
         Seed("v.csv", _typed("audit", "v.csv", *FEW), partial(ea.save, VECTORS)),

@@ -70,7 +70,7 @@ def unclear(ended):
 )
 def test_damaged_files_are_read_or_refused_in_one_sentence(tmp_path, place):
     seed, file = ALL[place], tmp_path / ALL[place].name
-    file.parent.mkdir(exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     seed.write(file)
     whole = file.read_bytes()
     assert unclear(seed.read(tmp_path)) is None

@@ -125,6 +125,90 @@ def test_sqlite_vec_rows_that_differ_from_their_count_are_refused(films):
     assert "another number of rows than 24" in refusal_of(films)
 
 
+def changed(path, *statements):
+    """Run statements on a file of SQLite, and return the file."""
+    with closing(sqlite3.connect(path)) as database:
+        for statement in statements:
+            database.execute(statement)
+        database.commit()
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "got"),
+    [
+        ("UPDATE films_chunks SET size = 'x'", "no number of places of chunk 1"),
+        ("UPDATE films_chunks SET size = -16", "2 bytes of validity in chunk 1"),
+        ("UPDATE films_chunks SET validity = NULL", "no bytes of validity in chunk 1"),
+        ("UPDATE films_chunks SET validity = x'ff'", "1 bytes of validity in chunk 1"),
+        ("UPDATE films_chunks SET rowids = 7", "no bytes of rows in chunk 1"),
+        ("UPDATE films_chunks SET rowids = x'00'", "1 bytes of rows in chunk 1"),
+        ("UPDATE films_vector_chunks00 SET vectors = 1.5", "no bytes of vectors in chunk 1"),
+        ("UPDATE films_rowids SET id = NULL WHERE chunk_id = 2", "rows without an id in chunk 2"),
+        ("UPDATE films_metadatachunks00 SET data = 'x'", "no bytes of texts in chunk 1"),
+        ("UPDATE films_metadatachunks00 SET data = x'00'", "1 bytes of texts in chunk 1"),
+        (f"UPDATE films_metadatachunks00 SET data = x'{'ff' * 256}'", "texts of negative length in chunk 1"),
+        ("DELETE FROM films_metadatachunks00", "0 bytes of texts in chunk 1"),
+    ],
+)  # fmt: skip
+def test_sqlite_vec_cell_that_holds_a_wrong_value_is_refused(tmp_path, change, got):
+    path = tmp_path / "films.db"
+    columns = "id text primary key, v float[{width}], title text"
+    names = [f"n{row}" for row in range(40)]
+    write_sqlite_vec(path, ROWS, IDS, columns=columns, names=names, titles=TITLES)
+    changed(path, change)
+    assert refusal_of(path) == (
+        f"{path} must be a whole table of sqlite-vec; got {got}; write it again."
+    )
+
+
+def test_sqlite_vec_whose_file_is_too_small_for_its_rows_is_refused(tmp_path):
+    path = tmp_path / "films.db"
+    columns = "id integer primary key, v float[99999999]"
+    write_sqlite_vec(path, ROWS, IDS, columns=columns)
+    for reading in (io.inspect, io.read):
+        with pytest.raises(InputError) as caught:
+            reading(path)
+        assert str(caught.value) == (
+            f"{path} must be a whole store; got 40 rows of 99,999,999 "
+            "numbers, more than its files hold; write it again."
+        )
+
+
+def test_sqlite_vec_table_without_a_column_of_vectors_is_refused(tmp_path):
+    path = tmp_path / "films.db"
+    write_sqlite_vec(path, ROWS, IDS, columns="id integer primary key, title text")
+    assert "must be a table with a column of vectors; got none" in refusal_of(path)
+
+
+def test_sqlite_vec_width_of_many_digits_is_no_width(tmp_path):
+    path = tmp_path / "films.db"
+    # Python refuses to convert a text of more than 4,300 digits to an integer.
+    columns = f"id integer primary key, v float[{'9' * 5000}]"
+    write_sqlite_vec(path, ROWS, IDS, columns=columns)
+    assert "must be a table with a column of vectors; got none" in refusal_of(path)
+
+
+def test_view_in_a_file_of_sqlite_is_refused(films):
+    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x FROM n)"
+    changed(
+        films,
+        "DROP TABLE films_rowids",
+        f"CREATE VIEW films_rowids AS {endless} SELECT x AS rowid, x AS id FROM n",
+    )
+    assert "must be a store of tables; got a view; write it again" in refusal_of(films)
+
+
+def test_declaration_in_sqlite_that_is_no_utf8_is_refused(films):
+    changed(
+        films,
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_master SET sql = CAST(x'437265617465ff' AS TEXT) "
+        "WHERE name = 'films_chunks'",
+    )
+    assert "got a damaged declaration of a table; write it" in refusal_of(films)
+
+
 def test_file_of_sqlite_without_vectors_is_refused(tmp_path):
     path = tmp_path / "plain.db"
     with closing(sqlite3.connect(path)) as database:
@@ -285,6 +369,53 @@ def test_chroma_row_without_a_vector_in_the_queue_is_refused(chroma):
         "must be a whole collection of Chroma; got no vector for 'f40'"
         in refusal_of(chroma.folder)
     )
+
+
+@pytest.mark.parametrize(
+    ("change", "got"),
+    [
+        ("collections SET name = x'ff'", "a collection without a name or a dimension"),
+        ("collections SET dimension = 'x'", "a collection without a name or a dimension"),
+        ("segments SET id = '../x' WHERE scope = 'METADATA'", "a part without a number"),
+        ("embeddings SET embedding_id = x'ff'", "a row without an id"),
+        ("embeddings_queue SET vector = 'x'", "no bytes of a vector for 'f0'"),
+        ("embeddings_queue SET vector = x'00'", "1 bytes of FLOAT32 for 'f0'"),
+    ],
+)  # fmt: skip
+def test_chroma_cell_that_holds_a_wrong_value_is_refused(chroma, change, got):
+    changed(chroma.path, f"UPDATE {change}")
+    sentence = refusal_of(chroma.folder)
+    assert f"must be a whole collection of Chroma; got {got}; write it" in sentence
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "collections SET schema_str = x'ff'",
+        "collections SET config_json_str = 5",
+        "embedding_metadata SET string_value = x'ff'",
+        "embedding_metadata SET key = x'ff' WHERE key = 'genre'",
+    ],
+)
+def test_damaged_words_beside_the_rows_of_chroma_leave_the_rows(chroma, change):
+    changed(chroma.path, f"UPDATE {change}")
+    model = io.load(chroma.folder)
+    np.testing.assert_array_equal(np.sort(model.right, axis=0), np.sort(ROWS, axis=0))
+
+
+def test_damaged_metric_of_chroma_is_its_default(tmp_path):
+    folder = ChromaFolder(tmp_path / "chroma")
+    folder.create("films", 8, metadata_space="cosine")
+    folder.queue("films", [(ADD, f"f{row}", ROWS[row]) for row in range(40)])
+    folder.describe("films", [(f"f{row}", {}) for row in range(40)])
+    changed(folder.path, "UPDATE collection_metadata SET str_value = x'ff'")
+    assert io.inspect(folder.folder).metric.is_default
+
+
+def test_chroma_whose_files_are_too_small_for_its_rows_is_refused(chroma):
+    changed(chroma.path, "UPDATE collections SET dimension = 99999999")
+    with pytest.raises(InputError, match="got 40 rows of 99,999,999 numbers, more"):
+        io.inspect(chroma.folder)
 
 
 def test_chroma_collection_without_rows_is_refused(tmp_path):

@@ -11,6 +11,7 @@ it would change the folder itself.
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import shutil
 import sqlite3
@@ -40,7 +41,13 @@ from embaudit.io.stores.base import (
     title_column,
     unreadable,
 )
-from embaudit.io.stores.sqlite import LOGS, column_names, is_sqlite, opened
+from embaudit.io.stores.sqlite import (
+    LOGS,
+    column_names,
+    is_sqlite,
+    opened,
+    require_room,
+)
 from embaudit.io.stores.writing import (
     Rows,
     already_there,
@@ -56,6 +63,8 @@ PICKLE = "index_metadata.pickle"
 """File of an index that has taken vectors out of the queue."""
 PAGE_ROWS = 2_000
 """Rows that are read at a time."""
+SEGMENT = re.compile(r"[\w-]{1,99}")
+"""Number of a part of a collection."""
 DEFAULT_DATABASE = "default_database"
 ADD, UPDATE, UPSERT, DELETE = range(4)
 """Operations of the queue."""
@@ -114,7 +123,7 @@ def read(address: str | Path, request: Request) -> Contents:  # noqa: ARG001
     if not is_store(folder):
         raise must_be(File(store), "a folder of Chroma", "none", "check the path")
     with opened(folder / FILE, store) as database:
-        collections = _collections(database)
+        collections = _collections(database, store)
         name = chosen_table(store, sorted(collections), wanted)
         return _Rows(folder, typed, collections[name]).table(database).contents()
 
@@ -131,7 +140,9 @@ class Collection:
     metric: Metric
 
 
-def _collections(database: sqlite3.Connection) -> dict[str, Collection]:
+def _collections(
+    database: sqlite3.Connection, address: Address
+) -> dict[str, Collection]:
     """Return the collections by name; `database/name` if not in the default one."""
     # Older versions lack these columns.
     columns = column_names(database, "collections")
@@ -142,12 +153,18 @@ def _collections(database: sqlite3.Connection) -> dict[str, Collection]:
     collections = {}
     rows = database.execute(query).fetchall()
     for id_, name, dimension, store, tenant, schema, configuration in rows:
+        # SQLite lets any column hold a value of any type.
+        texts = (id_, name, store, tenant)
+        has_texts = all(isinstance(text, str) for text in texts)
+        if not has_texts or not isinstance(dimension, int | None):
+            raise _damaged(address, "a collection without a name or a dimension")
         space = database.execute(
             "SELECT str_value FROM collection_metadata "
             "WHERE collection_id = ? AND key = 'hnsw:space'",
             [id_],
         ).fetchone()
-        metric = metric_of(schema, configuration, None if space is None else space[0])
+        has_space = space is not None and isinstance(space[0], str)
+        metric = metric_of(schema, configuration, space[0] if has_space else None)
         title = name if store == DEFAULT_DATABASE else f"{store}/{name}"
         collections[title] = Collection(
             id_, name, store, tenant, dimension or 0, metric
@@ -190,8 +207,10 @@ def metric_of(
 
 def _inside(document: str | None, keys: Sequence[str]) -> str | None:
     """Return the text at a path of keys in a JSON document; None if there is none."""
+    if not isinstance(document, str):
+        return None
     try:
-        value: Any = json.loads(document or "null")
+        value: Any = json.loads(document)
     except (ValueError, RecursionError):
         return None
     for key in keys:
@@ -215,8 +234,10 @@ class _Rows:
         (n_rows,) = database.execute(
             "SELECT count(*) FROM embeddings WHERE segment_id = ?", [segment]
         ).fetchone()
-        if n_rows == 0 or self.collection.n_columns == 0:
+        if n_rows == 0 or self.collection.n_columns <= 0:
             raise must_be(File(self.address), "a collection with rows", "none")
+        n_columns = self.collection.n_columns
+        require_room(self.folder.rglob("*"), n_rows, n_columns, self.address)
         # What has taken no vectors out of the queue has left them all there.
         batches = self._batches_of_queue
         if self._has_index(database):
@@ -249,7 +270,13 @@ class _Rows:
             "SELECT id FROM segments WHERE collection = ? AND scope = ?",
             [self.collection.id, scope],
         ).fetchone()
-        return "" if row is None else str(row[0])
+        if row is None:
+            return ""
+        # It is also the name of a folder.
+        segment = str(row[0])
+        if SEGMENT.fullmatch(segment) is None:
+            raise self._damaged("a part without a number")
+        return segment
 
     def _has_index(self, database: sqlite3.Connection) -> bool:
         """Check if an index has taken vectors out of the queue."""
@@ -272,7 +299,11 @@ class _Rows:
             [title, segment],
         )
         while page := rows.fetchmany(PAGE_ROWS):
-            yield [row[0] for row in page], [row[1] for row in page]
+            ids = [row[0] for row in page]
+            if not all(isinstance(name, str) for name in ids):
+                raise self._damaged("a row without an id")
+            texts = [row[1] if isinstance(row[1], str) else None for row in page]
+            yield ids, texts
 
     def _batches_of_queue(self, title: str) -> Iterator[Batch]:
         """Yield the rows of a collection whose vectors all wait in the queue."""
@@ -300,6 +331,8 @@ class _Rows:
             )
             if stored is None or is_ignored:
                 continue
+            if not isinstance(stored, bytes):
+                raise self._damaged(f"no bytes of a vector for {name!r}")
             if encoding != "FLOAT32" or len(stored) != 4 * self.collection.n_columns:
                 raise self._damaged(f"{len(stored)} bytes of {encoding} for {name!r}")
             vectors[name] = np.frombuffer(stored, "<f4")
@@ -361,9 +394,11 @@ class _Rows:
         return np.asarray(page["embeddings"])[[places[name] for name in ids]]
 
     def _damaged(self, got: str) -> InputError:
-        return must_be(
-            File(self.address), "a whole collection of Chroma", got, "write it again"
-        )
+        return _damaged(self.address, got)
+
+
+def _damaged(address: Address, got: str) -> InputError:
+    return must_be(File(address), "a whole collection of Chroma", got, "write it again")
 
 
 def _keys(database: sqlite3.Connection, segment: str) -> dict[str, bool]:
@@ -374,7 +409,7 @@ def _keys(database: sqlite3.Connection, segment: str) -> dict[str, bool]:
         "GROUP BY m.key ORDER BY m.key",
         [segment],
     )
-    return {key: bool(is_text) for key, is_text in rows}
+    return {key: bool(is_text) for key, is_text in rows if isinstance(key, str)}
 
 
 def _place(text: str) -> tuple[Address, Path, str]:
@@ -393,7 +428,7 @@ def _require_new(text: str, force: bool) -> None:
     if force or not is_store(folder):
         return
     with opened(folder / FILE, address) as database:
-        if name in _collections(database):
+        if name in _collections(database, address):
             raise already_there(address)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from embaudit.errors import must_be
+from embaudit.errors import File, must_be
 from embaudit.io.files import first_bytes
 from embaudit.io.stores.base import Address, unreadable
 
@@ -84,14 +84,62 @@ def _connected(uri: str, address: Address) -> Iterator[sqlite3.Connection]:
     try:
         with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as database:
             database.text_factory = _text
+            database.set_authorizer(_without_views)
             database.execute("BEGIN")
             yield database
     except sqlite3.Error as error:
+        # Set by `_without_views`. Errors of Python's own checks have no code.
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_AUTH:
+            raise must_be(
+                File(address), "a store of tables", "a view", "write it again"
+            ) from error
         raise unreadable(address, error) from error
+    except UnicodeDecodeError as error:
+        # SQLite quotes the words that created a table in its messages.
+        raise must_be(
+            File(address),
+            "a whole file of SQLite",
+            "a damaged declaration of a table",
+            "write it again",
+        ) from error
+
+
+def _without_views(
+    _action: int,
+    _first: str | None,
+    _second: str | None,
+    _database: str | None,
+    view: str | None,
+) -> int:
+    """Deny what a view does, because a file could hold one whose rows never end."""
+    return sqlite3.SQLITE_OK if view is None else sqlite3.SQLITE_DENY
 
 
 def _text(stored: bytes) -> str:
     return stored.decode(errors="replace")
+
+
+def require_room(
+    files: Iterable[Path], n_rows: int, n_columns: int, address: Address
+) -> None:
+    """Refuse rows of float32 that do not fit into the files that should hold them.
+
+    Examples
+    --------
+    >>> require_room([Path(__file__)], 2**40, 8, Address("sqlite-vec", "a.db"))
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: sqlite-vec:a.db must be a whole store; got
+    1,099,511,627,776 rows of 8 numbers, more than its files hold; write it again.
+    """
+    n_bytes = sum(path.stat().st_size for path in files if path.is_file())
+    if 4 * n_rows * n_columns > n_bytes:
+        raise must_be(
+            File(address),
+            "a whole store",
+            f"{n_rows:,} rows of {n_columns:,} numbers, more than its files hold",
+            "write it again",
+        )
 
 
 def column_names(database: sqlite3.Connection, table: str) -> list[str]:

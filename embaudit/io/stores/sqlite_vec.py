@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import File, Option, Sentence, must_be
+from embaudit.errors import File, InputError, Option, Sentence, must_be
 from embaudit.io.contents import Contents
 from embaudit.io.formats import register
 from embaudit.io.intake import Metric, Part
@@ -31,14 +31,14 @@ from embaudit.io.stores.base import (
     metric_named,
     title_column,
 )
-from embaudit.io.stores.sqlite import is_sqlite, opened
+from embaudit.io.stores.sqlite import LOGS, is_sqlite, opened, require_room
 
 TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
 ARGUMENTS = re.compile(
     r"\bUSING\s+vec0\s*\((?P<arguments>.*)\)\s*;?\s*$", re.IGNORECASE | re.DOTALL
 )
 VECTOR = re.compile(
-    r"(?P<name>\w+)\s+(?P<kind>float|f32|int8|i8|bit)\s*\[\s*(?P<width>\d+)\s*\]"
+    r"(?P<name>\w+)\s+(?P<kind>float|f32|int8|i8|bit)\s*\[\s*(?P<width>\d{1,18})\s*\]"
     r"(?P<options>.*)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -203,6 +203,8 @@ class _Rows:
         (n_rows,) = database.execute(query).fetchone()
         if n_rows == 0:
             raise must_be(File(self.address), "a table with rows", "none")
+        files = [self.path.with_name(f"{self.path.name}{end}") for end in ("", *LOGS)]
+        require_room(files, n_rows, column.width, self.address)
         declared = self.declaration
         left_over = [x.name for x in declared.vectors if x != column]
         left_over += [x.name for x in declared.texts if x != titles]
@@ -223,6 +225,10 @@ class _Rows:
     def _column(self, request: Request) -> VectorColumn:
         """Return the column of vectors that was named, or the only column of floats."""
         columns = self.declaration.vectors
+        if not columns:
+            raise must_be(
+                File(self.address), "a table with a column of vectors", "none"
+            )
         names = ", ".join(f"{x.name} ({x.kind}[{x.width}])" for x in columns)
         if request.vector is not None:
             columns = tuple(x for x in columns if x.name == request.vector)
@@ -259,18 +265,25 @@ class _Rows:
             query = f"SELECT chunk_id, size, validity, rowids FROM {table}"  # noqa: S608
             chunks = database.execute(f"{query} ORDER BY chunk_id")
             for chunk, size, validity, row_bytes in chunks:
-                is_filled = np.unpackbits(
-                    np.frombuffer(validity, np.uint8), bitorder="little"
-                )[:size].astype(bool)
+                if type(size) is not int:
+                    raise self._damaged(f"no number of places of chunk {chunk}")
+                n_bytes = -(-size // 8)
+                stored = self._stored(validity, n_bytes, f"validity in chunk {chunk}")
+                bits = np.unpackbits(np.frombuffer(stored, np.uint8), bitorder="little")
+                is_filled = bits[:size].astype(bool)
                 if not is_filled.any():
                     continue
                 places = np.flatnonzero(is_filled)
                 vectors = self._vectors(database, column, chunk, size)[places]
-                rows = np.frombuffer(row_bytes, "<i8")[places]
+                stored = self._stored(row_bytes, 8 * size, f"rows in chunk {chunk}")
+                rows = np.frombuffer(stored, "<i8")[places]
                 ids: Sequence[int | str] | NDArray[np.integer] = rows
                 if has_names:
                     query = f"SELECT rowid, id FROM {self._shadow('rowids')}"  # noqa: S608
-                    ids = [str(name) for name in _by_row(database, query, rows)]
+                    names = _by_row(database, query, rows)
+                    ids = [name for name in names if name is not None]
+                    if len(ids) < len(names):
+                        raise self._damaged(f"rows without an id in chunk {chunk}")
                 texts = None
                 if titles is not None and titles.is_auxiliary:
                     column_of_titles = f"value{titles.number:02d}"
@@ -278,7 +291,7 @@ class _Rows:
                     query = f"SELECT rowid, {column_of_titles} FROM {table}"  # noqa: S608
                     texts = _by_row(database, query, rows)
                 elif titles is not None:
-                    texts = self._metadata(database, titles, chunk, rows, places)
+                    texts = self._metadata(database, titles, chunk, size, rows, places)
                 yield Batch(vectors, ids, texts)
 
     def _vectors(
@@ -287,14 +300,9 @@ class _Rows:
         """Return the vectors of all places of a chunk."""
         table = self._shadow(f"vector_chunks{column.number:02d}")
         query = f"SELECT vectors FROM {table} WHERE rowid = ?"  # noqa: S608
-        (stored,) = database.execute(query, [chunk]).fetchone() or (b"",)
-        if len(stored) != 4 * size * column.width:
-            raise must_be(
-                File(self.address),
-                "a whole table of sqlite-vec",
-                f"{len(stored):,} bytes of vectors in chunk {chunk}",
-                "write it again",
-            )
+        (value,) = database.execute(query, [chunk]).fetchone() or (b"",)
+        n_bytes = 4 * size * column.width
+        stored = self._stored(value, n_bytes, f"vectors in chunk {chunk}")
         return np.frombuffer(stored, "<f4").reshape(size, column.width)
 
     def _metadata(
@@ -302,6 +310,7 @@ class _Rows:
         database: sqlite3.Connection,
         titles: TextColumn,
         chunk: int,
+        size: int,
         rows: NDArray[np.int64],
         places: NDArray[np.intp],
     ) -> list[str | None]:
@@ -312,9 +321,13 @@ class _Rows:
         """
         table = self._shadow(f"metadatachunks{titles.number:02d}")
         query = f"SELECT data FROM {table} WHERE rowid = ?"  # noqa: S608
-        (stored,) = database.execute(query, [chunk]).fetchone()
+        (value,) = database.execute(query, [chunk]).fetchone() or (b"",)
+        n_bytes = (4 + PREFIX_BYTES) * size
+        stored = self._stored(value, n_bytes, f"texts in chunk {chunk}")
         views = np.frombuffer(stored, np.uint8).reshape(-1, 4 + PREFIX_BYTES)[places]
         lengths = views[:, :4].copy().view("<i4").ravel()
+        if (lengths < 0).any():
+            raise self._damaged(f"texts of negative length in chunk {chunk}")
         table = self._shadow(f"metadatatext{titles.number:02d}")
         query = f"SELECT rowid, data FROM {table}"  # noqa: S608
         is_long = lengths > PREFIX_BYTES
@@ -326,6 +339,19 @@ class _Rows:
             else:
                 texts.append(view[4 : 4 + length].tobytes().decode(errors="replace"))
         return texts
+
+    def _stored(self, value: object, n_bytes: int, what: str) -> bytes:
+        """Return what a cell holds; SQLite lets any column hold a value of any type."""
+        if not isinstance(value, bytes):
+            raise self._damaged(f"no bytes of {what}")
+        if len(value) != n_bytes:
+            raise self._damaged(f"{len(value):,} bytes of {what}")
+        return value
+
+    def _damaged(self, got: str) -> InputError:
+        return must_be(
+            File(self.address), "a whole table of sqlite-vec", got, "write it again"
+        )
 
     def _has_names(self, database: sqlite3.Connection) -> bool:
         """Check if rows have texts as ids, next to the numbers of the rows."""
