@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,6 +112,38 @@ def test_damaged_tables_are_refused(
 ) -> None:
     path = write_all(tmp_path, {"v.parquet": table(columns)})
     assert part in refusal(lambda: load(path, **options).right)
+
+
+@pytest.mark.skipif(
+    int(pa.__version__.split(".")[0]) < 20, reason="writes no histograms of levels"
+)
+@pytest.mark.parametrize("column", [0, 1])
+@pytest.mark.parametrize("group", [0, 1])
+def test_damaged_header_of_a_list_does_not_end_the_process(
+    tmp_path: Path, column: int, group: int
+) -> None:
+    path = tmp_path / "v.parquet"
+    lists = [*ROWS, *ROWS]
+    parquet.write_table(pa.table({"v": lists, "w": lists}), path, row_group_size=2)
+    # The header of each column counts its values by definition level: 0, 0, 0, 4, in
+    # the compact form of Thrift. The damaged header has three counts, of which the
+    # last one takes two bytes, so that the length of the header stays.
+    counts, damaged = b"\x19\x46\0\0\0\x08", b"\x19\x36\0\0\x88\0"
+    parts = path.read_bytes().split(counts)
+    assert len(parts) == 5
+    place = 2 * group + column + 1
+    before, after = counts.join(parts[:place]), counts.join(parts[place:])
+    path.write_bytes(before + damaged + after)
+    # A process of its own: pyarrow can end it.
+    command = [sys.executable, "-m", "embaudit", "formats", path.name]
+    ended = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 2
+    assert ended.stderr == (
+        "embaudit: v.parquet must be a readable .parquet table; got Definition level "
+        "histogram size mismatch, size: 3, expected: 4; write it again.\n"
+    )
 
 
 def test_a_table_needs_columns_of_different_names(tmp_path: Path) -> None:

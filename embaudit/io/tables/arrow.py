@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -355,7 +356,7 @@ def _header(path: Path) -> tuple[pa.Schema, int, int]:
         if metadata is not None:
             groups = map(metadata.row_group, range(metadata.num_row_groups))
             size = sum(group.total_byte_size for group in groups)
-            return schema, metadata.num_rows, size + _size_of_lists(metadata)
+            return schema, metadata.num_rows, size + _size_of_lists(path, metadata)
         # The header of an Arrow file does not have the number of rows. Count the rows
         # of the narrowest column.
         narrowest = min(schema, key=lambda column: _width_of(column.type))
@@ -367,17 +368,58 @@ def _header(path: Path) -> tuple[pa.Schema, int, int]:
         raise damaged(path, error) from error
 
 
-def _size_of_lists(metadata: Any) -> int:
+def _size_of_lists(path: Path, metadata: Any) -> int:
     """Return the bytes of all values in lists; the number of rows does not tell."""
+    leaves = [metadata.schema.column(leaf) for leaf in range(metadata.num_columns)]
+    in_lists = [
+        leaf for leaf, column in enumerate(leaves) if column.max_repetition_level > 0
+    ]
+    _require_sound_columns(path, metadata, in_lists)
     size = 0
-    for leaf in range(metadata.num_columns):
-        column = metadata.schema.column(leaf)
-        if column.max_repetition_level == 0:
-            continue
-        width = WIDTHS.get(column.physical_type, 1)
+    for leaf in in_lists:
+        width = WIDTHS.get(leaves[leaf].physical_type, 1)
         for group in range(metadata.num_row_groups):
             size += width * metadata.row_group(group).column(leaf).num_values
     return size
+
+
+class _UnreadFile(io.FileIO):
+    """A file that gives its size but no content, and counts attempts to read it."""
+
+    n_reads = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Return no bytes, as at the end of a file."""
+        del size
+        self.n_reads += 1
+        return b""
+
+
+def _require_sound_columns(path: Path, metadata: Any, leaves: Sequence[int]) -> None:
+    """Raise OSError if the header of a column is damaged.
+
+    pyarrow ends the process if `metadata.row_group(group).column(leaf)` fails, because
+    it does not translate this exception of C++. Before Arrow reads rows, it looks at
+    the same headers, and there an exception is translated. Reading rows always fails
+    here, so no memory is needed: the header is damaged if reading failed before the
+    first attempt to read rows.
+    """
+    from pyarrow import parquet
+
+    if not leaves:
+        return
+    # With a buffer, Arrow reads nothing until it has looked at all columns.
+    with (
+        _UnreadFile(path) as content,
+        parquet.ParquetFile(content, metadata=metadata, buffer_size=1) as file,
+    ):
+        for group in range(file.num_row_groups):
+            content.n_reads = 0
+            try:
+                next(file.reader.iter_batches(1, [group], list(leaves)), None)
+            except OSError:
+                if content.n_reads == 0:
+                    raise
 
 
 def _constants(path: Path) -> dict[str, Any]:
