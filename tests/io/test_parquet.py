@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import struct
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -13,7 +15,8 @@ import pytest
 from example_files import npy, refusal, table, write_all
 from pyarrow import parquet
 
-from embaudit.io import load, read
+from embaudit.errors import InputError
+from embaudit.io import inspect, load, read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,6 +147,28 @@ def test_damaged_header_of_a_list_does_not_end_the_process(
         "embaudit: v.parquet must be a readable .parquet table; got Definition level "
         "histogram size mismatch, size: 3, expected: 4; write it again.\n"
     )
+
+
+def test_lists_of_a_negative_length_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "v.parquet"
+    width = 5003
+    lists = pa.table(
+        {"v": pa.array([[0.5] * width] * 2, pa.list_(pa.float32(), width))}
+    )
+    parquet.write_table(lists, path)
+    # The length stands in the schema of Arrow, which Parquet holds as text.
+    schema = lists.schema.serialize().to_pybytes()
+    assert schema.count(struct.pack("<i", width)) == 1
+    negative = schema.replace(struct.pack("<i", width), struct.pack("<i", -3))
+    content = path.read_bytes()
+    changed = content.replace(base64.b64encode(schema), base64.b64encode(negative))
+    assert changed != content
+    path.write_bytes(changed)
+    for reading in (inspect, load):
+        with pytest.raises(
+            InputError, match=r"got lists of -3 numbers; write it again"
+        ):
+            reading(path)
 
 
 def test_a_table_needs_columns_of_different_names(tmp_path: Path) -> None:

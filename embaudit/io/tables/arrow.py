@@ -351,6 +351,7 @@ def _header(path: Path) -> tuple[pa.Schema, int, int]:
             schema = _plain(_schema_of_arrow(path))
         # Names are decoded only here.
         require_distinct(schema.names, path)
+        _require_lengths(schema)
         if not schema.names:
             raise must_be(File(path), "a table with columns", "none")
         if metadata is not None:
@@ -366,6 +367,15 @@ def _header(path: Path) -> tuple[pa.Schema, int, int]:
         raise
     except READ_ERRORS as error:
         raise damaged(path, error) from error
+
+
+def _require_lengths(schema: pa.Schema) -> None:
+    """Raise ValueError if a type has lists of a negative length."""
+    from pyarrow import types
+
+    for column in schema:
+        if types.is_fixed_size_list(column.type) and column.type.list_size < 0:
+            raise ValueError(f"lists of {column.type.list_size} numbers")
 
 
 def _size_of_lists(path: Path, metadata: Any) -> int:
