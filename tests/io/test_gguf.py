@@ -218,6 +218,20 @@ def test_damage_ends_in_one_sentence(tmp_path: Path, content: bytes, got: str) -
     assert time.process_time() - start < 1
 
 
+@pytest.mark.parametrize("axes", [(0, 2), (32, 0), (0, 0)])
+def test_rounded_tensor_without_numbers_is_refused(
+    tmp_path: Path, axes: tuple[int, int]
+) -> None:
+    path = tmp_path / "m.gguf"
+    head = entry("token_embd.weight", *axes, kind=8)
+    path.write_bytes(header(tensors=(head,)) + bytes(64))
+    rows, width = axes[1], axes[0]
+    assert refused(path) == (
+        f"tensor 'token_embd.weight' of {path} must be a tensor with numbers; got "
+        f"{rows} × {width}; convert it again."
+    )
+
+
 def test_types_that_nobody_can_read_matter_only_where_they_are_asked_for(
     tmp_path: Path,
 ) -> None:

@@ -183,6 +183,10 @@ class Gguf:
         kind, shape, place = self._places[name]
         if place is not None and kind in PLAIN:
             return numbers_at(place, PLAIN[kind])
+        if prod(shape) == 0:
+            what = Sentence("tensor {} of {}", repr(name), File(self.path))
+            got = " × ".join(map(str, shape))
+            raise must_be(what, "a tensor with numbers", got, "convert it again")
         # Refused before room is set aside: the size of a tensor of another type is a
         # claim of the header.
         self._undone(name, self._blocks(name, slice(0, 1)))
