@@ -169,13 +169,19 @@ def duplicate_representatives(x: Matrix, rows: Indices) -> Indices:
     [0, 1, 0, 3]
     """
     least = 1 - resolution(x.shape[1])
+    products, reach = _projections(x, rows), _reach(least)
 
     def are_equal(places: Indices, others: Indices) -> Flags:
-        pairs = np.column_stack([rows[places], rows[others]])
-        return np.asarray(pair_cosines(x, x, pairs) >= least)
+        # Of very many rows, most neighbours by the first product differ in the other
+        # products, which takes less time to see than to fetch both rows.
+        distances = np.linalg.norm(products[places] - products[others], axis=1)
+        near = np.flatnonzero(distances <= reach)
+        pairs = np.column_stack([rows[places[near]], rows[others[near]]])
+        is_equal = np.zeros(len(places), dtype=bool)
+        is_equal[near] = pair_cosines(x, x, pairs) >= least
+        return is_equal
 
-    keys = _projections(x, rows)[:, 0]
-    return equal_representatives(keys, _reach(least), are_equal)
+    return equal_representatives(products[:, 0], reach, are_equal)
 
 
 def near_pairs(x: Matrix, rows: Indices, least: float) -> Indices | None:
