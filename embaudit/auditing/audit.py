@@ -23,7 +23,12 @@ from embaudit.auditing.heads import HeadReport, declare
 from embaudit.auditing.identity import fingerprint, score_sample
 from embaudit.auditing.keywords import AuditKeywords
 from embaudit.auditing.options import OPTION_NAMES, AuditOptions, types_of_options
-from embaudit.auditing.wide import drawn_rows, sample_sentence
+from embaudit.auditing.wide import (
+    drawn_rows,
+    quick_rows,
+    quick_sentence,
+    sample_sentence,
+)
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.core.checked import RNG, as_list, as_seed, keywords_besides
 from embaudit.core.plain import SCHEMA_VERSION, frame_of, plain, plain_dict
@@ -161,7 +166,11 @@ class Audit(Drawn):
     intake: Intake | None = None
     """Report of the read; None for a model in memory."""
     whole: FactorModel | None = None
-    """The model that `model` is a sample of; None if all rows were audited."""
+    """The model that `model` is a sample of; None if all rows were audited.
+
+    A quick audit of a long table has all rows in `model`, and the sample that it
+    compared in `evidence`.
+    """
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values; numbers that do not exist are None."""
@@ -325,9 +334,11 @@ class Audit(Drawn):
     @property
     def sample_sentence(self) -> str | None:
         """Sentence on the sample of rows; None if all rows were audited."""
-        if self.whole is None:
-            return None
-        return sample_sentence(self.model, self.whole.n_right)
+        if self.whole is not None:
+            return sample_sentence(self.model, self.whole.n_right)
+        if self.evidence.uncut is not None:
+            return quick_sentence(self.evidence.model, self.model.n_right)
+        return None
 
     @property
     def worst(self) -> Severity | None:
@@ -445,6 +456,9 @@ class Audit(Drawn):
             Number of right rows.
         drawn_from : int | None
             Number of right rows that were read, if a sample of them was audited.
+        n_compared : int | None
+            Number of right rows whose cosines and lists a quick audit compared, if a
+            sample of them. Traits are those of all right rows.
         rank : int
             Number of columns.
         link : str
@@ -469,6 +483,9 @@ class Audit(Drawn):
             "n_left": model.n_left,
             "n_right": model.n_right,
             "drawn_from": None if self.whole is None else self.whole.n_right,
+            "n_compared": (
+                None if self.evidence.uncut is None else self.evidence.model.n_right
+            ),
             "rank": model.rank,
             "link": model.link.name,
             "predicts": model.predicts.title,
@@ -711,6 +728,7 @@ def audit(
         options.for_model(audited, _column_of_parts(options, parts)),
         final_norm=final_norm,
         parts=part_names,
+        rows=quick_rows(audited, options, rng=seed),
         rng=seed,
     )
     declared_by = _declared_by(loaded, audited, options, training_source)

@@ -70,7 +70,11 @@ class Evidence:
     """Evidence measured on one model and its equivalent models."""
 
     model: FactorModel
-    """The audited model; a head with very many labels is cut to a sample of them."""
+    """The model whose cosines are compared with those of equivalent models.
+
+    Of a head with very many labels, it has a sample of them. Of a long table, a quick
+    audit compares a sample of the rows.
+    """
     equivalence: EquivalenceClass
     """The models that predict the same, and whether their cosines differ."""
     seed: int = 0
@@ -104,6 +108,8 @@ class Evidence:
     """The stored column of each column of `model`, if columns of zeros were dropped."""
     width: int | None = None
     """Number of columns of the rows as stored; `model` may have fewer."""
+    uncut: FactorModel | None = None
+    """The table with all rows, if `model` has a sample of them; None for a head."""
     score_change: ScoreChange | None = None
     """Agreement of a few scores with those of a baseline; None without a baseline."""
     predicted: Predicted | None = None
@@ -154,14 +160,21 @@ class Evidence:
         """What decides the cosines that the answer is about."""
         return diagnose(self)
 
-    def n_sampled(self, role: Role) -> int | None:
-        """Return the number of labels that were sampled from a larger head.
+    @property
+    def whole(self) -> FactorModel:
+        """The model with all rows, which the traits and the head report are about."""
+        if self.head is not None:
+            return self.head.model
+        return self.model if self.uncut is None else self.uncut
 
-        Return None if all labels were measured, or if the role has no labels.
+    def n_sampled(self, role: Role) -> int | None:
+        """Return the number of right rows that were sampled from a larger model.
+
+        Return None if all rows were measured, or if the role has no right rows.
         """
-        if self.head is None or role == "left":
+        if role == "left":
             return None
-        n_eligible = len(self.head.model.right_side.eligible_rows)
+        n_eligible = len(self.whole.right_side.eligible_rows)
         if n_eligible <= self.model.n_right:
             return None
         return self.model.n_right
@@ -309,6 +322,7 @@ def gather(
     *,
     final_norm: FinalNorm | None = None,
     parts: NDArray[np.str_] | None = None,
+    rows: Indices | None = None,
     rng: int = 0,
 ) -> Evidence:
     """Measure drift and movement over the equivalent models.
@@ -332,6 +346,10 @@ def gather(
         Norm of the states of a network before its head.
     parts : array of str, optional
         The name of the part of each right row, if parts of one table are known.
+    rows : array of int, optional
+        Rows of one table whose cosines and lists are compared with those of equivalent
+        models; by default all rows. Whether cosines are fixed is decided for all rows,
+        and traits are those of all rows.
     rng : int
         Seed of every draw.
     """
@@ -368,7 +386,8 @@ def gather(
             rng=np.random.default_rng(rng),
             **sizes,
         )
-        model = only_labels(model, labels)
+        rows = labels
+    model = _with_rows(model, rows)
     if final_norm is not None:
         norm = norm_evidence(
             whole, final_norm, labels=labels, rng=np.random.default_rng(rng), **sizes
@@ -395,9 +414,14 @@ def gather(
     with one_blas_thread():
         # Whether cosines can move at all is concluded for the whole class
         # (docs/theory.md, "There are no others"), because visits of any number of
-        # models could not prove that nothing moves.
+        # models could not prove that nothing moves. All rows of a table decide. Of a
+        # head the sampled labels do, in the dimensions that all labels span.
         equivalence = equivalence_class_of(
-            model, selected, uncut=spanned, width=whole.rank, rng=rng
+            spanned if head is None else model,
+            selected,
+            uncut=spanned,
+            width=whole.rank,
+            rng=rng,
         )
         bounded = bounded_roles(model, selected)
         visits = _visits(equivalents, checked, probe, draw)
@@ -406,9 +430,7 @@ def gather(
         jobs = attack_jobs(model, bounded, options, draw)[::-1]
         results = results_of([*jobs, *visits], "visiting equivalent models")
         attacks, visited = results[: len(jobs)][::-1], results[len(jobs) :]
-        stored = model
-        if basis is not None:
-            stored = whole if head is None else only_labels(whole, labels)
+        stored = model if basis is None else _with_rows(whole, rows)
         limits = limits_of(model, bounded, options, attacks, draw, stored=stored)
         # Models that attacks found are measured on the same pairs and lists as all
         # other models, not on the sample of the attack.
@@ -450,6 +472,7 @@ def gather(
         model=model,
         columns=columns,
         width=whole.rank,
+        uncut=spanned if head is None and rows is not None else None,
         equivalence=equivalence,
         seed=rng,
         options=options,
@@ -462,6 +485,11 @@ def gather(
         norm=norm,
         **(forms | compared),
     )
+
+
+def _with_rows(model: FactorModel, rows: Indices | None) -> FactorModel:
+    """Return a model with some right rows only; None stands for all of them."""
+    return model if rows is None else only_labels(model, rows)
 
 
 def _visits(

@@ -122,8 +122,9 @@ class AuditOptions:
     )
     """Use smaller samples for a first look: 2 random draws from each group, 20,000
     pairs, 100 lists, and attacks of 5 steps from 1 start. Sizes that are given take
-    precedence. Intervals are wider and an attack may find less, but proven statements
-    stay the same.
+    precedence. Of one table with more than 200,000 rows, cosines and lists are compared
+    among 200,000 drawn rows, and traits are those of all rows. Intervals are wider and
+    an attack may find less, but proven statements stay the same.
     """
     n_gauges: int | None = field(
         default=None,

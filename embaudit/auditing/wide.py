@@ -1,4 +1,4 @@
-"""Tables of very many columns, of which a sample of rows is audited.
+"""Samples of rows: of tables of very many columns, and of long ones in quick audits.
 
 A (columns × columns) decomposition of more than 4,096 columns takes many minutes, and
 so does the comparison of all rows with every equivalent model. The sampled rows span no
@@ -10,6 +10,10 @@ Tables of n rows and k columns that are not zero are sampled only if
 symmetric matrix H = 0 has `xᵀ H x = 0` for all of them. Lengths of 1 then fix the
 cosines, which no sample shows. All rows are also audited if the sampled rows are zero
 or have one direction.
+
+A quick audit of a long table compares the cosines and lists of a sample of rows with
+those in equivalent models. Only sizes of changes are measured there. Whether cosines
+are fixed is decided for all rows, and traits such as duplicates are those of all rows.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from embaudit.auditing.options import AuditOptions
 from embaudit.canonical.row_span import n_directions, used_columns
 from embaudit.core.checked import Indices
 from embaudit.core.words import counted
@@ -29,6 +34,12 @@ MOST_COLUMNS = 4_096
 """Number of columns that are not zero up to which all rows are audited."""
 DRAWN_ROWS = 2_048
 """Number of rows that are drawn from a table of more columns."""
+QUICK_ROWS = 200_000
+"""Largest number of rows that a quick audit compares with those of equivalent models.
+
+All duplicates among so many rows are found, and their lists take as many cosines as
+those of a usual audit.
+"""
 
 
 def drawn_rows(model: FactorModel, show: Sequence[str], *, rng: int) -> Indices | None:
@@ -54,8 +65,44 @@ def drawn_rows(model: FactorModel, show: Sequence[str], *, rng: int) -> Indices 
     n = model.n_right
     if k <= MOST_COLUMNS or not DRAWN_ROWS < n < k * (k + 1) // 2:
         return None
-    drawn = sample_rows(n, DRAWN_ROWS, np.random.default_rng(rng))
-    rows = np.union1d(drawn, find_rows(model, "right", show))
+    return _drawn(model, DRAWN_ROWS, show, rng)
+
+
+def quick_rows(
+    model: FactorModel, options: AuditOptions, *, rng: int
+) -> Indices | None:
+    """Draw the rows that a quick audit compares; return None if all are compared.
+
+    Parameters
+    ----------
+    model : FactorModel
+        The audited model.
+    options : AuditOptions
+        Whether the audit is quick, and the rows to show.
+    rng : int
+        Seed of the draw.
+
+    Examples
+    --------
+    >>> few = FactorModel.from_vectors(np.eye(3))
+    >>> quick_rows(few, AuditOptions(quick=True), rng=0) is None
+    True
+    """
+    is_one_table = model.left is None and model.link.name != "softmax"
+    is_long = is_one_table and model.n_right > QUICK_ROWS
+    if not (options.quick and is_long):
+        return None
+    return _drawn(model, QUICK_ROWS, options.show, rng)
+
+
+def _drawn(
+    model: FactorModel, n_rows: int, show: Sequence[str], rng: int
+) -> Indices | None:
+    """Draw rows and add those to show; return None if all have one direction."""
+    drawn = sample_rows(model.n_right, n_rows, np.random.default_rng(rng))
+    rows = drawn
+    if show:
+        rows = np.union1d(drawn, find_rows(model, "right", show))
     if n_directions(model.take(right=rows), "right") < 2:
         # The few rows that have another direction decide, and the sample misses them.
         return None
@@ -70,12 +117,35 @@ def sample_sentence(model: FactorModel, n_rows: int) -> str:
     >>> sample_sentence(FactorModel.from_vectors(np.eye(3)), 20_000)
     'Audited: 3 of 20,000 items, drawn at random, because rows have more than 4,096 ...'
     """
-    items = counted(n_rows, model.title("right"))
+    sample = _sample(model, n_rows, DRAWN_ROWS)
+    return (
+        f"Audited: {sample}, because rows have more than {MOST_COLUMNS:,} columns. All "
+        "figures and lists are about these rows."
+    )
+
+
+def quick_sentence(model: FactorModel, n_rows: int) -> str:
+    """State that a quick audit compares a sample of the rows.
+
+    Examples
+    --------
+    >>> quick_sentence(FactorModel.from_vectors(np.eye(3)), 300_000)
+    'Compared: 3 of 300,000 items, drawn at random, because the audit is quick. ...'
+    """
+    sample = _sample(model, n_rows, QUICK_ROWS)
+    items = f"{model.title('right')}s"
+    return (
+        f"Compared: {sample}, because the audit is quick. Lists and changes of cosines "
+        f"are about these {items}, which are searched alone. Whether cosines are fixed "
+        f"is decided for all {items}, and duplicates, hubs, lengths and dimensions are "
+        "those of all."
+    )
+
+
+def _sample(model: FactorModel, n_rows: int, n_drawn: int) -> str:
+    """Write how many of so many rows a model has, and how they were chosen."""
     choice = "drawn at random"
-    n_shown = model.n_right - DRAWN_ROWS
+    n_shown = model.n_right - n_drawn
     if n_shown > 0:
         choice += f" except for {n_shown:,} to show"
-    return (
-        f"Audited: {model.n_right:,} of {items}, {choice}, because rows have more than "
-        f"{MOST_COLUMNS:,} columns. All figures and lists are about these rows."
-    )
+    return f"{model.n_right:,} of {counted(n_rows, model.title('right'))}, {choice}"

@@ -10,8 +10,9 @@ from rich.console import Console
 
 import embaudit as ea
 from embaudit.auditing.audit import Audit
+from embaudit.auditing.options import AuditOptions
 from embaudit.auditing.recompute import equivalent_of
-from embaudit.auditing.wide import drawn_rows
+from embaudit.auditing.wide import drawn_rows, quick_rows
 from embaudit.errors import InputError
 from embaudit.report.gate.forges import markdown
 from embaudit.report.gate.gate import Gate
@@ -129,3 +130,83 @@ def test_a_model_of_drawn_rows_is_not_made_for_all_rows(small_audit: Audit) -> N
     name = small_audit.evidence.equivalents[0].name
     with pytest.raises(InputError, match="the audit must be of all rows"):
         equivalent_of(small_audit.to_dict(), table_of(60, 14), name)
+
+
+@pytest.fixture
+def long_table(monkeypatch: pytest.MonkeyPatch) -> ea.FactorModel:
+    """A table of 400 rows, of which a quick audit compares 60.
+
+    The last 40 rows repeat the first 40, and row 7 is zero.
+    """
+    monkeypatch.setattr("embaudit.auditing.wide.QUICK_ROWS", 60)
+    rows = table_of(400, 6).right.copy()
+    rows[360:] = rows[:40]
+    rows[7] = rows[367] = 0
+    return ea.FactorModel.from_vectors(rows)
+
+
+def test_a_quick_audit_of_a_long_table_states_the_rows_that_it_compares(
+    long_table: ea.FactorModel,
+) -> None:
+    audit = ea.audit(long_table, quick=True)
+    sentence = "Compared: 60 of 400 items, drawn at random, because the audit is quick."
+    assert sentence in audit.explain()
+    assert sentence in " ".join(first_screen(audit, Invocation("x.npy")).split())
+    record = audit.to_dict()
+    counts = [record["model"][name] for name in ("n_right", "drawn_from", "n_compared")]
+    assert counts == [400, None, 60]
+    assert {row["n_all_pairs"] for row in record["movement"]} == {60 * 59 // 2}
+    assert ea.verify(record, long_table).ok
+
+
+def test_a_quick_audit_describes_all_rows_of_a_long_table(
+    long_table: ea.FactorModel,
+) -> None:
+    quick = ea.audit(long_table, quick=True, n_gauges=1, n_starts=0)
+    full = ea.audit(long_table, n_gauges=1, n_starts=0)
+    codes = ("EMB201", "EMB401")
+    titles = [
+        {one.code: one.title for one in found.findings if one.code in codes}
+        for found in (quick, full)
+    ]
+    assert titles[0] == titles[1]
+    assert set(titles[0]) == set(codes)
+    for name in ("n_rows", "n_pairs", "n_groups", "share"):
+        twins = [found.evidence.traits[0].twins for found in (quick, full)]
+        assert getattr(twins[0], name) == getattr(twins[1], name)
+    assert quick.fingerprint == full.fingerprint
+
+
+def test_rows_that_a_quick_audit_did_not_draw_decide_whether_cosines_are_fixed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In one dimension signs may be fixed; one row of 4,000 uses a second dimension."""
+    monkeypatch.setattr("embaudit.auditing.wide.QUICK_ROWS", 60)
+    rows = np.zeros((4_000, 2), dtype=np.float32)
+    rows[:, 0] = np.where(np.arange(4_000) % 2, 1, -2)
+    drawn = quick_rows(
+        ea.FactorModel.from_vectors(rows), AuditOptions(quick=True), rng=0
+    )
+    rows[np.setdiff1d(np.arange(4_000), drawn)[0]] = [1, 1]
+    audit = ea.audit(ea.FactorModel.from_vectors(rows), quick=True, n_gauges=1)
+    assert audit.evidence.model.n_right == 60
+    assert not audit.evidence.model.right[:, 1].any()
+    assert audit.evidence.equivalence.moves("right") is True
+
+
+@pytest.mark.parametrize("compared", ["cosine", "dot", "distance"])
+def test_a_quick_audit_of_a_long_table_gives_the_answer_of_the_whole_audit(
+    long_table: ea.FactorModel, compared: str
+) -> None:
+    few = {"n_gauges": 1, "n_starts": 0, "compared": compared}
+    quick = ea.audit(long_table, quick=True, **few)
+    assert quick.evidence.uncut is not None
+    assert str(quick.answer) == str(ea.audit(long_table, **few).answer)
+
+
+def test_a_quick_audit_compares_all_rows_of_a_short_table(
+    long_table: ea.FactorModel,
+) -> None:
+    short = long_table.take(right=np.arange(60))
+    assert quick_rows(short, AuditOptions(quick=True), rng=0) is None
+    assert quick_rows(long_table, AuditOptions(), rng=0) is None

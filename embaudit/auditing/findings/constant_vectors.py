@@ -37,7 +37,7 @@ ENTRY = Entry(
 
 def check(evidence: Evidence) -> Iterator[Finding]:
     """Report the first direction in which vectors of one side are constant."""
-    model = evidence.model
+    model = evidence.whole
     if model.left is not None or evidence.head is not None:
         return
     biases = list(hidden_biases("right", model.right_side.moments))[:1]

@@ -89,7 +89,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
 
 def _searched(evidence: Evidence, norm: NormEvidence, label: str) -> str:
     """Write of how many labels the nearest labels were compared, and of how many."""
-    model = evidence.model if evidence.head is None else evidence.head.model
+    model = evidence.whole
     n_labels = len(model.right_side.directed)
     return drawn_of(norm.folded.nearest.n_rows, n_labels, label)
 

@@ -78,7 +78,8 @@ def _rearranged(
 ) -> Finding:
     """Report how far cosines move in a model whose rows keep their lengths."""
     pair_title = Pairs(role).titled(evidence.model)
-    n_rows = len(evidence.model.side(evidence.model.side_name(role)).directed)
+    whole = evidence.model if evidence.uncut is None else evidence.uncut
+    n_rows = len(whole.side(whole.side_name(role)).directed)
     nouns = Nouns.of(evidence.model, role)
     return Finding(
         code="rearranged",

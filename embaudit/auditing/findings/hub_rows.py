@@ -42,7 +42,7 @@ SHOWN = 3
 
 def check(evidence: Evidence) -> Iterator[Finding]:
     """Name the rows of each side that fill much of the lists."""
-    model = evidence.model if evidence.head is None else evidence.head.model
+    model = evidence.whole
     for traits in evidence.traits:
         hubs = traits.hubs
         if hubs is None or not reaches(hubs.filled, FILLED):

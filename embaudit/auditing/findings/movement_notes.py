@@ -36,9 +36,11 @@ NOTES = ("moved", "drawn", "range", "certified", "not_searched", "reached", "bou
 
 
 def of_drawn(evidence: Evidence, role: Role, start: str = " among") -> str:
-    """Write among how many labels of a large head a figure was measured, if not all."""
+    """Write among how many drawn right rows a figure was measured, if not all."""
     count = evidence.n_sampled(role)
-    return "" if count is None else f"{start} {counted(count, 'label')} drawn"
+    if count is None:
+        return ""
+    return f"{start} {counted(count, evidence.model.title('right'))} drawn"
 
 
 def unseen_too(evidence: Evidence) -> str:

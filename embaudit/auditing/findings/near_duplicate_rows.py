@@ -56,7 +56,7 @@ circle."""
 
 def check(evidence: Evidence) -> Iterator[Finding]:
     """Report sides with many rows that are near-duplicates of another one."""
-    model = evidence.model if evidence.head is None else evidence.head.model
+    model = evidence.whole
     for traits in evidence.traits:
         near = traits.near_duplicates
         if near is None:

@@ -35,12 +35,13 @@ ENTRY = Entry(
 
 def check(evidence: Evidence) -> Iterator[Finding]:
     """Count rows without a direction, side by side."""
-    if evidence.model.link.measures_distances:
+    model = evidence.whole
+    if model.link.measures_distances:
         # A row of zeros is a point like any other: it has neighbours by distance.
         return
-    for side in evidence.model.sides:
-        n_rows = len(evidence.model.side(side))
-        n_zero = len(evidence.model.zero_rows(side))
+    for side in model.sides:
+        n_rows = len(model.side(side))
+        n_zero = len(model.zero_rows(side))
         n_at_mean = 0
         if evidence.head is not None and side == "right":
             # Centring a head makes the labels that equal its mean row zero.

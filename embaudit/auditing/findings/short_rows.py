@@ -48,7 +48,7 @@ SHOWN = 3
 
 def check(evidence: Evidence) -> Iterator[Finding]:
     """Name the rows of each side that are much shorter than its median row."""
-    model = evidence.model if evidence.head is None else evidence.head.model
+    model = evidence.whole
     if model.link.measures_distances:
         return
     for role in model.sides:
