@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from peers.table import MISSING, Row, locked, rows_of, stored, write
 from peers.trained import Peer, Trained, installed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Iterator
 
 HERE = Path(__file__).parent
 NARROWING = ("keyword", "markexpr", "deselect", "collectonly", "lf")
@@ -114,3 +115,12 @@ def trained(films: Films) -> Callable[[Peer], Trained]:
         return models[str(peer)]
 
     return train
+
+
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """Return the number of a port that accepts connections and never answers."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        yield server.getsockname()[1]
