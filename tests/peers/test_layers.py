@@ -11,6 +11,7 @@ from embaudit.errors import InputError
 from embaudit.io import load
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 DRAW = np.random.default_rng(0)
@@ -94,10 +95,11 @@ def network(keras: Any, activation: str, units: int = 3) -> Any:
 
 @pytest.fixture(scope="module")
 def keras() -> Any:
-    import os
-
-    os.environ["KERAS_BACKEND"] = "torch"
-    return pytest.importorskip("keras")
+    # Keras reads the variable when it is imported. Processes that tests start later
+    # must not inherit it, because they may import TensorFlow.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KERAS_BACKEND", "torch")
+        return pytest.importorskip("keras")
 
 
 @pytest.mark.parametrize(
@@ -134,95 +136,148 @@ def test_a_dense_layer_that_gives_no_probabilities_is_refused(
     record_property("held", "refused")
 
 
-@pytest.mark.parametrize(("normalize", "last", "link"), [(False, None, "identity"), (True, None, "cosine"),
-                                                         (False, "sigmoid", "sigmoid")])  # fmt: skip
+@pytest.fixture
+def two_tables(keras: Any) -> Callable[..., Any]:
+    """Return a function that builds a network with a table of users and one of items."""
+
+    def build(*, normalize: bool = False, last: str | None = None) -> Any:
+        item = keras.Input((1,), dtype="int32", name="item")
+        user = keras.Input((1,), dtype="int32", name="user")
+        items = keras.layers.Embedding(8, 3, name="item_embedding")(item)
+        users = keras.layers.Embedding(6, 3, name="user_embedding")(user)
+        score = keras.layers.Dot(1, normalize=normalize)(
+            [keras.layers.Flatten()(items), keras.layers.Flatten()(users)]
+        )
+        if last is not None:
+            score = keras.layers.Activation(last)(score)
+        return keras.Model([item, user], score)
+
+    return build
+
+
+def live(net: Any, folder: Path) -> Any:
+    return net
+
+
+def saved(net: Any, folder: Path) -> Path:
+    net.save(folder / "m.keras")
+    return folder / "m.keras"
+
+
+live_and_saved = pytest.mark.parametrize("source", [live, saved])
+
+
+@pytest.mark.parametrize(("normalize", "link"), [(False, "identity"), (True, "cosine")])
+@live_and_saved
 @held("keras", "Model of two tables")
 def test_models_of_two_tables(
-    keras: Any, normalize: bool, last: str | None, link: str, tmp_path: Path
+    two_tables: Any, source: Any, tmp_path: Path, normalize: bool, link: str
 ) -> None:
-    inputs = [keras.Input((1,), dtype="int32", name=name) for name in ("item", "user")]
-    tables = [
-        keras.layers.Embedding(8 - 2 * n, 3, name=f"{x.name}_embedding")(x)
-        for n, x in enumerate(inputs)
-    ]
-    score = keras.layers.Dot(1, normalize=normalize)(
-        [keras.layers.Flatten()(table) for table in tables]
-    )
-    net = keras.Model(
-        inputs, score if last is None else keras.layers.Activation(last)(score)
-    )
-    net.save(tmp_path / "m.keras")
-    for given, reading in ((net, load), (tmp_path / "m.keras", load)):
-        if last is not None:
-            with pytest.raises(
-                InputError, match="must be a Dot; got Activation sigmoid"
-            ):
-                reading(given)
-        model = reading(given, **({} if last is None else {"link": last}))
-        assert (model.link.name, model.n_left, model.n_right) == (link, 6, 8)
+    model = load(source(two_tables(normalize=normalize), tmp_path))
+    assert (model.link.name, model.n_left, model.n_right) == (link, 6, 8)
 
 
-class _Towers:
-    """Users times items, with the biases that a user and an item have, as people write it."""
-
-    def __new__(cls, torch: Any, names: tuple[str, str]) -> Any:
-        class Towers(torch.nn.Module):
-            def __init__(self) -> None:
-                super().__init__()
-                for name, rows in zip(names, (20, 30), strict=True):
-                    setattr(self, name, torch.nn.Embedding(rows, 4))
-                self.user_bias, self.item_bias = (
-                    torch.nn.Embedding(20, 1),
-                    torch.nn.Embedding(30, 1),
-                )
-
-            def forward(self, user: Any, item: Any) -> Any:
-                left, right = (getattr(self, name) for name in names)
-                biases = self.user_bias(user)[..., 0] + self.item_bias(item)[..., 0]
-                return (left(user) * right(item)).sum(-1) + biases
-
-        return Towers().eval()
+@live_and_saved
+@held("keras", "Model of two tables")
+def test_a_model_with_an_activation_needs_its_link(
+    two_tables: Any, source: Any, tmp_path: Path
+) -> None:
+    net = source(two_tables(last="sigmoid"), tmp_path)
+    with pytest.raises(InputError, match="must be a Dot; got Activation sigmoid"):
+        load(net)
+    model = load(net, link="sigmoid")
+    assert (model.link.name, model.n_left, model.n_right) == ("sigmoid", 6, 8)
 
 
-@pytest.mark.parametrize("names", [("user_embedding", "item_embedding"), ("user_embeddings", "item_embeddings"),
-                                   ("u_factors", "i_factors")])  # fmt: skip
+def towers(
+    torch: Any, users: str = "user_embedding", items: str = "item_embedding"
+) -> Any:
+    """Return a network of 20 users times 30 items, with biases, as people write it."""
+
+    class Towers(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            setattr(self, users, torch.nn.Embedding(20, 4))
+            setattr(self, items, torch.nn.Embedding(30, 4))
+            self.user_bias = torch.nn.Embedding(20, 1)
+            self.item_bias = torch.nn.Embedding(30, 1)
+
+        def forward(self, user: Any, item: Any) -> Any:
+            products = getattr(self, users)(user) * getattr(self, items)(item)
+            biases = self.user_bias(user)[..., 0] + self.item_bias(item)[..., 0]
+            return products.sum(-1) + biases
+
+    return Towers().eval()
+
+
+@pytest.mark.parametrize(
+    ("users", "items"),
+    [
+        ("user_embedding", "item_embedding"),
+        ("user_embeddings", "item_embeddings"),
+        ("u_factors", "i_factors"),
+    ],
+)
+@pytest.mark.parametrize("is_live", [True, False])
 @held("torch", "Module")
-def test_modules_of_users_and_items(names: tuple[str, str]) -> None:
+def test_modules_of_users_and_items(users: str, items: str, is_live: bool) -> None:
     import torch
 
-    net = _Towers(torch, names)
-    users, items = (torch.tensor(rows) for rows in np.indices((20, 30)).reshape(2, -1))
-    theirs = net(users, items).detach().numpy().reshape(20, 30)
-    for given in (net, net.state_dict()):
-        model = load(given, left_ids=np.arange(20) + 5)
-        np.testing.assert_allclose(model.scores(), theirs, rtol=0, atol=1e-5)
-    assert model.names("left")[0] == 5
+    net = towers(torch, users, items)
+    pairs = torch.cartesian_prod(torch.arange(20), torch.arange(30))
+    theirs = net(pairs[:, 0], pairs[:, 1]).detach().numpy().reshape(20, 30)
+    model = load(net if is_live else net.state_dict())
+    np.testing.assert_allclose(model.scores(), theirs, rtol=0, atol=1e-5)
+
+
+def test_ids_can_be_given_for_the_users_of_a_module() -> None:
+    import torch
+
+    model = load(towers(torch), left_ids=np.arange(20) + 5)
+    assert model.names("left").tolist() == list(range(5, 25))
 
 
 @held("torch", "Linear")
-def test_linear_layers_and_embeddings() -> None:
+def test_a_linear_layer() -> None:
     import torch
 
     layer, states = torch.nn.Linear(6, 3), torch.tensor(X, dtype=torch.float32)
     theirs = torch.softmax(layer(states), -1).detach().numpy()
-    np.testing.assert_allclose(
-        load(layer, inputs=X).predictions(), theirs, rtol=0, atol=1e-5
-    )
-    assert load(torch.nn.Embedding(7, 3)).link.name == "identity"
+    model = load(layer, inputs=X)
+    np.testing.assert_allclose(model.predictions(), theirs, rtol=0, atol=1e-5)
+
+
+def test_a_linear_layer_of_one_label_needs_its_kind() -> None:
+    import torch
+
     with pytest.raises(InputError, match='pass kind="head"'):
         load(torch.nn.Linear(8, 1))
 
 
+def test_an_embedding_is_a_table_of_vectors() -> None:
+    import torch
+
+    embedding = torch.nn.Embedding(7, 3)
+    model = load(embedding)
+    np.testing.assert_array_equal(model.right, embedding.weight.detach())
+    assert model.link.name == "identity"
+
+
 @held("torch", "Module", "file")
-def test_files_of_a_module(tmp_path: Path) -> None:
+def test_safetensors_of_a_module(tmp_path: Path) -> None:
     import safetensors.torch
     import torch
 
-    net = _Towers(torch, ("user_embedding", "item_embedding"))
+    net = towers(torch)
     safetensors.torch.save_file(net.state_dict(), tmp_path / "m.safetensors")
-    np.testing.assert_allclose(
-        load(tmp_path / "m.safetensors").scores(), load(net).scores(), atol=1e-6
-    )
-    torch.save(net.state_dict(), tmp_path / "m.pt")
+    from_file = load(tmp_path / "m.safetensors").scores()
+    np.testing.assert_allclose(from_file, load(net).scores(), atol=1e-6)
+
+
+@held("torch", "Module", "file")
+def test_the_refusal_of_a_pickled_module_names_safetensors(tmp_path: Path) -> None:
+    import torch
+
+    torch.save(towers(torch).state_dict(), tmp_path / "m.pt")
     with pytest.raises(InputError, match=r"safetensors\.torch\.save_file"):
         load(tmp_path / "m.pt")
