@@ -1,76 +1,36 @@
-"""The line that a refusal prints for a checkpoint or a graph of TensorFlow is run on such files."""
+"""The line that a refusal prints for a file of TensorFlow is run on such files."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from peers.tensorflow_files import ITEMS, NAMES, write_all
+from peers.trained import call_in_new_process, installed
 
 from embaudit.errors import InputError
 from embaudit.io import load
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-tf = pytest.importorskip("tensorflow")
-ITEMS = np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32)
+if installed("tensorflow") is None:
+    pytest.skip("tensorflow is not installed", allow_module_level=True)
 
 
-class Tower(tf.Module):  # type: ignore[misc]
-    """A table of items."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.table = tf.Variable(ITEMS, name="table")
-
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.int32)])  # type: ignore[untyped-decorator]
-    def __call__(self, ids: object) -> object:
-        return tf.gather(self.table, ids)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the files that TensorFlow wrote."""
+    folder = tmp_path_factory.mktemp("tensorflow")
+    call_in_new_process(write_all, folder)
+    return folder
 
 
-def run(path: Path) -> None:
-    """Run the Python in the refusal of a file, and nothing else."""
+@pytest.mark.parametrize("kind", NAMES)
+def test_the_line_takes_the_table(folder: Path, tmp_path: Path, kind: str) -> None:
     with pytest.raises(InputError) as refused:
-        load(path)
-    exec(str(refused.value).partition(" in Python: ")[2].removesuffix("."), {})
-
-
-def network() -> tf.keras.Model:
-    """Return a trained network with a table, whose optimizer has tables of its shape."""
-    model = tf.keras.Sequential(
-        [
-            tf.keras.layers.Embedding(
-                8, 3, weights=[ITEMS], name="items", trainable=False
-            )
-        ]
-    )
-    model.compile(optimizer="adam", loss="mse")
-    model.predict(np.arange(8)[:, None], verbose=0)
-    return model
-
-
-@pytest.mark.parametrize(
-    "kind", ["module", "keras", "exported", "checkpoint", "index", "graph"]
-)
-def test_the_line_takes_the_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    path = tmp_path / "saved"
-    if kind == "module":
-        tf.saved_model.save(Tower(), str(path))
-    elif kind == "keras":
-        tf.saved_model.save(network(), str(path))
-    elif kind == "exported":
-        network().export(str(path), verbose=False)
-    elif kind == "graph":
-        path = tmp_path / "frozen.pb"
-        with tf.Graph().as_default() as graph:
-            tf.constant(ITEMS, name="table")
-        path.write_bytes(graph.as_graph_def().SerializeToString())
-    else:
-        tf.train.Checkpoint(tower=Tower()).save(str(path / "ckpt"))
-        path = path / "ckpt-1.index" if kind == "index" else path
-    run(path)
-    np.testing.assert_array_equal(load("model.npz", kind="vectors").right, ITEMS)
+        load(folder / NAMES[kind])
+    line = str(refused.value).partition(" in Python: ")[2].removesuffix(".")
+    subprocess.run([sys.executable, "-c", line], cwd=tmp_path, check=True)
+    model = load(tmp_path / "model.npz", kind="vectors")
+    np.testing.assert_array_equal(model.right, ITEMS)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
+from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -51,3 +53,14 @@ def installed(library: str) -> str | None:
         return version(library)
     except PackageNotFoundError:
         return None
+
+
+def call_in_new_process(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function in a new process, and return its result.
+
+    Whatever imports TensorFlow goes through here: the Triton that comes with torch
+    aborts a process in which TensorFlow was imported first, because both register the
+    options of LLVM.
+    """
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
