@@ -29,7 +29,6 @@ COLUMNS = {
 NO_PART = "–"
 MISSING = {
     "lightfm": "its build stops with an error of its own; lightfm-next, which is maintained, stands in its place",
-    "cornac WMF and GMF": "they need TensorFlow",
     "cornac LightGCN and NGCF": "they need DGL",
     "cornac COE": "it uses np.int, which NumPy has dropped",
     "lenskit HPF": "it needs hpfrec, which is not among its requirements",
