@@ -6,6 +6,8 @@ import json
 import sqlite3
 import sys
 from contextlib import closing
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -474,6 +476,26 @@ def table_of(*batches, n_rows=2, **properties):
         ids="ids",
         **properties,
     )
+
+
+def test_panic_of_the_client_of_lancedb_is_refused(tmp_path, monkeypatch):
+    class RustPanic(Exception):  # noqa: N818
+        """As the client raises it, from no module that can be imported."""
+
+    class Database:
+        def open_table(self, name):
+            raise RustPanic("rust future panicked: unknown error")
+
+    client = ModuleType("lancedb")
+    client.__spec__ = ModuleSpec("lancedb", None)
+    client.connect = lambda folder: Database()
+    monkeypatch.setitem(sys.modules, "lancedb", client)
+    (tmp_path / "db" / "films.lance" / "_versions").mkdir(parents=True)
+    for address in (f"lancedb:{tmp_path}/db", f"lancedb:{tmp_path}/db/films"):
+        assert refusal_of(address) == (
+            f"{address} cannot be read: the client LanceDB failed, as it does at "
+            "damaged tables."
+        )
 
 
 def test_batches_of_another_width_are_refused():

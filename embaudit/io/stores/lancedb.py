@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from inspect import signature
@@ -44,6 +45,10 @@ SUFFIX = ".lance"
 PLACE = "_rowid"
 """Column that LanceDB adds if the place of each row is wanted."""
 ERRORS = (RuntimeError, OSError, ValueError)
+PANIC = "RustPanic"
+"""Name of the error that the client raises at some damaged tables. No module exports
+its class.
+"""
 """Types of the errors that the client raises, including those of its Rust code."""
 DEFAULT = Metric(
     "l2", "LanceDB's default for a column without an index", is_default=True
@@ -84,7 +89,7 @@ def read(address: str | Path, request: Request) -> Contents:
         raise must_be(File(store), "a folder of LanceDB", "none", "check the path")
     lancedb = client("lancedb", extra="lancedb", what="a LanceDB table")
     names = sorted(path.stem for path in folder.glob(f"*{SUFFIX}") if _is_table(path))
-    with errors_of_client(typed, ERRORS):
+    with _errors_refused(typed):
         database = lancedb.connect(str(folder))
         if len(names) > 1 and not wanted:
             with_vectors = [
@@ -127,7 +132,7 @@ class _Rows:
         condition = _filter(filled)
         if condition is not None:
             query = query.where(condition)
-        with errors_of_client(self.address, ERRORS):
+        with _errors_refused(self.address):
             for batch in query.to_batches(n_rows):
                 yield batch.column(PLACE), batch.select(list(columns))
 
@@ -147,6 +152,19 @@ class _Rows:
             return Metric(NOT_STATED, f"its indexes differ ({stated})")
         index, metric = next(iter(metrics.items()))
         return Metric(metric, f"the index {index}")
+
+
+@contextmanager
+def _errors_refused(address: Address) -> Iterator[None]:
+    """Let the errors of the client, and its panics, be refusals that name the store."""
+    with errors_of_client(address, ERRORS):
+        try:
+            yield
+        except Exception as error:
+            if type(error).__name__ != PANIC:
+                raise
+            sentence = "the client LanceDB failed, as it does at damaged tables"
+            raise RuntimeError(sentence) from error
 
 
 def _filter(filled: Sequence[str]) -> str | None:
