@@ -30,6 +30,7 @@ from embaudit.core.checked import Floats, Matrix, Vector, frozen
 from embaudit.core.parallel import row_blocks
 from embaudit.core.tolerances import EPS
 from embaudit.linalg.rows import WIDE, cached_blocks, each_chunk, unit_rows
+from embaudit.linalg.transformed_rows import Rows
 
 Route: TypeAlias = Literal["qr", "gram"]
 """QR of the rows, or their Gram matrix in float64."""
@@ -131,7 +132,7 @@ class Moments:
         return np.asarray(np.linalg.norm(self.centred_root, axis=0))
 
 
-def moments(x: Matrix, *, normalise: bool = False) -> Moments:
+def moments(x: Rows, *, normalise: bool = False) -> Moments:
     """Sum up a factor matrix in one pass over its rows.
 
     Parameters
@@ -152,7 +153,7 @@ def moments(x: Matrix, *, normalise: bool = False) -> Moments:
     """
     k = x.shape[1]
     stored_precision = float(np.finfo(x.dtype).eps)
-    if x.dtype == np.float32 and x.size > MOST_QR_ENTRIES:
+    if x.dtype == np.float32 and len(x) * k > MOST_QR_ENTRIES:
         mean, root = _by_gram(x, normalise=normalise)
         precision = max(stored_precision, float(np.sqrt(k * EPS)))
         return Moments(len(x), frozen(mean), frozen(root), precision, "gram")
@@ -161,7 +162,7 @@ def moments(x: Matrix, *, normalise: bool = False) -> Moments:
     return Moments(len(x), frozen(mean), frozen(root), precision, "qr")
 
 
-def _by_qr(x: Matrix, *, normalise: bool) -> tuple[Floats, Floats]:
+def _by_qr(x: Rows, *, normalise: bool) -> tuple[Floats, Floats]:
     """Compute the mean and the centred root by QR of `[1 X]`.
 
     The first column is constant, so the first row of the triangle is `√n (1, x̄)`, and
@@ -189,7 +190,7 @@ def _stacked_triangle(above: Floats, below: Floats) -> Floats:
     return np.asarray(np.linalg.qr(np.vstack([above, below]), mode="r"))
 
 
-def _by_gram(x: Matrix, *, normalise: bool) -> tuple[Floats, Floats]:
+def _by_gram(x: Rows, *, normalise: bool) -> tuple[Floats, Floats]:
     """Compute the mean and the centred root by the Gram matrix of the rows.
 
     The rows are summed up about the mean of the first block, so that a large mean does
@@ -222,7 +223,7 @@ def _by_gram(x: Matrix, *, normalise: bool) -> tuple[Floats, Floats]:
     return origin + shift, _root_of_gram(gram)
 
 
-def _blocks(x: Matrix, chunk: slice, *, normalise: bool) -> Iterator[Floats]:
+def _blocks(x: Rows, chunk: slice, *, normalise: bool) -> Iterator[Floats]:
     """Yield the blocks of a chunk of rows in float64, of length 1 if `normalise`.
 
     A block is overwritten by the next one. It has at least k rows, because the steps

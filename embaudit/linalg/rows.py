@@ -30,7 +30,7 @@ def float64_blocks(x: Rows) -> Iterator[tuple[slice, Floats]]:
         yield rows, np.ascontiguousarray(x[rows], dtype=np.float64)
 
 
-def each_chunk(x: Matrix, function: Callable[[slice], T]) -> Iterator[T]:
+def each_chunk(x: Rows, function: Callable[[slice], T]) -> Iterator[T]:
     """Apply a function to slices of rows on all workers, and yield results in order.
 
     The function must not have side effects.
