@@ -86,6 +86,13 @@ class CanonicalFamily:
     scales: Vector
     """(m,) vector d."""
 
+    def maps(self, exponent: float) -> dict[SideName, Floats]:
+        """Return the (k, m) matrix of each side that leads to exponent e."""
+        return {
+            "left": self.left * self.scales ** (require_exponent(exponent) - 1),
+            "right": self.right * self.scales**-exponent,
+        }
+
 
 @dataclass(frozen=True, eq=False)
 class CanonicalForm:
@@ -169,16 +176,34 @@ class CanonicalForm:
     def family(self) -> CanonicalFamily:
         """The maps to all exponents: `L = R_Qᵀ v`, `R = R_Pᵀ u` and `d = s`.
 
-        If directions are kept unchanged, L and R get k columns. The added columns are
-        orthogonal to the firm columns of the other side. Their scale is the geometric
-        mean of the firm singular values, so that no exponent stretches them against the
-        firm directions on average.
+        If directions are kept unchanged, L and R get k columns, as in
+        `invertible_family`.
         """
-        s = self.singular_values[: self.n_firm]
-        left: Floats = self.right_root.T @ self.v[:, : self.n_firm]
-        right: Floats = self.left_root.T @ self.u[:, : self.n_firm]
-        if not self.keeps_weak_directions:
-            return CanonicalFamily(left, right, s)
+        if self.keeps_weak_directions:
+            return self.invertible_family
+        return self._firm_family
+
+    @property
+    def _firm_family(self) -> CanonicalFamily:
+        """The maps of the directions that a canonical gauge stretches."""
+        return CanonicalFamily(
+            left=self.right_root.T @ self.v[:, : self.n_firm],
+            right=self.left_root.T @ self.u[:, : self.n_firm],
+            scales=self.singular_values[: self.n_firm],
+        )
+
+    @cached_property
+    def invertible_family(self) -> CanonicalFamily:
+        """The maps to all exponents with k columns, so no direction is dropped.
+
+        The added columns are orthogonal to the firm columns of the other side. Their
+        scale is the geometric mean of the firm singular values, so that no exponent
+        stretches them against the firm directions on average.
+        """
+        family = self._firm_family
+        left, right, s = family.left, family.right, family.scales
+        if len(s) == len(left):
+            return family
 
         # Rotate the bases E and F of the two complements by the singular vectors of
         # EᵀF, whose singular values are the cosines of the principal angles between
@@ -205,11 +230,7 @@ class CanonicalForm:
 
         m is k if no direction is dropped.
         """
-        family = self.family
-        return {
-            "left": family.left * family.scales ** (require_exponent(exponent) - 1),
-            "right": family.right * family.scales**-exponent,
-        }
+        return self.family.maps(exponent)
 
     def affine(self, side: SideName, linear: Floats) -> RowMap:
         """Return the function that centres rows of a side and maps them.
@@ -356,8 +377,37 @@ def _decompose(model: FactorModel, centred: tuple[SideName, ...]) -> CanonicalFo
         _is_extreme(left.root) or _is_extreme(right.root)
     ):
         require_ordinary_size(model)
-    left_centre: Vector = np.zeros(model.rank)
-    right_centre: Vector = np.zeros(model.rank)
+    return form_of_moments(
+        left, right, centred=centred, shifts_left="left" in model.free_shifts
+    )
+
+
+def form_of_moments(
+    left: Moments,
+    right: Moments,
+    *,
+    centred: tuple[SideName, ...],
+    shifts_left: bool,
+) -> CanonicalForm:
+    """Compute the form of the scores between the rows that moments sum up.
+
+    Parameters
+    ----------
+    left, right : Moments
+        Moments of the rows of each side as the link multiplies them.
+    centred : tuple of {"left", "right"}
+        Sides that are centred first.
+    shifts_left : bool
+        True if a right bias absorbs a shift of the left rows.
+
+    Raises
+    ------
+    InputError
+        If every score is zero.
+    """
+    n_columns = len(left.mean)
+    left_centre: Vector = np.zeros(n_columns)
+    right_centre: Vector = np.zeros(n_columns)
     left_root, right_root = left.root, right.root
     if "left" in centred:
         left_root, left_centre = left.centred_root, left.mean
@@ -373,7 +423,7 @@ def _decompose(model: FactorModel, centred: tuple[SideName, ...]) -> CanonicalFo
     # less precise than QR, so that fewer directions can be whitened.
     scale = _size_of_products(left.root, right.root)
     resolution = max(left.precision, right.precision) * scale
-    rounding = model.rank * EPS * scale
+    rounding = n_columns * EPS * scale
     by_gram = [side.precision for side in (left, right) if side.route == "gram"]
     root_rounding = max(by_gram, default=0.0) * scale
     rank = _count_above(s, resolution)
@@ -396,7 +446,7 @@ def _decompose(model: FactorModel, centred: tuple[SideName, ...]) -> CanonicalFo
         right_root=right_root,
         u=frozen(u),
         v=frozen(vt.T),
-        shifts_left="left" in model.free_shifts,
+        shifts_left=shifts_left,
     )
 
 
