@@ -22,6 +22,7 @@ from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.ids import (
     BY_ROW,
+    comparable,
     require_lengths,
     require_most,
     require_one_kind,
@@ -281,9 +282,7 @@ def _shared(first: Any, second: Any) -> tuple[Indices, Indices]:
     They are in the order of the first model. Numbers are compared as text if the keys
     of the other model are text, because text files hold numbers as text.
     """
-    before, after = np.asarray(first), np.asarray(second)
-    if {before.dtype.kind, after.dtype.kind} - set("iu"):
-        before, after = before.astype(np.str_), after.astype(np.str_)
+    before, after = comparable(np.asarray(first), np.asarray(second))
     rows_before, rows_after = _unique_rows(before), _unique_rows(after)
     _, places, counterparts = np.intersect1d(
         before[rows_before],

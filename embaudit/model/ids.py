@@ -28,9 +28,27 @@ def are_row_numbers(ids: NDArray[Any]) -> bool:
     >>> [are_row_numbers(np.array(ids)) for ids in ([1, 2, 3], [1, 0], ["a", "b"])]
     [False, False, False]
     """
-    return bool(
-        np.array_equal(ids.astype(np.str_), np.arange(len(ids)).astype(np.str_))
-    )
+    numbers = np.arange(len(ids))
+    if ids.dtype.kind not in "iu":
+        ids, numbers = ids.astype(np.str_), numbers.astype(np.str_)
+    return bool(np.array_equal(ids, numbers))
+
+
+def comparable(
+    first: NDArray[Any], second: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return both ids as text, unless both are integers.
+
+    Text files hold numbers as text.
+
+    Examples
+    --------
+    >>> comparable(np.array([1, 2]), np.array(["2"]))
+    (array(['1', '2'], dtype='<U21'), array(['2'], dtype='<U1'))
+    """
+    if {first.dtype.kind, second.dtype.kind} <= set("iu"):
+        return first, second
+    return first.astype(np.str_), second.astype(np.str_)
 
 
 def require_one_kind(
@@ -71,10 +89,10 @@ def require_one_kind(
     if are_row_numbers(first) == are_row_numbers(second):
         return
     if are_row_numbers(first):
-        numbers, ids = first.astype(np.str_), second.astype(np.str_)
+        numbers, ids = comparable(first, second)
         numbered, named = names
     else:
-        numbers, ids = second.astype(np.str_), first.astype(np.str_)
+        numbers, ids = comparable(second, first)
         named, numbered = names
     # Users 0 to 9 in both tables have row numbers as ids. Only ids beyond the row
     # numbers show that the two sides are numbered differently.
