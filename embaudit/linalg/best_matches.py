@@ -187,6 +187,30 @@ def best_matches(
     return BestMatches(order, queries, np.concatenate(lists), np.concatenate(values))
 
 
+def shares_kept(reference: BestMatches, other: BestMatches, tie: float) -> Floats:
+    """Return the share of each list that other lists of the same queries keep.
+
+    Parameters
+    ----------
+    reference, other : BestMatches
+        Lists of m queries.
+    tie : float
+        As for `BestMatches.holds`.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0, 0.0], [3.0, 1.0], [0.9, 0.1]])
+    >>> by_product, by_cosine = (
+    ...     best_matches(Order(measure, rows), rows[:1], 2) for measure in ("dot", "cosine")
+    ... )
+    >>> shares_kept(by_product, by_cosine, 1e-9)
+    array([0.5])
+    """
+    n_listed = np.count_nonzero(reference.indices >= 0, axis=1)
+    n_kept = np.count_nonzero(other.holds(reference.indices, tie=tie), axis=1)
+    return np.asarray(n_kept / np.maximum(n_listed, 1))
+
+
 def _with_ties_in_order(
     order: Order, queries: Floats, n: int, own: Indices | None
 ) -> TopK:

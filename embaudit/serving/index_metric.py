@@ -32,7 +32,13 @@ from embaudit.errors import must_be
 from embaudit.io import read
 from embaudit.io.files import AnyPath
 from embaudit.io.intake import Metric
-from embaudit.linalg.best_matches import BestMatches, Measure, Order, best_matches
+from embaudit.linalg.best_matches import (
+    BestMatches,
+    Measure,
+    Order,
+    best_matches,
+    shares_kept,
+)
 from embaudit.linalg.nearest import list_length, require_length, tie_of
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import FactorModel, Side, SideName
@@ -714,7 +720,7 @@ def _lists(
         plain = index
         if served != trained:
             plain = best_matches(Order(trained, right.rows), multiplied, n, own=own)
-        without_bias = float(_shares_kept(reference, plain, tie).mean())
+        without_bias = float(shares_kept(reference, plain, tie).mean())
     own_first = None
     if own is not None:
         own_first = float(_is_own_best(index, own, tie).mean())
@@ -730,7 +736,7 @@ def _lists(
         n=n,
         queries=queries,
         n_rows=n_rows,
-        kept_by_query=_shares_kept(reference, index, tie),
+        kept_by_query=shares_kept(reference, index, tie),
         labels=side.labels[queries],
         row_title=model.row_title(role),
         kept_without_bias=without_bias,
@@ -738,13 +744,6 @@ def _lists(
         popularity_is_length=is_length,
         own_first=own_first,
     )
-
-
-def _shares_kept(reference: BestMatches, index: BestMatches, tie: float) -> Floats:
-    """Return the share of each list of the model that the index keeps."""
-    n_listed = np.count_nonzero(reference.indices >= 0, axis=1)
-    n_kept = np.count_nonzero(index.holds(reference.indices, tie=tie), axis=1)
-    return np.asarray(n_kept / np.maximum(n_listed, 1))
 
 
 def _is_own_best(index: BestMatches, own: Indices, tie: float) -> NDArray[np.bool_]:
