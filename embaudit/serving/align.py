@@ -1,0 +1,446 @@
+"""Aligning a retrained model with an old one, without changing a prediction.
+
+Two runs of one training have other axes, so a cosine between a vector of the old and
+one of the new model means nothing, even if both models predict the same. The new model
+is brought into the coordinates of the old one:
+
+1. The rows that both models hold are matched, as `embaudit.comparison.compare` does.
+2. Both models are written in one form: the balanced one of the scores between shared
+   rows, `P = U s^½, Q = V s^½`. It is unique up to a rotation, whatever the axes and
+   their lengths were. Models that predict cosines, and tables of one side, keep their
+   rows, because only a rotation keeps what they predict.
+3. The orthogonal Procrustes rotation turns the shared rows of both sides of the new
+   model towards those of the old one (Schönemann, 1966).
+4. The map that leads from the stored rows of the old model to its form is undone.
+
+On the left side this is one matrix L, on the right side one matrix D with `L Dᵀ = I` on
+all directions that predictions see. So scores and biases stay. Netflix published the
+idea in 2025 (arXiv 2508.07574).
+
+Whether old and new vectors may then be mixed is measured on rows that did not take part
+in the fit: the rotation of one half of the shared rows judges the other half.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embaudit.canonical.form import require_both_sides
+from embaudit.comparison.matching import Match, match
+from embaudit.core.checked import RNG, Flags, Floats, as_generator
+from embaudit.core.plain import frame_of, plain_dict
+from embaudit.core.results import Result
+from embaudit.core.ties import largest_first, tie_tolerance
+from embaudit.core.words import counted, row_called
+from embaudit.errors import must_be
+from embaudit.linalg.mapped import RowMap
+from embaudit.linalg.nearest import require_length
+from embaudit.model import FactorModel, SideName
+from embaudit.model.sizes import require_ordinary_size
+from embaudit.serving.mixed_lists import MixedLists, Mixing, compare_lists
+from embaudit.serving.rotation_fit import (
+    fit_rotation,
+    is_linear,
+    measure_angles,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN = 5
+"""Number of rows that are listed because they moved most."""
+
+
+@dataclass(frozen=True, eq=False)
+class AlignedSide:
+    """One side of an aligned model, and the angles between its old and new rows."""
+
+    role: SideName
+    title: str
+    """Title of a row, such as "item"."""
+    n_shared: int
+    """Rows that both models hold."""
+    only_old: int
+    """Rows that the new model lacks."""
+    only_new: int
+    """Rows that the old model lacks."""
+    key: str
+    """What tells which rows are one entity: ids, names or row numbers."""
+    mean_before: float | None
+    """Mean angle in degrees between an old row and the new row as stored.
+
+    None if the models have different numbers of columns."""
+    angles: Floats = field(repr=False)
+    """(m,) angle in degrees between each old row and the aligned new row.
+
+    NaN if one of the two is zero."""
+    names: NDArray[Any] = field(repr=False)
+    """(m,) titles, ids or numbers of the shared rows."""
+    row_title: str = ""
+    """Title that stands before the number of a row; empty if rows have names."""
+
+    @property
+    def mean_after(self) -> float:
+        """Mean angle in degrees between an old row and the aligned new row."""
+        return float(np.nanmean(self.angles))
+
+    def most_turned(self) -> list[dict[str, Any]]:
+        """Return the rows with the largest angles, largest first.
+
+        Columns
+        -------
+        name : str
+            Title, id or number of the row.
+        angle : float
+            Angle in degrees between its old and its aligned new vector.
+        """
+        angles = np.nan_to_num(self.angles, nan=-1.0)
+        # Only the rows that reach the last place are sorted; equal angles can be many.
+        last = np.partition(angles, -min(SHOWN, len(angles)))[-min(SHOWN, len(angles))]
+        places = np.flatnonzero(angles >= last - tie_tolerance(last))
+        order = places[largest_first(angles[places])][:SHOWN]
+        return [
+            {
+                "name": row_called(self.row_title, str(self.names[place])),
+                "angle": float(self.angles[place]),
+            }
+            for place in order
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; None stands for an undefined number."""
+        return plain_dict(
+            {
+                "role": self.role,
+                "title": self.title,
+                "shared": self.n_shared,
+                "only_old": self.only_old,
+                "only_new": self.only_new,
+                "matched_by": self.key,
+                "mean_angle_before": self.mean_before,
+                "mean_angle_after": self.mean_after,
+                "most_turned": self.most_turned(),
+            }
+        )
+
+    @property
+    def sentence(self) -> str:
+        """Say how far apart old and new rows are."""
+        shared = counted(self.n_shared, f"shared {self.title}")
+        after = f"{_degrees(self.mean_after)} apart on average"
+        if self.mean_before is None:
+            return f"After the alignment, old and new vectors of {shared} are {after}."
+        return (
+            f"Old and new vectors of {shared} are {after}; before the alignment they "
+            f"were {_degrees(self.mean_before)} apart."
+        )
+
+
+def _degrees(angle: float) -> str:
+    """Write an angle in degrees.
+
+    Examples
+    --------
+    >>> _degrees(36.74), _degrees(4e-13)
+    ('36.7°', '0.0°')
+    """
+    return f"{angle:.1f}°"
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment(Result):
+    """How a new model is brought into the coordinates of an old one."""
+
+    columns: int
+    """Number of columns of the aligned vectors, which is that of the old model."""
+    keeps_cosines: bool
+    """True if the new rows are only turned, so that their cosines stay.
+
+    Otherwise all scores stay, and cosines become those of the old model's form."""
+    is_exact: bool
+    """True if old and aligned rows differ by nothing that float32 could show."""
+    has_few_rows: bool
+    """True if half of the shared rows are fewer than the dimensions."""
+    sides: dict[SideName, AlignedSide]
+    """The sides of the new model."""
+    lists: tuple[MixedLists, ...]
+    """Lists that mix old and new vectors, by direction."""
+    shifts: tuple[SideName, ...]
+    """Sides that are shifted to the mean row of the old model, which changes no
+    probability of a softmax."""
+    maps: dict[SideName, RowMap] = field(repr=False)
+    """Map of the stored rows of each side of the new model to aligned vectors."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record for JSON, with None for numbers that do not exist."""
+        return plain_dict(
+            {
+                "columns": self.columns,
+                "keeps_cosines": self.keeps_cosines,
+                "is_exact": self.is_exact,
+                "has_few_rows": self.has_few_rows,
+                "sides": self.records(),
+                "lists": [found.to_dict() for found in self.lists],
+                "explanation": self.explain(),
+            }
+        )
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one record per side.
+
+        Columns
+        -------
+        role : {"left", "right"}
+            The side.
+        title : str
+            Title of a row.
+        shared : int
+            Number of rows that both models hold.
+        only_old, only_new : int
+            Number of rows that one model lacks.
+        matched_by : str
+            Ids, names or row numbers.
+        mean_angle_before : float
+            Mean angle in degrees between old and new rows as stored; None for different
+            numbers of columns.
+        mean_angle_after : float
+            Mean angle in degrees between old and aligned rows. Rows are judged by a
+            rotation that was fitted to the other half of the shared rows.
+        most_turned : list
+            Rows with the largest angles.
+        """
+        return [side.to_dict() for side in self.sides.values()]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per side; `lists_frame` has the lists."""
+        frame = frame_of(self.records())
+        return frame.drop(columns="most_turned")
+
+    def lists_frame(self) -> pd.DataFrame:
+        """Return one row per direction of lists.
+
+        Columns
+        -------
+        direction : str
+            Queries and listed rows, such as "user → item".
+        query, listed : {"left", "right"}
+            Their sides.
+        n_neighbours : int
+            Length of the lists.
+        n_lists, n_rows : int
+            Number of queries, and of rows that they were drawn from.
+        old_among_new : float
+            Share of the new model's lists that old queries find among new rows, with
+            the ends of its 95 % interval.
+        new_among_old : float
+            Share that new queries find among old rows.
+        old_among_old : float
+            Share that the old model lists itself.
+        may_be_mixed : {"yes", "no", "undecided"}
+            Whether old and new vectors may be mixed.
+        """
+        return frame_of([found.to_dict() for found in self.lists])
+
+    def __repr__(self) -> str:
+        angles = [
+            f"{side.title}s {_degrees(side.mean_after)}" for side in self.sides.values()
+        ]
+        return f"Alignment({', '.join(angles)} from the old vectors)"
+
+    def _directions(self, mixing: Mixing) -> list[str]:
+        """Return the directions in which vectors may, or may not, be mixed."""
+        return [found.title for found in self.lists if found.mixing is mixing]
+
+    @property
+    def conclusion(self) -> str:
+        """Answer whether old and new vectors may be mixed."""
+        mixed = self._directions(Mixing.YES)
+        apart = self._directions(Mixing.NO)
+        open_ = self._directions(Mixing.UNDECIDED)
+        texts = []
+        if mixed:
+            texts.append(
+                f"Old and new vectors may be mixed for {_all_of(mixed)} while you "
+                "replace the old ones."
+            )
+        if apart:
+            texts.append(
+                f"Do not mix old and new vectors for {_all_of(apart)}: replace all at "
+                "once."
+            )
+        if open_:
+            texts.append(
+                "These rows do not decide whether old and new vectors may be mixed "
+                f"for {_all_of(open_)}: replace all at once."
+            )
+        return " ".join(texts)
+
+    def explain(self) -> str:
+        """Say whether old and new vectors may be mixed, and by which figures."""
+        return "\n".join([self.conclusion, *self.details])
+
+    @property
+    def details(self) -> list[str]:
+        """Sentences with the figures behind the conclusion, one for each part."""
+        texts = [side.sentence for side in self.sides.values()]
+        texts += [f"{found.title}: {found.sentence}" for found in self.lists]
+        if self.is_exact:
+            texts.append(
+                "Aligned vectors of shared rows equal the old ones up to rounding."
+            )
+        else:
+            texts.append(
+                "All figures are of rows that did not take part in the fit: each half "
+                "of the shared rows is judged by the other half."
+            )
+        if self.has_few_rows and not self.is_exact:
+            texts.append(
+                "Half of the shared rows are fewer than the dimensions, so a fit to "
+                "all of them may be better than these figures."
+            )
+        return texts
+
+
+def _all_of(names: list[str]) -> str:
+    """Join directions.
+
+    Examples
+    --------
+    >>> _all_of(["user → user", "user → item", "item → item"])
+    'user → user, user → item and item → item'
+    """
+    *first, last = names
+    return " and ".join([", ".join(first), last]) if first else last
+
+
+def align(
+    old: FactorModel,
+    new: FactorModel,
+    *,
+    by_row: bool | None = None,
+    partial: bool = False,
+    n_neighbours: int | None = None,
+    rng: RNG = 0,
+) -> Alignment:
+    """Bring a retrained model into the coordinates of an old one.
+
+    Parameters
+    ----------
+    old : FactorModel
+        The model whose coordinates are kept.
+    new : FactorModel
+        The model to align, with the same sides.
+    by_row, partial
+        As for `compare`.
+    n_neighbours : int, optional
+        Length of the lists; 10 by default, but at most a third of the shared rows.
+    rng : numpy Generator or int
+        Draws the halves of the shared rows, and the lists.
+
+    Raises
+    ------
+    InputError
+        If the models have other sides, share fewer than 8 rows of a side, or rows that
+        leave a direction open, or if the new model has more dimensions than the old
+        one has columns.
+
+    Examples
+    --------
+    >>> from embaudit.gauges import GeneralLinear
+    >>> draw = np.random.default_rng(0)
+    >>> users, items = draw.standard_normal((40, 3)), draw.standard_normal((30, 3))
+    >>> old = FactorModel.from_user_item(users, items)
+    >>> new = GeneralLinear(3, max_condition=10.0).sample(rng=1).act(old)
+    >>> found = align(old, new)
+    >>> np.allclose(found.maps["right"](np.array(new.right)), old.right)
+    True
+    >>> print(found.conclusion)
+    Old and new vectors may be mixed for user → user, item → item and user → item while
+    you replace the old ones.
+    """
+    draw = as_generator(rng)
+    _require_same_sides(old, new)
+    for model in (old, new):
+        if not model.link.unit_sides:
+            require_ordinary_size(model)
+    matches = {
+        role: match(old, new, role, by_row=by_row, partial=partial)
+        for role in new.sides
+    }
+    require_length(n_neighbours, min(len(found) for found in matches.values()))
+    fit = fit_rotation(old, new, matches, draw)
+    sides: dict[SideName, AlignedSide] = {}
+    directed: dict[SideName, Flags] = {}
+    for role, found in matches.items():
+        after, before = measure_angles(fit, role)
+        sides[role] = _side(new, found, np.degrees(after), before)
+        directed[role] = np.isfinite(after)
+        aside = new.side(role).aside
+        if aside is not None and (directed[role] & ~aside[found.after]).any():
+            directed[role] &= ~aside[found.after]
+    directions: list[tuple[SideName, SideName]] = [(role, role) for role in new.sides]
+    if len(new.sides) == 2:
+        directions.append(("left", "right"))
+    lists = tuple(
+        compare_lists(fit, query, listed, directed, n_neighbours, draw)
+        for query, listed in directions
+    )
+    n_dimensions = fit.new.n_firm
+    return Alignment(
+        columns=old.rank,
+        keeps_cosines=not is_linear(old, new),
+        is_exact=fit.is_exact,
+        has_few_rows=sum(len(found) for found in matches.values()) < 2 * n_dimensions,
+        sides=sides,
+        lists=lists,
+        shifts=fit.shifts,
+        maps={role: fit.row_map(role, fit.rotation) for role in new.sides},
+    )
+
+
+def _require_same_sides(old: FactorModel, new: FactorModel) -> None:
+    """Refuse models of other sides, and heads whose inputs are missing."""
+    for model in (old, new):
+        is_table = model.compared is not None or model.link.name == "identity"
+        if not is_table:
+            require_both_sides(model, "aligned vectors")
+    if old.sides != new.sides:
+        needed, got = [
+            " and ".join(f"{model.title(role)}s" for role in model.sides)
+            for model in (old, new)
+        ]
+        raise must_be(
+            "the model to align",
+            f"one of {needed}, as the other model is",
+            got,
+            "read both models with the same sides",
+        )
+
+
+def _side(
+    new: FactorModel, found: Match, angles: Floats, before: Floats | None
+) -> AlignedSide:
+    """Sum up the angles of one side."""
+    if not np.isfinite(angles).any():
+        raise must_be(
+            f"the shared {new.title(found.role)}s",
+            "rows with a direction in both models",
+            "zeros",
+        )
+    mean_before = None if before is None else float(np.degrees(np.nanmean(before)))
+    return AlignedSide(
+        role=found.role,
+        title=new.title(found.role),
+        n_shared=len(found),
+        only_old=found.only_before,
+        only_new=found.only_after,
+        key=found.key,
+        mean_before=mean_before,
+        angles=angles,
+        names=found.names,
+        row_title=new.row_title(found.role),
+    )

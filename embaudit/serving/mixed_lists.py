@@ -1,0 +1,226 @@
+"""Lists that mix vectors of an old and of an aligned new model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from embaudit.core.checked import Flags, Floats, Indices
+from embaudit.core.plain import plain_dict
+from embaudit.core.sizes import N_QUERIES
+from embaudit.core.ties import exceeds, reaches
+from embaudit.core.words import drawn_of, percent
+from embaudit.linalg.best_matches import (
+    BestMatches,
+    Order,
+    best_matches,
+    shares_kept,
+)
+from embaudit.linalg.intervals import independent_draws, mean_interval
+from embaudit.linalg.mapped import Mapped
+from embaudit.linalg.nearest import list_length, tie_of
+from embaudit.linalg.rows import sample_rows
+from embaudit.linalg.transformed_rows import Rows
+from embaudit.model import FactorModel, SideName
+from embaudit.serving.index_metric import bias_of, trained_measure
+from embaudit.serving.rotation_fit import RotationFit
+
+LIST_PRODUCTS = 5 * 10**9
+"""Products of numbers that the lists of one direction may cost.
+
+Fewer lists are drawn of large tables."""
+FEWEST_LISTS = 100
+"""Smallest number of lists that are drawn."""
+MOST_KEPT = 0.5
+"""Share of the new model's lists that mixed lists must hold to be mixed."""
+MOST_LOST = 0.05
+"""Share that mixed lists may hold less than lists of old vectors alone."""
+
+
+class Mixing(StrEnum):
+    """Whether old and new vectors may serve lists together."""
+
+    YES = "yes"
+    """Most of each list stays, and about as much as with old vectors alone."""
+    NO = "no"
+    """Most of each list changes, or more than with old vectors alone."""
+    UNDECIDED = "undecided"
+    """The drawn lists do not decide between the two."""
+
+
+@dataclass(frozen=True, eq=False)
+class MixedLists:
+    """Lists of the nearest rows of one model for queries of the other model.
+
+    They are compared with the lists of the new model for the same queries, among the
+    rows that both models hold. Rows of one side are compared by cosine, and rows of
+    different sides as the models predict.
+    """
+
+    titles: tuple[str, str]
+    """Titles of a query and of a listed row, such as "user" and "item"."""
+
+    query: SideName
+    """Side of the queries."""
+    listed: SideName
+    """Side of the listed rows."""
+    n: int
+    """Length of the lists."""
+    n_rows: int
+    """Shared rows with a direction, from which the queries were drawn."""
+    old_among_new: Floats = field(repr=False)
+    """(m,) share of each list of the new model that the old query finds among new rows.
+    """
+    new_among_old: Floats = field(repr=False)
+    """(m,) share that the new query finds among old rows."""
+    old_among_old: Floats = field(repr=False)
+    """(m,) share that the old model has itself, without any mixing."""
+
+    @property
+    def title(self) -> str:
+        """The direction, such as "user → item"."""
+        return " → ".join(self.titles)
+
+    @property
+    def mixed(self) -> Floats:
+        """(m,) shares of the kind of mixed lists that holds less on average."""
+        if exceeds(float(self.old_among_new.mean()), float(self.new_among_old.mean())):
+            return self.new_among_old
+        return self.old_among_new
+
+    def interval(self, values: Floats) -> tuple[float, float]:
+        """Return the 95 % interval of a mean over the queries."""
+        return mean_interval(values, independent_draws(len(values), self.n_rows))
+
+    @property
+    def mixing(self) -> Mixing:
+        """Decide by intervals whether old and new vectors may be mixed.
+
+        They may if each kind of mixed list holds at least half of the new model's list,
+        and at most 5 % less of it than a list of old vectors alone, which served until
+        now.
+        """
+        is_sure = True
+        for values in (self.old_among_new, self.new_among_old):
+            low, high = self.interval(values)
+            low_gain, high_gain = self.interval(values - self.old_among_old)
+            if exceeds(MOST_KEPT, high) or exceeds(-MOST_LOST, high_gain):
+                return Mixing.NO
+            if not (reaches(low, MOST_KEPT) and reaches(low_gain, -MOST_LOST)):
+                is_sure = False
+        return Mixing.YES if is_sure else Mixing.UNDECIDED
+
+    @property
+    def sentence(self) -> str:
+        """Say what mixed vectors keep of the lists of the new model."""
+        query, listed = self.titles
+        lists = f"Of the {self.n} {listed}s that the new model lists for each {query}"
+        return (
+            f"{lists}, mixed vectors keep {self._share(self.mixed)}, and old vectors "
+            f"among themselves {self._share(self.old_among_old)} "
+            f"({drawn_of(len(self.mixed), self.n_rows, 'list')})."
+        )
+
+    def _share(self, values: Floats) -> str:
+        """Write a mean share with its interval, if there is one."""
+        share = percent(float(values.mean()))
+        low, high = self.interval(values)
+        if low == high:
+            return share
+        return f"{share} ({percent(max(low, 0.0))} to {percent(min(high, 1.0))})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; None stands for an undefined number."""
+        record: dict[str, Any] = {
+            "direction": self.title,
+            "query": self.query,
+            "listed": self.listed,
+            "n_neighbours": self.n,
+            "n_lists": len(self.mixed),
+            "n_rows": self.n_rows,
+        }
+        for name in ("old_among_new", "new_among_old", "old_among_old"):
+            values = getattr(self, name)
+            record[name] = float(values.mean())
+            record[f"{name}_ci_low"], record[f"{name}_ci_high"] = self.interval(values)
+        record["may_be_mixed"] = self.mixing.value
+        return plain_dict(record)
+
+
+def compare_lists(
+    fit: RotationFit,
+    query: SideName,
+    listed: SideName,
+    directed: dict[SideName, Flags],
+    n_neighbours: int | None,
+    draw: np.random.Generator,
+) -> MixedLists:
+    """Compare lists of mixed vectors with those of the new model.
+
+    The rotation of each half of the queries was fitted to the other half.
+
+    Parameters
+    ----------
+    directed : dict of array of shape (m,)
+        True for the shared rows of each side that have a direction in both models.
+    """
+    queries, rows = fit.shared[query], fit.shared[listed]
+    old, new = rows.old, rows.new
+    n = list_length(n_neighbours, len(rows))
+    eligible = np.flatnonzero(directed[query])
+    size = LIST_PRODUCTS // (4 * len(rows) * old.rank)
+    drawn = sample_rows(eligible, min(N_QUERIES, max(FEWEST_LISTS, size)), draw)
+    tie = max(tie_of(old.factors(listed)), tie_of(new.factors(listed)))
+    old_order = _order(old, query, listed, rows.old_stored, rows.match.before)
+    shares = np.empty((3, len(drawn)))
+    for half, rotation in enumerate(fit.held_out):
+        part = np.flatnonzero(fit.is_second_half[query][drawn] == bool(half))
+        if not len(part):
+            continue
+        places = drawn[part]
+        new_query = fit.row_map(query, rotation)(queries.new_rows(places))
+        both = np.vstack([new_query, queries.old_rows(places)])
+        own = None
+        if query == listed:
+            own = np.concatenate([places, places])
+        aligned = Mapped(
+            rows.new_stored, fit.multiplied_map(listed, rotation), old.rank
+        )
+        new_order = _order(new, query, listed, aligned, rows.match.after)
+        reference, old_among_new = _halved(best_matches(new_order, both, n, own=own))
+        new_among_old, old_among_old = _halved(
+            best_matches(old_order, both, n, own=own)
+        )
+        for row, lists in enumerate((old_among_new, new_among_old, old_among_old)):
+            shares[row, part] = shares_kept(reference, lists, tie)
+    titles = (new.title(query), new.title(listed))
+    return MixedLists(titles, query, listed, n, len(eligible), *shares)
+
+
+def _order(
+    model: FactorModel, query: SideName, listed: SideName, rows: Rows, numbers: Indices
+) -> Order:
+    """Return the order in which some rows of a side are listed."""
+    if query == listed:
+        return Order("cosine", rows)
+    measure = trained_measure(model) or "dot"
+    bias = bias_of(model)
+    return Order(measure, rows, None if bias is None else bias[numbers])
+
+
+def _halved(lists: BestMatches) -> tuple[BestMatches, BestMatches]:
+    """Return the lists of the first and of the second half of the queries."""
+    middle = len(lists.queries) // 2
+    first, second = (
+        replace(
+            lists,
+            queries=lists.queries[which],
+            indices=lists.indices[which],
+            values=lists.values[which],
+        )
+        for which in (slice(middle), slice(middle, None))
+    )
+    return first, second
