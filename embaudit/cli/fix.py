@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Option
 
-from embaudit.cli.app import Force, Model, More, Quiet, Rng, Text, app
+from embaudit.cli.app import File, Force, Model, More, Quiet, Rng, Text, app
 from embaudit.cli.groups import with_groups
 from embaudit.cli.reading import Given, Titles, say_norm
-from embaudit.cli.terminal import Workers, make_console, removed_if_refused
+from embaudit.cli.terminal import (
+    Workers,
+    make_console,
+    removed_if_refused,
+    written_record,
+)
 
 Kind = StrEnum("Kind", [
     ("PREDICTION", "prediction"), ("BALANCED", "balanced"), ("LEFT_WHITENED", "left-whitened"),
@@ -42,6 +48,15 @@ def fix(
             "the model has one side only).",
         ),
     ] = None,
+    align_to: Annotated[
+        File,
+        Option(
+            "--align-to",
+            metavar="OLD",
+            help="An older training run. Vectors are brought into its coordinates, and "
+            "predictions stay. Options for reading apply to both models.",
+        ),
+    ] = None,
     role: Annotated[
         Text, Option(help="Side to write: right (item, the default) or left (user).")
     ] = None,
@@ -65,21 +80,37 @@ def fix(
     titles: Titles,
     rng: Rng = 0,
     workers: Workers,
+    json: Annotated[
+        File,
+        Option(
+            "--json",
+            help="Write all numbers to this JSON file.",
+            rich_help_panel="Output",
+        ),
+    ] = None,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
-    """Write vectors whose plain cosine the predictions fix, ready for a vector index."""
+    """Write vectors whose plain cosine the predictions fix, ready for a vector index.
+
+    With --align-to, vectors of a retrained model that can stand beside those of the old
+    one.
+    """
     from embaudit.errors import without_secrets
-    from embaudit.io import distinct_outputs, require_output
+    from embaudit.io import distinct_outputs, require_output, written_whole
     from embaudit.io.watched import unchanged
     from embaudit.remedy import fix as mend
 
-    inputs = [path, *(more or ()), titles.items, *reading.files]
-    distinct_outputs(inputs, [out])
+    inputs = [path, *(more or ()), align_to, titles.items, *reading.files]
+    distinct_outputs(inputs, [out, json])
     # A large model takes a while to read, so outputs are checked before it is.
     require_output(out, force=force)
+    record: AbstractContextManager[Any] = nullcontext()
+    if json is not None:
+        record = written_whole(json, force=force, mode="w")
     with (
         removed_if_refused() as written,
+        record as record_file,
         workers.at_work(quiet=quiet),
         unchanged(inputs, outputs=[Path(out)]),
     ):
@@ -92,16 +123,24 @@ def fix(
         remedy = mend(
             model,
             None if as_ is None else str(as_),
+            align_to=None if align_to is None else reading.read(align_to).model,
             role=role,
             dimensions=dimensions,
             unit=unit,
             keep_empty=keep_empty,
+            by_row=titles.by_row,
+            partial=titles.partial,
             rng=rng,
         )
         # Rows of large models are read while they are written.
         written.append(remedy.write(out, force=force))
+        if record_file is not None:
+            record_file.write(written_record(remedy))
     console = make_console(quiet=quiet)
     console.print(remedy.explanation().for_cli(), markup=False)
+    if remedy.alignment is not None:
+        for sentence in remedy.alignment.details:
+            console.print(sentence, markup=False)
     losses = remedy.losses(out).for_cli()
     if losses:
         console.print(losses, markup=False)

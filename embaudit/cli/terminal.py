@@ -188,7 +188,8 @@ def _is_of_dask(error: Exception) -> bool:
 
 
 # Each takes a while to load, and most runs write none of them.
-def _json(result: Result, *_: object) -> str:
+def written_record(result: Result, *_: object) -> str:
+    """Write the numbers of a result as JSON."""
     from embaudit.report.schemas import record
 
     return dumps(record(result), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -272,7 +273,7 @@ class Output:
         from embaudit.io.watched import unchanged
 
         promises: list[Promise] = [
-            (self.json, _json),
+            (self.json, written_record),
             (self.out, _page),
             *more,
             (self.markdown, comment),

@@ -31,7 +31,13 @@ from embaudit.core.checked import (
     named_keywords,
     require_one_of,
 )
-from embaudit.errors import EquivalenceError, InputError, Option, Sentence, must_be
+from embaudit.errors import (
+    EquivalenceError,
+    InputError,
+    Option,
+    Sentence,
+    must_be,
+)
 from embaudit.heads.conventions import Convention, centred_form, require_norm
 from embaudit.io import model_of
 from embaudit.io.files import AnyPath
@@ -44,6 +50,7 @@ from embaudit.model.objectives import Linear
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.model.trainings import kept_objective
 from embaudit.remedy.vectors import PROBES, Remedy, TruncationLoss
+from embaudit.serving.align import align
 
 Kind: TypeAlias = Literal[
     "prediction",
@@ -64,11 +71,14 @@ def fix(
     model: FactorModel | AnyPath | object,
     as_: str | None = None,
     *,
+    align_to: FactorModel | AnyPath | object | None = None,
     role: SideName | str | None = None,
     dimensions: int | None = None,
     unit: bool = False,
     keep_empty: bool = False,
     final_norm: FinalNorm | None = None,
+    by_row: bool | None = None,
+    partial: bool = False,
     rng: RNG = 0,
 ) -> Remedy:
     """Make vectors whose cosines depend less on arbitrary axes than the factors do.
@@ -90,6 +100,10 @@ def fix(
         - "folded": a head multiplied by the gains of its final norm.
         - "folded-centred": a folded head without any component that no probability
           shows; its axes stay a convention.
+    align_to : FactorModel, path or object, optional
+        An older training run. The vectors of `model` are brought into its coordinates,
+        without a change of predictions. `Remedy.alignment` says how far old and new
+        vectors are apart then, and whether lists may mix them. `as_` is left out.
     role : {"left", "right"}, optional
         Only this side's vectors. By default both sides of an equivalent model, and
         otherwise the right one.
@@ -105,8 +119,15 @@ def fix(
     final_norm : FinalNorm, optional
         Norm before a head that is folded. By default the norm that the file or the
         network declares.
+    by_row : bool, optional
+        True if the rows of `model` and `align_to` are the same entities in the same
+        order, so ids are ignored. This is the default for two models in memory without
+        ids, but not for files.
+    partial : bool
+        True if less than half of the rows of `align_to` and `model` may match.
     rng : numpy Generator or int
-        Draws the pairs on which the loss by fewer dimensions is measured.
+        Draws the pairs on which the loss by fewer dimensions is measured, and the lists
+        of an alignment.
 
     Returns
     -------
@@ -136,8 +157,41 @@ def fix(
         require_one_of(as_, "as", KINDS)
     if final_norm is not None and not isinstance(final_norm, FinalNorm):
         raise must_be("final_norm", "a FinalNorm", repr(final_norm))
+    are_models = isinstance(model, FactorModel) and isinstance(align_to, FactorModel)
     model, draw = model_of(model), as_generator(rng)
     _require_products(model)
+    if align_to is None:
+        remedy = _of_kind(
+            model, as_, role, draw, dimensions=dimensions, unit=unit, norm=final_norm
+        )
+    else:
+        _require_left_out(as_=as_, dimensions=dimensions, final_norm=final_norm)
+        # Files without ids can hold other entities, or the same in another order.
+        if by_row is None and not are_models:
+            by_row = False
+        remedy = _aligned(
+            model,
+            model_of(align_to),
+            role,
+            draw,
+            unit=unit,
+            by_row=by_row,
+            partial=partial,
+        )
+    return _finished(remedy, unit=unit, keep_empty=keep_empty)
+
+
+def _of_kind(
+    model: FactorModel,
+    as_: str | None,
+    role: SideName | str | None,
+    draw: np.random.Generator,
+    *,
+    dimensions: int | None,
+    unit: bool,
+    norm: FinalNorm | None,
+) -> Remedy:
+    """Make vectors of one of `KINDS`."""
     if as_ not in (None, "prediction") or dimensions is not None:
         require_two_sides(model, "other vectors")
     if as_ is None:
@@ -167,14 +221,62 @@ def fix(
     elif as_ == "centred":
         remedy = _centred(model, roles, dimensions)
     elif as_ in FOLDED:
-        remedy = _folded(model, as_, roles, dimensions, final_norm or model.final_norm)
+        remedy = _folded(model, as_, roles, dimensions, norm or model.final_norm)
     else:
         _require_scores(model, as_)
         require_both_sides(model, f"{as_} vectors")
         remedy = _canonical(model, as_, roles, dimensions, draw)
+    return remedy
+
+
+def _finished(remedy: Remedy, *, unit: bool, keep_empty: bool) -> Remedy:
+    """Apply the options that all kinds share."""
     remedy = replace(remedy, keep_empty=keep_empty)
+    if not unit:
+        return remedy
     maps = {role: _then_unit(function) for role, function in remedy.maps.items()}
-    return replace(remedy, maps=maps, unit=True) if unit else remedy
+    return replace(remedy, maps=maps, unit=True)
+
+
+def _require_left_out(**values: object) -> None:
+    """Raise InputError if an option of other vectors is given with `align_to`."""
+    for name, value in values.items():
+        if value is not None:
+            raise InputError(
+                "{} must be left out if vectors are aligned with those of another "
+                "model; got {}.",
+                Option(name),
+                repr(value),
+            )
+
+
+def _aligned(
+    model: FactorModel,
+    old: FactorModel,
+    role: SideName | str | None,
+    rng: np.random.Generator,
+    *,
+    unit: bool,
+    by_row: bool | None,
+    partial: bool,
+) -> Remedy:
+    """Bring a model into the coordinates of an old one."""
+    roles = _roles(model, "aligned", role)
+    if unit:
+        _require_no_lengths(model, roles)
+    alignment = align(old, model, by_row=by_row, partial=partial, rng=rng)
+    linear = Linear.ROTATION if alignment.keeps_cosines else Linear.ANY
+    return Remedy(
+        model,
+        "aligned",
+        roles,
+        alignment.columns,
+        False,
+        {role: alignment.maps[role] for role in roles},
+        {},
+        objective=kept_objective(model.objective, linear, alignment.shifts),
+        alignment=alignment,
+    )
 
 
 def _roles(

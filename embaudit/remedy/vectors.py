@@ -36,6 +36,7 @@ from embaudit.io.saving import (
 )
 from embaudit.linalg.mapped import Mapped, RowMap
 from embaudit.model import OPPOSITE, Equivalence, FactorModel, SideName
+from embaudit.serving.align import Alignment
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +85,7 @@ class Remedy(Result):
     model: FactorModel
     """The model whose rows are mapped."""
     kind: str
-    """One of `KINDS`."""
+    """One of `KINDS`, or "aligned"."""
     roles: tuple[SideName, ...]
     """The sides to write."""
     columns: int
@@ -107,6 +108,8 @@ class Remedy(Result):
     other vectors."""
     keep_empty: bool = False
     """True if rows without direction are kept in a table of vectors."""
+    alignment: Alignment | None = None
+    """How far aligned vectors are from those of the old model; None for other kinds."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record for JSON, with None for numbers that do not exist."""
@@ -117,6 +120,7 @@ class Remedy(Result):
                 "columns": self.columns,
                 "unit": self.unit,
                 "reduction": self.reduction,
+                "alignment": self.alignment,
                 "explanation": str(self),
             }
         )
@@ -168,10 +172,18 @@ class Remedy(Result):
     def metric(self) -> Literal["cosine", "dot"]:
         """Metric of an index of the vectors.
 
-        Rows that training compared by dot product keep it. For rows of length 1 the dot
-        product is the cosine.
+        Rows that training compared by dot product keep it, and so do aligned vectors
+        of a model that predicts by dot products. For rows of length 1 the dot product
+        is the cosine.
         """
-        return "dot" if self.unit or self.model.compared == "dot" else "cosine"
+        if self.unit or self.model.compared == "dot":
+            return "dot"
+        predicts_products = self.model.left is not None and not (
+            self.model.link.unit_sides
+        )
+        if self.alignment is not None and predicts_products:
+            return "dot"
+        return "cosine"
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per entity.
@@ -236,6 +248,8 @@ class Remedy(Result):
                     "Index them by dot product or cosine, which are the same for "
                     "vectors of length 1."
                 )
+            elif self.alignment is not None:
+                texts.append("Index them as the old vectors are.")
             else:
                 texts.append("Index them by cosine.")
             if self.unit and self.kind != "prediction":
@@ -362,11 +376,11 @@ class Remedy(Result):
             for name, values in fields.items():
                 if values is not None:
                     fields[name] = np.asarray(values)[kept]
-        is_alone = self.kind == "centred" and model.left is None
+        is_alone = self.kind in ("centred", "aligned") and model.left is None
         has_predictions = is_alone or bool(self.description)
         # A head without its lengths would predict otherwise. Rows that training compared
-        # are of kind "prediction".
-        if has_predictions and (self.kind == "prediction" or not self.unit):
+        # by cosine do not need them.
+        if has_predictions and (model.compared is not None or not self.unit):
             fields["link"] = model.link
             fields["right_bias"] = model.right_bias
             fields["objective"] = self.objective
@@ -569,6 +583,8 @@ def _kind(remedy: Remedy) -> str | Sentence:
     """Describe the convention of the vectors in a clause."""
     if remedy.description:
         return remedy.description
+    if remedy.alignment is not None:
+        return _aligned_words(remedy.alignment)
     if remedy.kind == "prediction":
         cosine = _prediction_cosine(remedy.model, *remedy.roles)
         verb = "is" if remedy.reduction is None else "approximates"
@@ -609,6 +625,21 @@ def _kind(remedy: Remedy) -> str | Sentence:
         f"in the {remedy.kind} gauge: {convention}. {predictions} Name the gauge when "
         "you report cosines, and use it for every model you compare."
     )
+
+
+def _aligned_words(alignment: Alignment) -> str:
+    """Describe aligned vectors in a clause, and whether they mix with old ones."""
+    stay = "Every score and bias stays."
+    if alignment.shifts:
+        stay = "Every probability and bias stays."
+    if alignment.keeps_cosines:
+        stay = "They are only turned, so that their cosines stay."
+    if alignment.keeps_cosines and len(alignment.sides) == 1:
+        stay += (
+            " If they are multiplied with vectors of another side, align both sides "
+            "together."
+        )
+    return f"in the coordinates of the old model. {stay} {alignment.conclusion}"
 
 
 def _prediction_cosine(model: FactorModel, role: SideName) -> str:
