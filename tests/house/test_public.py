@@ -20,6 +20,7 @@ TAKERS = {
     "audit": lambda given: ea.audit(given, n_gauges=1, n_pairs=100).to_dict(),
     "compare": lambda given: ea.compare(given, given, by_row=True).to_dict(),
     "fix": lambda given: ea.fix(given).vectors().tolist(),
+    "nearly_equal": lambda given: ea.nearly_equal(given, noise=0.1).to_dict(),
     "position": lambda given: ea.position(given).to_dict(),
 }
 
@@ -89,6 +90,7 @@ RANDOM = {
     "index_metric": lambda rng: ea.index_metric(MODEL, "cosine", n_lists=9, rng=rng).to_dict(),
     "levels": lambda rng: ea.levels(MODEL, rng=rng).to_dict(),
     "movement": lambda rng: ea.movement(MODEL, MODEL, rng=rng).to_dict(),
+    "nearly_equal": lambda rng: ea.nearly_equal(MODEL, noise=0.1, n_lists=9, rng=rng).rows.tolist(),
     "pinned_test": lambda rng: ea.pinned_test(HEAD.replace(link=ea.softmax_link(unit_rows=True)), rng=rng).moved,
     "plot_heatmap": lambda rng: ea.plot_heatmap(MODEL, axes(), n_rows=9, rng=rng).frame().to_numpy(),
     "plot_prediction_cosines": lambda rng: ea.plot_prediction_cosines(MODEL, axes(), n_pairs=9, rng=rng).frame().values,
@@ -161,6 +163,7 @@ SIDES = {
         ea.plot_prediction_cosines(MODEL, axes(), role=role).frame().to_numpy()
     ),
     "levels": lambda role: ea.levels(MODEL, role=role).to_dict(),
+    "nearly_equal": lambda role: ea.nearly_equal(MODEL, noise=0.1, role=role).cosines,
     "side": lambda role: MODEL.side(role).labels,
     "twins": lambda role: ea.twins(MODEL, role=role).to_dict(),
 }

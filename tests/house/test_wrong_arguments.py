@@ -140,6 +140,7 @@ CALLS = {
     JUDGED.best: {},
     JUDGED.value: {"similarity": "cosine"},
     ea.fix: {"model": MODEL},
+    ea.nearly_equal: {"model": MODEL, "tolerance": 0.1, "noise": 0.1},
     REMEDY.stream: {"role": "right"},
     REMEDY.lost_fields: {"path": "w.npz"},
     REMEDY.losses: {"path": "w.npz"},

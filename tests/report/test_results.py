@@ -27,6 +27,7 @@ NAMES = (
     "LabelCombinations",
     "Levels",
     "Movement",
+    "NearlyEqual",
     "Pinning",
     "Position",
     "ProjectorCosines",

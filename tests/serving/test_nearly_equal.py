@@ -1,0 +1,282 @@
+"""Neighbours that stay if scores are a little different: laws and simulations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import embaudit as ea
+from embaudit.errors import InputError
+from embaudit.serving import NearlyEqual, nearly_equal, score_noise
+from embaudit.serving.nearly_equal import as_noise, cosine_ranges
+
+N_USERS = 60
+N_ITEMS = 40
+
+
+def model_of_rank(rank: int, seed: int = 0) -> ea.FactorModel:
+    """Draw a model whose items have different lengths."""
+    draw = np.random.default_rng(seed)
+    items = draw.normal(size=(N_ITEMS, rank))
+    items *= np.exp(draw.normal(0, 0.5, size=(N_ITEMS, 1)))
+    return ea.FactorModel.from_user_item(draw.normal(size=(N_USERS, rank)), items)
+
+
+def columns_of(model: ea.FactorModel) -> np.ndarray:
+    """Compute the column of scores of each item, as rows of length 1."""
+    columns = model.scores().T
+    return columns / np.linalg.norm(columns, axis=1, keepdims=True)
+
+
+def turned(columns: np.ndarray, angles: np.ndarray, draw: np.random.Generator):
+    """Turn each unit row by its angle in a random direction."""
+    noise = draw.normal(size=columns.shape)
+    noise -= np.einsum("ij,ij->i", noise, columns)[:, None] * columns
+    noise /= np.linalg.norm(noise, axis=1, keepdims=True)
+    return columns * np.cos(angles)[:, None] + noise * np.sin(angles)[:, None]
+
+
+def is_listed(columns: np.ndarray, found: NearlyEqual) -> np.ndarray:
+    """Flag the entries that are among the nearest by cosine of other rows."""
+    cosines = columns @ columns.T
+    np.fill_diagonal(cosines, -np.inf)
+    last = -np.sort(-cosines, axis=1)[:, found.n - 1]
+    listed = cosines >= last[:, None]
+    return np.take_along_axis(listed[found.rows], found.indices, axis=1)
+
+
+def test_lists_are_those_of_the_columns_of_the_score_matrix():
+    model = model_of_rank(4)
+    found = nearly_equal(model, tolerance=0.05, n_neighbours=5)
+    columns = columns_of(model)
+    cosines = columns @ columns.T
+    np.fill_diagonal(cosines, -np.inf)
+    by_hand = np.argsort(-cosines, axis=1)[:, :5]
+    assert found.rows.tolist() == list(range(N_ITEMS))
+    np.testing.assert_array_equal(found.indices, by_hand)
+    np.testing.assert_allclose(
+        found.cosines, np.take_along_axis(cosines, by_hand, axis=1), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("tolerance", [0.01, 0.05, 0.3])
+def test_the_ends_of_a_range_are_reached_by_turns_in_the_plane_of_a_pair(tolerance):
+    draw = np.random.default_rng(3)
+    first = draw.normal(size=5)
+    first /= np.linalg.norm(first)
+    across = draw.normal(size=5)
+    across -= (across @ first) * first
+    across /= np.linalg.norm(across)
+    turn = np.arcsin(tolerance)
+    for angle in (0.0, 0.3, 1.5, 3.0):
+        lowest, highest = cosine_ranges(np.array(np.cos(angle)), tolerance)
+        reached = []
+        for apart in (angle + 2 * turn, angle - 2 * turn):
+            is_inside = 0 <= apart <= np.pi
+            reached.append(np.cos(apart) if is_inside else np.sign(np.cos(angle)))
+        assert lowest == pytest.approx(reached[0], abs=1e-7)
+        assert highest == pytest.approx(reached[1], abs=1e-7)
+
+
+def test_a_column_turned_by_the_arcsine_changes_by_the_tolerance():
+    columns = columns_of(model_of_rank(4))
+    draw = np.random.default_rng(1)
+    # The nearest point on the ray of a turned column lies at its cosine.
+    angles = np.full(N_ITEMS, np.arcsin(0.05))
+    moved = turned(columns, angles, draw) * np.cos(angles)[:, None]
+    np.testing.assert_allclose(np.linalg.norm(moved - columns, axis=1), 0.05)
+
+
+def test_no_cosine_leaves_its_range_within_the_tolerance():
+    model = model_of_rank(4)
+    found = nearly_equal(model, tolerance=0.05, n_neighbours=5)
+    lowest, highest = cosine_ranges(found.cosines, 0.05)
+    columns, draw = columns_of(model), np.random.default_rng(2)
+    for _ in range(50):
+        moved = turned(columns, np.full(N_ITEMS, np.arcsin(0.05)), draw)
+        cosines = np.einsum("mk,mnk->mn", moved[found.rows], moved[found.indices])
+        assert (cosines >= lowest - 1e-12).all()
+        assert (cosines <= highest + 1e-12).all()
+
+
+def test_certain_neighbours_stay_under_every_change_within_the_tolerance():
+    model = model_of_rank(3)
+    found = nearly_equal(model, tolerance=0.02, n_neighbours=5)
+    columns, draw = columns_of(model), np.random.default_rng(2)
+    certain = found.certain
+    assert 0.1 < certain.mean() < 0.9
+    for _ in range(100):
+        moved = turned(columns, np.full(N_ITEMS, np.arcsin(0.02)), draw)
+        assert is_listed(moved, found)[certain].all()
+
+
+def test_a_neighbour_that_is_not_certain_can_be_overtaken():
+    # Seen from item 0, item 1 is at 0.2 rad and item 2 at 0.3 rad on the other side. Both
+    # and item 0 turn by the tolerance.
+    angles = np.array([0.0, 0.2, -0.3, 2.0])
+    items = np.column_stack([np.cos(angles), np.sin(angles)])
+    model = ea.FactorModel.from_user_item(np.eye(2) * 3, items)
+    turn = 0.1 / 4
+    loose = nearly_equal(model, tolerance=np.sin(turn + 0.001), n_neighbours=1)
+    tight = nearly_equal(model, tolerance=np.sin(turn - 0.001), n_neighbours=1)
+    assert not loose.certain[0, 0]
+    assert tight.certain[0, 0]
+    turned_angles = angles + np.array([-1, 1, 1, 0]) * (turn + 0.001)
+    apart = np.abs(turned_angles - turned_angles[0])
+    assert apart[2] < apart[1]
+
+
+def test_a_larger_tolerance_leaves_fewer_neighbours_certain():
+    model = model_of_rank(4)
+    shares = [
+        nearly_equal(model, tolerance=tolerance).certain_share
+        for tolerance in (0.001, 0.01, 0.05, 0.2)
+    ]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] > shares[-1]
+
+
+def test_equivalent_models_have_the_same_certain_and_stable_neighbours():
+    model = model_of_rank(4)
+    draw = np.random.default_rng(5)
+    other = ea.Gauge.linear(draw.normal(size=(4, 4))).act(model)
+    one = nearly_equal(model, tolerance=0.03, noise=0.3)
+    two = nearly_equal(other, tolerance=0.03, noise=0.3)
+    np.testing.assert_array_equal(one.indices, two.indices)
+    np.testing.assert_array_equal(one.certain, two.certain)
+    np.testing.assert_array_equal(one.stable, two.stable)
+    np.testing.assert_allclose(one.standard_errors, two.standard_errors)
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    """Lists of a model, with the angles and places of 200 noisy copies of its scores."""
+    model, noise, rank = model_of_rank(4), 0.4, 4
+    found = nearly_equal(model, noise=noise, n_neighbours=5)
+    scores, draw = model.scores(), np.random.default_rng(7)
+    angles, stays = [], []
+    for _ in range(200):
+        copy = scores + noise * draw.normal(size=scores.shape)
+        _, sizes, right = np.linalg.svd(copy, full_matrices=False)
+        columns = (sizes[:rank, None] * right[:rank]).T
+        columns /= np.linalg.norm(columns, axis=1, keepdims=True)
+        cosines = np.einsum("mk,mnk->mn", columns[found.rows], columns[found.indices])
+        angles.append(np.arccos(np.clip(cosines, -1, 1)))
+        stays.append(is_listed(columns, found))
+    return found, np.std(angles, axis=0), np.mean(stays, axis=0)
+
+
+def test_standard_errors_are_those_of_models_of_noisy_scores(noisy):
+    found, simulated, _ = noisy
+    ratios = simulated / found.standard_errors
+    assert np.median(ratios) == pytest.approx(1, abs=0.06)
+
+
+def test_stable_neighbours_stay_in_models_of_noisy_scores(noisy):
+    found, _, stays = noisy
+    assert 0.1 < found.stable.mean() < 0.9
+    assert stays[found.stable].mean() > 0.99
+    assert stays[found.stable].min() > 0.9
+
+
+def test_neighbours_that_are_not_stable_are_lost_more_often(noisy):
+    found, _, stays = noisy
+    assert stays[~found.stable].mean() < 0.9
+
+
+def test_noise_of_a_table_is_the_root_of_the_mean_squared_error(tmp_path):
+    model = ratings_model()
+    draw = np.random.default_rng(0)
+    lines, errors = ["userId,movieId,rating"], []
+    for user in range(N_USERS):
+        item = int(draw.integers(N_ITEMS))
+        rating = round(float(model.scores([user])[0, item] + draw.normal()), 3)
+        errors.append(rating - model.scores([user])[0, item])
+        lines.append(f"u{user},i{item},{rating}")
+    table = tmp_path / "held-out.csv"
+    table.write_text("\n".join(lines))
+    expected = np.sqrt(np.mean(np.square(errors)))
+    assert score_noise(model, table) == pytest.approx(expected, rel=1e-12)
+    assert as_noise(model, str(table)) == score_noise(model, table)
+
+
+def ratings_model() -> ea.FactorModel:
+    """Draw a model of ratings with biases and ids."""
+    draw = np.random.default_rng(4)
+    return ea.FactorModel.from_arrays(
+        left=draw.normal(size=(N_USERS, 3)),
+        right=draw.normal(size=(N_ITEMS, 3)),
+        left_bias=draw.normal(size=N_USERS),
+        right_bias=draw.normal(size=N_ITEMS),
+        offset=3.5,
+        left_ids=[f"u{number}" for number in range(N_USERS)],
+        right_ids=[f"i{number}" for number in range(N_ITEMS)],
+    )
+
+
+def test_an_audit_holds_the_figures_of_the_function():
+    model = model_of_rank(4)
+    audit = ea.audit(model, tolerance=0.05, noise=0.2, quick=True, n_starts=0)
+    alone = nearly_equal(model, tolerance=0.05, noise=0.2, n_lists=100)
+    record = audit.to_dict()["nearly_equal"]
+    assert record["certain_share"] == alone.certain_share
+    assert record["stable_share"] == alone.stable_share
+    texts = {note.code: note.text for note in audit.notes}
+    assert texts["certain"] in alone.explain()
+    assert texts["stable"] in alone.explain()
+
+
+def test_an_audit_without_tolerance_or_noise_says_nothing_of_them():
+    audit = ea.audit(model_of_rank(4), quick=True, n_starts=0)
+    assert audit.to_dict()["nearly_equal"] is None
+    assert not {"certain", "stable"} & {note.code for note in audit.notes}
+
+
+def test_duplicates_share_one_place_in_the_lists():
+    model = model_of_rank(3)
+    items = np.vstack([model.right, model.right[:3] * 2])
+    twice = ea.FactorModel.from_user_item(model.left, items)
+    one, two = nearly_equal(model, tolerance=0.02), nearly_equal(twice, tolerance=0.02)
+    np.testing.assert_array_equal(one.indices, two.indices)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({}, "tolerance or noise must be given"),
+        ({"tolerance": 0}, "tolerance must be a share above 0 and below 1"),
+        ({"tolerance": 1}, "tolerance must be a share above 0 and below 1"),
+        ({"tolerance": "5 %"}, "tolerance must be a share above 0 and below 1"),
+        ({"noise": 0}, "noise must be a finite number above 0"),
+        ({"noise": float("nan")}, "noise must be a finite number above 0"),
+    ],
+)
+def test_wrong_sizes_are_refused(options, text):
+    with pytest.raises(InputError, match=text):
+        nearly_equal(model_of_rank(2), **options)
+
+
+def test_one_side_alone_has_no_scores():
+    with pytest.raises(InputError, match="got item factors only"):
+        nearly_equal(np.eye(5), tolerance=0.05)
+
+
+def test_scores_that_are_no_ratings_have_no_noise_to_estimate(tmp_path):
+    model = model_of_rank(2).replace(link="softmax")
+    with pytest.raises(InputError, match="must be ratings"):
+        score_noise(model, tmp_path / "held-out.csv")
+
+
+def test_a_table_of_other_ids_is_refused(tmp_path):
+    table = tmp_path / "held-out.csv"
+    table.write_text("userId,movieId,rating\nx,y,3.5\nz,w,2.5\n")
+    with pytest.raises(InputError, match="at least 30; got 0"):
+        score_noise(ratings_model(), table)
+
+
+def test_a_model_without_ids_cannot_be_compared_with_ratings(tmp_path):
+    table = tmp_path / "held-out.csv"
+    table.write_text("userId,movieId,rating\nx,y,3.5\nz,w,2.5\n")
+    model = ratings_model().replace(right_ids=None)
+    with pytest.raises(InputError, match="rows without ids"):
+        score_noise(model, table)
