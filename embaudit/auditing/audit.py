@@ -51,6 +51,7 @@ from embaudit.model.drift import Drift
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.trainings import StatedTraining
 from embaudit.movements.movement import Movement
+from embaudit.serving.nearly_equal import as_noise
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -202,6 +203,7 @@ class Audit(Drawn):
                 "position": self.evidence.position,
                 "unseen": self.evidence.unseen,
                 "penalty": self.evidence.penalty,
+                "nearly_equal": self.evidence.nearly_equal,
                 "predicted": self.evidence.predicted,
                 "head": self.head,
                 "final_norm": self.evidence.norm,
@@ -712,6 +714,8 @@ def audit(
     audited = declared(loaded, options, training_source or "the model")
     if options.hull:
         require_softmax(audited, Keyword("hull"))
+    if options.noise is not None:
+        options = replace(options, noise=as_noise(audited, options.noise))
     if final_norm is None:
         final_norm = audited.final_norm
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from os import PathLike
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -57,6 +58,7 @@ from embaudit.model.tying import Tying
 from embaudit.movements import twins
 from embaudit.movements.movement import Movement, MovementProbe
 from embaudit.movements.neighbourhoods import Neighbourhood, find_rows, neighbourhoods
+from embaudit.serving.nearly_equal import NearlyEqual, nearly_equal
 
 _Visit: TypeAlias = "tuple[Drift, tuple[Movement, ...]]"
 SHOWN = 3
@@ -121,6 +123,10 @@ class Evidence:
     """
     penalty: PenaltyForm | None = None
     """Form that the penalty of the declared training chooses, if its law is known."""
+    nearly_equal: NearlyEqual | None = None
+    """Neighbours that stay if scores are a little different; None if nobody asked."""
+    nearly_equal_shown: NearlyEqual | None = None
+    """The same for the rows whose neighbours are shown."""
     head: HeadReport | None = None
     """Additional measurements of a softmax head, on all of its labels."""
     norm: NormEvidence | None = None
@@ -468,6 +474,9 @@ def gather(
         furthest = _furthest(candidates, side)
         with announced("comparing neighbours"):
             compared = _compared(probe, equivalence, furthest, side, rows_to_show)
+            compared |= _nearly_equal(
+                whole, options, side, _whole_rows(rows_to_show, side, head, labels), rng
+            )
     return Evidence(
         model=model,
         columns=columns,
@@ -570,6 +579,63 @@ def _compared(
         "beside_bias": with_bias,
         "unseen": without_unseen(probe, equivalence.outside),
         "penalty": penalty_form(probe),
+    }
+
+
+def _whole_rows(
+    rows: Indices, side: SideName, head: HeadReport | None, labels: Indices
+) -> Indices:
+    """Return the rows as the whole model numbers them.
+
+    A head was cut to some of its labels, so its right rows have other numbers.
+    """
+    if head is None or side == "left":
+        return rows
+    return labels[rows]
+
+
+def _nearly_equal(
+    model: FactorModel,
+    options: AuditOptions,
+    side: SideName,
+    shown: Indices,
+    rng: int,
+) -> dict[str, Any]:
+    """Judge which neighbours stay if scores are a little different.
+
+    Parameters
+    ----------
+    model : FactorModel
+        The model as stored, with all rows.
+    options : AuditOptions
+        The tolerance, the noise, and the length and the number of the lists.
+    side : {"left", "right"}
+        Side of the lists.
+    shown : array of int
+        Rows whose neighbours are shown.
+    rng : int
+        Seed that draws the rows of the other lists.
+
+    Returns
+    -------
+    dict
+        Fields of `Evidence` by name; empty without tolerance and noise.
+    """
+    if options.tolerance is None and options.noise is None:
+        return {}
+    if isinstance(options.noise, str | PathLike):
+        raise must_be("noise", "a number at this step", repr(options.noise))
+    sizes: dict[str, Any] = {
+        "tolerance": options.tolerance,
+        "noise": options.noise,
+        "role": side,
+        "n_neighbours": options.n_neighbours or None,
+    }
+    return {
+        "nearly_equal": nearly_equal(
+            model, n_lists=options.effort.n_lists, rng=rng, **sizes
+        ),
+        "nearly_equal_shown": nearly_equal(model, rows=shown, **sizes),
     }
 
 

@@ -24,6 +24,7 @@ from embaudit.errors import must_be
 
 if TYPE_CHECKING:
     from embaudit.gauges import GaugeGroup
+    from embaudit.io.files import AnyPath
     from embaudit.io.tables.parts import Parts
     from embaudit.model import Comparison, FactorModel, Role
 
@@ -317,6 +318,35 @@ class AuditOptions:
     table, each file is a part without this option. The JSON holds the name of the
     column, or "names".
     """
+    tolerance: float | None = field(
+        default=None,
+        metadata=typed(
+            float,
+            "Say which neighbours stay if the scores of a row are off by this share, "
+            "such as 0.05.",
+            "Effort",
+            is_rare=True,
+        ),
+    )
+    """Largest change of the scores of one row, as a share of their length. If it is
+    given, the audit says how far prediction cosines can be off then, and which
+    neighbours by prediction cosine are certain to stay.
+    """
+    noise: float | AnyPath | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "Say which neighbours are stable if scores have this standard deviation, "
+            "or that of a table of held-out ratings.",
+            "Effort",
+            is_rare=True,
+            in_json="The JSON holds the number.",
+        ),
+    )
+    """Standard deviation of one score, or a table of held-out ratings from which it is
+    estimated. If it is given, the audit says how exact prediction cosines are, and
+    which neighbours are stable. The JSON holds the number.
+    """
 
     def __post_init__(self) -> None:
         from embaudit.core.checked import as_count, as_list, is_integer, is_number
@@ -330,6 +360,10 @@ class AuditOptions:
             is_default = is_integer(self.n_neighbours) and self.n_neighbours == 0
             if not is_default:
                 as_count(self.n_neighbours, "n_neighbours")
+        if self.tolerance is not None:
+            from embaudit.serving.nearly_equal import require_share
+
+            require_share(self.tolerance)
         if not is_number(self.max_condition):
             raise must_be("max_condition", "a finite number >= 1", self.max_condition)
         for name, example in EXAMPLES_OF_LISTS.items():
@@ -409,6 +443,8 @@ class OptionKeywords(TypedDict, total=False):
     normalised: bool
     hull: bool
     by: str | Sequence[str | None] | Parts | None
+    tolerance: float | None
+    noise: float | AnyPath | None
 
 
 def types_of_options() -> dict[str, Any]:
@@ -418,10 +454,12 @@ def types_of_options() -> dict[str, Any]:
     not need them.
     """
     from embaudit.gauges import GaugeGroup
+    from embaudit.io.files import AnyPath
     from embaudit.io.tables.parts import Parts
     from embaudit.model import Comparison, Role
 
     names = {
+        "AnyPath": AnyPath,
         "GaugeGroup": GaugeGroup,
         "Parts": Parts,
         "Comparison": Comparison,

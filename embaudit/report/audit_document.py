@@ -14,6 +14,7 @@ from embaudit.auditing.audit import Audit
 from embaudit.auditing.equivalents import ISOMETRY, REARRANGED, WORST
 from embaudit.auditing.evidence import Evidence
 from embaudit.auditing.finding import Severity
+from embaudit.auditing.findings import nearly_equal_notes
 from embaudit.auditing.findings.movement_notes import of_drawn, unseen_too
 from embaudit.auditing.findings.undeclared_training import cases
 from embaudit.auditing.glance import glance_of, same_of
@@ -55,6 +56,7 @@ from embaudit.movements.neighbourhoods import Neighbourhood, find_rows, neighbou
 from embaudit.ranges.cosine_range import RangeSummary
 from embaudit.report.display import Display
 from embaudit.report.document import (
+    LONGEST,
     Charted,
     Document,
     Lists,
@@ -62,6 +64,7 @@ from embaudit.report.document import (
     definitions,
     glossary,
     lists_of,
+    names_of,
 )
 from embaudit.report.figures import (
     CertifiedCurveDisplay,
@@ -72,6 +75,7 @@ from embaudit.report.figures import (
 )
 from embaudit.report.next_steps import Invocation, next_steps
 from embaudit.report.tables import Format, Table
+from embaudit.serving.nearly_equal import NearlyEqual
 
 Visit = tuple[EquivalentModel, Movement, Drift]
 WIDTHS = {
@@ -485,6 +489,7 @@ def audit_document(
         ),
         _movement(audit, drawn=drawn),
         _limits(audit, drawn=drawn),
+        _nearly_equal(audit),
         _neighbours(audit),
         _conventions(audit),
     )
@@ -682,6 +687,58 @@ def _on_limits(audit: Audit) -> Iterator[str]:
             f"against vectors of up to {in_typical_rows(SHIFT)}. What holds for "
             "stretches alone bounds no model whose origin may move."
         )
+
+
+def _nearly_equal(audit: Audit) -> Section:
+    """Lay out which neighbours stay if scores are a little different."""
+    near = audit.evidence.nearly_equal_shown
+    parts: tuple[Charted, ...] = ()
+    if near is not None:
+        table = nearly_equal_table(near)
+        parts = (Charted(table.title, table),)
+    return Section(
+        "nearly-equal",
+        "Nearly equal scores",
+        "Which neighbours stay if scores are a little different",
+        paragraphs=tuple(
+            each.text
+            for each in audit.conclusions
+            if each.code in nearly_equal_notes.NOTES
+        ),
+        parts=parts,
+    )
+
+
+def nearly_equal_table(near: NearlyEqual) -> Table:
+    """Tabulate the neighbours of the rows shown, and whether each of them stays.
+
+    Examples
+    --------
+    >>> from embaudit.serving import nearly_equal
+    >>> model = FactorModel.from_user_item(np.eye(2), [[1, 0], [1, 0.1], [0, 1], [0, 2.5]])
+    >>> near = nearly_equal(model, tolerance=0.2, rows=[0], n_neighbours=1)
+    >>> print(nearly_equal_table(near))
+    neighbours by prediction cosine
+    item    neighbour  cosine  lowest  highest  certain
+    item 0  item 1      0.995   0.876    1.000  yes
+    """
+    frame = near.to_frame().drop(columns="place")
+    rows, places = np.nonzero(near.indices >= 0)
+    frame["row"] = names_of(near.model, near.role, near.rows[rows])
+    frame["neighbour"] = names_of(near.model, near.role, near.indices[rows, places])
+    title = near.model.row_title(near.role)
+    frame = frame.rename(columns={"row": title, "standard_error": "standard error"})
+    for name in ("certain", "stable"):
+        if name in frame.columns:
+            frame[name] = np.where(frame[name], "yes", "no")
+    numbers = ("cosine", "lowest", "highest", "standard error")
+    return Table(
+        "neighbours by prediction cosine",
+        frame,
+        formats=dict.fromkeys(numbers, "{:.3f}"),
+        essential=("neighbour", "cosine", "certain", "stable"),
+        longest=LONGEST,
+    )
 
 
 class Second(Enum):

@@ -45,7 +45,12 @@ from embaudit.io import model_of
 from embaudit.io.files import AnyPath
 from embaudit.io.tables.interactions import read_interactions
 from embaudit.io.tables.titles import places_of
-from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours
+from embaudit.linalg.nearest import (
+    NeighbourLists,
+    list_length,
+    neighbours,
+    require_length,
+)
 from embaudit.linalg.rows import row_norms, sample_rows, unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName
 from embaudit.movements.twins import representatives_of, without_copies
@@ -345,6 +350,7 @@ def nearly_equal(
             len(eligible),
             "rows of zeros and duplicates do not count",
         )
+    require_length(n_neighbours, len(eligible))
     n = list_length(n_neighbours, len(eligible), left_out=1)
     if rows is None:
         judged = sample_rows(eligible, n_lists, draw)

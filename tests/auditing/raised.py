@@ -61,6 +61,7 @@ from embaudit.model.tying import Tying
 from embaudit.movements import levels
 from embaudit.movements.neighbourhoods import NearestChanged
 from embaudit.ranges import RangeSummary
+from embaudit.serving import nearly_equal
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
@@ -293,6 +294,7 @@ def predictions() -> dict[str, Evidence]:
         "other scores than the baseline's": evidence(MODEL, score_change=ScoreChange(24, 20, 0.0234)),
         "declared otherwise than the file says": evidence(MODEL.replace(objective="factors", overruled=StatedTraining("product", "objective in m.npz"))),
         "beside zeros": evidence(MODEL.replace(right=0 * MODEL.right), score_change=ScoreChange(24, 90, 0.9, 3, 9)),
+        "scores that may be off": evidence(MODEL, nearly_equal=nearly_equal(MODEL, tolerance=0.05, noise=0.3)),
         "of one table": evidence(TABLE, equivalence=equivalence(PINNED), score_change=ScoreChange(99, 99, 0.8, 8, 8)),
         "scores changed": evidence(MODEL, (equal(), moved()), drift=(drift(1.0),)),
         "a probability changed": of_head(far),

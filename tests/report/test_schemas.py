@@ -26,7 +26,7 @@ def records():
     head = ea.FactorModel.from_softmax(items + 1, embeddings=users)
     vectors = ea.FactorModel.from_vectors(items)
     audits = [
-        ea.audit(model, n_gauges=1, n_pairs=50),
+        ea.audit(model, n_gauges=1, n_pairs=50, tolerance=0.05, noise=0.1),
         ea.audit(head, quick=True, n_pairs=50),
         ea.audit(vectors, quick=True, n_pairs=50),
     ]
@@ -50,7 +50,16 @@ def test_a_missing_or_retyped_field_violates_the_schema(records):
 @pytest.mark.parametrize("name", [field.name for field in fields(ea.AuditOptions)])
 def test_the_schema_describes_the_values_of_each_option(records, name):
     """Records of audits hold the defaults; no option is a dict, and few can be null."""
-    may_be_null = {"roles", "role", "objective", "compared", "soft_cap", "by"}
+    may_be_null = {
+        "roles",
+        "role",
+        "objective",
+        "compared",
+        "soft_cap",
+        "by",
+        "tolerance",
+        "noise",
+    }
     record = records[0]
     without = {key: x for key, x in record["options"].items() if key != name}
     assert misfits(record | {"options": without})

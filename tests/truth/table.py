@@ -1694,6 +1694,47 @@ def rows_alike() -> Iterator[Row]:
     )
 
 
+def scores_a_little_off() -> Iterator[Row]:
+    """Models whose neighbours stay, or can be lost, if scores are a little off.
+
+    Users have orthonormal columns, so the prediction cosines are those of the items as
+    they are.
+    """
+    users = orthonormal(6, 2)
+
+    def of_angles(angles: list[float]) -> FactorModel:
+        items = np.column_stack([np.cos(angles), np.sin(angles)])
+        return FactorModel.from_user_item(users * 3, items * 2, link="identity")
+
+    # At a tolerance of 0.1 the lead must be above 0.401 radians. Standard errors are of
+    # the order 0.01 / 6.
+    off = {"n_neighbours": 1, "tolerance": 0.1, "noise": 0.01}
+    yield Row(
+        "scores a little off, neighbours far ahead",
+        of_angles([0.0, 0.05, 1.0, 1.06, 2.0, 2.07]),
+        FREE,
+        TWO,
+        (
+            "100 % of the 1 nearest are certain to stay",
+            "100 % of the 1 nearest are stable",
+        ),
+        options=off,
+        answer=CONVENTION,
+    )
+    # Each item lies as far from the next one as from the one before, but for 1e-4.
+    steps = 0.2 + 1e-4 * np.arange(8)
+    yield Row(
+        "scores a little off, neighbours hardly ahead",
+        of_angles([0.0, *np.cumsum(steps[:7])]),
+        FREE,
+        TWO,
+        ("0 % of the 1 nearest are certain to stay",),
+        ("100 % of the 1 nearest are stable",),
+        options=off,
+        answer=CONVENTION,
+    )
+
+
 def norms() -> Iterator[Row]:
     """Heads behind a final norm; by construction folding gives 2 of 40 labels, and 2 of 42, another nearest one."""
     alone, turns = {"right": "F"}, {"EMB307": "issue", **TWO}
@@ -1877,6 +1918,7 @@ TABLE = {
         nearly_alike,
         answered,
         rows_alike,
+        scores_a_little_off,
         norms,
         tied_heads,
     )

@@ -29,6 +29,7 @@ from embaudit.auditing.findings import (
     mean_row,
     movement_notes,
     near_duplicate_rows,
+    nearly_equal_notes,
     orthogonal_rows,
     orthonormal_columns,
     prediction_notes,
@@ -100,6 +101,7 @@ NOTES = (
     *prediction_notes.NOTES,
     *movement_notes.NOTES,
     *head_notes.NOTES,
+    *nearly_equal_notes.NOTES,
 )
 """The words of notes that modules write."""
 CHECKS: tuple[Check, ...] = (
@@ -155,6 +157,8 @@ CHECKS: tuple[Check, ...] = (
     hub_rows.check,
     unit_rows.check,
     separate_spaces.check,
+    nearly_equal_notes.tolerance,
+    nearly_equal_notes.noise,
 )
 """The checks of an audit whose own check, that predictions stay, held."""
 
