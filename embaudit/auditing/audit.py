@@ -714,8 +714,7 @@ def audit(
     audited = declared(loaded, options, training_source or "the model")
     if options.hull:
         require_softmax(audited, Keyword("hull"))
-    if options.noise is not None:
-        options = replace(options, noise=as_noise(audited, options.noise))
+    options = _with_number_of_noise(options, audited)
     if final_norm is None:
         final_norm = audited.final_norm
 
@@ -738,6 +737,13 @@ def audit(
     declared_by = _declared_by(loaded, audited, options, training_source)
     evidence = replace(evidence, declared_by=declared_by)
     return Audit(audited, evidence, source, intake, whole)
+
+
+def _with_number_of_noise(options: AuditOptions, model: FactorModel) -> AuditOptions:
+    """Return the options with the noise as a number, read from a table if need be."""
+    if options.noise is None:
+        return options
+    return replace(options, noise=as_noise(model, options.noise))
 
 
 def _split(
