@@ -1,0 +1,60 @@
+"""Whether old and new vectors may be mixed, on models known by construction."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import embaudit as ea
+from embaudit.gauges import GeneralLinear
+
+DRAW = np.random.default_rng(0)
+SPREAD = np.geomspace(1, 0.3, 8)
+USERS = DRAW.standard_normal((600, 8)) * SPREAD
+ITEMS = DRAW.standard_normal((400, 8)) * SPREAD
+NOISE = DRAW.standard_normal((600, 8)) * SPREAD, DRAW.standard_normal((400, 8)) * SPREAD
+OLD = ea.FactorModel.from_user_item(
+    USERS, ITEMS, user_ids=np.arange(600) + 1, item_ids=np.arange(400) + 1
+)
+
+
+def in_other_axes(users, items):
+    gauge = GeneralLinear(8, max_condition=20.0).sample(rng=1)
+    return gauge.act(OLD.replace(left=users, right=items))
+
+
+ALL = {"user → user", "item → item", "user → item"}
+NEW_MODELS = {
+    "the old model in other axes": (in_other_axes(USERS, ITEMS), ALL, set()),
+    "a little noise": (
+        in_other_axes(USERS + 0.05 * NOISE[0], ITEMS + 0.05 * NOISE[1]),
+        ALL,
+        set(),
+    ),
+    "rows that have nothing to do with the old ones": (
+        in_other_axes(*NOISE),
+        set(),
+        ALL,
+    ),
+    "rows under the ids of other rows": (
+        in_other_axes(USERS[::-1], ITEMS[::-1]),
+        set(),
+        ALL,
+    ),
+    "items learned anew, and users as before": (
+        in_other_axes(USERS, NOISE[1]),
+        set(),
+        {"item → item", "user → item"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NEW_MODELS)
+def test_the_directions_that_may_be_mixed_are_those_that_were_made_so(name):
+    new, mixed, apart = NEW_MODELS[name]
+    frame = ea.fix(new, align_to=OLD).alignment.lists_frame()
+    answers = frame.groupby("may_be_mixed")["direction"].agg(set).to_dict()
+    assert answers.get("yes", set()) >= mixed
+    assert answers.get("no", set()) >= apart
+    if mixed == ALL or apart == ALL:
+        assert len(answers) == 1
