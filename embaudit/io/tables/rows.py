@@ -98,6 +98,8 @@ def read_ids(
     array([70,  3])
     """
     as_count(n_rows, "n_rows")
+    if n_columns is not None:
+        as_count(n_columns, "n_columns")
     if not isinstance(source, (str, os.PathLike)):
         return np.asarray(with_seen_zeros(source))
     _require_no_column(os.fspath(source))
@@ -172,6 +174,8 @@ def read_labels(
     array(['a', 'b'], dtype='<U1')
     """
     as_count(n_rows, "n_rows")
+    if n_columns is not None:
+        as_count(n_columns, "n_columns")
     if not isinstance(path, (str, os.PathLike)):
         names = np.asarray(with_seen_zeros(path))
         if names.shape != (n_rows,):
