@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Collection
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,8 @@ PLAIN_DATA = (
     "pathlib.WindowsPath",
 )
 """Classes that checkpoints hold next to weights. Creating one runs no other code."""
+BY_PICKLE = "torch.storage._load_from_bytes"
+"""What a pickle imports for the numbers of a tensor, unless `torch.save` wrote it."""
 OF_TORCH = (".pt", ".pth", ".ckpt", ".bin")
 """Suffixes of files of PyTorch."""
 MOST_KEYS = 20
@@ -94,7 +96,7 @@ def _of_torch(found: Outline, name: str, out: str) -> str:
     if _is_tensor(root):
         return _line("tensor", widened=widened, **words)
     if isinstance(root, Built):
-        return _line("network", name=name, out=out, trust=_line("trust"))
+        return _of_network(found, root, name, words)
     if isinstance(root, list | tuple):
         return _line("list", **words)
     keys, state = place_of_tensors(root)
@@ -117,12 +119,30 @@ def _of_torch(found: Outline, name: str, out: str) -> str:
     return _line("torch", key="k" if are_texts else "str(k)", **words)
 
 
-def _loading(imports: Iterable[str], name: str) -> dict[str, str]:
+def _of_network(found: Outline, root: Built, name: str, words: dict[str, str]) -> str:
+    """Return the line for an object with tensors, such as a network of PyTorch."""
+    if BY_PICKLE not in found.imports:
+        load = f"torch.load({name!r}, map_location='cpu', weights_only=False)"
+        words = {**words, "load": load, "allow": "", "trust": _line("trust")}
+    elif not (isinstance(root.state, dict) and "_modules" in root.state):
+        # A model of another library that holds tensors.
+        return _line("live", name=name, trust=_line("trust"))
+    return _line("network", **words)
+
+
+def _loading(imports: Collection[str], name: str) -> dict[str, str]:
     """Return the call that loads a file of PyTorch, what goes before it, and a warning.
 
     PyTorch refuses classes that it does not know, unless the caller allows them. The
     line allows classes that hold plain data.
     """
+    if BY_PICKLE in imports:
+        # `torch.load` refuses files that `pickle.dump` wrote.
+        return {
+            "load": f"pickle.loads(pathlib.Path({name!r}).read_bytes())",
+            "allow": "import pathlib, pickle; ",
+            "trust": _line("trust"),
+        }
     unknown = sorted(name for name in imports if not SAFE.fullmatch(name))
     allowed = [_allowed(name) for name in unknown]
     if not all(allowed):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,29 @@ def test_the_line_takes_two_tables_from_a_checkpoint(
     model = load("model.safetensors")
     np.testing.assert_array_equal(model.left, USERS)
     np.testing.assert_array_equal(model.right, ITEMS)
+
+
+@pytest.mark.parametrize("name", ["state dict", "of a loop", "nested"])
+@pytest.mark.parametrize("file", ["m.pkl", "m.pt"])
+def test_the_line_takes_two_tables_that_pickle_wrote(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, file: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(file).write_bytes(pickle.dumps(PAIRS[name]))
+    run(Path(file))
+    model = load("model.safetensors")
+    np.testing.assert_array_equal(model.left, USERS)
+    np.testing.assert_array_equal(model.right, ITEMS)
+
+
+def test_the_line_takes_a_network_that_pickle_wrote(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("__main__.Towers", Towers, raising=False)
+    Path("m.pkl").write_bytes(pickle.dumps(NETWORK))
+    run(Path("m.pkl"))
+    np.testing.assert_array_equal(load("model.safetensors").right, ITEMS)
 
 
 def test_the_line_joins_the_towers_of_a_checkpoint(
@@ -202,8 +226,6 @@ def test_the_line_takes_the_vectors_of_gensim(
 def test_the_line_takes_the_factors_of_an_object_of_implicit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import pickle
-
     import scipy.sparse as sp
 
     als = pytest.importorskip("implicit.cpu.als")
