@@ -104,7 +104,7 @@ class Contents:
     rows_of_files: Callable[[], tuple[tuple[str, int], ...]] = tuple
     """Returns the name and the number of rows of each file of one table."""
     metric: Metric | None = None
-    """How a store compares these vectors; None for files and objects."""
+    """How a store or an index compares these vectors; None for other sources."""
     format: str = ""
     """Name of the format, or of the library of an object."""
     own: OwnScores | None = None

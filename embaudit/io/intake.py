@@ -79,7 +79,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Metric:
-    """How a store of vectors compares the rows of one collection.
+    """How a store or an index of vectors compares the rows of one collection.
 
     Examples
     --------
@@ -168,7 +168,7 @@ class Intake:
     models.
     """
     metric: Metric | None = None
-    """How the store compares these vectors; None for files and objects."""
+    """How the store or the index compares these vectors; None for other sources."""
     layout: str | None = None
     """Library or convention whose names told which array is what; None if the format
     itself tells.
@@ -296,7 +296,7 @@ class Intake:
         if self.assumed:
             sentences.append(f"Assumed: {', '.join(self.assumed)}.")
         if self.metric is not None:
-            sentences.append(f"Metric of the store: {self.metric}.")
+            sentences.append(f"Metric of the index: {self.metric}.")
         if self.tying is not None:
             sentences.append(str(self.tying))
         return " ".join([*sentences, *self._ids()])

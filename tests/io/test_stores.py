@@ -431,13 +431,13 @@ def test_metric_stands_in_the_json_of_an_audit(chroma):
     intake = json.loads(json.dumps(audit.to_dict()))["input"]["intake"]
     assert intake["metric"]["name"] == "cosine"
     assert intake["metric"]["source"] == "the schema of the collection"
-    assert "Metric of the store: cosine, as the schema of" in intake["explanation"]
+    assert "Metric of the index: cosine, as the schema of" in intake["explanation"]
 
 
 def test_formats_shows_the_metric(chroma, embaudit):
     shown = embaudit("formats", f"chroma:{chroma.folder}/films")
     assert shown.code == 0
-    assert "Metric of the store: cosine" in shown.out
+    assert "Metric of the index: cosine" in shown.out
 
 
 def test_files_have_no_metric(tmp_path):

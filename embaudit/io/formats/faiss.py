@@ -16,6 +16,7 @@ from embaudit.errors import File, InputError, must_be
 from embaudit.io.contents import Contents, Source
 from embaudit.io.draft import Draft
 from embaudit.io.formats import register, register_writer
+from embaudit.io.intake import Metric
 from embaudit.io.options import Request
 
 LIMITS = ("loop_limit", "vector_byte_limit")
@@ -31,7 +32,7 @@ TABLES = ("IO_FLAG_SKIP_PRECOMPUTE_TABLE", "IO_FLAG_PQ_SKIP_SDC_TABLE")
     "faiss",
     suffixes=(".faiss", ".index"),
     origin="FAISS: Flat, IVFFlat, HNSWFlat",
-    content="vectors, ids",
+    content="vectors, ids, metric",
     extra="faiss",
 )
 def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
@@ -64,6 +65,7 @@ def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
         for name, limit in limits.items():
             getattr(faiss, f"set_deserialization_{name}", int)(limit)
     vectors, ids = vectors_of(index, path)
+    metric = metric_of(index)
     fields = {
         "right": Source(
             f"the vectors of {type(index).__name__}", lambda: vectors, vectors.shape
@@ -71,7 +73,16 @@ def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
     }
     if ids is not None:
         fields["right_ids"] = Source("its ids", lambda: ids, ids.shape)
-    return Contents(fields)
+    return Contents(fields, metric=metric)
+
+
+def metric_of(index: Any) -> Metric:
+    """Return the metric that the header of an index states."""
+    faiss = import_module("faiss")
+    names = {faiss.METRIC_INNER_PRODUCT: "dot", faiss.METRIC_L2: "l2"}
+    number = int(index.metric_type)
+    name = names.get(number, f"metric {number} of FAISS")
+    return Metric(name, "the header of the index")
 
 
 def vectors_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -9,8 +10,10 @@ import numpy as np
 
 from embaudit.errors import must_be
 from embaudit.io.contents import Contents
-from embaudit.io.formats.faiss import vectors_of
+from embaudit.io.formats.faiss import metric_of, vectors_of
+from embaudit.io.intake import Metric
 from embaudit.io.options import Request
+from embaudit.io.stores.base import metric_named
 from embaudit.io.stores.qdrant import live_table
 from embaudit.model import FactorModel
 
@@ -18,11 +21,11 @@ from embaudit.model import FactorModel
 def faiss(index: Any, request: Request) -> Contents:  # noqa: ARG001
     """Read the vectors of an index that keeps them as given, and their ids."""
     # What an index was put into by may be known as an index of any kind only.
-    rows, ids = vectors_of(
-        import_module("faiss").downcast_index(index), "an index of FAISS"
-    )
+    inner = import_module("faiss").downcast_index(index)
+    rows, ids = vectors_of(inner, "an index of FAISS")
     places = {"right": "the vectors it keeps", "right_ids": "the ids it was given"}
-    return Contents.from_model(FactorModel.from_vectors(rows, ids=ids), places)
+    contents = Contents.from_model(FactorModel.from_vectors(rows, ids=ids), places)
+    return replace(contents, metric=metric_of(inner))
 
 
 def hnswlib(index: Any, request: Request) -> Contents:  # noqa: ARG001
@@ -47,9 +50,11 @@ def hnswlib(index: Any, request: Request) -> Contents:  # noqa: ARG001
         ) from error
     counting = np.array_equal(labels, np.arange(len(labels)))
     places = {"right": "the vectors it keeps", "right_ids": "their labels"}
-    return Contents.from_model(
-        FactorModel.from_vectors(rows, ids=None if counting else labels), places
-    )
+    model = FactorModel.from_vectors(rows, ids=None if counting else labels)
+    name = metric_named(index.space)
+    # An index by cosine divides vectors by their lengths when they are added.
+    metric = Metric(name, "the index", unit_rows=name == "cosine")
+    return replace(Contents.from_model(model, places), metric=metric)
 
 
 def qdrant(client: Any, request: Request) -> Contents:
