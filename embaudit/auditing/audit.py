@@ -205,6 +205,7 @@ class Audit(Drawn):
                 "penalty": self.evidence.penalty,
                 "nearly_equal": self.evidence.nearly_equal,
                 "predicted": self.evidence.predicted,
+                "served": self.evidence.served,
                 "head": self.head,
                 "final_norm": self.evidence.norm,
                 "neighbours": {
@@ -732,6 +733,7 @@ def audit(
         final_norm=final_norm,
         parts=part_names,
         rows=quick_rows(audited, options, rng=seed),
+        stated=None if reading.intake is None else reading.intake.metric,
         rng=seed,
     )
     declared_by = _declared_by(loaded, audited, options, training_source)

@@ -48,6 +48,7 @@ from embaudit.core.ties import largest_first
 from embaudit.errors import InputError, Option, Sentence, must_be
 from embaudit.heads.conventions import NormEvidence, norm_evidence
 from embaudit.heads.label_sample import only_labels
+from embaudit.io.intake import Metric
 from embaudit.linalg.nearest import list_length, require_length
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import Equivalence, FactorModel, Pairs, Role, SideName
@@ -58,6 +59,7 @@ from embaudit.model.tying import Tying
 from embaudit.movements import twins
 from embaudit.movements.movement import Movement, MovementProbe
 from embaudit.movements.neighbourhoods import Neighbourhood, find_rows, neighbourhoods
+from embaudit.serving.index_metric import IndexMetric, has_metric, served_lists
 from embaudit.serving.nearly_equal import NearlyEqual, nearly_equal
 
 _Visit: TypeAlias = "tuple[Drift, tuple[Movement, ...]]"
@@ -136,6 +138,8 @@ class Evidence:
     """
     traits: tuple[Traits, ...] = ()
     """Traits of the rows, one record per side; for a head, traits of all its labels."""
+    served: IndexMetric | None = None
+    """The lists of an index of these vectors; None if its measure is not known."""
 
     @property
     def declared_training(self) -> str:
@@ -329,6 +333,7 @@ def gather(
     final_norm: FinalNorm | None = None,
     parts: NDArray[np.str_] | None = None,
     rows: Indices | None = None,
+    stated: Metric | None = None,
     rng: int = 0,
 ) -> Evidence:
     """Measure drift and movement over the equivalent models.
@@ -356,6 +361,8 @@ def gather(
         Rows of one table whose cosines and lists are compared with those of equivalent
         models; by default all rows. Whether cosines are fixed is decided for all rows,
         and traits are those of all rows.
+    stated : Metric, optional
+        How the store of the model compares rows, unless the options say it.
     rng : int
         Seed of every draw.
     """
@@ -459,7 +466,10 @@ def gather(
             columns,
             rng,
         )
-        *visited_again, forms = results_of([*again, as_it_is], "visiting the worst")
+        served = partial(_served, whole, options, stated, rng)
+        *visited_again, forms, served_by_index = results_of(
+            [*again, as_it_is, served], "visiting the worst"
+        )
         if rows_to_show is None:
             rows_to_show = _long_rows(model, side, SHOWN, draw)
         # Lists are shown in a drawn model, because a model that an attack found was
@@ -492,6 +502,7 @@ def gather(
         limits=limits,
         head=head,
         norm=norm,
+        served=served_by_index,
         **(forms | compared),
     )
 
@@ -499,6 +510,25 @@ def gather(
 def _with_rows(model: FactorModel, rows: Indices | None) -> FactorModel:
     """Return a model with some right rows only; None stands for all of them."""
     return model if rows is None else only_labels(model, rows)
+
+
+def _served(
+    model: FactorModel, options: AuditOptions, stated: Metric | None, rng: int
+) -> IndexMetric | None:
+    """Compare the lists of the index with those of the model, if its measure is known.
+
+    The generator is seeded anew, so that this changes no other draw.
+    """
+    if options.served is None and not has_metric(stated):
+        return None
+    return served_lists(
+        model,
+        options.served,
+        stated,
+        n_neighbours=options.n_neighbours,
+        n_lists=options.effort.n_lists,
+        rng=np.random.default_rng(rng),
+    )
 
 
 def _visits(

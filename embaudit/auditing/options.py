@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from embaudit.io.files import AnyPath
     from embaudit.io.tables.parts import Parts
     from embaudit.model import Comparison, FactorModel, Role
+    from embaudit.serving.index_metric import Served
 
 MAX_SIZES = {
     "n_gauges": 10_000,
@@ -302,6 +303,20 @@ class AuditOptions:
     inside the hull sometimes can, too. In a large head only a sample of labels is
     checked: 128 with the usual `n_lists`, in proportion with fewer.
     """
+    served: Served | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "How your index compares rows: cosine, dot or l2 (default: what the store "
+            "or the FAISS file says).",
+            "Your file",
+        ),
+    )
+    """How the index that serves the vectors compares rows: by "cosine", "dot" (inner
+    product) or "l2" (Euclidean distance). By default what the store or the FAISS file
+    says. The lists of the index are compared with those that the model was trained to
+    give.
+    """
     by: str | Sequence[str | None] | Parts | None = field(
         default=None,
         metadata=typed(
@@ -349,12 +364,22 @@ class AuditOptions:
     """
 
     def __post_init__(self) -> None:
-        from embaudit.core.checked import as_count, as_list, is_integer, is_number
+        from embaudit.core.checked import (
+            as_count,
+            as_list,
+            is_integer,
+            is_number,
+            require_one_of,
+        )
 
         for name in ("quick", "normalised", "hull"):
             if not isinstance(getattr(self, name), bool):
                 raise must_be(name, "True or False", repr(getattr(self, name)))
         _ = self.effort  # checks the sample sizes
+        if self.served is not None:
+            from embaudit.serving.index_metric import SERVED
+
+            require_one_of(self.served, "served", SERVED)
         if self.n_neighbours is not None:
             # The JSON of an audit holds 0 for the default length of the lists.
             is_default = is_integer(self.n_neighbours) and self.n_neighbours == 0
@@ -442,6 +467,7 @@ class OptionKeywords(TypedDict, total=False):
     soft_cap: float | None
     normalised: bool
     hull: bool
+    served: Served | None
     by: str | Sequence[str | None] | Parts | None
     tolerance: float | None
     noise: float | AnyPath | None
@@ -457,6 +483,7 @@ def types_of_options() -> dict[str, Any]:
     from embaudit.io.files import AnyPath
     from embaudit.io.tables.parts import Parts
     from embaudit.model import Comparison, Role
+    from embaudit.serving.index_metric import Served
 
     names = {
         "AnyPath": AnyPath,
@@ -464,6 +491,7 @@ def types_of_options() -> dict[str, Any]:
         "Parts": Parts,
         "Comparison": Comparison,
         "Role": Role,
+        "Served": Served,
     }
     return get_type_hints(AuditOptions, localns=names)
 

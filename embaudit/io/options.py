@@ -135,6 +135,7 @@ class Request:
             list[str],
             "Skip this array; * stands for any letters. Repeat it for several arrays.",
             "Your file",
+            is_rare=True,
         ),
     )
     """Names of arrays to leave out, `*` standing for any letters."""

@@ -75,6 +75,7 @@ from embaudit.report.figures import (
 )
 from embaudit.report.next_steps import Invocation, next_steps
 from embaudit.report.tables import Format, Table
+from embaudit.serving.index_metric import MEASURE_WORDS
 from embaudit.serving.nearly_equal import NearlyEqual
 
 Visit = tuple[EquivalentModel, Movement, Drift]
@@ -91,6 +92,8 @@ CONVENTIONS = (
     "norm folded in, mean row subtracted",
 )
 """Conventions of heads."""
+INDEX_METRIC = "EMB501"
+"""Finding that the index lists other rows than the model."""
 CONTRADICTED = {"EMB104", "EMB306"}
 """Findings by which the declared training did not choose these rows."""
 MADE_BY = {
@@ -108,6 +111,25 @@ UNMOVED = (
     "nothing."
 )
 """Remark where the answer is open, and no model that was tried moves a cosine."""
+
+
+def index_conflict(audit: Audit) -> str:
+    """Say first that the index lists other rows than the model; empty if it does not.
+
+    What is served comes before everything else.
+    """
+    served = audit.evidence.served
+    if served is None or not audit.predictions_hold:
+        return ""
+    if all(finding.code != INDEX_METRIC for finding in audit.findings):
+        return served.contradiction
+    headline = served.directions[0].headline
+    texts = [
+        headline,
+        served.contradiction,
+        f"More: `embaudit explain {INDEX_METRIC}`.",
+    ]
+    return " ".join(filter(None, texts))
 
 
 def predictions_moved(model: FactorModel) -> str:
@@ -477,6 +499,7 @@ def audit_document(
             _cases(audit), columns=["if the objective was", "the cosines are"]
         ),
     )
+    served = _served(audit)
     sections = (
         Section.of(
             "training",
@@ -487,6 +510,7 @@ def audit_document(
         Section(
             "findings", "Findings", "Findings, and what to do", findings=audit.findings
         ),
+        served,
         _movement(audit, drawn=drawn),
         _limits(audit, drawn=drawn),
         _nearly_equal(audit),
@@ -505,9 +529,9 @@ def audit_document(
         paragraphs,
         next=audit.answer.advice,
         sections=sections,
-        # The table of trainings, where it has rows, comes before the first one of
+        # The tables of trainings and of an index come before the first one of
         # movements.
-        n_embedded=2 if len(training.frame) else 1,
+        n_embedded=1 + bool(len(training.frame)) + len(served.parts),
         facts=tuple(_facts(audit)),
         glossary=glossary("audit", Nouns.of(model)),
         subject=f"{sides}{aside}, {counted(model.rank, 'dimension')}",
@@ -518,6 +542,7 @@ def audit_document(
         n_asked=len(compared_neighbours(audit).examples) if audit.options.show else 0,
         notes=tuple(_effective_rank(audit)),
         words=tuple(definitions(model, _words(audit))),
+        first=index_conflict(audit),
     )
 
 
@@ -955,6 +980,61 @@ def _neighbours(audit: Audit) -> Section:
         lists=tuple(lists),
         end=tuple(undirected),
     )
+
+
+def _served(audit: Audit) -> Section:
+    """Lay out which lists an index keeps, and the queries that it changes most."""
+    import pandas as pd
+
+    title = "What your index lists"
+    served = audit.evidence.served
+    if served is None or not audit.predictions_hold:
+        asked = tuple(note.text for note in audit.notes if note.code == "not_served")
+        return Section("served", "Served", title, asked)
+    rows = []
+    worst = []
+    for lists in served.directions:
+        before, after = lists.popularity
+        unit = "length" if lists.popularity_is_length else "interactions"
+        rows.append(
+            {
+                "direction": lists.title,
+                "compared with": MEASURE_WORDS[lists.trained],
+                "top": lists.n,
+                "kept": lists.kept,
+                "kept without bias": lists.kept_without_bias,
+                "own best match": lists.own_first,
+                f"median {unit}": before,
+                "in the index": after,
+                "lists": len(lists.queries),
+            }
+        )
+        worst += [
+            {"direction": lists.title, "query": hit["query"], "kept": hit["kept"]}
+            for hit in lists.worst()
+        ]
+    frame = pd.DataFrame(rows).dropna(axis="columns", how="all")
+    shares = ("kept", "kept without bias", "own best match")
+    tables = [
+        Table(
+            f"lists of an index by {MEASURE_WORDS[served.served]}",
+            frame,
+            served.source,
+            formats=dict.fromkeys(shares, percent),
+            essential=("kept",),
+        )
+    ]
+    if worst:
+        tables.append(
+            Table(
+                "queries whose lists change most",
+                pd.DataFrame(worst),
+                formats={"kept": percent},
+                longest=LONGEST,
+            )
+        )
+    made = Section.of("served", "Served", title, *tables)
+    return replace(made, paragraphs=(served.explain(),))
 
 
 def _conventions(audit: Audit) -> Section:

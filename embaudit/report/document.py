@@ -226,6 +226,8 @@ class Document:
     """Neighbour lists, from the first one, of rows that were asked for."""
     words: tuple[tuple[str, str], ...] = ()
     """Words that are explained at the top, and their meanings."""
+    first: str = ""
+    """Sentences that come before everything else; empty if there are none."""
 
     @property
     def shown_sections(self) -> tuple[Section, ...]:

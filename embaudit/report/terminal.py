@@ -25,7 +25,9 @@ from embaudit.auditing.wording import is_head
 from embaudit.core.results import Result
 from embaudit.model import FactorModel
 from embaudit.report.audit_document import (
+    INDEX_METRIC,
     audit_document,
+    index_conflict,
     is_unmoved,
     remark_on_lists,
 )
@@ -111,6 +113,7 @@ def first_screen(
     """
     view = audit_document(audit, invocation, drawn=False)
     parts = [
+        _wrapped(index_conflict(audit)),
         _input_lines(audit, invocation, view),
         _answer_lines(audit),
         _step_lines(audit, view),
@@ -118,9 +121,20 @@ def first_screen(
         _neighbour_lines(audit, view),
         _table_lines(view.glance),
         _wrapped(view.scale),
-        [EVERYTHING],
+        [*_wrapped(_on_index(audit)), EVERYTHING],
     ]
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
+
+
+def _on_index(audit: Audit) -> str:
+    """Confirm the measure of the index, or ask for it; empty if there is a conflict."""
+    notes = {finding.code: finding for finding in audit.notes}
+    if "not_served" in notes:
+        return notes["not_served"].text
+    served = audit.evidence.served
+    if "served" not in notes or served is None or audit.options.served is None:
+        return ""
+    return served.directions[0].sentence
 
 
 def _input_lines(audit: Audit, invocation: Invocation, view: Document) -> list[str]:
@@ -210,7 +224,10 @@ def _finding_lines(audit: Audit, named: Sequence[Finding]) -> list[str]:
     news = [
         finding
         for finding in audit.findings
-        if finding not in named and finding.title.lower() not in answer
+        if finding not in named
+        and finding.title.lower() not in answer
+        # The first lines of the screen say this.
+        and finding.code != INDEX_METRIC
     ]
     findings = [*named, *news]
     n_shown = max(FINDINGS, len(named))
@@ -450,6 +467,8 @@ def print_audit(
     console.print(_prose(answer, console, style="bold"))
     for remark in audit.answer.remarks:
         console.print(_prose(remark, console))
+    if index_conflict(audit):
+        console.print(_prose(index_conflict(audit), console, style="bold"))
     # A failed check goes before all that it puts in doubt; a verdict stands last, where
     # a terminal stops.
     if not audit.predictions_hold:

@@ -230,18 +230,20 @@ class ServedLists:
         index = f"Your index compares by {MEASURE_WORDS[self.served]}"
         trained = TRAINED_WORDS[self.trained]
         if self.basis is Basis.THIS_AUDIT:
-            if self.has_other_measure:
+            if self.changes:
                 return f"{index} and not by the cosine that this audit is about"
+            if self.has_other_measure:
+                return f"{index}, and this audit is about the cosine"
             return f"{index}, which this audit is about"
         if self.basis is Basis.BETWEEN_SIDES:
             return (
                 f"{index}, and the model was trained on {trained} between both sides "
                 f"and on none between {self.item}s"
             )
-        if self.has_other_measure and self.is_assumed:
-            return f"{index}, but the model is assumed to predict by {trained}"
         if self.has_other_measure:
-            return f"{index}, but the model was trained on {trained}"
+            contrast = "but" if self.changes else "and"
+            verb = "is assumed to predict by" if self.is_assumed else "was trained on"
+            return f"{index}, {contrast} the model {verb} {trained}"
         if self.bias_changes:
             return (
                 f"{index}, as the model predicts, but it does not hold the {self.item} "
@@ -321,9 +323,10 @@ class ServedLists:
                 "writes with `--as prediction --unit`."
             )
         if self.basis is Basis.THIS_AUDIT:
+            compared = "dot" if self.served == "dot" else "distance"
             return (
-                "Serve by cosine, or say with `--compared dot` or `distance` that "
-                "training compared these rows in that way."
+                "Serve by cosine, or, if training compared these rows as the index "
+                f"does, say so with `--compared {compared}`."
             )
         added = ""
         if self.bias_changes:
@@ -343,10 +346,7 @@ class ServedLists:
         if self.trained == "cosine":
             return f"{advice}, or divide the {self.item} vectors by their lengths."
         if self.trained == "dot":
-            return (
-                f"{advice}, or give all {self.item} vectors one length as `embaudit "
-                "explain EMB501` says."
-            )
+            return f"{advice}, or add a column that gives all {self.item}s one length."
         return f"{advice}."
 
     @property
@@ -459,7 +459,7 @@ class IndexMetric(Result):
         if self.stated.name == self.served:
             return ""
         return (
-            f"The store compares by {self.stated}; you declared "
+            f"The index compares by {self.stated}; you declared "
             f"{MEASURE_WORDS[self.served]}, which counts here."
         )
 
@@ -544,6 +544,7 @@ def index_metric(
     reading = read(model)
     stated = None if reading.intake is None else reading.intake.metric
     as_count(n_lists, "n_lists")
+    require_length(n_neighbours, reading.model.n_right)
     return served_lists(
         reading.model,
         served,
@@ -640,7 +641,6 @@ def served_lists(
     """
     metric, source = _metric(served, stated)
     require_ordinary_size(model)
-    require_length(n_neighbours, model.n_right)
     right = model.right_side
     lengths = lengths_of(right)
     if stated is not None and stated.unit_rows:

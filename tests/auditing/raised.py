@@ -52,6 +52,7 @@ from embaudit.auditing.traits import (
 from embaudit.canonical import Models, Moved, Pinning, Reason, Status
 from embaudit.gauges import Affine, Gauge, GeneralLinear
 from embaudit.heads.conventions import norm_evidence
+from embaudit.io.intake import Metric
 from embaudit.linalg.dimensions import Dimensions
 from embaudit.model import FactorModel, softmax_link
 from embaudit.model.final_norm import FinalNorm
@@ -62,6 +63,7 @@ from embaudit.movements import levels
 from embaudit.movements.neighbourhoods import NearestChanged
 from embaudit.ranges import RangeSummary
 from embaudit.serving import nearly_equal
+from embaudit.serving.index_metric import served_lists
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
@@ -577,10 +579,54 @@ def rows() -> dict[str, Evidence]:
     return found
 
 
+def indexes() -> dict[str, Evidence]:
+    """Indexes that list what the model lists, or other rows."""
+    draw = np.random.default_rng(3)
+    users, items = draw.standard_normal((30, 3)), draw.standard_normal((24, 3))
+    items *= np.exp(np.linspace(-2, 2, 24))[:, None]
+    ball = items / (1.1 * np.abs(items).sum(axis=1).max())
+    two = FactorModel.from_user_item(users, items, link="identity")
+    counted = two.replace(right_counts=np.arange(24) ** 2)
+    biased = two.replace(right_bias=np.linspace(-20, 20, 24))
+    unit = items / np.linalg.norm(items, axis=1, keepdims=True)
+    alone = FactorModel.from_vectors
+    header = Metric("dot", "the header of the index")
+    models = {
+        "by cosine": (two, "cosine", None),
+        "by cosine, counts": (counted, "cosine", None),
+        "by distance, assumed": (FactorModel.from_user_item(users, items), "l2", None),
+        "by product": (two, "dot", None),
+        "by product, assumed": (FactorModel.from_user_item(users, items), "dot", None),
+        "by product, a bias": (biased, "dot", None),
+        "by cosine, a bias": (biased, "cosine", None),
+        "by product, cosines": (two.replace(link="cosine"), "dot", None),
+        "by product, one table": (alone(items), None, header),
+        "by distance, one table": (alone(items), "l2", None),
+        "by cosine, one table": (alone(items), "cosine", header),
+        "by product, compared by distance": (
+            alone(items, compared="distance"), "dot", None,
+        ),
+        "by distance, hyperbolic": (alone(ball, compared="hyperbolic"), "l2", None),
+        "lengths lost": (
+            alone(unit), None, Metric("cosine", "the collection", unit_rows=True),
+        ),
+        "rows of length 1": (alone(unit), "l2", None),
+        "rows of one length": (alone(3 * unit), "dot", None),
+    }  # fmt: skip
+    return {
+        f"an index {name}": evidence(
+            model,
+            served=served_lists(model, served, stated, rng=np.random.default_rng(0)),
+        )
+        for name, (model, served, stated) in models.items()
+    }
+
+
 @cache
 def cases() -> dict[str, Evidence]:
     """Return all cases by name."""
-    return predictions() | training() | movements() | heads() | rows()
+    made = predictions() | training() | movements() | heads() | rows()
+    return made | indexes()
 
 
 def of_truth_table(codes: set[str]) -> list[Finding]:

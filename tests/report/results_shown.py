@@ -102,6 +102,7 @@ def every_result() -> dict[str, Result]:
         ea.audit(model, n_gauges=1),
         ea.compare(model, equivalent),
         ea.evaluate_similarities(model, [f"{SCRIPT}{i % 3}" for i in range(30)]),
+        ea.index_metric(model, "cosine"),
         ea.position(model),
         ea.pinned_test(model.replace(link="cosine")),
         ea.head_report(head, n_gauges=1),

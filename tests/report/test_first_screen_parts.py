@@ -69,7 +69,7 @@ def test_the_parts_of_a_screen_stand_in_a_fixed_order():
         "Nearest to film ",
         " item-item ",
         "99 % of all 780 pairs have a cosine of at most ",
-        "Everything: --full",
+        "Served from an index? ",
     ]
     parts = screen_of(recommender()).split("\n\n")
     assert len(parts) == len(starts)

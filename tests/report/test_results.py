@@ -24,6 +24,7 @@ NAMES = (
     "Drift",
     "Evaluation",
     "HeadReport",
+    "IndexMetric",
     "LabelCombinations",
     "Levels",
     "Movement",

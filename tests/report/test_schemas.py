@@ -59,6 +59,7 @@ def test_the_schema_describes_the_values_of_each_option(records, name):
         "by",
         "tolerance",
         "noise",
+        "served",
     }
     record = records[0]
     without = {key: x for key, x in record["options"].items() if key != name}

@@ -245,8 +245,8 @@ def test_the_index_lists_the_rare_item_of_each_user_instead_of_the_hit() -> None
     assert for_users.headline == (
         "Your index compares by cosine, but the model was trained on dot products: "
         "100 % of each user's top 1 changes, and rarer items are shown (median 5 "
-        "interactions instead of 90). Serve by inner product, or give all item vectors "
-        "one length as `embaudit explain EMB501` says."
+        "interactions instead of 90). Serve by inner product, or add a column that "
+        "gives all items one length."
     )
     assert [each["query"] for each in for_users.worst()] == ["ann", "bob"]
     # By product, the hit is the best item for itself, and for both others.
@@ -332,7 +332,7 @@ def test_the_option_comes_before_the_store_and_says_so() -> None:
     found = served_lists(model, "dot", stated, rng=draw)
     assert found.served == "dot"
     assert found.contradiction == (
-        "The store compares by l2, as the collection says; you declared inner product, "
+        "The index compares by l2, as the collection says; you declared inner product, "
         "which counts here."
     )
     assert found.contradiction in found.explain()

@@ -1904,6 +1904,112 @@ def _sides(counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {"left_counts": counts["user_counts"], "right_counts": counts["item_counts"]}
 
 
+def indexed() -> Iterator[Row]:
+    """An index that compares by the measure of the training or by another one.
+
+    Items of one length without a bias are ranked alike by cosine, product and distance.
+    Of items of different lengths the long ones win by product, and the short ones by
+    distance.
+    """
+    users, items = drawn(40, 3), unit(drawn(40, 3, 1))
+    lengths = np.exp(np.linspace(-2, 2, 40))[:, None]
+    two, one = FactorModel.from_arrays, FactorModel.from_vectors
+    issue = {"EMB501": "issue"}
+    names = {"cosine": "cosine", "dot": "inner product", "l2": "Euclidean distance"}
+    for served, name in names.items():
+        is_trained = served == "dot"
+        yield Row(
+            f"served by {name}: items of length 1",
+            two(users, items, link="identity"),
+            FREE,
+            TWO,
+            ("top 10 stays", "rank them alike"),
+            ("unlike the model", "items are shown"),
+            {"served": served},
+        )
+        yield Row(
+            f"served by {name}: items of different lengths",
+            two(users, items * lengths, link="identity"),
+            FREE,
+            TWO if is_trained else TWO | issue,
+            (f"Your index compares by {name}",),
+            ("unlike the model",) if is_trained else ("top 10 stays",),
+            {"served": served},
+        )
+    yield Row(
+        "served by product: trained on cosines",
+        two(users, items * lengths, link="cosine"),
+        {"right": "P", "left": "P"},
+        issue,
+        ("the model was trained on cosines", "divide the item vectors by their"),
+        options={"served": "dot"},
+    )
+    yield Row(
+        "served by cosine: trained on cosines",
+        two(users, items * lengths, link="cosine"),
+        {"right": "P", "left": "P"},
+        says=("all of each user's top 10 stays",),
+        options={"served": "cosine"},
+    )
+    # The bias is larger than any product, so it alone decides what is listed.
+    bias = np.linspace(-90, 90, 40)
+    yield Row(
+        "served by product: the index lacks the bias",
+        two(users, items, link="identity", right_bias=bias),
+        FREE,
+        TWO | issue | {"EMB202": "tip"},
+        ("lacks the item bias", "Add the item bias as a column"),
+        ("unlike the model",),
+        {"served": "dot"},
+    )
+    yield Row(
+        "served by product: a bias of no item",
+        two(users, items, link="identity", right_bias=np.full(40, 3.0)),
+        FREE,
+        TWO,
+        ("all of each user's top 10 stays",),
+        ("lacks the item bias",),
+        {"served": "dot"},
+    )
+    for how, served in (("dot", "cosine"), ("cosine", "l2")):
+        yield Row(
+            f"served by {served}: rows compared by {how}",
+            one(items * lengths, compared=how),
+            {"right": "P"},
+            issue,
+            (f"the model was trained on {'dot product' if how == 'dot' else how}s",),
+            options={"served": served},
+        )
+    yield Row(
+        "served by distance: rows compared by distance",
+        one(items * lengths, compared="distance"),
+        {"right": "F"},
+        {"EMB101": "issue"},
+        ("all of each item's top 10 stays",),
+        options={"served": "l2"},
+    )
+    yield Row(
+        "served by product: one table alone",
+        one(items * lengths),
+        {"right": "F"},
+        TWO | {"EMB501": "tip"},
+        ("not by the cosine that this audit is about", "their own best match"),
+        NEVER_ALONE,
+        {"served": "dot"},
+        answer=OPEN,
+    )
+    yield Row(
+        "served by product: one table of rows of length 1",
+        one(items),
+        {"right": "F"},
+        TWO | {"EMB409": "tip"},
+        ("rank them alike",),
+        ("not by the cosine that this audit is about",),
+        {"served": "dot"},
+        answer=OPEN,
+    )
+
+
 TABLE = {
     row.name: row
     for part in (
@@ -1921,6 +2027,7 @@ TABLE = {
         scores_a_little_off,
         norms,
         tied_heads,
+        indexed,
     )
     for row in part()
 }

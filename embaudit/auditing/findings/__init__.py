@@ -25,6 +25,7 @@ from embaudit.auditing.findings import (
     hidden_bias,
     hidden_labels,
     hub_rows,
+    index_metric,
     item_bias,
     mean_row,
     movement_notes,
@@ -93,6 +94,7 @@ MODULES: tuple[FindingModule, ...] = (
     orthogonal_rows,
     collapsed_rows,
     near_duplicate_rows,
+    index_metric,
 )
 """The modules of findings, each with one code."""
 NOTES = (
@@ -102,11 +104,13 @@ NOTES = (
     *movement_notes.NOTES,
     *head_notes.NOTES,
     *nearly_equal_notes.NOTES,
+    *index_metric.NOTES,
 )
 """The words of notes that modules write."""
 CHECKS: tuple[Check, ...] = (
     prediction_notes.predictions_stay,
     baseline_predictions.check,
+    index_metric.check,
     contradicted_source.check,
     mean_row.check,
     head_notes.origin,

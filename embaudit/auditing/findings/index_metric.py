@@ -1,0 +1,135 @@
+"""EMB501: the index lists other rows than the model was trained to list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.entry import Entry
+from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.wording import is_head
+from embaudit.core.words import percent
+from embaudit.serving.index_metric import (
+    MEASURE_WORDS,
+    Basis,
+    IndexMetric,
+    ServedLists,
+    needs_metric,
+)
+
+if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
+
+NOTES = ("served", "not_served")
+"""Words of the notes of this module."""
+ENTRY = Entry(
+    "EMB501",
+    title="the index lists other {items} than the model was trained to list",
+    severities=(Severity.TIP, Severity.ISSUE),
+    meaning=(
+        "An index ranks {items} by cosine, inner product or Euclidean distance. This "
+        "one uses another measure than the training, or lacks the {item} bias, so it "
+        "lists other {items} than the model would."
+    ),
+    why=(
+        "Nothing fails: the index answers fast and plausibly, but recommends by a "
+        "measure that nobody trained. Cosines ignore the length of a vector, and "
+        "Euclidean distances prefer short vectors. The length is often where the "
+        "popularity of an {item} sits, so rarer {items} are shown."
+    ),
+    remedy=(
+        "Serve by the measure of the training. If the index has no inner product, add "
+        "a column that gives all {items} one length: √(M² − ‖x‖²) for an {item} x, "
+        "where M is the length of the longest {item}, and 0 for a {user}. Inner "
+        "product, cosine and Euclidean distance then rank alike. A bias becomes one "
+        "more column: b for an {item}, before that column is computed, and 1 for a "
+        "{user}. For similar {items} write `fix --as prediction --unit`."
+    ),
+    computed=(
+        "The first 10 rows by the measure of the training are compared with the first "
+        "10 of the index, for 400 drawn queries. Rows that tie with the last one count "
+        "as kept. Reported if more than 5 % of the rows are lost: an issue if it is "
+        "known how the model predicts, and a tip if that is assumed, or if one table "
+        "is compared with the cosine that the audit is about. `--served`, the store or "
+        "the FAISS file says how the index compares rows."
+    ),
+    reference=(
+        "Bachrach et al.: Speeding Up the Xbox Recommender System Using a Euclidean "
+        "Transformation for Inner-Product Spaces (RecSys 2014)."
+    ),
+)
+
+
+def check(evidence: Evidence) -> Iterator[Finding]:
+    """Report what the index of the vectors lists."""
+    served = evidence.served
+    if served is None:
+        yield from _ask(evidence)
+        return
+    if not served.directions:
+        return
+    lists, *others = served.directions
+    # The training is about the first direction; the other one follows from it.
+    texts = [served.contradiction, lists.sentence, lists.own_cause, lists.own_matches]
+    for other in others:
+        texts += [
+            other.sentence,
+            "Whether their cosines are fixed is what the answer is about.",
+            other.own_matches,
+        ]
+    texts.append(served.on_lengths)
+    text = " ".join(filter(None, texts))
+    if not lists.changes:
+        yield Finding(
+            code="served",
+            severity=Severity.NOTE,
+            kind=Kind.MEASURED,
+            scope=AT_HAND,
+            rows=f"{lists.title} lists",
+            value=lists.changed,
+            text=text,
+            measured_on=lists.measured_on,
+        )
+        return
+    is_known = lists.basis is Basis.TRAINING and not lists.is_assumed
+    yield Finding(
+        code=ENTRY.name,
+        severity=Severity.ISSUE if is_known else Severity.TIP,
+        kind=Kind.MEASURED,
+        scope=AT_HAND,
+        rows=f"{lists.title} lists",
+        value=lists.changed,
+        title=_title(served, lists),
+        text=text,
+        remedy=" ".join([lists.remedy, *(other.remedy for other in others)]),
+        measured_on=lists.measured_on,
+    )
+
+
+def _title(served: IndexMetric, lists: ServedLists) -> str:
+    """Write the case in a few words."""
+    measure = MEASURE_WORDS[served.served]
+    changed = f"{percent(lists.changed)} of each {lists.query}'s top {lists.n}"
+    if lists.basis is Basis.THIS_AUDIT:
+        return f"your index compares by {measure}, which changes {changed}"
+    if lists.has_other_measure:
+        return f"your index compares by {measure}, unlike the model: {changed} changes"
+    return f"your index lacks the {lists.item} bias: {changed} changes"
+
+
+def _ask(evidence: Evidence) -> Iterator[Finding]:
+    """Ask how an index compares rows, if that decides what it lists.
+
+    The labels of a classifier are not served from an index.
+    """
+    model = evidence.model
+    if is_head(model) or not needs_metric(model):
+        return
+    yield Finding(
+        code="not_served",
+        severity=Severity.NOTE,
+        kind=Kind.UNDECIDED,
+        scope=AT_HAND,
+        rows=f"{model.title('left')} → {model.title('right')} lists",
+        text="Served from an index? `--served cosine`, `dot` or `l2` checks its lists.",
+    )
