@@ -14,6 +14,7 @@ import embaudit as ea
 from embaudit.core.results import Result
 
 NAMES = (
+    "Alignment",
     "Argmaxable",
     "Attack",
     "Audit",
