@@ -1,4 +1,4 @@
-"""`embaudit evaluate`: which similarity finds what belongs together, where that is known."""
+"""`embaudit evaluate`: which similarity serves best, by labels or interactions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from embaudit.cli.terminal import Output, Workers, shown_name
 from embaudit.core.words import listed
 
 if TYPE_CHECKING:
-    from embaudit.evaluation import Truth
+    from embaudit.evaluation import HeldOut
     from embaudit.io import Joined
 
 
@@ -37,12 +37,33 @@ def evaluate(
     interactions: Annotated[
         File,
         Option(
-            help="Judge by what users consumed together last: a table of users, items "
-            "and times, instead of --truth."
+            help="Judge by interactions that were held out from training, instead of "
+            "by --truth: a table of users and items."
         ),
     ] = None,
+    last: Annotated[
+        int | None,
+        Option(
+            help="Judge by the last interactions of each user only, at least 2.",
+            show_default="all",
+        ),
+    ] = None,
+    user: Annotated[
+        Text, Option(help="Column of the users in the table of --interactions.")
+    ] = None,
+    item: Annotated[
+        Text, Option(help="Column of the items in the table of --interactions.")
+    ] = None,
     time: Annotated[
-        Text, Option(help="Column of the times in the table of --interactions.")
+        Text,
+        Option(help="Column of the times in the table of --interactions, for --last."),
+    ] = None,
+    training: Annotated[
+        File,
+        Option(
+            help="Interactions of the training, which say how popular each item is. By "
+            "default, counts in the model do."
+        ),
     ] = None,
     separator: Annotated[
         Text,
@@ -64,12 +85,13 @@ def evaluate(
     output: Output,
     workers: Workers,
 ) -> None:
-    """Compare similarities by labels or interactions that are known.
+    """Say which similarity serves best, by labels or by held-out interactions.
 
-    A similarity is good if neighbours share a label, or were consumed together.
+    A similarity is good if the nearest items share a label, or if the items nearest to
+    one held-out item of a user are the other held-out items of this user.
     """
     from embaudit.errors import InputError, must_be, without_secrets
-    from embaudit.evaluation import evaluate_similarities, last_together
+    from embaudit.evaluation import evaluate_similarities, held_out_interactions
     from embaudit.io import join_texts
     from embaudit.io.tables.columns import open_table
     from embaudit.io.tables.titles import ID_NAMES, TITLE_NAMES
@@ -80,23 +102,22 @@ def evaluate(
         raise must_be(
             "what to judge by", "--items with --truth, or --interactions", got
         )
-    unused = (
-        "--time"
-        if truth and time
-        else "--separator"
-        if interactions and separator is not None
-        else None
-    )
-    if unused is not None:
-        raise InputError(
-            f"{unused} must be left out beside {'--truth' if truth else '--interactions'}."
-        )
+    if truth:
+        judge = "--truth"
+        unused = {"--last": last, "--user": user, "--item": item, "--time": time}
+    else:
+        judge = "--interactions"
+        unused = {"--separator": separator}
+    for option, value in unused.items():
+        if value is not None:
+            raise InputError(f"{option} must be left out next to {judge}.")
     with output.promised(
         [
             path,
             *(more or ()),
             items,
             interactions,
+            training,
             *reading.files,
         ]
     ) as write:
@@ -108,7 +129,8 @@ def evaluate(
             else titles.on(source.model, quiet=output.quiet)
         )
         with workers.at_work(quiet=output.quiet):
-            labels: Truth | list[list[str]]
+            labels: list[list[str]] | None = None
+            held_out: HeldOut | None = None
             if items and truth:
                 header = open_table(
                     items, customary=ID_NAMES | TITLE_NAMES, named=(titles.id, *truth)
@@ -125,12 +147,21 @@ def evaluate(
                 )
                 judged = f"judged by {', '.join(truth)}{split}: {matched}"
             else:
-                assert interactions is not None
-                labels = last_together(interactions, model.right_side, time=time)
+                held_out = held_out_interactions(
+                    interactions, model, last=last, user=user, item=item, time=time
+                )
                 shown = without_secrets(str(interactions))
-                judged = f"judged by {labels.source} in {shown}; leave these out of training."
+                judged = (
+                    f"judged by {held_out.source} in {shown}; leave these out of "
+                    "training."
+                )
             result = evaluate_similarities(
-                model, labels, n_neighbours=n_neighbours, rng=rng
+                model,
+                labels,
+                interactions=held_out,
+                training=training,
+                n_neighbours=n_neighbours,
+                rng=rng,
             )
         name = shown_name(path)
         files = listed([name, *(without_secrets(str(one)) for one in more or ())], 1)

@@ -1,11 +1,10 @@
-"""Evaluation of similarities by labels that the model never saw."""
+"""Evaluation of similarities by what is known of entities, and the model never saw."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,398 +14,107 @@ from embaudit.canonical.identified import identified_factors
 from embaudit.canonical.row_span import in_span
 from embaudit.core.checked import (
     RNG,
+    Floats,
     Indices,
     as_count,
     as_generator,
     named_keywords,
-    require_one_of,
 )
 from embaudit.core.parallel import row_blocks
-from embaudit.core.plain import plain_dict
-from embaudit.core.results import Result
-from embaudit.core.ties import exceeds, first_best
-from embaudit.core.tolerances import TIE
-from embaudit.core.words import counted, percent, three_decimals
+from embaudit.core.progress import track
 from embaudit.errors import InputError, Parameter, must_be
-from embaudit.evaluation.measures import MEASURES, Version, query_measures
+from embaudit.evaluation.coverage import coverage_of, most_popular_tenth
+from embaudit.evaluation.held_out import HeldOut, counts_in, held_out_interactions
+from embaudit.evaluation.list_measures import (
+    LIST_MEASURES,
+    UserQueries,
+    user_weights,
+    without_each_group,
+)
+from embaudit.evaluation.measures import LABEL_MEASURES, Version, query_measures
+from embaudit.evaluation.result import CSLS, POPULARITY, PREDICTION, RAW, Evaluation
 from embaudit.evaluation.truth import Truth, as_truth
 from embaudit.io import model_of
 from embaudit.io.files import AnyPath
-from embaudit.linalg.intervals import draw_groups, jackknife_margin
-from embaudit.linalg.nearest import list_length, neighbours
+from embaudit.linalg.intervals import draw_groups
+from embaudit.linalg.nearest import list_length, nearest_by_product, neighbours
 from embaudit.linalg.rows import sample_rows, unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName
 from embaudit.model.sizes import require_ordinary_size
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 CANDIDATES = 50_000
-"""Largest number of rows among which neighbours are searched; more are sampled."""
-MIN_QUERIES = 30
-"""Smallest number of queries for a verdict.
-
-No interval over fewer queries is narrower than ±0.1 (rule of three)."""
-CONFIDENCE = "with 95 % confidence"
-"""Words for an interval of a difference from the raw cosine that excludes 0."""
-RAW = "cosine"
-"""Baseline similarity, the cosine of the stored factors."""
-CSLS = "CSLS"
-"""The cosine less the local mean that makes hubs."""
-PREDICTION = "prediction cosine"
-"""The plain cosine of right rows in the left-whitened gauge, and of left rows in the
-right-whitened gauge."""
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluation(Result):
-    """Precision, AUC and NDCG of every similarity, query by query."""
-
-    role: SideName
-    """Side of the entities."""
-    title: str
-    """Title of an entity, such as "item"."""
-    n: int
-    """Length of the neighbour lists."""
-    n_candidates: int
-    """Number of rows that have a label and a direction, or 50,000 of them."""
-    n_left_out: int
-    """Number of rows that lack a label or a direction."""
-    queries: Indices
-    """Rows whose neighbours were judged, (q,)."""
-    by_query: dict[str, NDArray[np.float64]]
-    """Precision, AUC and NDCG of each query (q, 3), by similarity."""
-    replicates: dict[str, NDArray[np.float64]]
-    """Means without each of up to 20 groups of entities (groups, 3), by similarity."""
-    chance: float
-    """Precision of a random list."""
-    n_rows: int
-    """Rows of the side."""
-    relation: str = "share a label"
-    """Verb phrase of two related rows, such as "share a label"."""
-    counts: NDArray[np.float64] | None = None
-    """(q,) number of interactions of each query; None if unknown."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record for JSON, with None for numbers that do not exist."""
-        return plain_dict(
-            {
-                "role": self.role,
-                "title": self.title,
-                "n": self.n,
-                "n_candidates": self.n_candidates,
-                "n_left_out": self.n_left_out,
-                "chance": self.chance,
-                "n_rows": self.n_rows,
-                "n_queries": len(self.queries),
-                "records": self.records(),
-                "by_count": self.by_count(),
-                "explanation": str(self),
-            }
-        )
-
-    def __repr__(self) -> str:
-        parts = ", ".join(
-            f"{name} {three_decimals(values[:, 0].mean())}"
-            for name, values in self.by_query.items()
-        )
-        return (
-            f"Evaluation({len(self.queries):,} {self.title}s, precision at {self.n}: "
-            f"{parts}, chance {self.chance:.3f})"
-        )
-
-    @property
-    def decides(self) -> bool:
-        """True if there are enough queries to say which similarity is better."""
-        return len(self.queries) >= MIN_QUERIES
-
-    def value(self, similarity: str, measure: str = "precision") -> float:
-        """Return the mean of a measure over the queries."""
-        require_one_of(similarity, "similarity", self.by_query)
-        require_one_of(measure, "measure", MEASURES)
-        return float(self.by_query[similarity][:, MEASURES.index(measure)].mean())
-
-    def best(self, measure: str = "precision") -> str:
-        """Return the similarity with the highest mean."""
-        return first_best(
-            list(self.by_query), lambda name: self.value(name, measure), TIE
-        )
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per similarity and measure.
-
-        Returns
-        -------
-        DataFrame
-            Columns similarity, measure, value, ci_low, ci_high (95 %, by leaving out
-            groups of entities, as queries and as candidates) and the same for the
-            difference from the raw cosine. The intervals of the differences in one
-            measure hold together: in 95 % of cases all of them are true, so the best
-            similarity can be picked afterwards.
-        """
-        import pandas as pd
-
-        return pd.DataFrame(self.records())
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return one record per similarity and measure, the rows of `to_frame`.
-
-        Columns
-        -------
-        similarity : str
-            Name of the similarity.
-        measure : {"precision", "auc", "ndcg"}
-            Measure.
-        value : float
-            Mean over the queries.
-        ci_low : float
-            Lower end of its 95 % interval.
-        ci_high : float
-            Upper end.
-        difference : float
-            Difference from the raw cosine.
-        difference_ci_low : float
-            Lower end of its interval; those of one measure hold together. None for the
-            raw cosine itself.
-        difference_ci_high : float
-            Upper end.
-        """
-        rows = []
-        for name in self.by_query:
-            for place, measure in enumerate(MEASURES):
-                value, low, high = self._interval(name, place)
-                difference, least, largest = self._difference(name, place)
-                rows.append(
-                    {
-                        "similarity": name,
-                        "measure": measure,
-                        "value": value,
-                        "ci_low": low,
-                        "ci_high": high,
-                        "difference": difference,
-                        "difference_ci_low": least,
-                        "difference_ci_high": largest,
-                    }
-                )
-        return rows
-
-    def by_count(self) -> list[dict[str, Any]]:
-        """Return the precision of each similarity by the interactions of the queries.
-
-        The list is empty without counts, and if all counts are the same.
-
-        Columns
-        -------
-        third : {"tail", "middle", "head"}
-            The queries with few, some or many interactions.
-        similarity : str
-            Name of the similarity.
-        least : float
-            Fewest interactions of these queries.
-        most : float
-            Most interactions.
-        n_queries : int
-            Number of these queries.
-        precision : float
-            Mean over them.
-        """
-        if self.counts is None or self.counts.min() == self.counts.max():
-            return []
-        # Thirds of the queries, not of the range of counts, which a few popular
-        # entities stretch. Queries of one count stay in one third.
-        edges = np.quantile(self.counts, [1 / 3, 2 / 3])
-        place = np.searchsorted(edges, self.counts, side="left")
-        records = []
-        for number, third in enumerate(("tail", "middle", "head")):
-            is_member = place == number
-            if not is_member.any():
-                continue
-            counts = self.counts[is_member]
-            for name, values in self.by_query.items():
-                records.append(
-                    {
-                        "third": third,
-                        "similarity": name,
-                        "least": float(counts.min()),
-                        "most": float(counts.max()),
-                        "n_queries": int(np.count_nonzero(is_member)),
-                        "precision": float(values[is_member, 0].mean()),
-                    }
-                )
-        return records
-
-    def _interval(self, name: str, measure: int) -> tuple[float, float, float]:
-        value = float(self.by_query[name][:, measure].mean())
-        margin = self._margin(self.replicates[name][:, measure], 1)
-        return value, max(0.0, value - margin), min(1.0, value + margin)
-
-    def _difference(self, name: str, measure: int) -> tuple[float, float, float]:
-        """Return how much a similarity scores above the raw cosine, and the interval.
-
-        The best similarity is picked after all are measured. So the interval is wide
-        enough for the intervals of all similarities to hold at the same time. Each
-        jackknife replicate leaves the same groups out of both similarities.
-
-        Returns
-        -------
-        tuple of float
-            Mean difference over the queries, and the ends of its interval; the ends are
-            NaN for the raw cosine itself.
-        """
-        if name == RAW:
-            return 0.0, float("nan"), float("nan")
-        by_query = self.by_query[name][:, measure] - self.by_query[RAW][:, measure]
-        replicates = (
-            self.replicates[name][:, measure] - self.replicates[RAW][:, measure]
-        )
-        n_compared = len(self.by_query) - 1
-        difference = float(by_query.mean())
-        margin = self._margin(replicates, n_compared)
-        return difference, max(-1.0, difference - margin), min(1.0, difference + margin)
-
-    def _margin(self, replicates: NDArray[np.float64], n_intervals: int) -> float:
-        # A property that no query of n shows can still hold for a share of 3 / n (rule
-        # of three), so a value of 1.0 is never certain.
-        unseen = -np.log(0.05) / len(self.queries)
-        return float(max(unseen, jackknife_margin(replicates, n_intervals)))
-
-    def explain(self) -> str:
-        """Describe in plain words which similarity serves these entities best."""
-        texts = [self._sample(), self._baseline()]
-        if not self.decides:
-            texts.append(
-                f"{len(self.queries)} queries are too few to say which similarity is "
-                f"better; this needs {MIN_QUERIES}."
-            )
-            return " ".join(texts)
-        texts.append(self._best_precision())
-        texts += [self._best_by(measure) for measure in MEASURES[1:]]
-        texts.append(self._worse_prediction())
-        return " ".join(text for text in texts if text)
-
-    def _sample(self) -> str:
-        """Say how many rows are queries and candidates."""
-        queries = f"{len(self.queries):,} of {counted(self.n_rows, self.title)}"
-        if self.n_candidates == self.n_rows:
-            return f"Queries: {queries}; neighbours are searched among all."
-        reasons = []
-        if self.n_candidates + self.n_left_out < self.n_rows:
-            reasons.append("drawn at random")
-        if self.n_left_out:
-            reasons.append(
-                f"{self.n_left_out:,} without label or direction are skipped"
-            )
-        return (
-            f"Queries: {queries}; neighbours are searched among "
-            f"{self.n_candidates:,} ({', '.join(reasons)})."
-        )
-
-    def _baseline(self) -> str:
-        """Give the precision of the raw cosine and of a random list."""
-        chance = percent(self.chance).replace("<", "less than ")
-        return (
-            f"Of the {self.n} nearest by cosine, {percent(self.value(RAW))} "
-            f"{self.relation} with the query (precision); by chance it would be "
-            f"{chance}."
-        )
-
-    def _best_precision(self) -> str:
-        """Say which similarity has the best precision, and how sure this is."""
-        winner = self._better(MEASURES[0])
-        best = winner or self.best()
-        difference, low, high = self._difference(best, 0)
-        figures = (
-            f"{percent(self.value(best))}, a difference of {100 * low:+.1f} to "
-            f"{100 * high:+.1f} percentage points from the cosine (95 %, allowing for "
-            f"{len(self.by_query) - 1} comparisons)"
-        )
-        if winner:
-            return f"By precision, {winner} serves better: {figures}."
-        if exceeds(difference, 0):
-            return (
-                f"By precision, no other similarity is better {CONFIDENCE}: the best, "
-                f"{best}, reaches {figures}."
-            )
-        return "By precision, no other similarity does better."
-
-    def _best_by(self, measure: str) -> str:
-        """Say which similarity is best by a measure next to precision."""
-        winner = self._better(measure)
-        if not winner:
-            return f"By {measure.upper()}, no other similarity is better {CONFIDENCE}."
-        value = three_decimals(self.value(winner, measure))
-        baseline = three_decimals(self.value(RAW, measure))
-        return (
-            f"By {measure.upper()}, {winner} is better {CONFIDENCE}: {value} against "
-            f"{baseline}."
-        )
-
-    def _worse_prediction(self) -> str:
-        """Name the measures by which the prediction cosine is worse.
-
-        An audit recommends it because predictions fix it, and not because it finds
-        more.
-        """
-        if PREDICTION not in self.by_query:
-            return ""
-        measures = []
-        for place, measure in enumerate(MEASURES):
-            if self._difference(PREDICTION, place)[2] < 0:
-                measures.append(measure if place == 0 else measure.upper())
-        if not measures:
-            return ""
-        return f"The {PREDICTION} is worse by {' and '.join(measures)} {CONFIDENCE}."
-
-    def _better(self, measure: str) -> str | None:
-        """Return the best similarity of those that are surely better than the cosine.
-
-        The interval of the difference must lie above 0. None if no similarity has one.
-        """
-        place = MEASURES.index(measure)
-        better = [
-            name for name in self.by_query if self._difference(name, place)[1] > 0
-        ]
-        if not better:
-            return None
-        return first_best(better, lambda name: self.value(name, measure), TIE)
+"""Largest number of rows among which the neighbours of labelled rows are searched; more
+are sampled. By interactions, neighbours are searched among all rows, and CSLS, which
+needs the neighbours of each row, is left out for more rows than these."""
+LABEL_QUERIES = 1_000
+"""Default number of rows that are queries by labels."""
+HELD_OUT_QUERIES = 20_000
+"""Default number of held-out items of users that are queries by interactions."""
+MakeVersion: TypeAlias = Callable[[], Version]
+"""Makes the vectors of a similarity when they are needed."""
 
 
 @named_keywords
 def evaluate_similarities(
     model: FactorModel | AnyPath | object,
-    truth: Truth | Sequence[Any] | NDArray[Any],
+    truth: Truth | Sequence[Any] | NDArray[Any] | None = None,
     *,
+    interactions: Any = None,
+    training: Any = None,
     role: SideName | str = "right",
     n_neighbours: int | None = None,
-    n_queries: int = 1_000,
+    n_queries: int | None = None,
     separator: str | None = None,
+    last: int | None = None,
+    user: str | int | None = None,
+    item: str | int | None = None,
+    time: str | int | None = None,
     rng: RNG = 0,
 ) -> Evaluation:
-    """Score similarities by labels: does a neighbour share one?
+    """Score similarities by labels, or by held-out interactions of users.
+
+    By labels, a row is a query, and rows that share a label with it should be near: the
+    measures are precision, AUC and NDCG. By interactions, each held-out item of a user
+    is a query, and the other held-out items of this user should be listed: the measures
+    are hit rate, recall and NDCG of the list (see `UserQueries.measures`), averaged over
+    the queries of each user and then over users.
 
     The similarities are the raw cosine, the dot product, the cosine of centred rows,
     CSLS and, if both sides are loaded, the cosines in the three canonical gauges, one
     of which is the prediction cosine. CSLS is the cosine less half the mean cosine of
     the candidate with its 10 nearest, so hubs are listed less (Conneau et al. 2018,
-    section 2.3; the mean of the query changes no list).
+    section 2.3; the mean of the query changes no list). If the numbers of interactions
+    behind the rows are known, popularity alone is judged as well: it lists the same
+    most popular rows for every query.
 
     Parameters
     ----------
     model : FactorModel, path or object
         A model, or an object that `embaudit.load` reads.
-    truth : sequence or Truth
-        Labels of the rows of the side, one or many per row (see `as_truth`), or the
-        items that users consumed last (see `last_together`).
+    truth : sequence or Truth, optional
+        Labels of the rows of the side, one or many per row (see `as_truth`).
+    interactions : path, data frame or HeldOut, optional
+        Interactions that were held out from training, instead of `truth` (see
+        `held_out_interactions`).
+    training : path or data frame, optional
+        Interactions of the training. They give the popularity of each row; by default
+        the counts that the model holds do.
     role : {"left", "right"}
         Side.
     n_neighbours : int, optional
         Length of the neighbour lists. The default is 10, but at most a third of the
         other rows.
-    n_queries : int
-        Number of rows whose neighbours are judged, drawn at random if there are more.
+    n_queries : int, optional
+        Number of queries, drawn at random if there are more. The default is 1,000 rows
+        by labels and 20,000 held-out items by interactions, drawn as evenly over the
+        users as possible.
     separator : str, optional
         Text between the labels of a row, such as "|". By default it is found (see
         `as_truth`).
+    last : int, optional
+        Keep only the last interactions of each user, at least 2.
+    user, item, time : str or int, optional
+        Columns of `interactions`, by name or position.
     rng : numpy Generator or int
         Draws the queries and the groups behind the intervals; the same seed gives the
         same numbers.
@@ -418,44 +126,90 @@ def evaluate_similarities(
     Raises
     ------
     InputError
-        If labels are missing or too few rows have one.
+        If labels are missing, too few rows have one, or too few users have two held-out
+        items.
 
     Examples
     --------
     >>> from embaudit.model import FactorModel
     >>> items = np.array([[1.0, 0.1], [1.0, -0.1], [0.1, 1.0], [-0.1, 1.0]])
-    >>> model, labels = FactorModel.from_vectors(items), ["a", "a", "b", "b"]
-    >>> found = evaluate_similarities(model, labels, n_neighbours=1)
+    >>> model = FactorModel.from_vectors(items, ids=[10, 20, 30, 40])
+    >>> found = evaluate_similarities(model, ["a", "a", "b", "b"], n_neighbours=1)
     >>> found.value("cosine"), round(found.chance, 3)
     (1.0, 0.333)
+
+    User 1 consumes the first two items later on, and user 2 the last two.
+
+    >>> import pandas as pd
+    >>> later = pd.DataFrame({"user": [1, 1, 2, 2], "item": [10, 20, 30, 40]})
+    >>> found = evaluate_similarities(model, interactions=later, n_neighbours=1)
+    >>> found.value("cosine", "recall"), found.value("dot product", "recall")
+    (1.0, 1.0)
     """
+    if (truth is None) == (interactions is None):
+        raise must_be(
+            "what to judge by",
+            "truth or interactions",
+            "neither" if truth is None else "both",
+        )
+    columns: dict[str, Any] = {"last": last, "user": user, "item": item, "time": time}
+    if truth is None:
+        _require_unused("truth", separator=separator)
+    else:
+        _require_unused("interactions", **columns)
+    if isinstance(interactions, HeldOut):
+        _require_unused("a path or a data frame", **columns)
     model = model_of(model)
     require_ordinary_size(model)
     model = in_span(model)
     role = model.side_name(role)
-    x = model.factors(role)
-    labels = as_truth(truth, len(x), separator=separator)
+    if training is not None:
+        counts = counts_in(training, model, role)
+        model = model.replace(**{f"{role}_counts": counts})
+    draw = as_generator(rng)
+    if truth is not None:
+        labels = as_truth(truth, len(model.factors(role)), separator=separator)
+        return _by_labels(model, labels, role, n_neighbours, n_queries, draw)
+    held_out = interactions
+    if not isinstance(held_out, HeldOut):
+        held_out = held_out_interactions(interactions, model, role=role, **columns)
+    return _by_interactions(model, held_out, role, n_neighbours, n_queries, draw)
+
+
+def _require_unused(needed: str, **options: Any) -> None:
+    """Raise InputError if an option is given without what it belongs to."""
+    for name, value in options.items():
+        if value is not None:
+            raise InputError("{} must be left out without {}.", Parameter(name), needed)
+
+
+def _by_labels(
+    model: FactorModel,
+    labels: Truth,
+    role: SideName,
+    n_neighbours: int | None,
+    n_queries: int | None,
+    draw: np.random.Generator,
+) -> Evaluation:
+    """Judge similarities by labels of rows."""
+    n_rows = len(model.factors(role))
     rows = labels.labelled
-    if labels.is_complete:
-        rows = np.arange(len(x))
     rows = rows[model.side(role).norms[rows] > 0]
-    left_out = len(x) - len(rows)
+    left_out = n_rows - len(rows)
+    title = model.title(role)
     if len(rows) < 3:
-        title = model.title(role)
         raise must_be(
             f"the {title}s that have a label and a direction",
             "at least 3",
             len(rows),
             f"label more {title}s; a row of zeros does not count",
         )
-    if n_neighbours is None:
-        n_neighbours = list_length(None, len(rows))
-    n = as_count(n_neighbours, "n_neighbours", most=len(rows) - 2)
-    as_count(n_queries, "n_queries", least=2)
-    draw = as_generator(rng)
+    n = _length(n_neighbours, len(rows))
+    size = LABEL_QUERIES
+    if n_queries is not None:
+        size = as_count(n_queries, "n_queries", least=2)
     rows = sample_rows(rows, CANDIDATES, draw)
-    labelled = np.flatnonzero(np.isin(rows, labels.labelled))
-    queries = np.sort(labelled[draw.permutation(len(labelled))[:n_queries]])
+    queries = np.sort(draw.permutation(len(rows))[:size])
     chance, answerable = _chance(labels, rows, queries)
     queries = queries[answerable]
     if len(queries) < 2:
@@ -464,28 +218,110 @@ def evaluate_similarities(
             "related and unrelated rows.",
             Parameter("truth"),
         )
-    vectors = {name: make(rows) for name, make in similarities(model, role)}
-    versions: dict[str, Version] = {name: (x, x) for name, x in vectors.items()}
-    versions[CSLS] = scaled_locally(vectors[RAW])
+    versions = {name: make() for name, make in similarities(model, role, rows).items()}
     groups = draw_groups(len(rows), draw)
-    by_query, replicates = query_measures(versions, labels, rows, queries, groups, n=n)
-    counts = model.side(role).counts
-    if counts is not None:
-        counts = np.asarray(counts, dtype=np.float64)[rows[queries]]
+    by_query, replicates, lists = query_measures(
+        versions, labels, rows, queries, groups, n=n
+    )
+    counts = _counts(model, role, rows)
+    is_popular = None if counts is None else most_popular_tenth(counts)
     return Evaluation(
         role=role,
-        title=model.title(role),
+        title=title,
         n=n,
+        measures=LABEL_MEASURES,
         n_candidates=len(rows),
         n_left_out=left_out,
         queries=rows[queries],
         by_query=by_query,
         replicates=replicates,
+        coverage={
+            name: coverage_of(listed, len(rows), is_popular)
+            for name, listed in lists.items()
+        },
         chance=chance,
-        n_rows=len(x),
-        relation=labels.relation,
-        counts=counts,
+        n_rows=n_rows,
+        counts=None if counts is None else counts[queries],
     )
+
+
+def _by_interactions(
+    model: FactorModel,
+    held_out: HeldOut,
+    role: SideName,
+    n_neighbours: int | None,
+    n_queries: int | None,
+    draw: np.random.Generator,
+) -> Evaluation:
+    """Judge similarities by held-out interactions of users."""
+    norms = model.side(role).norms
+    rows = np.flatnonzero(norms > 0)
+    held_out = held_out.related(norms > 0)
+    title = model.title(role)
+    if held_out.n_owners < 2:
+        raise must_be(
+            f"the {held_out.owner}s with two held-out {title}s that have a direction",
+            "at least 2",
+            held_out.n_owners,
+            "a row of zeros does not count",
+        )
+    n = _length(n_neighbours, len(rows))
+    size = HELD_OUT_QUERIES
+    if n_queries is not None:
+        size = as_count(n_queries, "n_queries", least=2)
+    asked = held_out.sample(size, draw)
+    places = np.searchsorted(rows, held_out.rows)
+    queries = UserQueries(held_out.owners, places, asked, len(rows))
+    # Users without a query, of whom there are some if there are more users than
+    # queries, are not numbered.
+    _, users = np.unique(queries.users, return_inverse=True)
+    items, item_of_query = np.unique(queries.items, return_inverse=True)
+    groups = draw_groups(int(users[-1]) + 1, draw)
+    counts = _counts(model, role, rows)
+    is_popular = None if counts is None else most_popular_tenth(counts)
+    by_query, replicates, coverage = {}, {}, {}
+    versions = similarities(model, role, rows)
+    for name, make in track(versions.items(), "judging similarities", len(versions)):
+        # The vectors of one similarity at a time are in memory.
+        query_vectors, candidate_vectors = make()
+        lists = nearest_by_product(query_vectors[items], candidate_vectors, items, n)
+        coverage[name] = coverage_of(lists, len(rows), is_popular)
+        by_query[name] = queries.measures(lists[item_of_query])
+        replicates[name] = without_each_group(by_query[name], users, groups)
+    return Evaluation(
+        role=role,
+        title=title,
+        n=n,
+        measures=LIST_MEASURES,
+        n_candidates=len(rows),
+        n_left_out=len(norms) - len(rows),
+        queries=rows[queries.items],
+        by_query=by_query,
+        replicates=replicates,
+        coverage=coverage,
+        chance=float(user_weights(users) @ queries.chance_of_hit(n)),
+        n_rows=len(norms),
+        relation=f"belong to the same {held_out.owner}",
+        counts=None if counts is None else counts[queries.items],
+        users=users,
+        user_title=held_out.owner,
+        n_held_out=len(held_out.rows),
+    )
+
+
+def _length(n_neighbours: int | None, n_candidates: int) -> int:
+    """Return the length of the lists, for which other candidates must remain."""
+    if n_neighbours is None:
+        n_neighbours = list_length(None, n_candidates)
+    return as_count(n_neighbours, "n_neighbours", most=n_candidates - 2)
+
+
+def _counts(model: FactorModel, role: SideName, rows: Indices) -> Floats | None:
+    """Return the number of interactions of some rows, or None if it is unknown."""
+    counts = model.side(role).counts
+    if counts is None:
+        return None
+    return np.asarray(counts, dtype=np.float64)[rows]
 
 
 def scaled_locally(unit: NDArray[np.float64], n: int = 10) -> Version:
@@ -531,34 +367,55 @@ def _chance(
 
 
 def similarities(
-    model: FactorModel, role: SideName
-) -> Iterator[tuple[str, Callable[[Indices], NDArray[np.float64]]]]:
-    """Yield the name of each similarity and a function that makes vectors of rows.
+    model: FactorModel, role: SideName, rows: Indices
+) -> dict[str, MakeVersion]:
+    """Return, for each similarity, a function that makes the vectors of some rows.
 
-    The similarity is the dot product of these vectors.
+    The similarity is the dot product of a row as a query and a row as a candidate.
     """
     # A row without direction is similar to nothing.
     directions = partial(unit_rows, none=0)
     x = model.factors(role)
     mean = x.mean(axis=0, dtype=np.float64)
-    yield RAW, lambda rows: directions(x[rows])
-    yield "dot product", lambda rows: np.asarray(x[rows], dtype=np.float64)
-    yield (
-        "centred cosine",
-        lambda rows: directions(np.asarray(x[rows], dtype=np.float64) - mean),
-    )
-    if model.left is None:
-        return
-    form = canonical_form(model)
-    yield (
-        PREDICTION,
-        lambda rows: directions(identified_factors(model, role)[rows]),
-    )
-    if model.predicts is Equivalence.COSINES:
-        return
-    for name, exponent in EXPONENTS.items():
-        # At this exponent the cosine is the prediction cosine, which is yielded above
-        # (docs/theory.md, "The canonical line").
-        if exponent != (0 if role == "right" else 1):
-            view = form.view(x, role, exponent)
-            yield f"{name} cosine", lambda rows, view=view: directions(view[rows])  # type: ignore[misc]
+
+    def alike(make: Callable[[], Floats]) -> MakeVersion:
+        """Use the same vectors for queries and candidates."""
+
+        def version() -> Version:
+            vectors = make()
+            return vectors, vectors
+
+        return version
+
+    versions: dict[str, MakeVersion] = {
+        RAW: alike(lambda: directions(x[rows])),
+        "dot product": alike(lambda: np.asarray(x[rows], dtype=np.float64)),
+        "centred cosine": alike(
+            lambda: directions(np.asarray(x[rows], dtype=np.float64) - mean)
+        ),
+    }
+    if model.left is not None:
+        versions[PREDICTION] = alike(
+            lambda: directions(identified_factors(model, role)[rows])
+        )
+    if model.left is not None and model.predicts is not Equivalence.COSINES:
+        form = canonical_form(model)
+        for name, exponent in EXPONENTS.items():
+            # At this exponent the cosine is the prediction cosine, which stands above
+            # (docs/theory.md, "The canonical line").
+            if exponent != (0 if role == "right" else 1):
+                view = form.view(x, role, exponent)
+                make = partial(_directions_of, view, rows)
+                versions[f"{name} cosine"] = alike(make)
+    if len(rows) <= CANDIDATES:
+        versions[CSLS] = lambda: scaled_locally(directions(x[rows]))
+    counts = _counts(model, role, rows)
+    if counts is not None and counts.min() < counts.max():
+        ones = np.ones((len(rows), 1))
+        versions[POPULARITY] = lambda: (ones, counts[:, None])
+    return versions
+
+
+def _directions_of(view: Any, rows: Indices) -> Floats:
+    """Return some rows of a view, divided by their lengths."""
+    return unit_rows(view[rows], none=0)

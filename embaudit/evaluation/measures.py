@@ -21,8 +21,8 @@ from embaudit.linalg.nearest import TopK
 
 Version: TypeAlias = tuple[Floats, Floats]
 """Vectors of rows as queries, and as candidates; their product is the similarity."""
-MEASURES = ("precision", "auc", "ndcg")
-"""Measures of a query, in the order of their arrays."""
+LABEL_MEASURES = ("precision", "auc", "ndcg")
+"""Measures of a query by labels, in the order of their arrays."""
 Groups: TypeAlias = NDArray[np.uint8]
 SPARE_CANDIDATES = 24
 """Number of candidates beyond the list that are sorted in the first attempt."""
@@ -38,7 +38,7 @@ def query_measures(
     groups: NDArray[np.uint8],
     *,
     n: int,
-) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
+) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, Indices]]:
     """Measure each query against all other candidates, under several similarities.
 
     Parameters
@@ -66,31 +66,38 @@ def query_measures(
         if all candidates are related, or none is.
     replicates : dict of str to array of shape (groups, 3)
         Means over the queries without each group; NaN if no query has a measure then.
+    lists : dict of str to array of int (q, n)
+        Candidates in the list of each query.
     """
 
-    def measure(block: slice) -> NDArray[np.float64]:
-        """Measure a block of queries: (versions, queries, groups + 1, 3)."""
+    def measure(block: slice) -> tuple[Floats, Indices]:
+        """Measure a block of queries, (versions, queries, groups + 1, 3), with lists."""
         positions = queries[block]
         # A query is not a candidate of itself, so its gain and its score are -inf.
         itself = (np.arange(len(positions)), positions)
         gains = truth.gains(rows[positions], rows).astype(np.float64)
         gains[itself] = -np.inf
         judged = LeaveOutMeasures(gains, groups, n)
-        results = []
+        results, lists = [], []
         for query_vectors, candidate_vectors in versions.values():
             scores = query_vectors[positions] @ candidate_vectors.T
             scores[itself] = -np.inf
             # The scores of duplicate candidates differ by rounding.
-            results.append(judged.measures(level_ties(scores)))
-        return np.stack(results)
+            measures, best = judged.measures(level_ties(scores))
+            results.append(measures)
+            lists.append(best)
+        return np.stack(results), np.stack(lists)
 
     blocks = list(row_blocks(len(queries), 4 * len(rows)))
-    results = track(parallel_map(measure, blocks), "judging similarities", len(blocks))
-    measured = np.concatenate(list(results), axis=1)
+    results = list(
+        track(parallel_map(measure, blocks), "judging similarities", len(blocks))
+    )
+    measured = np.concatenate([measures for measures, _ in results], axis=1)
+    listed = np.concatenate([lists for _, lists in results], axis=1)
     means = _means(measured[:, :, :-1], groups[queries])
     by_query = dict(zip(versions, measured[:, :, -1], strict=True))
     replicates = dict(zip(versions, means, strict=True))
-    return by_query, replicates
+    return by_query, replicates, dict(zip(versions, listed, strict=True))
 
 
 def _means(
@@ -138,11 +145,12 @@ class LeaveOutMeasures:
     >>> gains = np.array([[1, 0, 0, -np.inf]])
     >>> groups = np.array([0, 1, 2, 2], dtype=np.uint8)
     >>> scores = np.array([[3, 2, 4, -np.inf]])
-    >>> LeaveOutMeasures(gains, groups, 1).measures(scores)
-    array([[[nan, nan, nan],
+    >>> measures, lists = LeaveOutMeasures(gains, groups, 1).measures(scores)
+    >>> measures, lists
+    (array([[[nan, nan, nan],
             [0. , 0. , 0. ],
             [1. , 1. , 1. ],
-            [0. , 0.5, 0. ]]])
+            [0. , 0.5, 0. ]]]), array([[2]]))
     """
 
     def __init__(self, gains: Floats, groups: Groups, n: int) -> None:
@@ -158,9 +166,9 @@ class LeaveOutMeasures:
         n_candidates = self._without_each_group((gains > -np.inf) @ is_member)
         # AUC divides by all pairs of a related and an unrelated candidate.
         self.n_pairs = n_related * (n_candidates - n_related)
-        _, self.ideal_gain = self._best(gains)
+        _, self.ideal_gain, _ = self._best(gains)
 
-    def measures(self, scores: Floats) -> Floats:
+    def measures(self, scores: Floats) -> tuple[Floats, Indices]:
         """Measure the queries under a similarity.
 
         Parameters
@@ -170,12 +178,14 @@ class LeaveOutMeasures:
 
         Returns
         -------
-        array of shape (q, groups + 1, 3)
+        measures : array of shape (q, groups + 1, 3)
             Precision, AUC and NDCG. NaN if all remaining candidates are related, or
             none is.
+        lists : array of int (q, n)
+            The best candidates.
         """
         measures = np.empty((*self.n_pairs.shape, 3))
-        precision, gain = self._best(scores)
+        precision, gain, best = self._best(scores)
         measures[..., 0] = precision
         with np.errstate(invalid="ignore", divide="ignore"):
             measures[..., 2] = gain / self.ideal_gain
@@ -183,7 +193,7 @@ class LeaveOutMeasures:
                 n_ordered = self._n_ordered(scores[block], self.is_related[block])
                 measures[block, :, 1] = n_ordered / self.n_pairs[block]
         measures[self.n_pairs == 0] = np.nan
-        return measures
+        return measures, best
 
     @staticmethod
     def _without_each_group(counts: NDArray[np.floating]) -> Floats:
@@ -191,7 +201,7 @@ class LeaveOutMeasures:
         total = counts.sum(axis=1, keepdims=True, dtype=np.float64)
         return np.hstack([total - counts, total])
 
-    def _best(self, scores: Floats) -> tuple[Floats, Floats]:
+    def _best(self, scores: Floats) -> tuple[Floats, Floats, Indices]:
         """Judge the `n` best candidates that remain without each group.
 
         Equal scores are in the order of the candidates. The gain at place i counts
@@ -203,6 +213,8 @@ class LeaveOutMeasures:
             Share of related candidates among the best.
         gain : array of shape (q, groups + 1)
             Discounted sum of their gains.
+        best : array of int (q, n)
+            The best candidates if no group is left out.
         """
         n_others = scores.shape[1] - 1
         # Candidates move up if a group before them is left out. So more than n are
@@ -226,7 +238,7 @@ class LeaveOutMeasures:
         is_listed = weights > 0
         n_related = np.einsum("qgl,ql->qg", is_listed, gains > 0, dtype=np.float64)
         share = n_related / np.maximum(is_listed.sum(axis=2), 1)
-        return share, np.einsum("qgl,ql->qg", weights, gains)
+        return share, np.einsum("qgl,ql->qg", weights, gains), best[:, : self.n]
 
     def _n_ordered(self, scores: Floats, is_related: Flags) -> Floats:
         """Count the pairs in order that remain without each group, (q, groups + 1).

@@ -1,7 +1,6 @@
-"""Known relations of entities: shared labels, or items that users consumed together.
+"""Known labels of entities, such as clusters, genres or categories.
 
-Labels are clusters, genres or categories. Items are related if they are the last two
-items of a user.
+Entities are related if they share a label.
 """
 
 from __future__ import annotations
@@ -14,19 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.core.checked import Indices
-from embaudit.core.words import counted
-from embaudit.errors import InputError, Option, Parameter, Sentence, must_be
-from embaudit.io.files import AnyPath
-from embaudit.io.tables.interactions import read_interactions
-from embaudit.io.tables.titles import places_of
-from embaudit.model.side import Side
+from embaudit.errors import InputError, Parameter, must_be
 
 MISSING = ("", "nan", "none", "null", "na", "n/a", "(no genres listed)")
 """Texts in lower case that mean that there is no label."""
 SEPARATORS = ("|", ";", ", ", ",")
 """Separators of the labels of one text, tried in this order."""
-TIMES = ("timestamp", "time", "ts", "unixtime")
-"""Customary names of a column of times."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +29,6 @@ class Truth:
     """All labels, sorted."""
     table: Any
     """(n, labels) scipy sparse array of 0 and 1, in float32."""
-    relation: str = "share a label"
-    """Verb phrase of two rows with a common label."""
-    is_complete: bool = False
-    """True if a row without a label is related to no row, False if it is unknown."""
-    source: str = ""
-    """Description of labels that were read from a file; empty for other labels."""
 
     def __repr__(self) -> str:
         return (
@@ -214,106 +200,3 @@ def _labels(value: Any, separator: str) -> set[str]:
         values = value
     texts = {str(v).strip() for v in values if v is not None and v == v}
     return {text for text in texts if text.lower() not in MISSING}
-
-
-def last_together(path: AnyPath, side: Side, *, time: str | None = None) -> Truth:
-    r"""Relate the last two items of every user.
-
-    Only items of the model count, and only users whose times say which two items were
-    the last. Leave these interactions out of training, because a model can learn its
-    training data by heart.
-
-    Parameters
-    ----------
-    path : path
-        A table of interactions, as `embaudit fit` reads it, with times.
-    side : Side
-        The items of the model, with ids.
-    time : str, optional
-        Column of the times, as numbers; by default timestamp, time, ts or unixtime.
-
-    Returns
-    -------
-    Truth
-        Its labels are the users, of whom each relates two items.
-
-    Raises
-    ------
-    InputError
-        If the table has no times, the items have no ids, or no user has two of them.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from embaudit.model import FactorModel
-    >>> items = FactorModel.from_vectors(np.eye(3), ids=[10, 20, 30]).right_side
-    >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "seen.csv")
-    ...     rows = ["userId,movieId,timestamp", "1,10,5", "1,20,7", "1,30,6"]
-    ...     _ = file.write_text("\n".join([*rows, "2,10,1", "2,30,2", ""]))
-    ...     truth = last_together(file, items)
-    >>> truth.labels, truth.table.toarray().tolist()
-    (('1', '2'), [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    """
-    from scipy.sparse import csr_array
-
-    if side.ids is None:
-        raise InputError(
-            "the {}s must have ids, to be found in {}; read the model with {}.",
-            side.title,
-            path,
-            Option("ids"),
-        )
-    time = _times(path, time)
-    interactions = read_interactions(path, rating=time, duplicates="last")
-    rows = places_of(interactions.item_ids, side.ids)
-    columns, users = [], []
-    matrix = interactions.matrix
-    for user in range(matrix.shape[0]):
-        stored = slice(matrix.indptr[user], matrix.indptr[user + 1])
-        in_model = rows[matrix.indices[stored]] >= 0
-        items, times = matrix.indices[stored][in_model], matrix.data[stored][in_model]
-        order = np.argsort(times, kind="stable")[::-1][:3]
-        # Three at one time: the order of the last two is not recorded.
-        if len(order) < 2 or (len(order) == 3 and times[order[1]] == times[order[2]]):
-            continue
-        columns.append(rows[items[order[:2]]])
-        users.append(user)
-    if len(users) < 2:
-        remedy = f"check that {path} has the ids of the model, and times that differ"
-        raise must_be(
-            "users whose last two items of the model are known",
-            "at least 2",
-            len(users),
-            remedy,
-        )
-    places = (np.concatenate(columns), np.repeat(np.arange(len(users)), 2))
-    table = csr_array(
-        (np.ones(2 * len(users), dtype=np.float32), places),
-        shape=(len(side), len(users)),
-    )
-    n_users = counted(matrix.shape[0], "user")
-    source = f"the last two items, by {time}, of {len(users):,} of {n_users}"
-    if len(users) < matrix.shape[0]:
-        source += " (the others have ties, or fewer than two items of the model)"
-    labels = tuple(map(str, interactions.user_ids[users]))
-    return Truth(
-        labels, table, "were consumed together last", is_complete=True, source=source
-    )
-
-
-def _times(path: AnyPath, time: str | None) -> str:
-    """Return the column of times, by name or by a customary one."""
-    from embaudit.io.tables.columns import open_table
-
-    table = open_table(path, customary=frozenset(TIMES))
-    if time is not None:
-        table.position(time, "time")
-        return time
-    for name in table.names or ():
-        if name.lower() in TIMES:
-            return name
-    what, names = f"the column of times in {path}", f"one of {', '.join(TIMES)}"
-    remedy = Sentence("name it with {}", Option("time"))
-    raise must_be(what, names, table.list_columns(), remedy)

@@ -28,7 +28,7 @@ from embaudit.core.tolerances import TIE
 from embaudit.core.words import counted
 from embaudit.errors import must_be
 from embaudit.linalg.pairs import pair_cosines
-from embaudit.linalg.rows import block_norms, unit_rows
+from embaudit.linalg.rows import block_norms, row_norms, unit_rows
 from embaudit.linalg.transformed_rows import Rows
 
 Hits: TypeAlias = tuple[Indices, Indices, Vector]
@@ -474,3 +474,72 @@ def neighbours(
     indices, cosines = indices[:, :-1], cosines[:, :-1]
     cosines = np.where(indices < 0, np.nan, cosines)
     return NeighbourLists(queries, indices, cosines, runner_up, x)
+
+
+def nearest_by_product(
+    queries: Floats, candidates: Floats, itself: Indices, n: int
+) -> Indices:
+    """Find the `n` candidates with the largest dot products with each query.
+
+    Products tie if they differ by less than TIE times the largest product that the
+    lengths of the query and of the candidates allow. Tied candidates are listed in the
+    order of their numbers.
+
+    Parameters
+    ----------
+    queries : array of shape (q, k)
+    candidates : array of shape (m, k)
+    itself : array of int (q,)
+        Number of the candidate that each query itself is, which is not listed.
+    n : int
+        Length of the lists, at most m - 2.
+
+    Returns
+    -------
+    array of int (q, n)
+
+    Examples
+    --------
+    >>> x = np.array([[1.0], [3.0], [2.0], [2.0], [0.0]])
+    >>> nearest_by_product(x[:2], x, np.array([0, 1]), 2).tolist()
+    [[1, 2], [2, 3]]
+    """
+    largest = float(row_norms(candidates).max())
+    scale = np.maximum(block_norms(queries) * largest, np.finfo(np.float64).tiny)
+    queries = queries / scale[:, None]
+    blocks = [
+        slice(start, min(start + CANDIDATES, len(candidates)))
+        for start in range(0, len(candidates), CANDIDATES)
+    ]
+
+    def search(which: Indices, level: Vector | None = None) -> TopK:
+        """Find the n + 1 largest products, in units of the scale."""
+        best = TopK(len(which), n + 1)
+        for block in blocks:
+            products = queries[which] @ candidates[block].T
+            if level is not None:
+                is_tied = np.abs(products - level[:, None]) <= TIE
+                np.copyto(products, level[:, None], where=is_tied)
+            place = itself[which] - block.start
+            own = np.flatnonzero((place >= 0) & (place < products.shape[1]))
+            products[own, place[own]] = -np.inf
+            best.add(products, block.start)
+        return best
+
+    def lists(batch: slice) -> Indices:
+        which = np.arange(len(queries))[batch]
+        best = search(which)
+        last = best.values[:, n - 1]
+        # If the last one listed ties with the first one that is not, rounding would
+        # decide which one is listed.
+        tied = np.flatnonzero(last - best.values[:, n] <= TIE)
+        if len(tied):
+            again = search(which[tied], last[tied])
+            best.columns[tied] = again.columns
+            best.values[tied] = again.values
+        return order_lists(best.columns[:, :n], best.values[:, :n], TIE)
+
+    batches = row_blocks(
+        len(queries), min(len(candidates), CANDIDATES), budget=TILE_BYTES
+    )
+    return np.concatenate(list(parallel_map(lists, batches)))

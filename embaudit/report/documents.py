@@ -34,7 +34,7 @@ from embaudit.core.words import (
     up,
 )
 from embaudit.evaluation import Evaluation
-from embaudit.evaluation.measures import MEASURES
+from embaudit.evaluation.result import MEASURE_TITLES
 from embaudit.linalg.pairs import n_pairs
 from embaudit.model import SideName
 from embaudit.report.audit_document import audit_document
@@ -58,8 +58,9 @@ from embaudit.simpson import SimpsonReport
 if TYPE_CHECKING:
     import pandas as pd
 
-MEASURE_TITLES = ("precision", "AUC", "NDCG")
-"""Measures in the order of `evaluation.measures.MEASURES`."""
+NEVER_LISTED, POPULAR_PLACES = "never listed", "popular tenth"
+"""Columns of the table of an evaluation: the share of candidates that are in no list, and
+the share of all places of lists that the most popular tenth takes."""
 SIMPSON_COLUMNS = ("n", "r", "slope", "mean_x", "mean_y", "votes", "opposes")
 """Columns of the table of groups, the most important first."""
 CHANGED = {
@@ -170,30 +171,29 @@ def evaluation_document(evaluation: Evaluation) -> Document:
     ('Which similarity finds items that share a label?', ['cosine', 'dot product', 'centred cosine', 'CSLS'])
     """
     records = evaluation.records()
-    label, key = (
-        f"precision at {evaluation.n}",
-        ("mean, 95 % interval", "not the cosine's"),
-    )
-    precise = [record for record in records if record["measure"] == MEASURES[0]]
+    first = evaluation.measures[0]
+    label = f"{MEASURE_TITLES[first]} at {evaluation.n}"
+    key = ("mean, 95 % interval", "not the cosine's")
+    of_first = [record for record in records if record["measure"] == first]
     caption = f"{label} of each similarity, with its 95 % interval"
-    precision = _intervals(
-        evaluation, precise, "", caption, key, label, ("chance", evaluation.chance)
+    top = _intervals(
+        evaluation, of_first, "", caption, key, label, ("chance", evaluation.chance)
     )
     differences = []
-    for measure, name in zip(MEASURES, MEASURE_TITLES, strict=True):
+    for measure in evaluation.measures:
         # The rows of the cosine, which differ from it by nothing, come first.
-        beside = [
+        others = [
             record
-            for record in records[len(MEASURES) :]
+            for record in records[len(evaluation.measures) :]
             if record["measure"] == measure
         ]
-        label, key = f"{name}, less that of the cosine", ("difference", "beyond chance")
+        label = f"{MEASURE_TITLES[measure]}, less that of the cosine"
+        key = ("difference", "beyond chance")
         caption = f"{label}; 95 % intervals, all of a measure together"
-        differences += (
-            [_intervals(evaluation, beside, "difference", caption, key, label)]
-            if beside
-            else []
-        )
+        if others:
+            differences.append(
+                _intervals(evaluation, others, "difference", caption, key, label)
+            )
     every = Table("every number", _with_index(evaluation.to_frame()))
     title = f"How well each finds those that {evaluation.relation}"
     scores = Section.of(
@@ -205,8 +205,8 @@ def evaluation_document(evaluation: Evaluation) -> Document:
     )
     return Document(
         f"Which similarity finds {evaluation.title}s that {evaluation.relation}?",
-        (evaluation.explain(),),
-        top=(precision,),
+        tuple(evaluation.explain().splitlines()),
+        top=(top,),
         n_embedded=len(scores.parts),
         sections=(
             scores,
@@ -214,9 +214,10 @@ def evaluation_document(evaluation: Evaluation) -> Document:
                     parts=(Charted("", every, tuple(differences)),)),
         ),
         facts=(
-            ("queries", counted(len(evaluation.queries), evaluation.title)),
+            ("queries", _queries(evaluation)),
             ("candidates", counted(evaluation.n_candidates, evaluation.title)),
-            ("left out, for want of a label or a direction", f"{evaluation.n_left_out:,}"),
+            ("skipped, because they have no label or direction",
+             f"{evaluation.n_left_out:,}"),
             ("length of the lists", str(evaluation.n)),
         ),
         glossary=glossary("evaluate"),
@@ -242,9 +243,11 @@ class Score(NamedTuple):
 
 
 def evaluation_table(evaluation: Evaluation) -> Table:
-    """Tabulate similarities against measures, with intervals.
+    """Tabulate similarities against measures, with intervals, and what they list.
 
-    A star marks measures that differ from those of the cosine beyond chance.
+    A star marks measures that differ from those of the cosine beyond chance. Next to
+    the measures stand the share of candidates that no list holds, and, if popularity is
+    known, the share of all places that the most popular tenth of the candidates takes.
 
     Examples
     --------
@@ -254,25 +257,28 @@ def evaluation_table(evaluation: Evaluation) -> Table:
     >>> model = FactorModel.from_vectors(items)
     >>> table = evaluation_table(evaluate_similarities(model, ["a", "a", "b", "b"], n_neighbours=1))
     >>> table.headings, len(table.rows)
-    (('similarity', 'precision', 'AUC', 'NDCG'), 4)
+    (('similarity', 'precision', 'AUC', 'NDCG', 'never listed'), 4)
     """
     import pandas as pd
 
-    titles = dict(zip(MEASURES, MEASURE_TITLES, strict=True))
     rows: dict[str, dict[str, Any]] = {}
     for record in evaluation.records():
         name = record["similarity"]
         row = rows.setdefault(name, {"similarity": name})
-        row[titles[record["measure"]]] = Score(
+        row[MEASURE_TITLES[record["measure"]]] = Score(
             record["value"],
             record["ci_low"],
             record["ci_high"],
             _differs(evaluation, record),
         )
+    for record in evaluation.coverage_records():
+        row = rows[record["similarity"]]
+        row[NEVER_LISTED] = record["never_listed"]
+        if record["popular_places"] is not None:
+            row[POPULAR_PLACES] = record["popular_places"]
     note = (
-        f"{evaluation.n} nearest, "
-        f"{counted(len(evaluation.queries), evaluation.title)} asked, 95 % intervals "
-        "in brackets"
+        f"{evaluation.n} nearest, {_queries(evaluation)} asked, 95 % intervals in "
+        "brackets"
     )
     if evaluation.decides:
         note += "; * not the cosine's, beyond chance"
@@ -282,13 +288,26 @@ def evaluation_table(evaluation: Evaluation) -> Table:
         f"how well each finds those that {evaluation.relation}",
         pd.DataFrame(list(rows.values())),
         note,
-        formats=dict.fromkeys(MEASURE_TITLES, str),
+        formats={
+            **dict.fromkeys(MEASURE_TITLES.values(), str),
+            NEVER_LISTED: percent,
+            POPULAR_PLACES: percent,
+        },
+        essential=tuple(MEASURE_TITLES.values()),
         has_intervals=True,
     )
 
 
+def _queries(evaluation: Evaluation) -> str:
+    """Say how many queries there are, and of how many users."""
+    queries = counted(len(evaluation.queries), evaluation.title)
+    if evaluation.users is None:
+        return queries
+    return f"{queries} of {counted(evaluation.n_units, evaluation.user_title)}"
+
+
 def thirds_table(evaluation: Evaluation) -> Table:
-    """Tabulate precision on the queries with few, some and many interactions."""
+    """Tabulate the first measure by the interactions of the queries."""
     import pandas as pd
 
     rows: dict[str, dict[str, Any]] = {}
@@ -298,9 +317,10 @@ def thirds_table(evaluation: Evaluation) -> Table:
         thirds.append(third)
         name = record["similarity"]
         row = rows.setdefault(name, {"similarity": name})
-        row[third] = record["precision"]
+        row[third] = record["value"]
     return Table(
-        f"precision for {evaluation.title}s with few, some and many interactions",
+        f"{MEASURE_TITLES[evaluation.measures[0]]} for {evaluation.title}s with few, "
+        "some and many interactions",
         pd.DataFrame(list(rows.values())),
         "a third of the queries each",
         formats=dict.fromkeys(thirds, three_decimals),

@@ -41,8 +41,12 @@ PRINTED = [
         "judged by kind: 30 of 30 items matched by id.",
     ),
     (
-        "evaluate model.npz --interactions ratings.csv --time time",
-        "judged by the last two items, by time, of 20 of 20 users in ratings.csv",
+        "evaluate model.npz --interactions ratings.csv",
+        "judged by 238 held-out items of 20 users in ratings.csv",
+    ),
+    (
+        "evaluate model.npz --interactions ratings.csv --last 2 --time time",
+        "judged by the last 2 items, by time, of 20 users in ratings.csv",
     ),
     ("explain", "EMB001  predictions did not stay the same"),
     ("explain EMB101", "EMB101 (issue): training does not fix the cosines"),

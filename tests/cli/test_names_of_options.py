@@ -26,7 +26,7 @@ from embaudit.auditing.recompute import equivalent_of
 from embaudit.cli.app import app
 from embaudit.cli.commands import COMMANDS
 from embaudit.errors import InputError, Option
-from embaudit.evaluation import last_together
+from embaudit.evaluation import held_out_interactions
 from embaudit.io import with_titles
 from embaudit.io.layouts.checks import BIAS_OPTIONS, FACTOR_OPTIONS, ID_OPTIONS
 from embaudit.io.options import Request
@@ -61,7 +61,7 @@ FUNCTIONS = {
     "audit": (ea.audit, gather),
     "blocks": (ea.block_cosines,),
     "compare": (ea.compare,),
-    "evaluate": (ea.evaluate_similarities, last_together),
+    "evaluate": (ea.evaluate_similarities, held_out_interactions),
     "fit": (ea.io.read_interactions, ea.ProductPenaltyMF),
     "fix": (ea.fix,),
     "gauge": (one_equivalent, equivalent_of),
@@ -84,7 +84,7 @@ TYPED = {
 OWN = {
     "fit": {"rng"},  # random_state, as scikit-learn calls it
     "gauge": {"from"},  # the record
-    "evaluate": {"interactions", "truth"},  # the table, and its columns
+    "evaluate": {"truth"},  # the columns
     "reproduce": {"rng"},  # the seed of a setting
 }
 

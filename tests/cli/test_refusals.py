@@ -112,8 +112,13 @@ REFUSED = {
         ("model.npz --items films.csv --truth title", "some rows and not all"),
         ("model.npz --items films.csv --truth kind --time time", "--time must be"),
         ("model.npz --interactions ratings.csv --separator ,", "--separator must be"),
-        ("model.npz --interactions films.csv", "name it with --time"),
-        ("model.npz --interactions ratings.csv --time foo", "one of user, item"),
+        ("model.npz --interactions films.csv", "have the same ids: Film 0"),
+        ("model.npz --interactions ratings.csv --time time", "without --last"),
+        ("model.npz --interactions ratings.csv --last 1", "--last must be"),
+        (
+            "model.npz --interactions ratings.csv --last 2 --time foo",
+            "one of user, item",
+        ),
         ("items.npy --interactions ratings.csv", "read the model with --ids"),
         (
             "model.npz --items films.csv --truth kind --n-neighbours 40",

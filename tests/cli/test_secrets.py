@@ -38,7 +38,7 @@ COMMANDS = {
     ),
     "evaluate by interactions": (
         *("evaluate", url("model.npz"), "--interactions", url("ratings.csv")),
-        *("--time", "time", "--full", *WRITTEN),
+        *("--last", "2", "--time", "time", "--full", *WRITTEN),
     ),
     "gauge": ("gauge", url("model.npz"), "--out", "r.npz"),
     "blocks": ("blocks", url("x.npz"), url("y.npz"), "--full", *WRITTEN),
@@ -79,7 +79,7 @@ REFUSED = {
     ),
     "evaluate: no column of times": (
         *("evaluate", url("model.npz"), "--interactions", url("ratings.csv")),
-        *("--time", "none"),
+        *("--last", "2", "--time", "none"),
     ),
     "gauge: no file": ("gauge", url("none.npz"), "--out", "r.npz"),
     "gauge: no record": (

@@ -23,7 +23,7 @@ def measured(rows, truth, draw):
     }
     versions = {name: (x, x) for name, x in versions.items()}
     everyone = np.arange(len(rows))
-    values, replicates = query_measures(
+    values, replicates, _ = query_measures(
         versions, truth, everyone, everyone, draw_groups(len(rows), draw), n=5
     )
     queries, without = (

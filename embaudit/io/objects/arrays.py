@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 from embaudit.errors import InputError, Option, Parameter, Sentence, must_be
 from embaudit.io.arrays import UNNAMED, Memory, as_array
 from embaudit.io.contents import Contents, Source
-from embaudit.io.damaged import reason
 from embaudit.io.files import existing_file
 from embaudit.io.formats import COLUMNS
 from embaudit.io.formats.npy import FILES
@@ -20,8 +18,7 @@ from embaudit.io.layouts.reading import contents_beside
 from embaudit.io.npy import Npy
 from embaudit.io.objects.kinds import LiveKind
 from embaudit.io.options import Request
-from embaudit.io.tables.arrow import ArrowTable
-from embaudit.io.tables.columns import TableFile
+from embaudit.io.tables.columns import TableFile, table_of_frame
 
 
 def is_array(value: Any) -> bool:
@@ -57,26 +54,7 @@ def read_frame(frame: Any, request: Request) -> TableFile:  # noqa: ARG001
     InputError
         If a column holds values of several types, or two have the same name.
     """
-    import pyarrow as pa
-
-    if type(frame).__name__ == "LazyFrame":
-        frame = frame.collect()
-    if type(frame).__module__.partition(".")[0] == "pandas":
-        # Row numbers are no ids; any other index is.
-        is_range = type(frame.index).__name__ == "RangeIndex"
-        keeps_index = not (is_range and frame.index.name is None)
-        try:
-            frame = pa.Table.from_pandas(frame, preserve_index=keeps_index)
-        except (ValueError, TypeError) as error:
-            raise must_be(
-                "the data frame",
-                "columns of one type each, called by different names",
-                reason(error),
-                "repair it, or leave that column out",
-            ) from error
-    return TableFile.from_arrow(
-        ArrowTable.from_memory(Path("the data frame"), pa.table(frame))
-    )
+    return table_of_frame(frame)
 
 
 def read_anndata(data: Any, request: Request) -> Contents:

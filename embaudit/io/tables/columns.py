@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Floats, as_texts
 from embaudit.errors import File, Option, Sentence, must_be
+from embaudit.io.damaged import reason
 from embaudit.io.files import AnyPath, existing_file
 from embaudit.io.refusals import refuse_foreign
 from embaudit.io.tables.arrow import SUFFIXES, ArrowTable
@@ -214,6 +215,42 @@ def open_table(
     return TableFile(file, text.names, text.width, text)
 
 
+def table_of_frame(frame: Any) -> TableFile:
+    """Take a data frame of pandas, polars or Arrow as a table. Messages say so.
+
+    Raises
+    ------
+    InputError
+        If a column holds values of several types, or two have the same name.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table_of_frame(pd.DataFrame({"user": ["a"], "item": [7]})).names
+    ('user', 'item')
+    """
+    import pyarrow as pa
+
+    if type(frame).__name__ == "LazyFrame":
+        frame = frame.collect()
+    if type(frame).__module__.partition(".")[0] == "pandas":
+        # Row numbers are no ids; any other index is.
+        is_range = type(frame.index).__name__ == "RangeIndex"
+        keeps_index = not (is_range and frame.index.name is None)
+        try:
+            frame = pa.Table.from_pandas(frame, preserve_index=keeps_index)
+        except (ValueError, TypeError) as error:
+            raise must_be(
+                "the data frame",
+                "columns of one type each, called by different names",
+                reason(error),
+                "repair it, or leave that column out",
+            ) from error
+    return TableFile.from_arrow(
+        ArrowTable.from_memory(Path("the data frame"), pa.table(frame))
+    )
+
+
 def read_columns(
     table: TableFile, columns: Mapping[int, Cell]
 ) -> dict[int, pa.ChunkedArray]:
@@ -231,7 +268,7 @@ def read_columns(
 def _convert(
     table: TableFile, column: pa.ChunkedArray, position: int, cell: Cell
 ) -> pa.ChunkedArray:
-    """Convert a column of Arrow to ids, numbers or texts."""
+    """Convert a column of Arrow to ids, numbers, times or texts."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -244,6 +281,14 @@ def _convert(
         # Floats that are integers are ids. Casting rejects other floats.
         needs, target = "integers or text", pa.int64() if is_number else pa.string()
         accepts = is_number or types.is_string(kind) or types.is_large_string(kind)
+    elif cell == "time":
+        is_temporal = types.is_timestamp(kind) or types.is_date(kind)
+        needs, target = "numbers or dates", pa.float64()
+        accepts = is_number or is_temporal
+        if is_temporal:
+            # Microseconds since 1970; float64 holds them for 285 years.
+            stamps = column.cast(kind).cast(pa.timestamp("us"), safe=False)
+            return stamps.cast(pa.int64()).cast(target)
     else:
         needs, target, accepts = "text", pa.string(), True
     if not accepts:
@@ -254,8 +299,8 @@ def _convert(
             return as_ids(column.cast(kind).cast(pa.string()))
         return column.cast(kind).cast(target)
     except (ValueError, NotImplementedError) as error:
-        reason = str(error).splitlines()[0]
-        raise must_be(table.column_and_file(position), needs, reason) from error
+        got = str(error).splitlines()[0]
+        raise must_be(table.column_and_file(position), needs, got) from error
 
 
 def row_name(table: TableFile, row: int) -> str:

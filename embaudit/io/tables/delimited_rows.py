@@ -24,7 +24,7 @@ from embaudit.io.unpacked import open_bytes
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Cell: TypeAlias = Literal["id", "number", "text"]
+Cell: TypeAlias = Literal["id", "number", "time", "text"]
 
 INTEGER = r"^(-?[1-9][0-9]*|0)$"
 """An id that is an integer. 007 is not, because 007 and 7 are two ids."""
@@ -40,7 +40,7 @@ def read_delimited(
     Parameters
     ----------
     files : sequence of DelimitedText
-    columns : mapping of int to {"id", "number", "text"}
+    columns : mapping of int to {"id", "number", "time", "text"}
         What the columns at some positions hold.
 
     Returns
@@ -153,6 +153,7 @@ def _parse(file: DelimitedText, columns: Mapping[int, Cell]) -> pa.Table:
     types = {
         "id": pa.dictionary(pa.int32(), pa.string()),
         "number": pa.float64(),
+        "time": pa.float64(),
         "text": pa.string(),
     }
     read_options = arrow_csv.ReadOptions(
@@ -267,7 +268,9 @@ def _first_fault(
     Its width may be wrong, a quote misplaced, or a text in a column of numbers.
     """
     numeric = [
-        position for position, cell in (columns or {}).items() if cell == "number"
+        position
+        for position, cell in (columns or {}).items()
+        if cell in ("number", "time")
     ]
     line = file.n_skipped
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -16,6 +17,7 @@ from embaudit.io.tables.columns import (
     TableFile,
     open_table,
     read_columns,
+    table_of_frame,
     to_codes,
     to_numbers,
 )
@@ -90,6 +92,9 @@ RATING_NAMES = frozenset(
         "overall",
     }
 )
+TIME_NAMES = frozenset(
+    {"timestamp", "time", "ts", "unixtime", "date", "datetime", "unixreviewtime"}
+)
 LARGEST_RATING = 1e8
 """Larger numbers in a third column are times, in seconds since 1970."""
 
@@ -126,6 +131,24 @@ class Interactions:
         else:
             counts = self.matrix.getnnz(axis=0)
         return np.asarray(counts, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """The distinct pairs of a user and an item in a table, by user and then by item."""
+
+    users: NDArray[np.intp]
+    """(m,) code of the user of each pair."""
+    items: NDArray[np.intp]
+    """(m,) code of its item."""
+    times: Floats | None
+    """(m,) time of its last interaction; None if times were not read."""
+    user_ids: NDArray[Any]
+    """Sorted ids that the codes of users stand for."""
+    item_ids: NDArray[Any]
+    """Sorted ids that the codes of items stand for."""
+    time_column: str | None
+    """Name of the column of times."""
 
 
 @dataclass(frozen=True)
@@ -259,6 +282,76 @@ def read_interactions(
     )
 
 
+def read_events(
+    source: Any,
+    *,
+    user: str | int | None = None,
+    item: str | int | None = None,
+    time: str | int | None = None,
+    with_times: bool = False,
+) -> Events:
+    """Read who interacted with what, and when. Ratings are ignored.
+
+    Parameters
+    ----------
+    source : path or data frame
+        A file as `read_interactions` reads it, or a data frame of pandas, polars or
+        Arrow.
+    user, item, time : str or int, optional
+        Columns by name or position. By default those with customary names; without a
+        header, the first and second, and no column of times.
+    with_times : bool
+        Whether times are read. They are numbers, or dates of a data frame, a Parquet or
+        an Arrow file.
+
+    Raises
+    ------
+    InputError
+        If the table is missing, empty or damaged, a column is missing or ambiguous, an
+        id is missing, or a time is not a finite number.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = {"user": [1, 1, 2], "item": ["b", "a", "b"], "time": [5, 6, 7]}
+    >>> events = read_events(pd.DataFrame(table), with_times=True)
+    >>> events.users.tolist(), events.item_ids[events.items].tolist(), events.times
+    ([0, 0, 1], ['a', 'b', 'b'], array([6., 5., 7.]))
+    """
+    table = _open_interactions(source, customary=TIME_NAMES)
+    user_position = table.required_column("user", user, USER_NAMES, 0)
+    item_position = table.required_column("item", item, ITEM_NAMES, 1)
+    if user_position == item_position:
+        name = table.title(user_position)
+        raise must_be("the user and item columns", "different ones", f"{name} twice")
+    cells: dict[int, Cell] = {user_position: "id", item_position: "id"}
+    time_position = None
+    if with_times:
+        # A table without a header has no customary place for times.
+        no_place = table.width
+        time_position = table.required_column("time", time, TIME_NAMES, no_place)
+        cells[time_position] = "time"
+    read = read_columns(table, cells)
+    users, user_ids = to_codes(table, read.pop(user_position), user_position)
+    items, item_ids = to_codes(table, read.pop(item_position), item_position)
+    if len(users) == 0:
+        raise must_be(File(table.path), "a table with rows", "none")
+    pairs, pair_of_row = np.unique(users * len(item_ids) + items, return_inverse=True)
+    times = None
+    if time_position is not None:
+        values = to_numbers(table, read.pop(time_position), time_position)
+        times = np.full(len(pairs), -np.inf)
+        np.maximum.at(times, pair_of_row, values)
+    return Events(
+        users=pairs // len(item_ids),
+        items=pairs % len(item_ids),
+        times=times,
+        user_ids=user_ids,
+        item_ids=item_ids,
+        time_column=None if time_position is None else table.title(time_position),
+    )
+
+
 def _find_columns(
     table: TableFile,
     user: str | int | None,
@@ -333,9 +426,18 @@ def _to_matrix(
     return coo_matrix((merged["value"].to_numpy(), places), shape=shape).tocsr()
 
 
-def _open_interactions(path: AnyPath, sep: str | None, header: Header) -> TableFile:
-    """Open a table of interactions, or a file of a sparse matrix as such a table."""
-    if as_path(path, "the input").suffix.lower() == ".npz":
-        return read_sparse(existing_file(path))
-    customary = USER_NAMES | ITEM_NAMES | RATING_NAMES
-    return open_table(path, sep=sep, header=header, customary=customary)
+def _open_interactions(
+    source: Any,
+    sep: str | None = None,
+    header: Header = "auto",
+    customary: frozenset[str] = RATING_NAMES,
+) -> TableFile:
+    """Open a table of interactions, a file of a sparse matrix, or a data frame."""
+    if not isinstance(source, (str, os.PathLike)):
+        if hasattr(source, "__arrow_c_stream__") or hasattr(source, "columns"):
+            return table_of_frame(source)
+        raise must_be("interactions", "a path or a data frame", type(source).__name__)
+    if as_path(source, "the input").suffix.lower() == ".npz":
+        return read_sparse(existing_file(source))
+    customary = USER_NAMES | ITEM_NAMES | customary
+    return open_table(source, sep=sep, header=header, customary=customary)

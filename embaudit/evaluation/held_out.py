@@ -1,0 +1,254 @@
+"""Held-out interactions: which items each user consumed after training.
+
+Two items are related for a user if both are among the held-out items of this user.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embaudit.core.checked import Flags, Floats, Indices, as_count
+from embaudit.core.words import counted
+from embaudit.errors import InputError, Option, Parameter, must_be
+from embaudit.io.tables.interactions import Events, read_events
+from embaudit.io.tables.titles import places_of
+from embaudit.model import FactorModel, SideName
+from embaudit.model.side import OPPOSITE
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """The held-out items of each user, by user and then by row.
+
+    The roles can be exchanged: for the users of a model, "owners" are the items, and
+    the users who consumed one of them are related.
+    """
+
+    owners: Indices
+    """(m,) number of the user of each pair, from 0 up."""
+    rows: Indices
+    """(m,) row of the side that the item of each pair has."""
+    owner: str
+    """Title of an owner, such as "user"."""
+    source: str
+    """Description of the pairs, such as "all 19,322 held-out items of 601 users"."""
+
+    def __repr__(self) -> str:
+        return f"HeldOut({self.source})"
+
+    @property
+    def n_owners(self) -> int:
+        """Number of owners."""
+        return int(self.owners[-1]) + 1 if len(self.owners) else 0
+
+    @property
+    def sizes(self) -> NDArray[np.intp]:
+        """(owners,) number of held-out rows of each owner."""
+        return np.bincount(self.owners, minlength=self.n_owners)
+
+    def related(self, is_candidate: Flags) -> HeldOut:
+        """Keep candidates of owners that have at least two, and number owners anew.
+
+        Parameters
+        ----------
+        is_candidate : array of bool of shape (n,)
+            Flags of the rows of the side.
+        """
+        is_kept = is_candidate[self.rows]
+        n_of_owner = np.bincount(self.owners[is_kept], minlength=self.n_owners)
+        is_kept &= n_of_owner[self.owners] >= 2
+        _, owners = np.unique(self.owners[is_kept], return_inverse=True)
+        return replace(self, owners=owners, rows=self.rows[is_kept])
+
+    def sample(self, size: int, rng: np.random.Generator) -> Indices:
+        """Draw about `size` pairs as queries, as evenly over the owners as possible.
+
+        All pairs are returned if there are no more. Otherwise each owner keeps at most
+        as many pairs as fit; if there are more owners than `size`, owners are drawn,
+        with one pair each.
+
+        Returns
+        -------
+        array of int
+            Positions of the pairs, sorted.
+        """
+        n_pairs, sizes = len(self.owners), self.sizes
+        if n_pairs <= size:
+            return np.arange(n_pairs)
+        largest = int(sizes.max())
+        most = bisect_right(
+            range(1, largest + 1), size, key=lambda cap: np.minimum(sizes, cap).sum()
+        )
+        # Shuffled pairs, sorted by owner: the first `most` of each owner are drawn.
+        order = rng.permutation(n_pairs)
+        order = order[np.argsort(self.owners[order], kind="stable")]
+        starts = np.cumsum(sizes) - sizes
+        place = np.arange(n_pairs) - np.repeat(starts, sizes)
+        drawn = order[place < max(most, 1)]
+        if most == 0:
+            drawn = rng.choice(drawn, size, replace=False)
+        return np.sort(drawn)
+
+
+def held_out_interactions(
+    interactions: Any,
+    model: FactorModel,
+    *,
+    role: SideName | str = "right",
+    last: int | None = None,
+    user: str | int | None = None,
+    item: str | int | None = None,
+    time: str | int | None = None,
+) -> HeldOut:
+    r"""Read which items of a model each user consumed in a table of interactions.
+
+    Leave these interactions out of training, because a model can learn its training
+    data by heart. Ratings are ignored; drop interactions from the table that should not
+    count.
+
+    Parameters
+    ----------
+    interactions : path or data frame
+        A table of interactions, as `embaudit fit` reads it, or a data frame.
+    model : FactorModel
+        A model whose items have ids.
+    role : {"right", "left"}
+        Side of the items. If it is the side of the users, then users are related who
+        consumed the same item.
+    last : int, optional
+        Keep only the last interactions of each user, at least 2. If the times do not
+        say which these are, an interaction is kept if it is surely one of them. By
+        default all interactions of the table count.
+    user, item, time : str or int, optional
+        Columns by name or position; by default those with customary names. Times are
+        read only with `last`.
+
+    Raises
+    ------
+    InputError
+        If the items have no ids, the table cannot be read, or fewer than two users have
+        two items of the model.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> items = FactorModel.from_vectors(np.eye(3), ids=[10, 20, 30])
+    >>> table = {"user": [1, 1, 1, 2, 2], "item": [10, 20, 30, 10, 30], "time": range(5)}
+    >>> held_out_interactions(pd.DataFrame(table), items)
+    HeldOut(5 held-out items of 2 users)
+    >>> kept = held_out_interactions(pd.DataFrame(table), items, last=2)
+    >>> kept.owners.tolist(), kept.rows.tolist()
+    ([0, 0, 1, 1], [1, 2, 0, 2])
+    """
+    role = model.side_name(role)
+    side = model.side(role)
+    owner = model.title(OPPOSITE[role])
+    if side.ids is None:
+        raise InputError(
+            "the {}s must have ids, to be found in the interactions; read the model "
+            "with {}.",
+            side.title,
+            Option("ids" if role == "right" else "left_ids"),
+        )
+    if last is not None:
+        last = as_count(last, "last", least=2)
+    elif time is not None:
+        raise InputError(
+            "{} must be left out without {}, because the order of interactions does "
+            "not count.",
+            Parameter("time"),
+            Parameter("last"),
+        )
+    events = read_events(
+        interactions, user=user, item=item, time=time, with_times=last is not None
+    )
+    codes, owners, ids = events.items, events.users, events.item_ids
+    if role == "left":
+        codes, owners, ids = events.users, events.items, events.user_ids
+    rows = places_of(ids, side.ids)[codes]
+    is_known = rows >= 0
+    n_owners = len(np.unique(owners))
+    owners, rows = owners[is_known], rows[is_known]
+    if last is not None:
+        assert events.times is not None
+        is_last = _surely_last(owners, events.times[is_known], last)
+        owners, rows = owners[is_last], rows[is_last]
+    order = np.lexsort((rows, owners))
+    everything = HeldOut(owners[order], rows[order], owner, "")
+    kept = everything.related(np.full(len(side), True))
+    if kept.n_owners < 2:
+        raise must_be(
+            f"the {owner}s of the interactions with two {side.title}s of the model",
+            "at least 2",
+            kept.n_owners,
+            f"check that both have the same ids: {ids[0]} against {side.ids[0]}",
+        )
+    words = f"{len(kept.rows):,} held-out {side.title}s"
+    if last is not None:
+        words = f"the last {last} {side.title}s, by {events.time_column},"
+    source = f"{words} of {counted(kept.n_owners, owner)}"
+    n_skipped = n_owners - kept.n_owners
+    if n_skipped:
+        source += (
+            f" ({counted(n_skipped, owner)} with fewer than two {side.title}s of the "
+            "model skipped)"
+        )
+    return replace(kept, source=source)
+
+
+def _surely_last(owners: Indices, times: Floats, last: int) -> Flags:
+    """Mark the interactions that are surely among the last ones of their owner.
+
+    They are later than the first interaction that is not among the last ones.
+    """
+    order = np.lexsort((-times, owners))
+    owners, times = owners[order], times[order]
+    n_of_owner = np.bincount(owners)
+    starts = np.cumsum(n_of_owner) - n_of_owner
+    first = starts[owners]
+    place = np.arange(len(owners)) - first
+    # Time of the first interaction behind the last ones, if the owner has more.
+    behind = np.minimum(first + last, len(owners) - 1)
+    has_more = n_of_owner[owners] > last
+    is_sure = place < last
+    is_sure &= ~has_more | (times > times[behind])
+    result = np.zeros(len(owners), dtype=bool)
+    result[order] = is_sure
+    return result
+
+
+def counts_in(interactions: Any, model: FactorModel, role: SideName) -> Floats:
+    """Count the interactions of each row of a side in a table of training data.
+
+    Raises
+    ------
+    InputError
+        If the rows have no ids, the table cannot be read, or none of its ids occurs in
+        the model.
+    """
+    side = model.side(role)
+    if side.ids is None:
+        raise InputError(
+            "the {}s must have ids, to be found in the interactions; read the model "
+            "with {}.",
+            side.title,
+            Option("ids" if role == "right" else "left_ids"),
+        )
+    events: Events = read_events(interactions)
+    codes, ids = events.items, events.item_ids
+    if role == "left":
+        codes, ids = events.users, events.user_ids
+    rows = places_of(ids, side.ids)[codes]
+    rows = rows[rows >= 0]
+    if not len(rows):
+        raise must_be(
+            f"the {side.title}s of the training data",
+            "ids of the model",
+            f"{ids[0]} against {side.ids[0]}, for instance",
+        )
+    return np.bincount(rows, minlength=len(side)).astype(np.float64)

@@ -1,0 +1,299 @@
+"""Similarities judged by held-out interactions, against plain loops and by laws."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import hypergeom
+
+from embaudit.core.words import percent
+from embaudit.errors import InputError
+from embaudit.evaluation import evaluate_similarities, held_out_interactions
+from embaudit.model import FactorModel
+
+N = 3
+
+
+def case(seed=0, n_users=40, n_items=25):
+    """Return a model with ids and counts, and a table of held-out interactions."""
+    draw = np.random.default_rng(seed)
+    model = FactorModel.from_user_item(
+        draw.standard_normal((n_users, 4)),
+        draw.standard_normal((n_items, 4)),
+        item_ids=np.arange(n_items) + 100,
+    ).replace(right_counts=draw.permutation(n_items) + 1.0)
+    rows = [
+        (user, item + 100)
+        for user in range(n_users)
+        for item in draw.permutation(n_items)[: draw.integers(1, 8)]
+    ]
+    return model, pd.DataFrame(rows, columns=["user", "item"])
+
+
+def by_loops(score, table, n_items, n):
+    """Return hit rate, recall, NDCG and the set of listed items, in plain loops."""
+    of_users, listed_items = [], set()
+    for _, items in table.groupby("user")["item"]:
+        items = [item - 100 for item in items]
+        if len(items) < 2:
+            continue
+        of_queries = []
+        for query in items:
+            others = [item for item in range(n_items) if item != query]
+            others.sort(key=lambda item: -score[query, item])
+            related = [item for item in items if item != query]
+            listed_items |= set(others[:n])
+            found = [item in related for item in others[:n]]
+            most = min(n, len(related))
+            gain = sum(1 / np.log2(i + 2) for i, hit in enumerate(found) if hit)
+            ideal = sum(1 / np.log2(i + 2) for i in range(most))
+            of_queries.append((any(found), sum(found) / most, gain / ideal))
+        of_users.append(np.mean(of_queries, axis=0))
+    return np.mean(of_users, axis=0), listed_items
+
+
+@pytest.mark.parametrize(
+    "similarity", ["cosine", "dot product", "prediction cosine", "popularity"]
+)
+def test_measures_and_coverage_agree_with_plain_loops(similarity):
+    model, table = case()
+    found = evaluate_similarities(model, interactions=table, n_neighbours=N)
+    x = model.right
+    unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+    scores = model.left @ x.T
+    columns = scores / np.linalg.norm(scores, axis=0)
+    score = {
+        "cosine": unit @ unit.T,
+        "dot product": x @ x.T,
+        "prediction cosine": columns.T @ columns,
+        "popularity": np.tile(model.right_side.counts, (25, 1)),
+    }[similarity]
+    expected, listed = by_loops(score, table, 25, N)
+    values = [found.value(similarity, name) for name in found.measures]
+    np.testing.assert_allclose(values, expected, atol=1e-12)
+    # All items are queries here, so that lists of queries are all lists.
+    assert found.coverage[similarity].never_listed == pytest.approx(
+        1 - len(listed) / 25
+    )
+
+
+def test_chance_is_the_hypergeometric_probability_of_a_hit():
+    model, table = case()
+    found = evaluate_similarities(model, interactions=table, n_neighbours=N)
+    sizes = table.groupby("user").size()
+    sizes = sizes[sizes >= 2]
+    expected = np.mean([1 - hypergeom(24, size - 1, N).pmf(0) for size in sizes])
+    assert found.chance == pytest.approx(expected)
+
+
+def test_a_perfect_similarity_scores_1_even_if_lists_are_shorter_than_its_clusters():
+    cluster = np.repeat(np.arange(5), 6)
+    model = FactorModel.from_vectors(np.eye(5)[cluster], ids=np.arange(30))
+    table = pd.DataFrame({"user": cluster, "item": np.arange(30)})
+    for n in (3, 5):
+        found = evaluate_similarities(model, interactions=table, n_neighbours=n)
+        assert [found.value("cosine", name) for name in found.measures] == [1, 1, 1]
+
+
+def test_popularity_lists_the_items_with_the_largest_counts():
+    model, table = case()
+    found = evaluate_similarities(model, interactions=table, n_neighbours=N)
+    counts = model.right_side.counts
+    top = np.argsort(-counts)[: N + 1]
+    of_user = table.groupby("user")["item"].apply(set)
+    of_user = of_user[of_user.apply(len) >= 2].reset_index(drop=True)
+    for place, query in enumerate(found.queries):
+        listed = [item for item in top if item != query][:N]
+        related = of_user[found.users[place]] - {query + 100}
+        is_hit = bool(related & {item + 100 for item in listed})
+        assert found.by_query["popularity"][place, 0] == is_hit
+    assert found.coverage["popularity"].never_listed == pytest.approx(1 - 4 / 25)
+    without = evaluate_similarities(
+        model.replace(right_counts=None), interactions=table, n_neighbours=N
+    )
+    assert "popularity" not in without.by_query
+    assert "Popularity alone is not judged" in without.explain()
+    training = pd.DataFrame(
+        {
+            "user": np.arange(int(counts.sum())),
+            "item": np.repeat(np.arange(25) + 100, counts.astype(int)),
+        }
+    )
+    again = evaluate_similarities(
+        model.replace(right_counts=None),
+        interactions=table,
+        training=training,
+        n_neighbours=N,
+    )
+    assert again.value("popularity", "ndcg") == found.value("popularity", "ndcg")
+
+
+def test_the_last_interactions_are_those_that_are_surely_last():
+    items = FactorModel.from_vectors(np.eye(5), ids=range(5))
+    table = pd.DataFrame(
+        {
+            "user": [1] * 4 + [2] * 4 + [3] * 2,
+            "item": [0, 1, 2, 3, 0, 1, 2, 3, 3, 4],
+            "time": [4, 3, 2, 1, 4, 3, 3, 3, 0, 0],
+        }
+    )
+    kept = held_out_interactions(table, items, last=2)
+    # User 2 has three items at one time, so only one is surely among the last two.
+    assert kept.owners.tolist() == [0, 0, 1, 1]
+    assert kept.rows.tolist() == [0, 1, 3, 4]
+    dates = table.assign(time=pd.to_datetime(table["time"], unit="D"))
+    again = held_out_interactions(dates, items, last=2)
+    assert again.rows.tolist() == kept.rows.tolist()
+
+
+def test_fewer_queries_are_drawn_evenly_over_users():
+    model, table = case()
+    found = evaluate_similarities(
+        model, interactions=table, n_neighbours=N, n_queries=70
+    )
+    of_user = np.bincount(found.users)
+    assert len(found.queries) <= 70
+    assert of_user.min() >= 1
+    assert of_user.max() <= 2
+    few = evaluate_similarities(model, interactions=table, n_neighbours=N, n_queries=9)
+    assert np.bincount(few.users).tolist() == [1] * 9
+
+
+def test_metrics_are_flat_finite_numbers_under_names_that_trackers_take():
+    model, table = case()
+    found = evaluate_similarities(model, interactions=table, n_neighbours=N)
+    metrics = found.metrics()
+    assert metrics["prediction_cosine/recall_at_3"] == found.value(
+        "prediction cosine", "recall"
+    )
+    assert "popularity/popular_places" in metrics
+    for name, value in metrics.items():
+        assert re.fullmatch(r"[\w.\-/ ]+", name)
+        assert type(value) is float
+        assert np.isfinite(value)
+    # A tracker that stores files cannot have a name that is a folder of another.
+    folders = {name.rpartition("/")[0] for name in metrics}
+    assert not folders & metrics.keys()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({}, "what to judge by must be truth or interactions; got neither"),
+        ({"interactions": 3}, "interactions must be a path or a data frame; got int"),
+        ({"interactions": "none.csv"}, "none.csv"),
+        ({"last": 1}, "last must be an integer"),
+        ({"time": "time"}, "time must be left out without last"),
+        ({"last": 2}, "choose it with time"),
+        ({"separator": "|"}, "separator must be left out without truth"),
+        ({"n_neighbours": 24}, "n_neighbours must be an integer from 1 to 23"),
+        ({"truth": ["a"] * 25}, "got both"),
+    ],
+)
+def test_wrong_options_are_refused_in_one_sentence(options, sentence):
+    model, table = case()
+    given = {"interactions": table} | options if options else {}
+    with pytest.raises(InputError, match=sentence):
+        evaluate_similarities(model, **given)
+
+
+def test_other_ids_and_missing_ids_are_refused():
+    model, table = case()
+    with pytest.raises(InputError, match="check that both have the same ids: 0 agai"):
+        evaluate_similarities(
+            model, interactions=table.assign(item=table["item"] - 100)[:30]
+        )
+    with pytest.raises(InputError, match="must have ids"):
+        evaluate_similarities(FactorModel.from_vectors(np.eye(9)), interactions=table)
+
+
+def clustered(n_users=300, *, shuffled=False, seed=0):
+    """Return a model whose prediction cosine knows 6 clusters, and interactions."""
+    draw = np.random.default_rng(seed)
+    cluster = np.repeat(np.arange(6), 20)
+    right = np.eye(6)[cluster] + 0.3 * draw.standard_normal((120, 6))
+    left = draw.standard_normal((200, 6))
+    scale = np.diag([1, 1, 1, 12.0, 12, 12])
+    model = FactorModel.from_user_item(
+        left @ np.linalg.inv(scale), right @ scale, item_ids=np.arange(120)
+    )
+    rows = []
+    for user in range(n_users):
+        pool = np.flatnonzero(cluster == draw.integers(6))
+        # Each user's items are moved on their own: nothing is left to be found.
+        if shuffled:
+            pool = draw.permutation(120)
+        rows += [(user, item) for item in draw.choice(pool[:20], 5, replace=False)]
+    return model, pd.DataFrame(rows, columns=["user", "item"])
+
+
+def test_the_verdict_names_what_serves_best_and_what_its_lists_hold():
+    model, table = clustered()
+    found = evaluate_similarities(model, interactions=table)
+    winner = found.better("recall")
+    assert winner in ("prediction cosine", "balanced cosine")
+    verdict = found.explain().splitlines()[0]
+    assert f"{winner} serves best" in verdict
+    never = found.coverage[winner].never_listed
+    assert f"never show {percent(never)} of the 120 items" in verdict
+
+
+def test_permuted_interactions_seldom_give_a_winner():
+    wins = 0
+    for seed in range(30):
+        model, table = clustered(100, shuffled=True, seed=seed)
+        found = evaluate_similarities(model, interactions=table, rng=seed)
+        wins += found.better("recall") is not None
+        if found.better("recall") is None:
+            assert "recall" in found.verdict().partition("no similarity is better")[0]
+    assert wins <= 3
+
+
+@pytest.mark.slow
+def test_intervals_over_users_hold_in_simulation():
+    model, everybody = clustered(6_000)
+    truth = evaluate_similarities(model, interactions=everybody, n_queries=30_000)
+    draw = np.random.default_rng(1)
+    inside = []
+    for seed in range(500):
+        users = draw.choice(6_000, 400, replace=False)
+        sample = everybody[everybody["user"].isin(users)]
+        found = evaluate_similarities(model, interactions=sample, rng=seed)
+        row = found.to_frame().query("measure == 'recall'").set_index("similarity")
+        value = truth.value("cosine", "recall")
+        inside.append(
+            row.loc["cosine", "ci_low"] <= value <= row.loc["cosine", "ci_high"]
+        )
+    # 400 of 6,000 users are drawn without replacement, which narrows the spread by 3 %.
+    assert 0.93 <= np.mean(inside) <= 0.975
+
+
+def test_movielens_is_judged_by_late_interactions_of_its_users(
+    tmp_path, embaudit, shared_data
+):
+    ratings = pd.read_csv(shared_data("ml-latest-small") / "ratings.csv")
+    ratings = ratings.sort_values(["userId", "timestamp"], kind="stable")
+    place = ratings.groupby("userId").cumcount()
+    size = ratings.groupby("userId")["userId"].transform("size")
+    is_late = place >= 0.8 * size
+    ratings[~is_late].to_csv(tmp_path / "early.csv", index=False)
+    ratings[is_late].to_csv(tmp_path / "late.csv", index=False)
+    fitted = embaudit(
+        *("fit", tmp_path / "early.csv", "--objective", "product", "--alpha", 100),
+        *("--n-components", 30, "--binarise", "--out", tmp_path / "m.npz"),
+    )
+    assert fitted.code == 0, fitted.err
+    judged = embaudit(
+        "evaluate", tmp_path / "m.npz", "--interactions", tmp_path / "late.csv"
+    )
+    assert judged.code == 0, judged.err
+    words = " ".join(judged.out.split())
+    assert "popularity" in words
+    found = evaluate_similarities(
+        tmp_path / "m.npz", interactions=ratings[is_late], n_queries=2_000
+    )
+    assert found.better("recall") not in (None, "cosine", "popularity")
+    assert found.value("prediction cosine", "recall") > found.value("cosine", "recall")
