@@ -159,7 +159,14 @@ class Evaluation(Result):
         Each user counts the same if the evaluation is by interactions.
         """
         require_one_of(similarity, "similarity", self.by_query)
-        return float(self.weights @ self.by_query[similarity][:, self._place(measure)])
+        return self._mean(self.by_query[similarity][:, self._place(measure)])
+
+    def _mean(self, values: Floats) -> float:
+        """Average over the queries, or over those of each user and then over users."""
+        if self.users is None:
+            return float(values.mean())
+        of_user = np.bincount(self.users, values) / np.bincount(self.users)
+        return float(of_user.mean())
 
     def best(self, measure: str | None = None) -> str:
         """Return the similarity with the highest mean."""
@@ -378,7 +385,7 @@ class Evaluation(Result):
         place = self._place(measure)
         by_query = self.by_query[name][:, place] - self.by_query[other][:, place]
         replicates = self.replicates[name][:, place] - self.replicates[other][:, place]
-        difference = float(self.weights @ by_query)
+        difference = self._mean(by_query)
         margin = self._margin(replicates, n_intervals)
         return difference, max(-1.0, difference - margin), min(1.0, difference + margin)
 
