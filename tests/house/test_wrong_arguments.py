@@ -138,6 +138,7 @@ CALLS = {
     ea.drift: {"before": MODEL, "after": MODEL, "condition_number": 1.0},
     ea.evaluate_similarities: {"model": MODEL, "truth": TRUTH, "n_neighbours": 2},
     JUDGED.best: {},
+    JUDGED.better: {"measure": "precision"},
     JUDGED.value: {"similarity": "cosine"},
     ea.fix: {"model": MODEL},
     ea.nearly_equal: {"model": MODEL, "tolerance": 0.1, "noise": 0.1},
