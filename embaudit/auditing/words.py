@@ -593,6 +593,32 @@ _ENTRIES = (
         pages=("evaluate",),
     ),
     Entry(
+        "hit rate",
+        meaning="Share of the lists that hold a related row at all.",
+        pages=("evaluate",),
+    ),
+    Entry(
+        "recall",
+        meaning=(
+            "Number of related rows in a list, as a share of all of them or, if there "
+            "are more of them than the list has places, of the places."
+        ),
+        pages=("evaluate",),
+    ),
+    Entry(
+        "never listed",
+        meaning="Share of the rows that no list of the queries holds.",
+        pages=("evaluate",),
+    ),
+    Entry(
+        "popular tenth",
+        meaning=(
+            "Share of the places of all lists that the tenth of the rows with the most "
+            "interactions takes."
+        ),
+        pages=("evaluate",),
+    ),
+    Entry(
         "chance",
         meaning="Precision of a random list.",
         pages=("evaluate",),
