@@ -202,7 +202,7 @@ def test_wrong_options_are_refused_in_one_sentence(options, sentence):
 
 def test_other_ids_and_missing_ids_are_refused():
     model, table = case()
-    with pytest.raises(InputError, match="check that both have the same ids: 0 agai"):
+    with pytest.raises(InputError, match="check that both have the same ids: 0 "):
         evaluate_similarities(
             model, interactions=table.assign(item=table["item"] - 100)[:30]
         )
