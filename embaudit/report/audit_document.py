@@ -484,7 +484,7 @@ def audit_document(
     >>> from embaudit.model import FactorModel
     >>> made = audit_document(audit(FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0], [2.0]])))
     >>> made.subject, [section.id for section in made.shown_sections]
-    ('2 users × 3 items, 1 dimension', ['movement', 'neighbours'])
+    ('2 users × 3 items, 1 dimension', ['served', 'movement', 'neighbours'])
     """
     import pandas as pd
 

@@ -547,6 +547,7 @@ def hnswlib_index(*labels: int) -> Any:
     rows = np.arange(20.0).reshape(10, 2)
     return imitation(
         "hnswlib.Index",
+        space="l2",
         get_ids_list=lambda _: list(labels),
         get_items=lambda _, asked: rows[asked],
     )

@@ -232,7 +232,7 @@ class VectorTable:
     FactorModel(2 items, 2 dimensions, identity link, float32, no users)
     >>> print(table.contents().intake("chroma", None).explain())
     Read as chroma: vectors (2 × 2) as right factors, ids (2) as right ids. Metric of
-    the store: cosine, as the collection says.
+    the index: cosine, as the collection says.
     """
 
     address: Address
