@@ -244,7 +244,7 @@ class MovementProbe:
         self.cosines: dict[Role, Floats] = {}
         self.ranks: dict[Role, tuple[Indices, Floats]] = {}
         for plan in self.plans:
-            cosines = self._cosines(plan, before, self._table(plan, before))
+            cosines = self._cosines(plan, before, self._all_cosines(plan, before))
             self.cosines[plan.role] = cosines
             self.ranks[plan.role] = cell_ranks(cosines)
 
@@ -271,18 +271,35 @@ class MovementProbe:
         lists = neighbours(model.factors(role), n, rows=queries, first=first)
         return _RolePlan(role, sides, pairs, total, lists, first)
 
-    def _table(self, plan: _RolePlan, rows: Mapping[SideName, Rows]) -> Floats | None:
-        """Compute all cosines if that takes less time than fetching the rows of pairs.
+    def _all_cosines(
+        self, plan: _RolePlan, rows: Mapping[SideName, Rows]
+    ) -> Floats | None:
+        """Compute the cosines of all rows of a role, or return None if pairs are faster.
 
-        The cosines of rows without direction are NaN.
+        The cosines of all rows are products of two matrices. The cosines of single
+        pairs need the two rows of each pair, which take longer to fetch.
+
+        Returns
+        -------
+        array of shape (n, p) or None
+            Cosines of n first rows with p last rows. Within a side these are the same
+            rows. The cosines of rows without direction are NaN.
         """
-        x, y = rows[plan.sides[0]], rows[plan.sides[-1]]
-        per_pair = PRODUCTS_PER_PAIR * math.sqrt(x.shape[1])
-        if len(x) * len(y) > min(MAX_PRODUCTS, per_pair * len(plan.pairs)):
+        # A role within a side has one side, which is its first and its last one.
+        first_rows = rows[plan.sides[0]]
+        last_rows = rows[plan.sides[-1]]
+        n_columns = first_rows.shape[1]
+        n_products = len(first_rows) * len(last_rows)
+        n_worthwhile = PRODUCTS_PER_PAIR * math.sqrt(n_columns) * len(plan.pairs)
+        if n_products > min(MAX_PRODUCTS, n_worthwhile):
             return None
-        unit_x = unit_rows(x)
-        unit_y = unit_x if y is x else unit_rows(y)
-        return np.clip(np.asarray(unit_x @ unit_y.T), -1, 1)
+        first_units = unit_rows(first_rows)
+        last_units = first_units
+        if last_rows is not first_rows:
+            last_units = unit_rows(last_rows)
+        cosines = np.asarray(first_units @ last_units.T)
+        # Rounding can leave products of unit rows slightly outside of [-1, 1].
+        return np.clip(cosines, -1, 1)
 
     def _cosines(
         self, plan: _RolePlan, rows: Mapping[SideName, Rows], table: Floats | None
@@ -373,7 +390,7 @@ class MovementProbe:
         Cosines of neighbours that differ by at most `tie` count as equal. Return None
         if a sampled row has no direction after.
         """
-        table = self._table(plan, rows)
+        table = self._all_cosines(plan, rows)
         after = self._cosines(plan, rows, table)
         if np.isnan(after).any():
             return None
