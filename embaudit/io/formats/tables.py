@@ -186,11 +186,18 @@ def _with_header(path: Path) -> TableFile:
     return open_table(path, header=True)
 
 
-def _is_numbered(first: tuple[str, ...], *rest: tuple[str, ...]) -> bool:
+def _is_numbered(first: tuple[str, ...], *following: tuple[str, ...]) -> bool:
     """Check for numbers of columns above vectors, perhaps after the name of an index.
 
     Data frames without names of columns write 0, 1, 2, …, others write the numbers of
     features.
+
+    Parameters
+    ----------
+    first : tuple of str
+        Cells of the first row, which is the header if this function returns True.
+    *following : tuples of str
+        Cells of the rows below it.
 
     Examples
     --------
@@ -202,20 +209,62 @@ def _is_numbered(first: tuple[str, ...], *rest: tuple[str, ...]) -> bool:
     >>> _is_numbered(("70", "9", "8", "61", "5"), *rows)
     True
     """
-    is_named = first[0].strip() in UNNAMED or not NUMBER.fullmatch(first[0])
-    names = [cell.strip() for cell in first[1 if is_named else 0 :]]
-    if first[0].strip() in UNNAMED and _counts(names):
+    has_unnamed_index = first[0].strip() in UNNAMED
+    has_index = has_unnamed_index or not NUMBER.fullmatch(first[0])
+    start = 0
+    if has_index:
+        start = 1
+    names = [cell.strip() for cell in first[start:]]
+    if has_unnamed_index and _counts(names):
         return True
-    cells = [[cell.strip() for cell in row[1 if is_named else 0 :]] for row in rest]
-    if len(names) >= LONG and rest:
-        are_whole = all(map(str.isdigit, names)) and len(set(names)) == len(names)
-        has_whole = any(cell.isdigit() for row in cells for cell in row)
-        return _counts(names) or (are_whole and not has_whole)
-    # A short vector may begin with 0, 1, 2, too, but then others are whole numbers as
-    # well.
-    from_zero = [str(place) for place in range(len(names))]
-    is_whole = any(all(map(str.isdigit, row)) for row in cells)
-    return len(names) > 1 and bool(rest) and names == from_zero and not is_whole
+    if not following:
+        return False
+    rows = [[cell.strip() for cell in row[start:]] for row in following]
+    if len(names) >= LONG:
+        return _counts(names) or _are_features(names, rows)
+    return _are_places(names, rows)
+
+
+def _are_features(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Check for distinct whole numbers above rows without whole numbers.
+
+    Examples
+    --------
+    >>> _are_features(["70", "9"], [["0.5", "1.5"]])
+    True
+    >>> _are_features(["70", "70"], [["0.5", "1.5"]])
+    False
+    >>> _are_features(["70", "9"], [["0.5", "1"]])
+    False
+    """
+    for name in names:
+        if not name.isdigit():
+            return False
+    for row in rows:
+        if any(cell.isdigit() for cell in row):
+            return False
+    return len(set(names)) == len(names)
+
+
+def _are_places(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Check for 0, 1, 2, … above rows of which none consists of whole numbers.
+
+    A short vector can begin with 0, 1, 2 by chance. Then other vectors consist of whole
+    numbers as well.
+
+    Examples
+    --------
+    >>> _are_places(["0", "1"], [["0.5", "1"]]), _are_places(["0", "1"], [["5", "1"]])
+    (True, False)
+    >>> _are_places(["0"], [["0.5"]])
+    False
+    """
+    if len(names) < 2:
+        return False
+    for row in rows:
+        if all(cell.isdigit() for cell in row):
+            return False
+    return list(names) == [str(place) for place in range(len(names))]
 
 
 def _counts(names: Sequence[str]) -> bool:
