@@ -14,22 +14,18 @@ from embaudit.errors import InputError, must_be
 from embaudit.io.arrays import Stream
 from embaudit.io.json_text import parsed
 from embaudit.io.options import Kind
-from embaudit.model import FactorModel, Link, as_link, softmax_link
+from embaudit.model import ROW_FIELDS, FactorModel, Link, as_link, softmax_link
 
-LABELS = (
-    "left_bias",
-    "right_bias",
-    "left_ids",
-    "right_ids",
-    "left_names",
-    "right_names",
-    "left_counts",
-    "right_counts",
-    "left_aside",
-    "right_aside",
+FIELDS = (
+    "link",
+    "offset",
+    "roles",
+    "objective",
+    "final_norm",
+    "tying",
+    *ROW_FIELDS,
 )
-FIELDS = ("link", "offset", "roles", "objective", "final_norm", "tying", *LABELS)
-"""Fields of a model beside its factors."""
+"""Fields of a model other than its factors."""
 LINK = "embaudit_link"
 """Under which name the metadata of a file says how scores become predictions."""
 OBJECTIVE = "embaudit_objective"
@@ -175,7 +171,7 @@ class Draft:
         (user, item), comparison = self.roles, self.link.comparison_words
         stored = {
             name
-            for name in (*LABELS, "final_norm")
+            for name in (*ROW_FIELDS, "final_norm")
             if self.fields.get(name) is not None
         } | set(self.streams)
         words = {

@@ -17,12 +17,13 @@ from embaudit.model.one_table import (
     with_objective,
 )
 from embaudit.model.pairs import Pairs, Role
-from embaudit.model.side import OPPOSITE, Side, SideName
+from embaudit.model.side import OPPOSITE, ROW_FIELDS, Side, SideName
 
 __all__ = [
     "LINKS",
     "LINK_NAMES",
     "OPPOSITE",
+    "ROW_FIELDS",
     "Comparison",
     "Equivalence",
     "FactorModel",

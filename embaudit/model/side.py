@@ -155,6 +155,8 @@ OPTIONAL: dict[str, Callable[[Any, str, int], Any]] = {
     "aside": _as_aside,
 }
 """Optional fields of a side and the function that checks each."""
+ROW_FIELDS = tuple(f"{side}_{field}" for field in OPTIONAL for side in OPPOSITE)
+"""Optional fields of both sides as a model names them, such as `left_bias`."""
 
 
 def checked_field(field: str, values: Any, name: str, n_rows: int) -> Any:

@@ -35,7 +35,7 @@ from embaudit.io.saving import (
     stored_table,
 )
 from embaudit.linalg.mapped import Mapped, RowMap
-from embaudit.model import OPPOSITE, Equivalence, FactorModel, SideName
+from embaudit.model import OPPOSITE, ROW_FIELDS, Equivalence, FactorModel, SideName
 from embaudit.serving.align import Alignment
 
 if TYPE_CHECKING:
@@ -343,21 +343,7 @@ class Remedy(Result):
         """Return the fields of a model of the vectors, other than the vectors."""
         if len(self.roles) == 1:
             return self._table_fields(self.roles[0])
-        names = (
-            "link",
-            "left_bias",
-            "right_bias",
-            "offset",
-            "roles",
-            "left_ids",
-            "right_ids",
-            "left_names",
-            "right_names",
-            "left_counts",
-            "right_counts",
-            "left_aside",
-            "right_aside",
-        )
+        names = ("link", "offset", "roles", *ROW_FIELDS)
         fields = {name: getattr(self.model, name) for name in names}
         return {**fields, **self.biases, "objective": self.objective}
 

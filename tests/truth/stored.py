@@ -8,22 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from embaudit import load, save
-from embaudit.model import FactorModel
+from embaudit.model import ROW_FIELDS, FactorModel
 
-FIELDS_NEXT_TO_ROWS = (
-    "left_bias",
-    "right_bias",
-    "left_ids",
-    "right_ids",
-    "left_names",
-    "right_names",
-    "left_counts",
-    "right_counts",
-    "left_aside",
-    "right_aside",
-    "final_norm",
-    "tying",
-)
+FIELDS_NEXT_TO_ROWS = (*ROW_FIELDS, "final_norm", "tying")
 """Fields of a model for which a file with one matrix has no room."""
 
 

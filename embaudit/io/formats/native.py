@@ -12,19 +12,20 @@ import numpy as np
 
 from embaudit.errors import File, InputError, Sentence, must_be
 from embaudit.io.contents import Contents, Source
-from embaudit.io.draft import FIELDS, LABELS, Draft, link_of, text_of
+from embaudit.io.draft import FIELDS, Draft, link_of, text_of
 from embaudit.io.formats import register, register_writer
 from embaudit.io.intake import Part
 from embaudit.io.json_text import parsed
 from embaudit.io.npy import Npz, write_npz
 from embaudit.io.options import Request
+from embaudit.model import ROW_FIELDS
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.tying import Tying
 
 VERSION = 1
 MARK = "embaudit_format"
 """Name of the array with the version of the format; no other library writes it."""
-ARRAYS = ("left", "right", *LABELS)
+ARRAYS = ("left", "right", *ROW_FIELDS)
 NORM, SHIFT, KIND = "final_norm_gain", "final_norm_shift", "final_norm_kind"
 """Names of the arrays of the final norm. KIND is one text, such as "rms 1e-06"."""
 TYING = "tying"
@@ -152,7 +153,7 @@ def write(file: IO[bytes], draft: Draft) -> None:
     }
     labels = {
         name: draft.fields[name]
-        for name in LABELS
+        for name in ROW_FIELDS
         if draft.fields.get(name) is not None
     }
     norm: FinalNorm | None = draft.fields.get("final_norm")
