@@ -388,57 +388,140 @@ def movements() -> dict[str, Evidence]:
 
 
 def heads() -> dict[str, Evidence]:
-    """What is seen of a softmax head."""
-    few = replace(change(), n_rows=400)
-    cosines = head(neighbours=change(0.01))
-    tied = {"centred": equal_head(change=0.5, tolerance=0.5)}
-    rms, zero = FinalNorm("rms", [1.0, 2.0, 4.0]), FinalNorm("rms", [1.0, 0.0, 4.0])
+    """Return one case for each finding and note on a softmax head."""
+    return (
+        origins()
+        | two_towers()
+        | labels_by_independence()
+        | caps_and_lengths()
+        | final_norms()
+        | tied_tables()
+    )
+
+
+def origins() -> dict[str, Evidence]:
+    """Return heads whose origin decides cosines or lists, or does not."""
+    nearest_changed = replace(change(), n_rows=400)
+    few_nearest_changed = replace(change(0.75), n_rows=12)
+    turned_pairs = replace(opposite(), n_pairs=185, n_fixed=595)
+    sampled_pairs = replace(opposite(), exact=False, n_pairs=5)
+    decaying = HEAD.replace(objective="softmax-decay")
+    # Scores of long inputs are so far apart that no labels make this head a minimum.
+    both_directions = np.vstack([np.eye(3), -np.eye(3)])
+    unpenalised = HEAD.replace(left=1000 * both_directions, objective="logistic")
+
+    cases: dict[str, Evidence] = {}
+    cases["the origin decides lists"] = of_head(head(neighbours=nearest_changed))
+    cases["the origin decides lists of labels asked"] = of_some(
+        of_head(head(neighbours=nearest_changed))
+    )
+    cases["the origin decides lists of few labels asked"] = of_some(
+        of_head(head(neighbours=replace(nearest_changed, n_rows=6))), n_rows=6
+    )
+    cases["the origin decides few lists"] = of_head(
+        head(neighbours=few_nearest_changed)
+    )
+    cases["the origin decides cosines"] = of_head(head(neighbours=change(0.01)))
+    cases["the origin lies at the mean"] = of_head(quiet(0.002))
+    cases["the origin lies near the mean"] = of_some(of_head(quiet()))
+    cases["a mean row against decay"] = of_head(head(decaying))
+    cases["pairs that a shift can turn"] = of_head(head(shifts=(turned_pairs,)))
+    cases["pairs looked at"] = of_head(head(shifts=(sampled_pairs,)))
+    cases["no minimum without a penalty"] = of_head(head(unpenalised))
+    cases["logits"] = of_head(head(WITH_INPUTS, logit_agreement=0.35))
+    return cases
+
+
+def two_towers() -> dict[str, Evidence]:
+    """Return heads that score users and items with a softmax."""
+    nearest_changed = replace(change(), n_rows=400)
+    independent = projector(4, 3)
+    one_hidden = argmax(False, True, True, True)
+
+    cases: dict[str, Evidence] = {}
+    cases["two towers, the origin decides lists"] = of_head(
+        head(TOWERS, neighbours=nearest_changed)
+    )
+    cases["two towers, scores"] = of_head(head(TOWERS, logit_agreement=0.35))
+    cases["two towers, independent items"] = of_head(
+        head(TOWERS, projector=independent)
+    )
+    cases["two towers, hidden items"] = of_head(head(TOWERS, argmax=one_hidden))
+    return cases
+
+
+def labels_by_independence() -> dict[str, Evidence]:
+    """Return heads with independent labels, few labels, or labels that never win."""
+    independent = projector(4, 3)
+    few = projector(5, 3)
+    one_hidden = argmax(False, True, True, True)
+    four_hidden = argmax(False, False, False, False, True, n_labels=9)
+
+    cases: dict[str, Evidence] = {}
+    cases["independent labels"] = of_head(head(projector=independent))
+    cases["independent labels, capped"] = of_head(head(CAPPED, projector=independent))
+    cases["independent labels of length 1"] = of_head(
+        head(UNIT, projector=independent, affine_rank=1)
+    )
+    cases["independent labels with inputs"] = of_head(
+        head(WITH_INPUTS, projector=independent)
+    )
+    cases["few labels"] = of_head(head(projector=few))
+    cases["few labels with inputs"] = of_head(head(WITH_INPUTS, projector=few))
+    cases["hidden labels"] = of_head(head(argmax=one_hidden))
+    cases["hidden labels of those asked"] = of_head(head(argmax=four_hidden))
+    return cases
+
+
+def caps_and_lengths() -> dict[str, Evidence]:
+    """Return heads with a soft cap, or with rows that are divided by their lengths."""
+    at_the_mean = equal_head(change=0.5, tolerance=0.5)
+    pinned = Pinning(Status.PINNED, Reason.FIXES_ALL, Models.HEADS, 6, 6)
+
+    cases: dict[str, Evidence] = {}
+    cases["a soft cap"] = of_head(head(CAPPED, centred=equal_head(change=0.123)))
+    cases["a tight soft cap"] = of_head(head(CAPPED, centred=equal_head(change=4.56)))
+    cases["a soft cap around the mean"] = of_head(head(CAPPED, centred=at_the_mean))
+    cases["labels declared of length 1"] = of_head(
+        head(UNIT, centred=equal_head(change=0.5)),
+        equivalence=equivalence(PINNED, pinning=pinned),
+    )
+    return cases
+
+
+def final_norms() -> dict[str, Evidence]:
+    """Return heads behind a norm whose gains decide the nearest labels, or do not."""
+    rms = FinalNorm("rms", [1.0, 2.0, 4.0])
+    rms_with_zero = FinalNorm("rms", [1.0, 0.0, 4.0])
     layer = FinalNorm("layer", [1.0, 2.0, 4.0])
-    fixed_rows = Pinning(Status.PINNED, Reason.FIXES_ALL, Models.HEADS, 6, 6)
-    fixed = replace(opposite(), n_pairs=185, n_fixed=595)
-    return {
-        "the origin decides lists": of_head(head(neighbours=few)),
-        "the origin decides lists of labels asked": of_some(of_head(head(neighbours=few))),
-        "the origin decides lists of few labels asked": of_some(of_head(head(neighbours=replace(few, n_rows=6))), 6),
-        "the origin decides few lists": of_head(head(neighbours=replace(change(0.75), n_rows=12))),
-        "the origin decides cosines": of_head(cosines),
-        "the origin lies at the mean": of_head(quiet(0.002)),
-        "the origin lies near the mean": of_some(of_head(quiet())),
-        "a mean row against decay": of_head(head(HEAD.replace(objective="softmax-decay"))),
-        "pairs that a shift can turn": of_head(head(shifts=(fixed,))),
-        "pairs looked at": of_head(head(shifts=(replace(opposite(), exact=False, n_pairs=5),))),
-        "no minimum without a penalty": of_head(
-            head(HEAD.replace(left=1000 * np.vstack([np.eye(3), -np.eye(3)]), objective="logistic"))
-        ),
-        "logits": of_head(head(WITH_INPUTS, logit_agreement=0.35)),
-        "two towers, the origin decides lists": of_head(head(TOWERS, neighbours=few)),
-        "two towers, scores": of_head(head(TOWERS, logit_agreement=0.35)),
-        "two towers, independent items": of_head(head(TOWERS, projector=projector(4, 3))),
-        "two towers, hidden items": of_head(head(TOWERS, argmax=argmax(False, True, True, True))),
-        "independent labels": of_head(head(projector=projector(4, 3))),
-        "independent labels, capped": of_head(head(CAPPED, projector=projector(4, 3))),
-        "independent labels of length 1": of_head(head(UNIT, projector=projector(4, 3), affine_rank=1)),
-        "independent labels with inputs": of_head(head(WITH_INPUTS, projector=projector(4, 3))),
-        "few labels": of_head(head(projector=projector(5, 3))),
-        "few labels with inputs": of_head(head(WITH_INPUTS, projector=projector(5, 3))),
-        "hidden labels": of_head(head(argmax=argmax(False, True, True, True))),
-        "hidden labels of those asked": of_head(head(argmax=argmax(*[False] * 4, True, n_labels=9))),
-        "a soft cap": of_head(head(CAPPED, centred=equal_head(change=0.123))),
-        "a tight soft cap": of_head(head(CAPPED, centred=equal_head(change=4.56))),
-        "a soft cap around the mean": of_head(head(CAPPED, **tied)),
-        "labels declared of length 1": of_head(
-            head(UNIT, centred=equal_head(change=0.5)), equivalence=equivalence(PINNED, pinning=fixed_rows)
-        ),
-        "gains decide": normed(rms),
-        "gains decide for labels asked": normed(layer, sampled=True, n_copies=3, ones=0.123),
-        "gains of zero decide": normed(zero),
-        "gains decide nothing": normed(rms, share=0.01),
-        "independent labels behind a norm": changed(normed(rms), head=head(projector=projector(4, 3))),
-        "gains of zero decide nothing": normed(zero, share=0.01),
-        "a tied head": changed(of_head(head(neighbours=few)), tying=Tying("tied", "wte.weight", "of these values")),
-        "a head that may be tied": changed(of_head(head()), tying=Tying("unknown")),
-        "two tables said to be one": changed(of_head(head()), tying=Tying("contradicted", "wte.weight")),
-    }  # fmt: skip
+
+    cases: dict[str, Evidence] = {}
+    cases["gains decide"] = normed(rms)
+    cases["gains decide for labels asked"] = normed(
+        layer, sampled=True, n_copies=3, ones=0.123
+    )
+    cases["gains of zero decide"] = normed(rms_with_zero)
+    cases["gains decide nothing"] = normed(rms, share=0.01)
+    cases["independent labels behind a norm"] = changed(
+        normed(rms), head=head(projector=projector(4, 3))
+    )
+    cases["gains of zero decide nothing"] = normed(rms_with_zero, share=0.01)
+    return cases
+
+
+def tied_tables() -> dict[str, Evidence]:
+    """Return heads that are, or may be, the input embeddings of their network."""
+    nearest_changed = replace(change(), n_rows=400)
+    tied = Tying("tied", "wte.weight", "of these values")
+    contradicted = Tying("contradicted", "wte.weight")
+
+    cases: dict[str, Evidence] = {}
+    cases["a tied head"] = changed(
+        of_head(head(neighbours=nearest_changed)), tying=tied
+    )
+    cases["a head that may be tied"] = changed(of_head(head()), tying=Tying("unknown"))
+    cases["two tables said to be one"] = changed(of_head(head()), tying=contradicted)
+    return cases
 
 
 def rows() -> dict[str, Evidence]:
