@@ -58,21 +58,41 @@ def test_a_pair_with_everything_beside_it(tmp_path: Path) -> None:
     assert [part.name for part in found.intake.left_over] == ["seed"]
 
 
-@pytest.mark.parametrize(
-    "arrays",
-    [
-        {"users": USERS, "items": ITEMS},
-        # Sides that have one column an entity are turned where the shapes tell.
-        {"W": USERS, "H": ITEMS.T},
-        {"u": USERS.T, "v": ITEMS.T},
-        # Axes of length 1 are dropped.
-        {"users": USERS[None], "items": ITEMS[:, None]},
-        # Half precision and the other byte order hold these numbers exactly.
-        {"users": USERS.astype("f2"), "items": ITEMS.astype(">f8")},
-    ],
-)
-def test_a_pair_however_it_lies(tmp_path: Path, arrays: Any) -> None:
+def test_a_pair_with_one_row_per_user_and_item(tmp_path: Path) -> None:
+    model = loaded(tmp_path, {"users": USERS, "items": ITEMS})
+    assert model.predictions().tolist() == SCORES
+
+
+def test_items_with_one_column_each_are_transposed_by_their_shape(
+    tmp_path: Path,
+) -> None:
+    model = loaded(tmp_path, {"W": USERS, "H": ITEMS.T})
+    assert model.predictions().tolist() == SCORES
+
+
+def test_two_sides_with_one_column_each_are_transposed_by_their_shapes(
+    tmp_path: Path,
+) -> None:
+    model = loaded(tmp_path, {"u": USERS.T, "v": ITEMS.T})
+    assert model.predictions().tolist() == SCORES
+
+
+def test_axes_of_length_1_are_dropped(tmp_path: Path) -> None:
+    arrays = {
+        "users": USERS.reshape(1, 2, 3),
+        "items": ITEMS.reshape(4, 1, 3),
+    }
     assert loaded(tmp_path, arrays).predictions().tolist() == SCORES
+
+
+def test_numbers_of_half_precision_are_read_exactly(tmp_path: Path) -> None:
+    model = loaded(tmp_path, {"users": USERS.astype(np.float16), "items": ITEMS})
+    assert model.predictions().tolist() == SCORES
+
+
+def test_numbers_in_the_other_byte_order_are_read_exactly(tmp_path: Path) -> None:
+    model = loaded(tmp_path, {"users": USERS, "items": ITEMS.astype(">f8")})
+    assert model.predictions().tolist() == SCORES
 
 
 def test_turned_sides_are_named_as_assumed(tmp_path: Path) -> None:

@@ -267,13 +267,21 @@ def linear(weight: Any, bias: Any = None) -> Any:
 
 
 def test_a_linear_layer_is_a_head_with_its_bias() -> None:
-    head = load(linear(ROWS, np.arange(4.0)), labels=list("abcd"))
+    head = load(linear(ROWS, bias=np.array([0.0, 1.0, 2.0, 3.0])))
+    assert head.link.name == "softmax"
     assert head.right.tolist() == ROWS.tolist()
     assert head.right_bias.tolist() == [0, 1, 2, 3]
-    assert (head.link.name, head.names("right").tolist()) == ("softmax", list("abcd"))
-    given = load(linear(ROWS), inputs=np.array([[1.0, 1.0]]))
-    # Logits are the sums of the rows: 1, 5, 9, 13.
-    assert given.scores().tolist() == [[1, 5, 9, 13]]
+
+
+def test_labels_name_the_rows_of_a_linear_layer() -> None:
+    head = load(linear(ROWS, bias=np.zeros(4)), labels=["a", "b", "c", "d"])
+    assert head.names("right").tolist() == ["a", "b", "c", "d"]
+
+
+def test_a_linear_layer_scores_its_inputs() -> None:
+    head = load(linear(ROWS), inputs=np.array([[1.0, 1.0]]))
+    # This input sums up each row of (0, 1), (2, 3), (4, 5) and (6, 7).
+    assert head.scores().tolist() == [[1, 5, 9, 13]]
 
 
 def test_a_linear_layer_of_one_output_is_a_head_only_if_asked() -> None:

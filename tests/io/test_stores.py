@@ -511,12 +511,40 @@ def test_batches_of_more_or_fewer_rows_are_refused(n_rows):
         table.contents().model()
 
 
-def test_batches_lie_one_below_another():
-    first = Batch(np.eye(2), [5, 2**63], ["a", "b"])
-    second = Batch(2 * np.eye(2), np.array([7, 8]), ["c", "d" * 300])
-    model = table_of(first, second, n_rows=4, titles="name").contents().model()
-    np.testing.assert_array_equal(model.right, np.vstack([np.eye(2), 2 * np.eye(2)]))
+def model_of_two_batches(second_titles=("c", "d")):
+    """Read a table of four rows in two batches of two."""
+    first = Batch(
+        vectors=np.array([[1.0, 2.0], [3.0, 4.0]]),
+        ids=[5, 2**63],
+        titles=["a", "b"],
+    )
+    second = Batch(
+        vectors=np.array([[5.0, 6.0], [7.0, 8.0]]),
+        ids=np.array([7, 8]),
+        titles=list(second_titles),
+    )
+    table = table_of(first, second, n_rows=4, titles="name")
+    return table.contents().model()
+
+
+def test_vectors_of_batches_are_joined_in_their_order():
+    model = model_of_two_batches()
+    assert model.right.tolist() == [[1, 2], [3, 4], [5, 6], [7, 8]]
+
+
+def test_ids_of_batches_are_joined_in_their_order():
+    """The second batch has small integers; the first has one beyond 63 bits."""
+    model = model_of_two_batches()
     assert model.right_ids.tolist() == [5, 2**63, 7, 8]
+
+
+def test_titles_of_batches_are_joined_in_their_order():
+    model = model_of_two_batches()
+    assert model.right_names.tolist() == ["a", "b", "c", "d"]
+
+
+def test_long_titles_are_cut_to_100_characters():
+    model = model_of_two_batches(second_titles=["c", "d" * 300])
     assert model.right_names.tolist() == ["a", "b", "c", "d" * 100]
 
 
