@@ -87,14 +87,14 @@ class Basis(Enum):
 
 
 class Lengths(Enum):
-    """What the lengths of the indexed rows are like."""
+    """The lengths of the indexed rows that have a direction."""
 
     UNIT = "all 1"
-    """All rows have length 1."""
+    """All rows with a direction have length 1."""
     EQUAL = "all equal"
-    """All rows have one length, which is not 1."""
+    """All rows with a direction have one length, which is not 1."""
     SPREAD = "spread"
-    """Rows have different lengths."""
+    """Rows with a direction have different lengths."""
     LOST = "lost"
     """The store divided the rows by their lengths."""
 
@@ -380,7 +380,9 @@ class IndexMetric(Result):
     stated: Metric | None
     """Metric that the store states; None without one."""
     lengths: Lengths
-    """What the lengths of the indexed rows are like."""
+    """The lengths of the indexed rows that have a direction."""
+    has_zero_rows: bool
+    """True if some indexed rows are zero, so that they have no cosine."""
     length_ratio: float
     """Ratio of the 95th to the 5th percentile of these lengths; NaN without lengths."""
     directions: tuple[ServedLists, ...]
@@ -472,15 +474,23 @@ class IndexMetric(Result):
                 "says nothing about the original vectors: audit those with `--served "
                 f"{self.served}`."
             )
-        if self.lengths in (Lengths.UNIT, Lengths.EQUAL):
-            length = "length 1" if self.lengths is Lengths.UNIT else "one length"
+        if self.lengths is Lengths.SPREAD:
             return (
-                f"All indexed rows have {length}, so inner product, cosine and "
-                "Euclidean distance rank them alike."
+                "The lengths of the indexed rows are spread: the 95th percentile is "
+                f"{self.length_ratio:.3g} times the 5th."
+            )
+        length = "one length"
+        if self.lengths is Lengths.UNIT:
+            length = "length 1"
+        if self.has_zero_rows:
+            return (
+                f"All indexed rows that are not zero have {length}, so inner product, "
+                "cosine and Euclidean distance rank these rows alike. Rows of zeros "
+                "have no cosine, so only the other two measures can list them."
             )
         return (
-            f"The lengths of the indexed rows are spread: the 95th percentile is "
-            f"{self.length_ratio:.3g} times the 5th."
+            f"All indexed rows have {length}, so inner product, cosine and "
+            "Euclidean distance rank them alike."
         )
 
     def explain(self) -> str:
@@ -563,11 +573,20 @@ def has_metric(stated: Metric | None) -> bool:
 def needs_metric(model: FactorModel) -> bool:
     """Return True for a model of two sides whose lists depend on the index.
 
-    Items of one length without a bias are ranked alike by all three measures.
+    Items of one length without a bias are ranked alike by all three measures. An item
+    of zeros is not: its inner products are larger than negative ones, and it has no
+    cosine.
     """
     if model.left_side is None:
         return False
-    return bias_of(model) is not None or lengths_of(model.right_side) is Lengths.SPREAD
+    if bias_of(model) is not None or _has_zero_rows(model.right_side):
+        return True
+    return lengths_of(model.right_side) is Lengths.SPREAD
+
+
+def _has_zero_rows(side: Side) -> bool:
+    """Return True if some rows of a side are zero, so that they have no direction."""
+    return len(side.directed) < len(side)
 
 
 def lengths_of(side: Side) -> Lengths:
@@ -661,7 +680,15 @@ def served_lists(
         directions.append(
             _lists(model, role, queries, len(rows), metric, trained, basis, n)
         )
-    return IndexMetric(metric, source, stated, lengths, ratio, tuple(directions))
+    return IndexMetric(
+        served=metric,
+        source=source,
+        stated=stated,
+        lengths=lengths,
+        has_zero_rows=_has_zero_rows(right),
+        length_ratio=ratio,
+        directions=tuple(directions),
+    )
 
 
 def _metric(served: Served | None, stated: Metric | None) -> tuple[Served, str]:

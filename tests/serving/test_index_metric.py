@@ -63,6 +63,26 @@ def test_rows_of_length_1_are_ranked_alike_by_every_measure(
     assert not needs_metric(model)
 
 
+def test_a_row_of_zeros_is_ranked_by_product_though_all_others_have_length_1() -> None:
+    rows = unit(np.random.default_rng(0).standard_normal((12, 3)))
+    rows[4] = 0
+    users = np.random.default_rng(1).standard_normal((20, 3))
+    model = FactorModel.from_user_item(users, rows, link="identity")
+    assert needs_metric(model)
+    found = ea.index_metric(model, "cosine", n_neighbours=11)
+    # The list by cosine holds all items but the one of zeros. The list by product holds
+    # it unless every other product is positive.
+    is_listed = (users @ rows.T < 0).any(axis=1)
+    assert is_listed.any()
+    expected = np.where(is_listed, 10 / 11, 1.0)
+    np.testing.assert_allclose(found.directions[0].kept_by_query, expected)
+    assert found.on_lengths == (
+        "All indexed rows that are not zero have length 1, so inner product, cosine and "
+        "Euclidean distance rank these rows alike. Rows of zeros have no cosine, so only "
+        "the other two measures can list them."
+    )
+
+
 @given(seed=st.integers(0, 10**6), link=st.sampled_from(LINK_NAMES))
 def test_the_measure_of_the_training_keeps_all_lists(seed: int, link: str) -> None:
     model = random_model(seed, scales=(1.0, SPREAD), link=link)
