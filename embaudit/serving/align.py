@@ -162,7 +162,13 @@ class Alignment(Result):
 
     Otherwise all scores stay, and cosines become those of the old model's form."""
     is_exact: bool
-    """True if old and aligned rows differ by nothing that float32 could show."""
+    """True if old and aligned rows differ by less than float32 resolves.
+
+    Only the parts of the rows count that the fit compares: see the next two fields."""
+    ignores_lengths: bool
+    """True if predictions divide rows by their lengths, so the fit ignores lengths."""
+    has_unseen_directions: bool
+    """True if predictions do not see a direction of the old rows, or hardly see it."""
     has_few_rows: bool
     """True if half of the shared rows are fewer than the dimensions."""
     sides: dict[SideName, AlignedSide]
@@ -289,9 +295,7 @@ class Alignment(Result):
         texts = [side.sentence for side in self.sides.values()]
         texts += [f"{found.title}: {found.sentence}" for found in self.lists]
         if self.is_exact:
-            texts.append(
-                "Aligned vectors of shared rows equal the old ones up to rounding."
-            )
+            texts.append(self._equality)
         else:
             texts.append(
                 "All figures are of rows that did not take part in the fit: each half "
@@ -303,6 +307,20 @@ class Alignment(Result):
                 "all of them may be better than these figures."
             )
         return texts
+
+    @property
+    def _equality(self) -> str:
+        """Say that aligned vectors equal the old ones, and in which parts they may not."""
+        equality = "Aligned vectors of shared rows equal the old ones up to rounding"
+        exceptions = []
+        if self.ignores_lengths:
+            exceptions.append("their lengths")
+        if self.has_unseen_directions:
+            exceptions.append("some directions")
+        if not exceptions:
+            return f"{equality}."
+        parts = " and ".join(exceptions)
+        return f"{equality}, apart from {parts}, which predictions ignore."
 
 
 def _all_of(names: list[str]) -> str:
@@ -394,6 +412,8 @@ def align(
         columns=old.rank,
         keeps_cosines=not is_linear(old, new),
         is_exact=fit.is_exact,
+        ignores_lengths=bool(old.link.unit_sides or new.link.unit_sides),
+        has_unseen_directions=fit.old.n_firm < old.rank,
         has_few_rows=sum(len(found) for found in matches.values()) < 2 * n_dimensions,
         sides=sides,
         lists=lists,

@@ -90,7 +90,12 @@ def test_a_model_of_cosines_is_only_turned():
     found = aligned(old, new)
     np.testing.assert_allclose(found.left, old.left, atol=1e-13)
     np.testing.assert_allclose(found.right, old.right * lengths, atol=1e-13)
-    assert align(old, new).keeps_cosines
+    alignment = align(old, new)
+    assert alignment.keeps_cosines
+    assert alignment.details[-1] == (
+        "Aligned vectors of shared rows equal the old ones up to rounding, apart from "
+        "their lengths, which predictions ignore."
+    )
 
 
 @given(seed=st.integers(0, 2**32 - 1), noise=st.floats(0.01, 3))
@@ -174,6 +179,13 @@ def test_a_copy_of_a_model_with_an_unseen_column_has_the_seen_part_again():
     found = aligned(old, new)
     np.testing.assert_allclose(found.scores(), old.scores(), atol=1e-12)
     np.testing.assert_allclose(found.left, old.left, atol=1e-11)
+    # The unseen part of the items differs, so no sentence may call them equal.
+    assert np.abs(found.right - old.right).max() > 0.1
+    details = align(old, new).details
+    assert details[-1] == (
+        "Aligned vectors of shared rows equal the old ones up to rounding, apart from "
+        "some directions, which predictions ignore."
+    )
 
 
 def test_aligned_float32_rows_have_the_scores_of_float32():
