@@ -310,7 +310,7 @@ class Alignment(Result):
 
     @property
     def _equality(self) -> str:
-        """Say that aligned vectors equal the old ones, and in which parts they may not."""
+        """Say that aligned vectors equal the old ones, apart from ignored parts."""
         equality = "Aligned vectors of shared rows equal the old ones up to rounding"
         exceptions = []
         if self.ignores_lengths:

@@ -43,6 +43,7 @@ REFUSED = {
         ("model.npz --link magic", "one of identity, softmax, sigmoid, cosine"),
         ("model.npz --objective magic", "`embaudit explain objectives`"),
         ("model.npz --role magic", "--role must be one of"),
+        ("model.npz --served magic", "--served must be one of cosine, dot, l2; got"),
         ("model.npz --groups magic", "one of canonical, diagonal, linear"),
         ("model.npz --groups translation", "a family that keeps the scores"),
         ("unit.npy --compared cosine --groups linear", "keeps the cosines"),

@@ -1,16 +1,17 @@
-"""FAISS indexes, written by FAISS itself."""
+"""FAISS indexes, written by FAISS itself or byte for byte."""
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING, Any
 
 import faiss
 import numpy as np
 import pytest
 
-from embaudit import FactorModel
+from embaudit import FactorModel, index_metric
 from embaudit.errors import InputError
-from embaudit.io import inspect, load, save
+from embaudit.io import inspect, load, read, save
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -143,3 +144,62 @@ def test_an_index_that_was_written_is_searched_by_faiss(
             InputError, match=r"file that can record ids; got a \.faiss file"
         ):
             save(FactorModel.from_vectors(X, ids=wrong), tmp_path / "j.faiss")
+
+
+def flat_index_file(magic: bytes, metric_number: int) -> bytes:
+    """Write the file of a flat index of `X` by hand, as FAISS lays it out.
+
+    Metrics other than inner product (0) and Euclidean distance (1) have an argument.
+    """
+    n_rows, n_columns = X.shape
+    unused = 2**20
+    is_trained = True
+    header = struct.pack(
+        "<iqqq?i", n_columns, n_rows, unused, unused, is_trained, metric_number
+    )
+    if metric_number > 1:
+        header += struct.pack("<f", 0.0)
+    # The length of the rows is counted in numbers of 4 bytes.
+    return magic + header + struct.pack("<Q", X.size) + X.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("magic", "metric_number", "name"), [(b"IxFI", 0, "dot"), (b"IxF2", 1, "l2")]
+)
+def test_the_metric_is_read_from_the_header_of_a_file(
+    tmp_path: Path, magic: bytes, metric_number: int, name: str
+) -> None:
+    path = tmp_path / "i.faiss"
+    path.write_bytes(flat_index_file(magic, metric_number))
+    np.testing.assert_array_equal(load(path).right, X)
+    metric = read(path).intake.metric
+    assert str(metric) == f"{name}, as the header of the index says"
+    found = index_metric(path)
+    assert (found.served, found.source) == (name, str(metric))
+
+
+def test_another_metric_of_a_file_is_named_and_must_be_declared(tmp_path: Path) -> None:
+    path = tmp_path / "i.faiss"
+    path.write_bytes(flat_index_file(b"IxFl", faiss.METRIC_L1))
+    assert read(path).intake.metric.name == f"metric {faiss.METRIC_L1} of FAISS"
+    with pytest.raises(InputError, match="served must be one of cosine, dot, l2"):
+        index_metric(path)
+    assert index_metric(path, "l2").served == "l2"
+
+
+@pytest.mark.parametrize("wrapper", [None, faiss.IndexIDMap, faiss.IndexIDMap2])
+@pytest.mark.parametrize(
+    ("metric_number", "name"),
+    [(faiss.METRIC_INNER_PRODUCT, "dot"), (faiss.METRIC_L2, "l2")],
+)
+def test_the_metric_of_a_live_index_is_read(
+    wrapper: Any, metric_number: int, name: str
+) -> None:
+    index = faiss.IndexHNSWFlat(6, 8, metric_number)
+    if wrapper is None:
+        index.add(X)
+    else:
+        index = wrapper(index)
+        index.add_with_ids(X, IDS)
+    assert str(read(index).intake.metric) == f"{name}, as the header of the index says"
+    assert index_metric(index).served == name
