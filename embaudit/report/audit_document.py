@@ -720,7 +720,7 @@ def _nearly_equal(audit: Audit) -> Section:
     parts: tuple[Charted, ...] = ()
     if near is not None:
         table = nearly_equal_table(near)
-        parts = (Charted(table.title, table),)
+        parts = (Charted("The rows shown below, with their ranges", table),)
     return Section(
         "nearly-equal",
         "Nearly equal scores",
@@ -751,7 +751,7 @@ def nearly_equal_table(near: NearlyEqual) -> Table:
     rows, places = np.nonzero(near.indices >= 0)
     frame["row"] = names_of(near.model, near.role, near.rows[rows])
     frame["neighbour"] = names_of(near.model, near.role, near.indices[rows, places])
-    title = near.model.row_title(near.role)
+    title = near.model.title(near.role)
     frame = frame.rename(columns={"row": title, "standard_error": "standard error"})
     for name in ("certain", "stable"):
         if name in frame.columns:

@@ -353,7 +353,7 @@ class ServedLists:
     def headline(self) -> str:
         """The conflict, the change and the remedy in whole sentences."""
         sentences = [
-            f"{self.conflict}: {self.change}.",
+            f"{self.conflict}: {self.change}, on {self.measured_on}.",
             self.own_cause,
             self.own_matches,
             self.remedy,
@@ -549,7 +549,7 @@ def index_metric(
     >>> print(index_metric(model, "cosine").directions[0].headline)
     Your index compares by cosine, but the model was trained on dot products: 100 % of
     each user's top 1 changes, and items with shorter vectors are shown (median length
-    1 instead of 2.83). Serve by inner product, or ...
+    1 instead of 2.83), on lists of all 2 users. Serve by inner product, or ...
     """
     reading = read(model)
     stated = None if reading.intake is None else reading.intake.metric

@@ -265,8 +265,8 @@ def test_the_index_lists_the_rare_item_of_each_user_instead_of_the_hit() -> None
     assert for_users.headline == (
         "Your index compares by cosine, but the model was trained on dot products: "
         "100 % of each user's top 1 changes, and rarer items are shown (median 5 "
-        "interactions instead of 90). Serve by inner product, or add a column that "
-        "gives all items one length."
+        "interactions instead of 90), on lists of all 2 users. Serve by inner product, "
+        "or add a column that gives all items one length."
     )
     assert [each["query"] for each in for_users.worst()] == ["ann", "bob"]
     # By product, the hit is the best item for itself, and for both others.
@@ -302,8 +302,8 @@ def test_a_bias_that_the_index_lacks_is_a_cause_of_its_own() -> None:
     assert lists.headline == (
         "Your index compares by inner product, as the model predicts, but it does not "
         "hold the item bias: 50 % of each user's top 1 changes, and rarer items are "
-        "shown (median 47 interactions instead of 90). Add the item bias as a column of "
-        "the item vectors, and 1 to the user vectors."
+        "shown (median 47 interactions instead of 90), on lists of all 2 users. Add the "
+        "item bias as a column of the item vectors, and 1 to the user vectors."
     )
     lists = ea.index_metric(model, "cosine", n_neighbours=1).directions[0]
     assert "The item bias, which the index does not hold, alone changes 50 %." in (
