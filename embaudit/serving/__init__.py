@@ -1,4 +1,4 @@
-"""Serving: what an index, a retrained model or another run does to served lists."""
+"""Serving: how an index, a retrained model or a noisy score changes served lists."""
 
 from embaudit.serving.align import Alignment, align
 from embaudit.serving.index_metric import IndexMetric, ServedLists, index_metric

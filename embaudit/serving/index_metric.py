@@ -1,4 +1,4 @@
-"""What the measure of an index does to the lists that a model was trained to give.
+"""Lists of an index, compared with the lists that a model was trained to give.
 
 An index ranks rows by inner product, cosine or Euclidean distance. A model was trained
 for one of them. If the two differ, the index lists other rows than the model does.
@@ -74,7 +74,7 @@ TRAINED_WORDS: dict[Measure, str] = {
 
 
 class Basis(Enum):
-    """What the lists of an index are compared with."""
+    """Measure that the lists of an index are compared with."""
 
     TRAINING = "the measure of the training"
     """The order in which the model predicts."""
@@ -130,10 +130,10 @@ class ServedLists:
     row_title: str
     """Title that stands before the number of a query; empty if queries have names."""
     kept_without_bias: float | None
-    """Share kept by the measure of the training without the bias, which an index of the
-    factors does not hold; None without a bias."""
+    """Share that the measure of the training keeps without the bias, because an index
+    of the factors does not hold the bias. None for a model without a bias."""
     popularity: tuple[float, float]
-    """Median popularity of the rows that the model lists, and that the index lists."""
+    """Median popularity of the rows listed by the model, and by the index."""
     popularity_is_length: bool
     """True if popularity is the length of a row, False for numbers of interactions."""
     own_first: float | None
@@ -162,15 +162,15 @@ class ServedLists:
 
     @property
     def measured_on(self) -> str:
-        """The lists that the figures were measured on, and of how many rows."""
+        """Number of measured lists, and number of lists that they were drawn from."""
         return f"lists of {drawn_of(len(self.queries), self.n_rows, self.query)}"
 
     @property
     def bias_changes(self) -> bool:
         """True if the bias, which the index lacks, changes more than 5 % of lists."""
-        return self.kept_without_bias is not None and exceeds(
-            1 - self.kept_without_bias, CHANGED
-        )
+        if self.kept_without_bias is None:
+            return False
+        return exceeds(1 - self.kept_without_bias, CHANGED)
 
     @property
     def has_other_measure(self) -> bool:
@@ -178,7 +178,9 @@ class ServedLists:
         return self.served != self.trained
 
     def worst(self) -> list[dict[str, Any]]:
-        """Return up to 5 queries whose lists change most, the first of equal ones.
+        """Return up to 5 queries whose lists change most.
+
+        If lists change equally, the queries with the smallest row numbers come first.
 
         Columns
         -------
@@ -189,7 +191,8 @@ class ServedLists:
         kept : float
             Share of its list that the index keeps.
         """
-        # Shares of lists of n rows differ by 1/n or not at all.
+        # Shares of lists of n rows differ by 1/n or not at all, so rounding to 9
+        # decimals removes only floating-point errors.
         kept = np.round(self.kept_by_query, 9)
         order = np.argsort(kept, kind="stable")
         changed = order[kept[order] < 1]
@@ -226,7 +229,7 @@ class ServedLists:
 
     @property
     def conflict(self) -> str:
-        """Say how the index compares, and how the model or the audit does."""
+        """Say how the index compares rows, and how the model or the audit does."""
         index = f"Your index compares by {MEASURE_WORDS[self.served]}"
         trained = TRAINED_WORDS[self.trained]
         if self.basis is Basis.THIS_AUDIT:
@@ -255,7 +258,7 @@ class ServedLists:
 
     @property
     def sentence(self) -> str:
-        """Say how the lists differ, and on which of them this was measured."""
+        """Say how the lists differ, and on how many lists this was measured."""
         if self.basis is not Basis.BETWEEN_SIDES:
             return f"{self.conflict}: {self.change}; measured on {self.measured_on}."
         return (
@@ -267,7 +270,7 @@ class ServedLists:
 
     @property
     def change(self) -> str:
-        """Say which share of the lists the index replaces, and by what."""
+        """Say which share of the lists the index replaces, and by which rows."""
         if not exceeds(self.changed, 0):
             return f"all of each {self.query}'s top {self.n} stays"
         return (
@@ -278,27 +281,32 @@ class ServedLists:
     @property
     def _other_popularity(self) -> str:
         """Say if the index shows rarer or more popular rows, or shorter or longer."""
-        before, after = map(_figure, self.popularity)
+        before = _figure(self.popularity[0])
+        after = _figure(self.popularity[1])
+        # Medians that are printed alike show no difference.
         if before == after or not self.changes:
             return ""
         is_less = self.popularity[1] < self.popularity[0]
         if self.popularity_is_length:
-            shown = f"{self.item}s with {'shorter' if is_less else 'longer'} vectors"
+            comparison = "shorter" if is_less else "longer"
             return (
-                f", and {shown} are shown (median length {after} instead of {before})"
+                f", and {self.item}s with {comparison} vectors are shown (median "
+                f"length {after} instead of {before})"
             )
-        kind = "rarer" if is_less else "more popular"
+        comparison = "rarer" if is_less else "more popular"
         return (
-            f", and {kind} {self.item}s are shown (median {after} interactions instead "
-            f"of {before})"
+            f", and {comparison} {self.item}s are shown (median {after} interactions "
+            f"instead of {before})"
         )
 
     @property
     def own_cause(self) -> str:
-        """Say what the bias changes alone, if the index also has another measure."""
+        """Say how many rows the bias alone changes, if the measure differs, too."""
         if not (self.has_other_measure and self.bias_changes):
             return ""
-        share = 1 - (self.kept_without_bias or 0.0)
+        if self.kept_without_bias is None:
+            return ""
+        share = 1 - self.kept_without_bias
         return (
             f"The {self.item} bias, which the index does not hold, alone changes "
             f"{percent(share)}."
@@ -316,7 +324,7 @@ class ServedLists:
 
     @property
     def remedy(self) -> str:
-        """Advise what to serve instead, if the index changes the lists."""
+        """Advise how to serve instead; empty if the index lists what the model does."""
         if self.basis is Basis.BETWEEN_SIDES:
             return (
                 f"For similar {self.item}s, serve the vectors that `embaudit fix` "
@@ -328,26 +336,35 @@ class ServedLists:
                 "Serve by cosine, or, if training compared these rows as the index "
                 f"does, say so with `--compared {compared}`."
             )
-        added = ""
+        if self.has_other_measure:
+            return self._measure_remedy
         if self.bias_changes:
-            added = (
-                f"add the {self.item} bias as a column of the {self.item} vectors, and "
-                f"1 to the {self.query} vectors"
-            )
-        if not self.has_other_measure:
-            return f"{added[0].upper()}{added[1:]}." if added else ""
+            return f"Add {self._bias_columns}."
+        return ""
+
+    @property
+    def _measure_remedy(self) -> str:
+        """Advise how to serve by the measure of the training."""
         if self.trained == "hyperbolic":
             return (
                 "Take a longer list from the index, and sort it by hyperbolic distance."
             )
         advice = f"Serve by {MEASURE_WORDS[self.trained]}"
-        if added:
-            return f"{advice}, and {added}."
+        if self.bias_changes:
+            return f"{advice}, and add {self._bias_columns}."
         if self.trained == "cosine":
             return f"{advice}, or divide the {self.item} vectors by their lengths."
         if self.trained == "dot":
             return f"{advice}, or add a column that gives all {self.item}s one length."
         return f"{advice}."
+
+    @property
+    def _bias_columns(self) -> str:
+        """Name the columns that bring the bias into the vectors."""
+        return (
+            f"the {self.item} bias as a column of the {self.item} vectors, and 1 to "
+            f"the {self.query} vectors"
+        )
 
     @property
     def headline(self) -> str:
@@ -371,12 +388,12 @@ def _figure(value: float) -> str:
 
 @dataclass(frozen=True, eq=False)
 class IndexMetric(Result):
-    """How an index compares rows, and what that does to the lists of a model."""
+    """How an index compares rows, and how this changes the lists of a model."""
 
     served: Served
     """Measure of the index."""
     source: str
-    """What says so: "as you declared", or the place in the store."""
+    """Source of the measure: "as you declared", or the place in the store."""
     stated: Metric | None
     """Metric that the store states; None without one."""
     lengths: Lengths
@@ -424,9 +441,9 @@ class IndexMetric(Result):
         served : {"cosine", "dot", "l2"}
             Measure of the index.
         trained : {"cosine", "dot", "l2", "hyperbolic"}
-            Measure that it is compared with.
+            Measure that the index is compared with.
         compared_with : str
-            Where that measure comes from.
+            Source of that measure.
         top_n : int
             Length of the lists.
         n_queries : int
@@ -438,9 +455,9 @@ class IndexMetric(Result):
         popularity : {"interactions", "length"}
             Unit of the medians.
         popularity_before : float
-            Median popularity of what the model lists.
+            Median popularity of the rows that the model lists.
         popularity_after : float
-            Median popularity of what the index lists.
+            Median popularity of the rows that the index lists.
         own_first : float | None
             Share of the rows that are their own best match; None between two sides.
         """
@@ -458,7 +475,8 @@ class IndexMetric(Result):
         """Say that the store states another metric than the caller; else empty."""
         if self.stated is None or not self.stated.is_stated:
             return ""
-        if self.stated.name == self.served:
+        agrees = self.stated.name == self.served
+        if agrees:
             return ""
         return (
             f"The index compares by {self.stated}; you declared "
@@ -494,7 +512,7 @@ class IndexMetric(Result):
         )
 
     def explain(self) -> str:
-        """Describe in plain words what the measure of the index does to the lists."""
+        """Describe in plain words how the index changes the lists of the model."""
         texts = [self.contradiction]
         for lists in self.directions:
             texts += [lists.sentence, lists.own_cause, lists.own_matches]
@@ -520,7 +538,8 @@ def index_metric(
     model : FactorModel, path or object
         A model, or an object that `embaudit.load` reads.
     served : {"cosine", "dot", "l2"}, optional
-        How the index compares rows. By default what the store or the FAISS file says.
+        How the index compares rows. By default the measure that the store or the FAISS
+        file states is used.
     n_neighbours : int, optional
         Length of the lists. The default is 10, but at most a third of the other rows.
     n_lists : int
@@ -535,8 +554,8 @@ def index_metric(
     Raises
     ------
     InputError
-        If `served` is none of these words, or if neither the caller nor the store says
-        how the index compares rows.
+        If `served` is not one of these words, or if neither the caller nor the store
+        says how the index compares rows.
 
     Examples
     --------
@@ -608,7 +627,7 @@ def lengths_of(side: Side) -> Lengths:
 def trained_measure(model: FactorModel) -> Measure | None:
     """Return the measure by which a model predicts.
 
-    None for one table whose rows were compared in an unknown way.
+    The result is None for one table whose rows were compared in an unknown way.
 
     Examples
     --------
@@ -632,12 +651,15 @@ def trained_measure(model: FactorModel) -> Measure | None:
 
 
 def bias_of(model: FactorModel) -> Floats | None:
-    """Return the bias of the right rows, if predictions rank the rows by it.
+    """Return the bias of the right rows, or None if it changes no ranking.
 
-    A bias that is the same for all rows ranks none of them.
+    A bias that is the same for all rows changes no ranking.
     """
     bias = model.right_bias
-    if bias is None or not model.link.sees_biases or np.ptp(bias) == 0:
+    if bias is None or not model.link.sees_biases:
+        return None
+    is_constant = np.ptp(bias) == 0
+    if is_constant:
         return None
     return np.asarray(bias, dtype=np.float64)
 
@@ -651,12 +673,14 @@ def served_lists(
     n_lists: int = N_QUERIES,
     rng: np.random.Generator,
 ) -> IndexMetric:
-    """Compare the lists of an index of a model; the parameters of `index_metric`.
+    """Compare the lists of an index with the lists of a model.
 
     Parameters
     ----------
+    model, served, n_neighbours, n_lists, rng
+        As for `index_metric`.
     stated : Metric, optional
-        Metric that the store of the model states, which counts if `served` is None.
+        Metric that the store of the model states. It is used if `served` is None.
     """
     metric, source = _metric(served, stated)
     require_ordinary_size(model)
@@ -672,8 +696,8 @@ def served_lists(
     directions = []
     for role, trained, basis in _directions(model):
         side = model.side(role)
-        has_direction = np.isin(side.eligible_rows, side.directed)
-        rows = side.eligible_rows[has_direction]
+        # Queries without direction have no cosine, so the lists cannot be compared.
+        rows = np.intersect1d(side.eligible_rows, side.directed)
         if n < 1 or not len(rows):
             continue
         queries = sample_rows(rows, n_lists, rng)
@@ -692,13 +716,14 @@ def served_lists(
 
 
 def _metric(served: Served | None, stated: Metric | None) -> tuple[Served, str]:
-    """Return the measure of an index and what says so: the caller before the store."""
+    """Return the measure of an index and its source. The caller overrules the store."""
     if served is not None:
         require_one_of(served, "served", SERVED)
         return served, "as you declared"
-    for metric in SERVED:
-        if stated is not None and stated.name == metric:
-            return metric, str(stated)
+    if stated is not None:
+        for metric in SERVED:
+            if stated.name == metric:
+                return metric, str(stated)
     raise must_be(
         "served",
         "one of " + ", ".join(SERVED),
@@ -730,10 +755,24 @@ def _lists(
     basis: Basis,
     n: int,
 ) -> ServedLists:
-    """Compare the lists of some queries by the index and by the model."""
+    """Compare the lists of some queries by the index and by the model.
+
+    Parameters
+    ----------
+    queries : array of int
+        Rows of the side `role`.
+    n_rows : int
+        Number of rows from which the queries were drawn.
+    served, trained : str
+        Measure of the index, and the measure that it is compared with.
+    basis : Basis
+        Source of `trained`.
+    n : int
+        Length of the lists.
+    """
     side = model.side(role)
     right = model.right_side
-    # The model reads its rows as its link multiplies them; the index as they are.
+    # The index compares rows as stored. A link may divide them by their lengths first.
     stored = np.ascontiguousarray(side.rows[queries], dtype=np.float64)
     multiplied = model.product_rows(role, stored)
     own = queries if role == "right" else None
@@ -744,10 +783,10 @@ def _lists(
     index = best_matches(Order(served, right.rows), stored, n, own=own)
     without_bias = None
     if bias is not None:
-        plain = index
+        unbiased = index
         if served != trained:
-            plain = best_matches(Order(trained, right.rows), multiplied, n, own=own)
-        without_bias = float(shares_kept(reference, plain, tie).mean())
+            unbiased = best_matches(Order(trained, right.rows), multiplied, n, own=own)
+        without_bias = float(shares_kept(reference, unbiased, tie).mean())
     own_first = None
     if own is not None:
         own_first = float(_is_own_best(index, own, tie).mean())
@@ -774,21 +813,32 @@ def _lists(
 
 
 def _is_own_best(index: BestMatches, own: Indices, tie: float) -> NDArray[np.bool_]:
-    """Flag queries that no other row beats; a tie with another row does not count."""
-    itself, own_sizes = index.values_of(own[:, None])
-    best, sizes = index.values_of(index.indices[:, :1])
-    return np.asarray(itself >= best - tie * (own_sizes + sizes))[:, 0]
+    """Flag queries that are their own best match; another row may tie with them.
+
+    The lists do not hold the queries themselves, so the first row of a list is the best
+    other row.
+    """
+    own_values, own_sizes = index.values_of(own[:, None])
+    best_others, sizes = index.values_of(index.indices[:, :1])
+    rounding = tie * (own_sizes + sizes)
+    return np.asarray(own_values >= best_others - rounding)[:, 0]
 
 
 def _popularity(side: Side) -> tuple[Floats, bool]:
-    """Return the popularity of each row, and whether it is only its length."""
+    """Return the popularity of each row, and True if it is the length of the row.
+
+    Lengths stand for popularity if there are no numbers of interactions.
+    """
     if side.counts is not None:
         return np.asarray(side.counts, dtype=np.float64), False
     return side.norms, True
 
 
 def _median(popularity: Floats, lists: BestMatches) -> float:
-    """Return the median popularity of all listed rows, a row once for each list."""
+    """Return the median popularity of all listed rows.
+
+    A row counts once for each list that it is in.
+    """
     listed = lists.indices[lists.indices >= 0]
     if not len(listed):
         return float("nan")

@@ -52,6 +52,7 @@ from embaudit.linalg.nearest import (
     require_length,
 )
 from embaudit.linalg.rows import row_norms, sample_rows, unit_rows
+from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import Equivalence, FactorModel, SideName
 from embaudit.movements.twins import representatives_of, without_copies
 
@@ -71,7 +72,9 @@ MIN_HELD_OUT = 30
 
 @dataclass(frozen=True, eq=False)
 class NearlyEqual(Result):
-    """Lists by prediction cosine, and which entries stay if scores differ a little.
+    """Lists by prediction cosine, with the entries that stay if scores change a little.
+
+    Duplicate rows share one place in the lists, also after a change of the scores.
 
     Examples
     --------
@@ -88,11 +91,11 @@ class NearlyEqual(Result):
     role: SideName
     """Side of the rows."""
     rows: Indices
-    """(m,) rows whose lists these are."""
+    """(m,) rows that the lists belong to."""
     n_rows: int
-    """Rows that have a list; `rows` is a sample of them if it is shorter."""
+    """Number of rows that have a list. `rows` is a sample if it is shorter."""
     indices: Indices
-    """(m, n) their neighbours by prediction cosine, best first; -1 for no neighbour."""
+    """(m, n) neighbours by prediction cosine, best first; -1 for no neighbour."""
     cosines: Floats
     """(m, n) prediction cosines; NaN for no neighbour."""
     tolerance: float | None = None
@@ -162,7 +165,9 @@ class NearlyEqual(Result):
     def typical_standard_error(self) -> float | None:
         """Median standard error of the cosine of a neighbour."""
         errors = self._cosine_errors()
-        return None if errors is None else float(np.nanmedian(errors))
+        if errors is None:
+            return None
+        return float(np.nanmedian(errors))
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per entry of a list.
@@ -217,7 +222,7 @@ class NearlyEqual(Result):
         return (
             f"If each score has a standard error of {self.noise:.3g}, the typical "
             f"prediction cosine of a neighbour, {two_decimals(self.typical_cosine)}, "
-            f"has one of {self.typical_standard_error:.2g}, and "
+            f"has a standard error of {self.typical_standard_error:.2g}, and "
             f"{percent(self.stable_share)} of the {self.n} nearest are stable: they "
             f"lead the first {self._title} left out by two standard errors "
             f"({self.lists})."
@@ -250,7 +255,7 @@ class NearlyEqual(Result):
 def cosine_ranges(cosines: Floats, tolerance: float) -> tuple[Floats, Floats]:
     """Return the lowest and the highest prediction cosine within a tolerance.
 
-    They are attained if scores have two dimensions or more.
+    Both ends are attained if scores have two dimensions or more.
 
     Parameters
     ----------
@@ -286,7 +291,7 @@ def nearly_equal(
 ) -> NearlyEqual:
     """Find the neighbours that stay in every model of nearly the same scores.
 
-    Scores are those without biases, centred as `identified_factors` describes.
+    Scores are taken without biases, and centred as `identified_factors` describes.
 
     Parameters
     ----------
@@ -305,7 +310,7 @@ def nearly_equal(
     n_lists : int
         Number of rows whose lists are judged, drawn at random if there are more.
     rows : array of int, optional
-        Rows whose lists are judged, in place of drawn ones.
+        Rows whose lists are judged. By default the rows are drawn at random.
     rng : numpy Generator or int
         Draws the rows.
 
@@ -341,8 +346,8 @@ def nearly_equal(
         raise InputError("the scores of a model must not all be 0; these are.")
     view = views[role]
     lengths = row_norms(view)
-    first = representatives_of(model, role)
-    eligible = without_copies(np.flatnonzero(lengths > 0), first)
+    representatives = representatives_of(model, role)
+    eligible = without_copies(np.flatnonzero(lengths > 0), representatives)
     if len(eligible) < 3:
         raise must_be(
             f"the {model.title(role)}s with scores that differ",
@@ -353,12 +358,12 @@ def nearly_equal(
     require_length(n_neighbours, len(eligible))
     n = list_length(n_neighbours, len(eligible), left_out=1)
     if rows is None:
-        judged = sample_rows(eligible, n_lists, draw)
+        queries = sample_rows(eligible, n_lists, draw)
     else:
-        judged = as_rows(rows, len(view))
-        judged = judged[lengths[judged] > 0]
+        queries = as_rows(rows, len(view))
+        queries = queries[lengths[queries] > 0]
     # The last entry of each list is the first row left out.
-    lists = neighbours(view, n + 1, rows=judged, first=first)
+    lists = neighbours(view, n + 1, rows=queries, first=representatives)
     certain = None
     if tolerance is not None:
         certain = _certain(lists, tolerance)
@@ -369,7 +374,7 @@ def nearly_equal(
     return NearlyEqual(
         model=model,
         role=role,
-        rows=judged,
+        rows=queries,
         n_rows=len(eligible),
         indices=lists.indices[:, :-1],
         cosines=lists.cosines[:, :-1],
@@ -400,14 +405,20 @@ def _require_positive(noise: float | None) -> None:
         raise must_be("noise", "a finite number above 0", repr(noise))
 
 
+def _leads(lists: NeighbourLists) -> Floats:
+    """Return how many radians each entry is nearer than the first row left out, (m, n).
+
+    The last entry of each list is the first row left out. Leads are NaN without it.
+    """
+    angles = np.arccos(np.clip(lists.cosines, -1, 1))
+    return np.asarray(angles[:, -1:] - angles[:, :-1])
+
+
 def _certain(lists: NeighbourLists, tolerance: float) -> Flags:
     """Flag the entries that no change within the tolerance removes, (m, n)."""
-    angles = np.arccos(np.clip(lists.cosines, -1, 1))
-    # The last entry is the first row left out. Without one, no entry is certain.
-    leads = angles[:, -1:] - angles[:, :-1]
     # Both columns of both angles turn: four turns of at most arcsin t.
     turns = 4 * np.arcsin(tolerance)
-    return np.asarray(leads > turns + 2 * ANGLE_ROUNDING)
+    return np.asarray(_leads(lists) > turns + 2 * ANGLE_ROUNDING)
 
 
 def _standard_errors(lists: NeighbourLists, lengths: Floats, noise: float) -> Floats:
@@ -419,34 +430,58 @@ def _standard_errors(lists: NeighbourLists, lengths: Floats, noise: float) -> Fl
 
 def _stable(lists: NeighbourLists, lengths: Floats, noise: float) -> Flags:
     """Flag the entries that lead the first row left out by two standard errors."""
-    stable = np.zeros((len(lists.rows), lists.indices.shape[1] - 1), dtype=bool)
-    n_listed, width = lists.indices.shape[1], lists.searched.shape[1]
-    for block in row_blocks(len(lists.rows), n_listed * width):
-        own = lengths[lists.rows[block]][:, None]
-        entries, rival = lists.indices[block, :-1], lists.indices[block, -1:]
-        cosines = np.clip(lists.cosines[block], -1, 1)
-        angles = np.arccos(cosines)
-        leads = angles[:, -1:] - angles[:, :-1]
-        between = _cosines_between(lists.searched, entries, rival)
-        apart = _squared_distances(cosines[:, :-1], cosines[:, -1:], between)
-        variances = apart / own**2 + lengths[entries] ** -2 + lengths[rival] ** -2
-        errors = noise * np.sqrt(variances)
-        stable[block] = leads > STANDARD_ERRORS * errors + 2 * ANGLE_ROUNDING
-    return stable
+    standard_errors = noise * np.sqrt(_lead_variances(lists, lengths))
+    needed = STANDARD_ERRORS * standard_errors + 2 * ANGLE_ROUNDING
+    return np.asarray(_leads(lists) > needed)
 
 
-def _cosines_between(searched: Any, entries: Indices, rival: Indices) -> Floats:
-    """Return the cosines of the entries of each list with its rival, (m, n)."""
+def _lead_variances(lists: NeighbourLists, lengths: Floats) -> Floats:
+    """Return the variance of each lead if the noise of a score has variance 1, (m, n).
+
+    For the entry j of row i and the first row left out l, the variance is
+    `2 (1 - cos φ) / ‖r_i‖² + 1/‖r_j‖² + 1/‖r_l‖²`; see the head of this module.
+    """
+    entries = lists.indices[:, :-1]
+    rivals = lists.indices[:, -1:]
+    cosines = np.clip(lists.cosines, -1, 1)
+    between = _cosines_between(lists.searched, entries, rivals)
+    # The noise of row i moves both angles of a lead. The two moves cancel if the entry
+    # and the first row left out lie in the same direction from row i (φ = 0).
+    apart = _squared_distances(cosines[:, :-1], cosines[:, -1:], between)
+    own_part = apart / lengths[lists.rows][:, None] ** 2
+    return np.asarray(own_part + lengths[entries] ** -2 + lengths[rivals] ** -2)
+
+
+def _cosines_between(searched: Rows, entries: Indices, rivals: Indices) -> Floats:
+    """Return the cosines of the entries of each list with its rival, (m, n).
+
+    Parameters
+    ----------
+    searched : array of shape (p, k)
+        Rows that the lists were drawn from.
+    entries : array of int (m, n)
+        Numbers of the entries of each list.
+    rivals : array of int (m, 1)
+        Number of the first row that each list leaves out.
+    """
     m, n = entries.shape
-    listed = unit_rows(searched[entries.ravel()]).reshape(m, n, -1)
-    rivals = unit_rows(searched[rival.ravel()])
-    return np.asarray(np.einsum("mnk,mk->mn", listed, rivals))
+    n_columns = searched.shape[1]
+    cosines = np.empty((m, n))
+    # Each entry takes a row of k numbers, so the lists are taken block by block.
+    for block in row_blocks(m, (n + 1) * n_columns):
+        entry_rows = unit_rows(searched[entries[block].ravel()])
+        entry_rows = entry_rows.reshape(-1, n, n_columns)
+        rival_rows = unit_rows(searched[rivals[block].ravel()])
+        cosines[block] = np.einsum("mnk,mk->mn", entry_rows, rival_rows)
+    return cosines
 
 
 def _squared_distances(entry: Floats, rival: Floats, between: Floats) -> Floats:
     """Return the squared distance of the directions from a row to two others.
 
-    It is `2 (1 - cos φ)` with the angle φ at the row, and at most 4.
+    The squared distance is `2 (1 - cos φ)` with the angle φ at the row. By the
+    spherical law of cosines, `cos φ = (between - entry rival) / (sin θ_entry
+    sin θ_rival)`. The result is at most 4.
 
     Parameters
     ----------
@@ -457,7 +492,8 @@ def _squared_distances(entry: Floats, rival: Floats, between: Floats) -> Floats:
 
     Examples
     --------
-    Seen from a pole, two places on the equator are as far apart as they are on it.
+    From a pole, the directions to two places on the equator are as far apart as the
+    two places.
 
     >>> zero = np.array([0.0])
     >>> _squared_distances(zero, zero, np.array([0.5])).round(9)
@@ -476,7 +512,7 @@ def _squared_distances(entry: Floats, rival: Floats, between: Floats) -> Floats:
 
 
 def as_noise(model: FactorModel, noise: float | AnyPath) -> float:
-    """Return the standard deviation of a score: a number, or that of a table.
+    """Return the standard deviation of a score, given or estimated from a table.
 
     Parameters
     ----------
@@ -503,8 +539,8 @@ def as_noise(model: FactorModel, noise: float | AnyPath) -> float:
 def score_noise(model: FactorModel, ratings: AnyPath) -> float:
     r"""Estimate the standard deviation of a score from ratings that training left out.
 
-    It is the root of the mean squared difference between scores and ratings. It counts
-    the noise of the ratings themselves, too, so scores are usually more exact.
+    The estimate is the root of the mean squared difference between scores and ratings.
+    The noise of the ratings themselves counts, too, so scores are usually more exact.
 
     Parameters
     ----------

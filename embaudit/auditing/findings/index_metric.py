@@ -28,7 +28,7 @@ ENTRY = Entry(
     severities=(Severity.TIP, Severity.ISSUE),
     meaning=(
         "An index ranks {items} by cosine, inner product or Euclidean distance. This "
-        "one uses another measure than the training, or lacks the {item} bias, so it "
+        "index uses another measure than the training, or lacks the {item} bias, so it "
         "lists other {items} than the model would."
     ),
     why=(
@@ -61,7 +61,7 @@ ENTRY = Entry(
 
 
 def check(evidence: Evidence) -> Iterator[Finding]:
-    """Report what the index of the vectors lists."""
+    """Report how many rows the index lists that the model does not list."""
     served = evidence.served
     if served is None:
         yield from _ask(evidence)
@@ -69,23 +69,15 @@ def check(evidence: Evidence) -> Iterator[Finding]:
     if not served.directions:
         return
     lists, *others = served.directions
-    # The training is about the first direction; the other one follows from it.
-    texts = [served.contradiction, lists.sentence, lists.own_cause, lists.own_matches]
-    for other in others:
-        texts += [
-            other.sentence,
-            "Whether their cosines are fixed is what the answer is about.",
-            other.own_matches,
-        ]
-    texts.append(served.on_lengths)
-    text = " ".join(filter(None, texts))
+    text = _text(served)
+    rows = f"{lists.title} lists"
     if not lists.changes:
         yield Finding(
             code="served",
             severity=Severity.NOTE,
             kind=Kind.MEASURED,
             scope=AT_HAND,
-            rows=f"{lists.title} lists",
+            rows=rows,
             value=lists.changed,
             text=text,
             measured_on=lists.measured_on,
@@ -97,7 +89,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         severity=Severity.ISSUE if is_known else Severity.TIP,
         kind=Kind.MEASURED,
         scope=AT_HAND,
-        rows=f"{lists.title} lists",
+        rows=rows,
         value=lists.changed,
         title=_title(served, lists),
         text=text,
@@ -106,8 +98,22 @@ def check(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
+def _text(served: IndexMetric) -> str:
+    """Write what was measured, for the direction of the training first."""
+    lists, *others = served.directions
+    texts = [served.contradiction, lists.sentence, lists.own_cause, lists.own_matches]
+    for other in others:
+        texts += [
+            other.sentence,
+            f"The answer says whether {other.item} cosines are fixed.",
+            other.own_matches,
+        ]
+    texts.append(served.on_lengths)
+    return " ".join(filter(None, texts))
+
+
 def _title(served: IndexMetric, lists: ServedLists) -> str:
-    """Write the case in a few words."""
+    """Say in a few words how the index differs, and how much of the lists changes."""
     measure = MEASURE_WORDS[served.served]
     changed = f"{percent(lists.changed)} of each {lists.query}'s top {lists.n}"
     if lists.basis is Basis.THIS_AUDIT:
@@ -118,7 +124,7 @@ def _title(served: IndexMetric, lists: ServedLists) -> str:
 
 
 def _ask(evidence: Evidence) -> Iterator[Finding]:
-    """Ask how an index compares rows, if that decides what it lists.
+    """Ask how an index compares rows, if its lists depend on the measure.
 
     The labels of a classifier are not served from an index.
     """

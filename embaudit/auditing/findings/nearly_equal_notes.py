@@ -1,4 +1,4 @@
-"""Notes on neighbours that stay if scores are a little different."""
+"""Notes on neighbours that stay if scores change a little."""
 
 from __future__ import annotations
 
