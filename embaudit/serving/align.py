@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 
 SHOWN = 5
 """Number of rows that are listed because they moved most."""
+LARGEST_ANGLE = 180.0
+"""Largest angle in degrees. It sets the scale on which angles tie."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +71,7 @@ class AlignedSide:
     only_new: int
     """Rows that the old model lacks."""
     key: str
-    """What tells which rows are one entity: ids, names or row numbers."""
+    """Kind of key by which rows were matched: ids, names or row numbers."""
     mean_before: float | None
     """Mean angle in degrees between an old row and the new row as stored.
 
@@ -98,11 +100,16 @@ class AlignedSide:
         angle : float
             Angle in degrees between its old and its aligned new vector.
         """
-        angles = np.nan_to_num(self.angles, nan=-1.0)
-        # Only the rows that reach the last place are sorted; equal angles can be many.
-        last = np.partition(angles, -min(SHOWN, len(angles)))[-min(SHOWN, len(angles))]
-        places = np.flatnonzero(angles >= last - tie_tolerance(last))
-        order = places[largest_first(angles[places])][:SHOWN]
+        with_angle = np.flatnonzero(np.isfinite(self.angles))
+        angles = self.angles[with_angle]
+        n_shown = min(SHOWN, len(with_angle))
+        # Angles that rounding leaves between equal rows tie with 0, so the tolerance is
+        # one of the scale of all angles.
+        tolerance = tie_tolerance(LARGEST_ANGLE)
+        # Only rows that reach the last place can be listed, so only these are sorted.
+        last_listed = np.partition(angles, -n_shown)[-n_shown]
+        candidates = with_angle[angles >= last_listed - tolerance]
+        order = candidates[largest_first(self.angles[candidates], tolerance)][:n_shown]
         return [
             {
                 "name": row_called(self.row_title, str(self.names[place])),
@@ -156,11 +163,12 @@ class Alignment(Result):
     """How a new model is brought into the coordinates of an old one."""
 
     columns: int
-    """Number of columns of the aligned vectors, which is that of the old model."""
+    """Number of columns of the aligned vectors, as many as the old model has."""
     keeps_cosines: bool
     """True if the new rows are only turned, so that their cosines stay.
 
-    Otherwise all scores stay, and cosines become those of the old model's form."""
+    Otherwise the rows take the form of the old model: all scores stay, and cosines
+    change."""
     is_exact: bool
     """True if old and aligned rows differ by less than float32 resolves.
 
@@ -258,30 +266,30 @@ class Alignment(Result):
         return f"Alignment({', '.join(angles)} from the old vectors)"
 
     def _directions(self, mixing: Mixing) -> list[str]:
-        """Return the directions in which vectors may, or may not, be mixed."""
+        """Return the directions of the lists with this answer."""
         return [found.title for found in self.lists if found.mixing is mixing]
 
     @property
     def conclusion(self) -> str:
         """Answer whether old and new vectors may be mixed."""
-        mixed = self._directions(Mixing.YES)
-        apart = self._directions(Mixing.NO)
-        open_ = self._directions(Mixing.UNDECIDED)
+        compatible = self._directions(Mixing.YES)
+        incompatible = self._directions(Mixing.NO)
+        undecided = self._directions(Mixing.UNDECIDED)
         texts = []
-        if mixed:
+        if compatible:
             texts.append(
-                f"Old and new vectors may be mixed for {_all_of(mixed)} while you "
-                "replace the old ones."
+                f"Old and new vectors may be mixed for {_all_of(compatible)} while "
+                "you replace the old ones."
             )
-        if apart:
+        if incompatible:
             texts.append(
-                f"Do not mix old and new vectors for {_all_of(apart)}: replace all at "
-                "once."
+                f"Do not mix old and new vectors for {_all_of(incompatible)}: replace "
+                "all at once."
             )
-        if open_:
+        if undecided:
             texts.append(
                 "These rows do not decide whether old and new vectors may be mixed "
-                f"for {_all_of(open_)}: replace all at once."
+                f"for {_all_of(undecided)}: replace all at once."
             )
         return " ".join(texts)
 
@@ -324,15 +332,17 @@ class Alignment(Result):
 
 
 def _all_of(names: list[str]) -> str:
-    """Join directions.
+    """Join the names of directions for a sentence.
 
     Examples
     --------
     >>> _all_of(["user → user", "user → item", "item → item"])
     'user → user, user → item and item → item'
     """
-    *first, last = names
-    return " and ".join([", ".join(first), last]) if first else last
+    *others, last = names
+    if not others:
+        return last
+    return f"{', '.join(others)} and {last}"
 
 
 def align(
@@ -396,10 +406,7 @@ def align(
     for role, found in matches.items():
         after, before = measure_angles(fit, role)
         sides[role] = _side(new, found, np.degrees(after), before)
-        directed[role] = np.isfinite(after)
-        aside = new.side(role).aside
-        if aside is not None and (directed[role] & ~aside[found.after]).any():
-            directed[role] &= ~aside[found.after]
+        directed[role] = _rows_with_lists(new, found, after)
     directions: list[tuple[SideName, SideName]] = [(role, role) for role in new.sides]
     if len(new.sides) == 2:
         directions.append(("left", "right"))
@@ -441,17 +448,46 @@ def _require_same_sides(old: FactorModel, new: FactorModel) -> None:
         )
 
 
+def _rows_with_lists(new: FactorModel, found: Match, angles: Floats) -> Flags:
+    """Flag the shared rows that have a direction in both models, (m,).
+
+    Rows that are set aside are left out, unless no row would remain.
+    """
+    has_direction = np.isfinite(angles)
+    aside = new.side(found.role).aside
+    if aside is None:
+        return has_direction
+    remaining = has_direction & ~aside[found.after]
+    if not remaining.any():
+        return has_direction
+    return remaining
+
+
 def _side(
     new: FactorModel, found: Match, angles: Floats, before: Floats | None
 ) -> AlignedSide:
-    """Sum up the angles of one side."""
+    """Summarise the angles of one side.
+
+    Parameters
+    ----------
+    new : FactorModel
+        The aligned model.
+    found : Match
+        The shared rows.
+    angles : array of shape (m,)
+        Angles in degrees after the alignment.
+    before : array of shape (m,), optional
+        Angles in radians before the alignment.
+    """
     if not np.isfinite(angles).any():
         raise must_be(
             f"the shared {new.title(found.role)}s",
             "rows with a direction in both models",
             "zeros",
         )
-    mean_before = None if before is None else float(np.degrees(np.nanmean(before)))
+    mean_before = None
+    if before is not None:
+        mean_before = float(np.degrees(np.nanmean(before)))
     return AlignedSide(
         role=found.role,
         title=new.title(found.role),

@@ -29,11 +29,11 @@ from embaudit.serving.index_metric import bias_of, trained_measure
 from embaudit.serving.rotation_fit import RotationFit
 
 LIST_PRODUCTS = 5 * 10**9
-"""Products of numbers that the lists of one direction may cost.
+"""Number of multiplications that the lists of one direction can take.
 
-Fewer lists are drawn of large tables."""
+Fewer lists are drawn from large tables."""
 FEWEST_LISTS = 100
-"""Smallest number of lists that are drawn."""
+"""Number of lists that are drawn at least, however large the tables are."""
 MOST_KEPT = 0.5
 """Share of the new model's lists that mixed lists must hold to be mixed."""
 MOST_LOST = 0.05
@@ -55,8 +55,8 @@ class Mixing(StrEnum):
 class MixedLists:
     """Lists of the nearest rows of one model for queries of the other model.
 
-    They are compared with the lists of the new model for the same queries, among the
-    rows that both models hold. Rows of one side are compared by cosine, and rows of
+    The lists are compared with the lists of the new model for the same queries, among
+    the rows that both models hold. Rows of one side are compared by cosine, and rows of
     different sides as the models predict.
     """
 
@@ -99,9 +99,10 @@ class MixedLists:
     def mixing(self) -> Mixing:
         """Decide by intervals whether old and new vectors may be mixed.
 
-        They may if each kind of mixed list holds at least half of the new model's list,
-        and at most 5 % less of it than a list of old vectors alone, which served until
-        now.
+        Vectors may be mixed if each kind of mixed list holds at least half of the new
+        model's list, and at most 5 % less of it than a list of old vectors alone, which
+        served until now. The answer is NO if an interval excludes one of the two
+        conditions, and UNDECIDED if an interval allows both answers.
         """
         is_sure = True
         for values in (self.old_among_new, self.new_among_old):
@@ -111,11 +112,13 @@ class MixedLists:
                 return Mixing.NO
             if not (reaches(low, MOST_KEPT) and reaches(low_gain, -MOST_LOST)):
                 is_sure = False
-        return Mixing.YES if is_sure else Mixing.UNDECIDED
+        if is_sure:
+            return Mixing.YES
+        return Mixing.UNDECIDED
 
     @property
     def sentence(self) -> str:
-        """Say what mixed vectors keep of the lists of the new model."""
+        """Say which share of the new model's lists mixed vectors keep."""
         query, listed = self.titles
         lists = f"Of the {self.n} {listed}s that the new model lists for each {query}"
         return (
@@ -158,21 +161,31 @@ def compare_lists(
     n_neighbours: int | None,
     draw: np.random.Generator,
 ) -> MixedLists:
-    """Compare lists of mixed vectors with those of the new model.
+    """Compare lists of mixed vectors with the lists of the new model.
 
-    The rotation of each half of the queries was fitted to the other half.
+    The rotation that maps each half of the queries was fitted to the other half.
 
     Parameters
     ----------
+    fit : RotationFit
+        Rotations between both models.
+    query, listed : {"left", "right"}
+        Sides of the queries and of the listed rows.
     directed : dict of array of shape (m,)
         True for the shared rows of each side that have a direction in both models.
+    n_neighbours : int, optional
+        Length of the lists.
+    draw : numpy Generator
+        Draws the queries.
     """
     queries, rows = fit.shared[query], fit.shared[listed]
     old, new = rows.old, rows.new
     n = list_length(n_neighbours, len(rows))
     eligible = np.flatnonzero(directed[query])
-    size = LIST_PRODUCTS // (4 * len(rows) * old.rank)
-    drawn = sample_rows(eligible, min(N_QUERIES, max(FEWEST_LISTS, size)), draw)
+    # Four lists are searched for each query.
+    n_affordable = LIST_PRODUCTS // (4 * len(rows) * old.rank)
+    n_queries = min(N_QUERIES, max(FEWEST_LISTS, n_affordable))
+    drawn = sample_rows(eligible, n_queries, draw)
     tie = max(tie_of(old.factors(listed)), tie_of(new.factors(listed)))
     old_order = _order(old, query, listed, rows.old_stored, rows.match.before)
     shares = np.empty((3, len(drawn)))
@@ -181,19 +194,20 @@ def compare_lists(
         if not len(part):
             continue
         places = drawn[part]
-        new_query = fit.row_map(query, rotation)(queries.new_rows(places))
-        both = np.vstack([new_query, queries.old_rows(places)])
         own = None
         if query == listed:
+            # The same places stand for the new and for the old queries.
             own = np.concatenate([places, places])
+        new_queries = fit.row_map(query, rotation)(queries.new_rows(places))
+        both_queries = np.vstack([new_queries, queries.old_rows(places)])
         aligned = Mapped(
             rows.new_stored, fit.multiplied_map(listed, rotation), old.rank
         )
         new_order = _order(new, query, listed, aligned, rows.match.after)
-        reference, old_among_new = _halved(best_matches(new_order, both, n, own=own))
-        new_among_old, old_among_old = _halved(
-            best_matches(old_order, both, n, own=own)
-        )
+        among_new = best_matches(new_order, both_queries, n, own=own)
+        among_old = best_matches(old_order, both_queries, n, own=own)
+        reference, old_among_new = _halves(among_new)
+        new_among_old, old_among_old = _halves(among_old)
         for row, lists in enumerate((old_among_new, new_among_old, old_among_old)):
             shares[row, part] = shares_kept(reference, lists, tie)
     titles = (new.title(query), new.title(listed))
@@ -203,24 +217,35 @@ def compare_lists(
 def _order(
     model: FactorModel, query: SideName, listed: SideName, rows: Rows, numbers: Indices
 ) -> Order:
-    """Return the order in which some rows of a side are listed."""
+    """Return the order in which some rows of a side are listed.
+
+    Parameters
+    ----------
+    rows : rows of shape (m, k)
+        The rows to list.
+    numbers : array of int (m,)
+        Their row numbers in the model, which pick their biases.
+    """
     if query == listed:
         return Order("cosine", rows)
     measure = trained_measure(model) or "dot"
     bias = bias_of(model)
-    return Order(measure, rows, None if bias is None else bias[numbers])
+    if bias is not None:
+        bias = bias[numbers]
+    return Order(measure, rows, bias)
 
 
-def _halved(lists: BestMatches) -> tuple[BestMatches, BestMatches]:
+def _halves(lists: BestMatches) -> tuple[BestMatches, BestMatches]:
     """Return the lists of the first and of the second half of the queries."""
     middle = len(lists.queries) // 2
-    first, second = (
-        replace(
-            lists,
-            queries=lists.queries[which],
-            indices=lists.indices[which],
-            values=lists.values[which],
-        )
-        for which in (slice(middle), slice(middle, None))
+    return _lists_of(lists, slice(middle)), _lists_of(lists, slice(middle, None))
+
+
+def _lists_of(lists: BestMatches, which: slice) -> BestMatches:
+    """Return the lists of some queries."""
+    return replace(
+        lists,
+        queries=lists.queries[which],
+        indices=lists.indices[which],
+        values=lists.values[which],
     )
-    return first, second

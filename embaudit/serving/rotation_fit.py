@@ -1,13 +1,13 @@
 """The rotation between two models in their common form, fitted to shared rows.
 
-Nothing of the size of the models is kept: rows are read block by block, and only k×k
-matrices are summed up.
+The models can be larger than memory, because rows are read block by block, and only
+k×k matrices are summed up.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Self
 
 import numpy as np
@@ -30,7 +30,7 @@ from embaudit.model.equivalence import Equivalence
 BLOCK_BYTES = 2**22
 """Size in float64 of the shared rows of both models that are read at a time.
 
-They are changed several times, so they should stay in the cache."""
+Each block is changed several times, so it should fit into the cache."""
 BALANCED = 0.5
 """Exponent of the form in which the rotation is fitted."""
 
@@ -141,20 +141,21 @@ class RotationFit:
 
     Each is fitted to the other half, or to all rows if the fit is exact."""
     is_exact: bool
-    """True if the rotation leaves no difference that float32 could show."""
+    """True if the rotation leaves less difference than float32 resolves."""
     shifts: tuple[SideName, ...]
     """Sides that are shifted to the mean row of the old model."""
 
     def row_map(self, role: SideName, rotation: Floats) -> RowMap:
-        """Return the map from stored rows of the new model to those of the old one."""
+        """Return the map of new stored rows into the coordinates of the old rows."""
         linear = self.new.maps[role] @ rotation @ self.old.inverses[role]
-        spacing = float(np.finfo(self.shared[role].new.factors(role).dtype).eps)
+        dtype = self.shared[role].new.factors(role).dtype
+        spacing = float(np.finfo(dtype).eps)
         precision = max(spacing, len(linear) * EPS)
         if role not in self.shifts:
             return affine(np.zeros(len(linear)), linear, precision)
-        turn = affine(self.new.centres[role], linear, precision)
-        centre = self.old.centres[role]
-        return lambda block: turn(block) + centre
+        map_centred = affine(self.new.centres[role], linear, precision)
+        old_centre = self.old.centres[role]
+        return lambda block: map_centred(block) + old_centre
 
     def multiplied_map(self, role: SideName, rotation: Floats) -> RowMap:
         """Return the same map for rows that the link may divide by their length."""
@@ -176,24 +177,17 @@ def fit_rotation(
     shifts: tuple[SideName, ...] = ()
     if is_linear(old, new):
         old_form, new_form, is_centred = _forms(old, new, shared)
-        coordinates = (
-            Coordinates.balanced(old_form, whole=True),
-            Coordinates.balanced(new_form, whole=False),
-        )
+        old_coordinates = Coordinates.balanced(old_form, whole=True)
+        new_coordinates = Coordinates.balanced(new_form, whole=False)
         # A shift of the labels changes no probability and no bias of a softmax.
         if is_centred and old.predicts is new.predicts is Equivalence.PROBABILITIES:
             shifts = ("right",)
     else:
         _require_all_directions(new, shared)
-        coordinates = (Coordinates.as_stored(old), Coordinates.as_stored(new))
-    halves = {
-        role: draw.permutation(len(rows)) % 2 == 1 for role, rows in shared.items()
-    }
-    crosses, old_square, new_square = _cross_moments(shared, coordinates, halves)
-    n_sources, n_targets = (
-        coordinates[1].maps["right"].shape[1],
-        coordinates[0].maps["right"].shape[1],
-    )
+        old_coordinates = Coordinates.as_stored(old)
+        new_coordinates = Coordinates.as_stored(new)
+    n_sources = new_coordinates.maps["right"].shape[1]
+    n_targets = old_coordinates.maps["right"].shape[1]
     if n_sources > n_targets:
         raise must_be(
             "the model to align",
@@ -201,34 +195,43 @@ def fit_rotation(
             n_sources,
             "align the other model with this one, or train with as many dimensions",
         )
-    rotation = best_rotation(crosses.sum(axis=0), n_sources, n_targets)
-    # Σ ‖x R − y‖² = Σ ‖x‖² + Σ ‖y‖² − 2 tr(Rᵀ C)
-    turned = np.vdot(
-        rotation[: crosses.shape[1], : crosses.shape[2]], crosses.sum(axis=0)
+    halves = {
+        role: draw.permutation(len(rows)) % 2 == 1 for role, rows in shared.items()
+    }
+    crosses, old_square, new_square = _cross_moments(
+        shared, old_coordinates, new_coordinates, halves
     )
-    is_exact = old_square + new_square - 2 * turned <= EXPLAINED_SPREAD * old_square
+    cross = crosses.sum(axis=0)
+    rotation = best_rotation(cross, n_sources, n_targets)
+    # The sum of squares that the rotation leaves is
+    # Σ ‖x R − y‖² = Σ ‖x‖² + Σ ‖y‖² − 2 tr(Rᵀ C), with C = Σ xᵀ y.
+    trace = np.vdot(rotation[: cross.shape[0], : cross.shape[1]], cross)
+    unexplained = old_square + new_square - 2 * trace
+    is_exact = bool(unexplained <= EXPLAINED_SPREAD * old_square)
     held_out = (rotation, rotation)
     if not is_exact:
+        # The first half is judged by the rotation of the second half, and vice versa.
         held_out = (
             best_rotation(crosses[1], n_sources, n_targets),
             best_rotation(crosses[0], n_sources, n_targets),
         )
     return RotationFit(
-        shared,
-        coordinates[0],
-        coordinates[1],
-        halves,
-        rotation,
-        held_out,
-        bool(is_exact),
-        shifts,
+        shared=shared,
+        old=old_coordinates,
+        new=new_coordinates,
+        is_second_half=halves,
+        rotation=rotation,
+        held_out=held_out,
+        is_exact=is_exact,
+        shifts=shifts,
     )
 
 
 def is_linear(old: FactorModel, new: FactorModel) -> bool:
     """Return True if any linear gauge keeps what the models predict.
 
-    Otherwise only rotations do: for models that predict cosines, and for one table.
+    Only rotations keep the predictions of models that predict cosines. One table alone
+    is only rotated, too, because its cosines should stay.
     """
     has_both_sides = old.left is not None and new.left is not None
     return has_both_sides and Equivalence.COSINES not in (old.predicts, new.predicts)
@@ -294,10 +297,14 @@ def _require_all_directions(
 
 def _n_directions(sums: list[Moments]) -> int:
     """Count the directions that the rows of some sides span together."""
-    # Both sides count alike, whatever their scale.
-    scaled_roots = [
-        part.root / (float(np.linalg.norm(part.root)) or 1) for part in sums
-    ]
+    scaled_roots = []
+    for part in sums:
+        # Each side is scaled to norm 1, so that both sides count alike.
+        norm = float(np.linalg.norm(part.root))
+        if norm > 0:
+            scaled_roots.append(part.root / norm)
+        else:
+            scaled_roots.append(part.root)
     s = np.linalg.svd(np.vstack(scaled_roots), compute_uv=False)
     precision = max(part.precision for part in sums)
     return int((s > precision * s[0]).sum())
@@ -315,33 +322,52 @@ def _too_few_directions(got: int, needed: int) -> InputError:
 
 def _cross_moments(
     shared: dict[SideName, SharedRows],
-    coordinates: tuple[Coordinates, Coordinates],
+    old: Coordinates,
+    new: Coordinates,
     is_second_half: dict[SideName, Flags],
 ) -> tuple[Floats, float, float]:
     """Sum `xᵀ y` over the shared rows of both halves, and the squares of both models.
 
     x are new and y old rows in the common form. In the balanced form both sides of a
-    model have the same squares, so both sides count alike.
+    model have the same sum of squares, so both sides count alike.
+
+    Returns
+    -------
+    crosses : array of shape (2, k₁, k₀)
+        Σ xᵀ y of the first and of the second half.
+    old_square, new_square : float
+        Σ ‖y‖² and Σ ‖x‖².
     """
-    old, new = coordinates
     crosses = np.zeros((2, new.n_firm, old.n_firm))
     old_square = new_square = 0.0
     for role, rows in shared.items():
-
-        def sums(
-            block: slice, role: SideName = role, rows: SharedRows = rows
-        ) -> tuple[Floats, float, float]:
-            x = new.firm(role, rows.new_rows(block))
-            y = old.firm(role, rows.old_rows(block))
-            second = is_second_half[role][block]
-            parts = [x[part].T @ y[part] for part in (~second, second)]
-            return np.array(parts), float(np.vdot(y, y)), float(np.vdot(x, x))
-
-        for cross, old_part, new_part in parallel_map(sums, rows.blocks()):
+        sums_of_block = partial(
+            _cross_moments_of_block, rows, old, new, is_second_half[role]
+        )
+        for cross, old_part, new_part in parallel_map(sums_of_block, rows.blocks()):
             crosses += cross
             old_square += old_part
             new_square += new_part
     return crosses, old_square, new_square
+
+
+def _cross_moments_of_block(
+    rows: SharedRows,
+    old: Coordinates,
+    new: Coordinates,
+    is_second_half: Flags,
+    block: slice,
+) -> tuple[Floats, float, float]:
+    """Return the sums of `_cross_moments` over one block of the rows of a side."""
+    x = new.firm(rows.role, rows.new_rows(block))
+    y = old.firm(rows.role, rows.old_rows(block))
+    is_second = is_second_half[block]
+    is_first = ~is_second
+    first = x[is_first].T @ y[is_first]
+    second = x[is_second].T @ y[is_second]
+    old_square = float(np.vdot(y, y))
+    new_square = float(np.vdot(x, x))
+    return np.array([first, second]), old_square, new_square
 
 
 def _angles(first: Floats, second: Floats) -> Vector:
@@ -357,8 +383,8 @@ def _angles(first: Floats, second: Floats) -> Vector:
 def measure_angles(fit: RotationFit, role: SideName) -> tuple[Floats, Floats | None]:
     """Return the angles between old and new rows after and before the alignment.
 
-    Angles afterwards are those of rows that did not take part in the fit. Rows of
-    different widths have no angle before.
+    The angle of a row after the alignment is measured by the rotation that was fitted
+    to the other half of the rows. Rows of different widths have no angle before.
     """
     rows = fit.shared[role]
     after = np.empty(len(rows))
@@ -366,13 +392,15 @@ def measure_angles(fit: RotationFit, role: SideName) -> tuple[Floats, Floats | N
     maps = [fit.row_map(role, rotation) for rotation in fit.held_out]
 
     def fill(block: slice) -> None:
-        old, new = rows.old_rows(block), rows.new_rows(block)
+        old = rows.old_rows(block)
+        new = rows.new_rows(block)
         if before is not None:
             before[block] = _angles(old, new)
-        second = fit.is_second_half[role][block]
+        is_second = fit.is_second_half[role][block]
+        map_first, map_second = maps
         aligned = np.empty_like(old)
-        for part, function in zip((~second, second), maps, strict=True):
-            aligned[part] = function(new[part])
+        aligned[~is_second] = map_first(new[~is_second])
+        aligned[is_second] = map_second(new[is_second])
         after[block] = _angles(old, aligned)
 
     fill_in_threads(fill, rows.blocks())

@@ -109,19 +109,30 @@ def test_scores_of_a_retrained_model_stay(seed, noise):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_aligned_rows_are_those_of_a_dense_computation(seed):
-    """Balanced forms from dense scores, the rotation by SciPy, and back by lstsq."""
+def dense_balanced_form(model):
+    """Compute the balanced form of both sides by an SVD of all scores."""
+    u, s, vt = np.linalg.svd(model.scores(), full_matrices=False)
+    rank = model.rank
+    roots = np.sqrt(s[:rank])
+    return {"left": u[:, :rank] * roots, "right": vt[:rank].T * roots}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_aligned_rows_equal_a_dense_computation(seed):
     old = random_model(seed, scales=STRETCH, **NAMED)
     new = retrained(old, seed + 1)
-    forms = []
-    for model in (old, new):
-        u, s, vt = np.linalg.svd(model.scores(), full_matrices=False)
-        forms.append((u[:, :5] * np.sqrt(s[:5]), vt[:5].T * np.sqrt(s[:5])))
-    rotation, _ = orthogonal_procrustes(np.vstack(forms[1]), np.vstack(forms[0]))
+    old_form = dense_balanced_form(old)
+    new_form = dense_balanced_form(new)
+    # SciPy fits the rotation to the rows of both sides.
+    rotation, _ = orthogonal_procrustes(
+        np.vstack([new_form["left"], new_form["right"]]),
+        np.vstack([old_form["left"], old_form["right"]]),
+    )
     found = aligned(old, new)
-    for side, role in enumerate(("left", "right")):
-        back = np.linalg.lstsq(forms[0][side], old.factors(role), rcond=None)[0]
-        expected = forms[1][side] @ rotation @ back
+    for role in ("left", "right"):
+        # Least squares find the map from the form back to the stored old rows.
+        back = np.linalg.lstsq(old_form[role], old.factors(role), rcond=None)[0]
+        expected = new_form[role] @ rotation @ back
         np.testing.assert_allclose(found.factors(role), expected, atol=1e-10)
 
 
@@ -382,7 +393,25 @@ def test_the_most_turned_rows_are_named_largest_angle_first():
     turned = side.most_turned()
     assert len(turned) == 5
     order = np.argsort(-side.angles)[:5]
-    assert [one["name"] for one in turned] == [f"item {100 + row}" for row in order]
+    names = [record["name"] for record in turned]
+    assert names == [f"item {100 + row}" for row in order]
+
+
+def test_a_copy_names_the_first_rows_as_most_turned_whatever_the_rounding():
+    old = random_model(1, scales=STRETCH, **NAMED)
+    for seed in range(4):
+        copy = GeneralLinear(5, max_condition=20.0).sample(rng=seed).act(old)
+        turned = align(old, copy).sides["right"].most_turned()
+        names = [record["name"] for record in turned]
+        assert names == [f"item {100 + row}" for row in range(5)]
+
+
+def test_rows_without_direction_are_not_among_the_most_turned():
+    rows = np.array(OLD.right)
+    rows[3:] = 0
+    side = align(OLD.replace(right=rows), retrained(OLD, 2)).sides["right"]
+    names = [record["name"] for record in side.most_turned()]
+    assert sorted(names) == ["item 100", "item 101", "item 102"]
 
 
 def test_any_number_of_workers_gives_the_same_numbers():
