@@ -1,10 +1,10 @@
 """The best candidates of each query by inner product, cosine or distance.
 
-An index lists candidates in one of these orders. The search is exact, in float64. Each
-of these orders is that of the value `q·r + s`, with a row q of the query, and a
-row r and a shift s of the candidate. So one search serves all of them. It reads the
-candidates by blocks and keeps the largest values so far; no matrix of all queries and
-candidates is ever built.
+An index lists candidates by one of these measures. For each measure, the best candidates
+have the largest values `q·r + s`, with a row q of the query, and a row r and a shift s of
+the candidate. So one search serves all measures. The search is exact, in float64. It
+reads the candidates by blocks and keeps the largest values so far, so it never builds
+the matrix of all queries and candidates.
 """
 
 from __future__ import annotations
@@ -51,12 +51,13 @@ class Order:
     candidates: Rows = field(repr=False)
     """(p, k) the rows to list."""
     bias: Vector | None = field(default=None, repr=False)
-    """(p,) numbers that are added to inner products or cosines, if there are any."""
+    """(p,) bias of each candidate, which is added to its value `q·r`."""
 
     def query_rows(self, queries: Floats) -> Floats:
-        """Return the rows q of queries (m, k), which have another column in the ball.
+        """Return the rows q of queries (m, k).
 
-        The length of a query changes no order by cosine, so it is left as it is.
+        Rows in the ball get one more column: see `candidate_rows`. The length of a
+        query changes no order by cosine, so queries are not divided by their lengths.
         """
         if self.measure == "hyperbolic":
             half_squares = np.square(queries).sum(axis=1) / 2
@@ -66,7 +67,7 @@ class Order:
     def candidate_rows(self, which: slice | Indices) -> tuple[Floats, Floats]:
         """Return the rows r and the shifts s of some candidates.
 
-        Candidates without direction have no cosine, so their shift is -inf then.
+        Candidates without direction have no cosine, so their shift by cosine is -inf.
         """
         rows = np.ascontiguousarray(self.candidates[which], dtype=np.float64)
         shifts = np.zeros(len(rows))
@@ -74,12 +75,14 @@ class Order:
             shifts[~rows.any(axis=1)] = -np.inf
             rows = unit_rows(rows, none=0)
         elif self.measure == "l2":
-            # −½‖x − y‖² = x·y − ½‖y‖² − ½‖x‖², and the last term is that of the query.
+            # −½‖x − y‖² = x·y − ½‖y‖² − ½‖x‖². The last term is the same for all
+            # candidates y of the query x, so it is left out.
             shifts = -np.square(rows).sum(axis=1) / 2
         elif self.measure == "hyperbolic":
-            # The distance grows with ‖x − y‖² / (1 − ‖y‖²), up to a factor of the
-            # query. With g = 1 / (1 − ‖y‖²) the negative half of it is
-            # x·(g y) − ½‖x‖² g − ½‖y‖² g.
+            # For a query x, the distance of a candidate y grows with
+            # ‖x − y‖² / (1 − ‖y‖²). With g = 1 / (1 − ‖y‖²), −½ times this number is
+            # x·(g y) − ½‖x‖² g − ½‖y‖² g. The first two terms are the product of the
+            # rows (x, −½‖x‖²) and (g y, g), and the third one is the shift.
             squares = np.square(rows).sum(axis=1)
             factors = 1 / np.maximum(1 - squares, BALL_MARGIN)
             rows = np.column_stack([rows * factors[:, None], factors])
@@ -98,12 +101,12 @@ class BestMatches:
     queries: Floats = field(repr=False)
     """(m, k) the rows that the lists belong to."""
     indices: Indices
-    """(m, N) the listed candidates, best first; -1 if there are no more."""
+    """(m, N) numbers of the listed candidates, best first; -1 after the last one."""
     values: Floats
-    """(m, N) their values `q·r + s`; -inf without a candidate."""
+    """(m, N) values `q·r + s` of the listed candidates; -inf without a candidate."""
 
     def values_of(self, columns: Indices) -> tuple[Floats, Floats]:
-        """Return the values of some candidates of each query, and their sizes.
+        """Return the values of given candidates of each query, and their sizes.
 
         Parameters
         ----------
@@ -114,7 +117,8 @@ class BestMatches:
         -------
         values : array of shape (m, c)
         sizes : array of shape (m, c)
-            ‖q‖ ‖r‖ + |s|. Rounding moves a value by less than a multiple of it.
+            ‖q‖ ‖r‖ + |s|. Rounding moves a value by at most a small multiple of its
+            size.
         """
         values = np.empty(columns.shape)
         sizes = np.empty(columns.shape)
@@ -127,12 +131,14 @@ class BestMatches:
             shifts = shifts.reshape(shape)
             products = np.einsum("mk,mck->mc", queries, rows.reshape(*shape, -1))
             values[block] = products + shifts
-            sizes[block] = block_norms(queries)[:, None] * lengths + _finite(shifts)
+            sizes[block] = block_norms(queries)[:, None] * lengths + _finite_sizes(
+                shifts
+            )
         values[columns < 0] = -np.inf
         return values, sizes
 
     def holds(self, columns: Indices, *, tie: float) -> Flags:
-        """Flag candidates that are listed, or that tie with the last one listed.
+        """Flag candidates that are listed, or that tie with the last listed candidate.
 
         Parameters
         ----------
@@ -147,8 +153,11 @@ class BestMatches:
             listed |= columns == column[:, None]
         values, sizes = self.values_of(columns)
         last, last_sizes = self.values_of(self.indices[:, -1:])
-        is_tied = values >= last - tie * (sizes + last_sizes)
-        return np.asarray((listed | (is_tied & np.isfinite(values))) & (columns >= 0))
+        reaches_last = values >= last - tie * (sizes + last_sizes)
+        # If a list is not full, its last value is -inf, which -inf would reach, too.
+        is_tied = reaches_last & np.isfinite(values)
+        is_candidate = columns >= 0
+        return np.asarray((listed | is_tied) & is_candidate)
 
 
 def best_matches(
@@ -156,8 +165,8 @@ def best_matches(
 ) -> BestMatches:
     """Find the `n` best candidates of each query.
 
-    Candidates whose values differ only by rounding are tied, and a tie at the end of a
-    list is decided by the number of the candidate.
+    Candidates whose values differ only by rounding are tied. If candidates tie at the
+    end of a list, the candidates with the smallest numbers are listed.
 
     Parameters
     ----------
@@ -168,7 +177,7 @@ def best_matches(
     n : int
         Length of the lists.
     own : array of int (m,), optional
-        The candidate that is the query itself, which is not listed.
+        Number of the candidate that is the query itself. A query does not list itself.
 
     Examples
     --------
@@ -180,8 +189,10 @@ def best_matches(
     values = []
     for batch in row_blocks(len(queries), queries.shape[1]):
         rows = queries[batch]
-        itself = None if own is None else own[batch]
-        best = _with_ties_in_order(order, rows, n, itself)
+        own_of_batch = None
+        if own is not None:
+            own_of_batch = own[batch]
+        best = _with_ties_in_order(order, rows, n, own_of_batch)
         lists.append(best.columns)
         values.append(best.values)
     return BestMatches(order, queries, np.concatenate(lists), np.concatenate(values))
@@ -214,32 +225,39 @@ def shares_kept(reference: BestMatches, other: BestMatches, tie: float) -> Float
 def _with_ties_in_order(
     order: Order, queries: Floats, n: int, own: Indices | None
 ) -> TopK:
-    """Find the `n` best candidates, the first ones of those that tie at the end.
+    """Find the `n` best candidates, with ties at the end in order of their numbers.
 
-    If the last candidate ties with the first one that is not listed, rounding would
-    decide which of the two is listed. So such lists are searched again with all tied
-    values made equal.
+    If the last candidate ties with the first candidate that is not listed, rounding
+    would decide which of the two is listed. So such lists are searched again, after all
+    values that tie with the last value are set to it.
     """
+    # One more candidate is searched: the first one that is not listed.
     best = _search(order, queries, n + 1, own)
-    ends = BestMatches(order, queries, best.columns, best.values)
-    last, sizes = ends.values_of(best.columns[:, -2:])
+    longer_lists = BestMatches(order, queries, best.columns, best.values)
+    end_values, sizes = longer_lists.values_of(best.columns[:, -2:])
     rounding = cosine_rounding(queries.shape[1])
     with np.errstate(invalid="ignore"):
-        is_tied = last[:, 0] - last[:, 1] <= rounding * sizes.sum(axis=1)
+        # Without candidates at the end, -inf minus -inf is NaN, which is no tie.
+        gaps = end_values[:, 0] - end_values[:, 1]
+        is_tied = gaps <= rounding * sizes.sum(axis=1)
     tied = np.flatnonzero(is_tied)
     best.columns = best.columns[:, :n].copy()
     best.values = best.values[:, :n].copy()
-    if len(tied):
-        again = _search(
-            order,
-            queries[tied],
-            n,
-            None if own is None else own[tied],
-            level=best.values[tied, -1],
-            level_size=sizes[tied, 0],
-        )
-        best.columns[tied] = again.columns
-        best.values[tied] = again.values
+    if not len(tied):
+        return best
+    own_of_tied = None
+    if own is not None:
+        own_of_tied = own[tied]
+    levelled = _search(
+        order,
+        queries[tied],
+        n,
+        own_of_tied,
+        level=best.values[tied, -1],
+        level_size=sizes[tied, 0],
+    )
+    best.columns[tied] = levelled.columns
+    best.values[tied] = levelled.values
     return best
 
 
@@ -260,8 +278,9 @@ def _search(
     keep : int
         Number of values.
     level, level_size : array of shape (m,), optional
-        A value of each query, and its size. Values that differ from it only by rounding
-        are replaced by it, so their candidates enter in order of their numbers.
+        A value of each query, and its size. Values that differ from this level only by
+        rounding are set to the level, so their candidates enter in order of their
+        numbers.
     """
     rows = order.query_rows(queries)
     lengths = block_norms(rows)
@@ -278,19 +297,21 @@ def _search(
             values += shifts
             if level is not None and level_size is not None:
                 sizes = np.outer(lengths[batch], block_norms(candidates))
-                sizes += _finite(shifts) + level_size[batch, None]
+                sizes += _finite_sizes(shifts) + level_size[batch, None]
                 levels = level[batch, None]
                 is_tied = np.abs(values - levels) <= rounding * sizes
                 np.copyto(values, levels, where=is_tied)
             if own is not None:
                 place = own[batch] - block.start
-                itself = np.flatnonzero((place >= 0) & (place < len(candidates)))
-                values[itself, place[itself]] = -np.inf
+                is_inside = (place >= 0) & (place < len(candidates))
+                query = np.flatnonzero(is_inside)
+                values[query, place[query]] = -np.inf
             row, column, value = entries_above(values, best.threshold[batch], keep)
             hits.append((row + batch.start, column + block.start, value))
         return hits
 
-    n_candidates = min(CANDIDATES, max(1, BLOCK_BYTES // (8 * (rows.shape[1]))))
+    n_that_fit = max(1, BLOCK_BYTES // (8 * rows.shape[1]))
+    n_candidates = min(CANDIDATES, n_that_fit)
     blocks = [
         slice(start, min(start + n_candidates, n_rows))
         for start in range(0, n_rows, n_candidates)
@@ -301,6 +322,6 @@ def _search(
     return best
 
 
-def _finite(shifts: Floats) -> Floats:
-    """Return the magnitude of shifts, and 0 for those that are infinite."""
+def _finite_sizes(shifts: Floats) -> Floats:
+    """Return the magnitudes of shifts, and 0 for infinite shifts."""
     return np.where(np.isfinite(shifts), np.abs(shifts), 0)

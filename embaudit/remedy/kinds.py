@@ -265,15 +265,18 @@ def _aligned(
     if unit:
         _require_no_lengths(model, roles)
     alignment = align(old, model, by_row=by_row, partial=partial, rng=rng)
-    linear = Linear.ROTATION if alignment.keeps_cosines else Linear.ANY
+    linear = Linear.ANY
+    if alignment.keeps_cosines:
+        linear = Linear.ROTATION
+    # The biases of the model stay, so there are none to replace.
     return Remedy(
-        model,
-        "aligned",
-        roles,
-        alignment.columns,
-        False,
-        {role: alignment.maps[role] for role in roles},
-        {},
+        model=model,
+        kind="aligned",
+        roles=roles,
+        columns=alignment.columns,
+        unit=False,
+        maps={role: alignment.maps[role] for role in roles},
+        biases={},
         objective=kept_objective(model.objective, linear, alignment.shifts),
         alignment=alignment,
     )
@@ -282,7 +285,7 @@ def _aligned(
 def _roles(
     model: FactorModel, kind: str, role: SideName | str | None
 ) -> tuple[SideName, ...]:
-    """Return the sides to write: the given one, or those of the kind."""
+    """Return the sides to write: the given side, or the sides of the kind."""
     if role is not None:
         return (model.side_name(role),)
     is_of_one_side = kind in ("prediction", *FOLDED)

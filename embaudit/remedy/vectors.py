@@ -109,7 +109,7 @@ class Remedy(Result):
     keep_empty: bool = False
     """True if rows without direction are kept in a table of vectors."""
     alignment: Alignment | None = None
-    """How far aligned vectors are from those of the old model; None for other kinds."""
+    """The alignment with the old model; None for vectors of other kinds."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record for JSON, with None for numbers that do not exist."""
@@ -614,18 +614,19 @@ def _kind(remedy: Remedy) -> str | Sentence:
 
 
 def _aligned_words(alignment: Alignment) -> str:
-    """Describe aligned vectors in a clause, and whether they mix with old ones."""
-    stay = "Every score and bias stays."
-    if alignment.shifts:
-        stay = "Every probability and bias stays."
+    """Describe aligned vectors in a clause, and say if they mix with old vectors."""
     if alignment.keeps_cosines:
-        stay = "They are only turned, so that their cosines stay."
-    if alignment.keeps_cosines and len(alignment.sides) == 1:
-        stay += (
-            " If they are multiplied with vectors of another side, align both sides "
-            "together."
-        )
-    return f"in the coordinates of the old model. {stay} {alignment.conclusion}"
+        unchanged = "They are only turned, so that their cosines stay."
+        if len(alignment.sides) == 1:
+            unchanged += (
+                " If they are multiplied with vectors of another side, align both sides "
+                "together."
+            )
+    elif alignment.shifts:
+        unchanged = "Every probability and bias stays."
+    else:
+        unchanged = "Every score and bias stays."
+    return f"in the coordinates of the old model. {unchanged} {alignment.conclusion}"
 
 
 def _prediction_cosine(model: FactorModel, role: SideName) -> str:
