@@ -119,6 +119,8 @@ class IntervalDisplay(RowDisplay):
         # The legend stands between the axes and the title.
         ax.set_title(self.title, fontsize="medium", gid=TITLE, pad=22)
         ax.set(xlabel=self.label)
+        # Labels of three decimals with a sign are wide, and more of them would overlap.
+        ax.locator_params(axis="x", nbins=6)
         legend_above(ax)
 
 

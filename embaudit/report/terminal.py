@@ -53,7 +53,7 @@ FILE = 40
 """Most characters of a file name in the first line, if the line is too long."""
 NAME = 36
 """Characters of a name in the first column of a table on one screen."""
-ROWS = 3
+ROWS = 8
 """Rows of that table that are shown, however much there is to say."""
 NOTES = 2
 """Notes of a result that one screen has room for."""
