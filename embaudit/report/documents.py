@@ -295,6 +295,7 @@ def evaluation_table(evaluation: Evaluation) -> Table:
         },
         essential=tuple(MEASURE_TITLES.values()),
         has_intervals=True,
+        is_whole=True,
     )
 
 

@@ -47,6 +47,8 @@ class Table:
         own.
     longest : int, optional
         Characters of a text, beyond which it is cut.
+    is_whole : bool
+        True if a screen shows all rows, because they are compared with each other.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class Table:
     essential: tuple[str, ...] = ()
     has_intervals: bool = False
     longest: int | None = None
+    is_whole: bool = False
 
     @property
     def caption(self) -> str:

@@ -53,7 +53,7 @@ FILE = 40
 """Most characters of a file name in the first line, if the line is too long."""
 NAME = 36
 """Characters of a name in the first column of a table on one screen."""
-ROWS = 8
+ROWS = 3
 """Rows of that table that are shown, however much there is to say."""
 NOTES = 2
 """Notes of a result that one screen has room for."""
@@ -430,7 +430,8 @@ def brief(paragraphs: Iterable[str], tables: Sequence[Table]) -> str:
         shown = shown.narrow()
     # Five lines go to the caption, the headings, two blank lines and the hint at
     # `--full`.
-    shown = shown.head(max(ROWS, HEIGHT - len(lines) - 5))
+    if not shown.is_whole:
+        shown = shown.head(max(ROWS, HEIGHT - len(lines) - 5))
     lines += ["", *wrap(shown.caption, WIDTH), *str(shown).splitlines()[1:]]
     if len(tables) > 1 or shown.frame.shape != tables[0].frame.shape:
         lines += ["", EVERYTHING]
