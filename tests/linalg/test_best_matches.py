@@ -29,8 +29,11 @@ def similarity(measure: str, queries: np.ndarray, rows: np.ndarray) -> np.ndarra
         return 1 - cdist(queries, rows, "cosine")
     if measure == "l2":
         return -cdist(queries, rows)
-    gaps = np.outer(1 - (queries**2).sum(axis=1), 1 - (rows**2).sum(axis=1))
-    return -np.arccosh(1 + 2 * cdist(queries, rows, "sqeuclidean") / gaps)
+    # Distance in the Poincaré ball.
+    query_gaps = 1 - (queries**2).sum(axis=1)
+    row_gaps = 1 - (rows**2).sum(axis=1)
+    squares = cdist(queries, rows, "sqeuclidean")
+    return -np.arccosh(1 + 2 * squares / np.outer(query_gaps, row_gaps))
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -46,12 +49,17 @@ def test_lists_hold_the_best_of_all_values(measure: str, n_rows: int) -> None:
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_a_query_does_not_list_itself(measure: str) -> None:
-    rows = rows_of(measure, 300, 6, seed=0)
-    own = np.arange(0, 300, 7)
-    best = best_matches(Order(measure, rows), rows[own], 8, own=own)
-    values = similarity(measure, rows[own], rows)
-    values[np.arange(len(own)), own] = -np.inf
-    np.testing.assert_array_equal(best.indices, np.argsort(-values, axis=1)[:, :8])
+    # 5,000 candidates are more than one block, and queries lie in all blocks.
+    rows = rows_of(measure, 5_000, 6, seed=0)
+    own = np.arange(0, 5_000, 97)
+    queries = rows[own]
+    best = best_matches(Order(measure, rows), queries, 8, own=own)
+
+    expected = similarity(measure, queries, rows)
+    for number, row in enumerate(own):
+        expected[number, row] = -np.inf
+    order = np.argsort(-expected, axis=1)
+    np.testing.assert_array_equal(best.indices, order[:, :8])
 
 
 def test_lists_by_cosine_are_those_of_the_nearest_rows() -> None:
@@ -62,7 +70,8 @@ def test_lists_by_cosine_are_those_of_the_nearest_rows() -> None:
 
 
 def test_a_bias_is_added_to_each_value() -> None:
-    rows, queries = rows_of("dot", 200, 6, seed=0), rows_of("dot", 30, 6, seed=1)
+    rows = rows_of("dot", 200, 6, seed=0)
+    queries = rows_of("dot", 30, 6, seed=1)
     bias = np.random.default_rng(2).normal(0, 3, 200)
     best = best_matches(Order("dot", rows, bias), queries, 6)
     expected = np.argsort(-(queries @ rows.T + bias), axis=1)[:, :6]
@@ -85,33 +94,77 @@ def turned(rows: np.ndarray, seed: int) -> np.ndarray:
     return rows @ np.linalg.qr(square)[0]
 
 
+@pytest.fixture(scope="module")
+def copies() -> tuple[np.ndarray, np.ndarray]:
+    """Rows that occur five times each, in random order, and queries.
+
+    Lists of seven end among the copies of one row.
+    """
+    draw = np.random.default_rng(0)
+    rows = np.tile(draw.standard_normal((20, 6)), (5, 1))
+    rows = rows[draw.permutation(len(rows))]
+    return rows, draw.standard_normal((30, 6))
+
+
+@pytest.mark.parametrize("measure", ["dot", "cosine", "l2"])
+def test_of_tied_candidates_the_first_ones_are_listed(
+    measure: str, copies: tuple[np.ndarray, np.ndarray]
+) -> None:
+    rows, queries = copies
+    lists = best_matches(Order(measure, rows), queries, 7).indices
+    for listed in lists:
+        last = rows[listed[-1]]
+        tied = np.flatnonzero((rows == last).all(axis=1))
+        n_listed = np.isin(tied, listed).sum()
+        assert n_listed == 2
+        assert np.isin(tied[:n_listed], listed).all()
+
+
 @pytest.mark.parametrize("measure", ["dot", "cosine", "l2"])
 @pytest.mark.parametrize("seed", range(4))
-def test_ties_go_to_the_first_candidates_whatever_the_rounding(
-    measure: str, seed: int
+def test_rounding_decides_no_tie(
+    measure: str, seed: int, copies: tuple[np.ndarray, np.ndarray]
 ) -> None:
-    # Every row occurs five times, so lists of seven end among equal rows.
-    draw = np.random.default_rng(0)
-    rows = np.tile(draw.standard_normal((20, 6)), (5, 1))[draw.permutation(100)]
-    queries = draw.standard_normal((30, 6))
+    rows, queries = copies
     expected = best_matches(Order(measure, rows), queries, 7).indices
-    both = turned(np.vstack([rows, queries]), seed)
-    found = best_matches(Order(measure, both[:100]), both[100:], 7).indices
+    # The same rotation of rows and queries changes every value by rounding only.
+    rotated = turned(np.vstack([rows, queries]), seed)
+    rotated_rows = rotated[: len(rows)]
+    rotated_queries = rotated[len(rows) :]
+    found = best_matches(Order(measure, rotated_rows), rotated_queries, 7).indices
     np.testing.assert_array_equal(np.sort(found), np.sort(expected))
-    # Of the five copies at the end, those with the smallest numbers are listed.
-    for query, listed in zip(queries, expected, strict=True):
-        last = rows[listed[-1]]
-        copies = np.flatnonzero((rows == last).all(axis=1))
-        n_copies = np.isin(copies, listed).sum()
-        assert np.isin(copies[:n_copies], listed).all(), query
+
+
+NEAR_TIE = np.array([[1.0, 0.0], [1.0, 0.0], [0.5, 0.0], [1.0 + 1e-6, 0.0]])
+"""Rows 0 and 1 are equal, row 2 is worse, and row 3 is better by 1e-6."""
+QUERY = np.array([[1.0, 0.0]])
+
+
+def test_a_listed_candidate_is_held_and_a_worse_one_is_not() -> None:
+    best = best_matches(Order("dot", NEAR_TIE), QUERY, 2)
+    assert best.indices.tolist() == [[3, 0]]
+    assert best.holds(np.array([[3, 0, 2]]), tie=1e-9).tolist() == [[True, True, False]]
 
 
 def test_a_candidate_that_ties_with_the_last_one_is_held() -> None:
-    rows = np.array([[1.0, 0.0], [1.0, 0.0], [0.5, 0.0], [1.0 + 1e-6, 0.0]])
-    best = best_matches(Order("dot", rows), np.array([[1.0, 0.0]]), 2)
-    assert sorted(best.indices[0].tolist()) == [0, 3]
-    held = best.holds(np.array([[0, 1, 2, -1]]), tie=1e-9)
-    assert held.tolist() == [[True, True, False, False]]
-    first = best_matches(Order("dot", rows), np.array([[1.0, 0.0]]), 1)
-    assert first.holds(np.array([[0, 3]]), tie=1e-9).tolist() == [[False, True]]
-    assert first.holds(np.array([[0, 3]]), tie=1e-6).tolist() == [[True, True]]
+    best = best_matches(Order("dot", NEAR_TIE), QUERY, 2)
+    assert best.holds(np.array([[1]]), tie=1e-9).tolist() == [[True]]
+
+
+def test_the_tolerance_decides_which_candidates_tie() -> None:
+    best = best_matches(Order("dot", NEAR_TIE), QUERY, 1)
+    assert best.indices.tolist() == [[3]]
+    # Row 0 is worse by 1e-6. Both values have a size of about 1, so the tolerance is
+    # twice `tie`.
+    assert best.holds(np.array([[0]]), tie=1e-9).tolist() == [[False]]
+    assert best.holds(np.array([[0]]), tie=1e-6).tolist() == [[True]]
+
+
+def test_no_candidate_is_never_held() -> None:
+    # The only candidate has a direction, so the list by cosine has an empty place.
+    rows = np.array([[1.0, 0.0], [0.0, 0.0]])
+    best = best_matches(Order("cosine", rows), QUERY, 2)
+    assert best.indices.tolist() == [[0, -1]]
+    assert best.holds(np.array([[0, 1, -1]]), tie=1e-9).tolist() == [
+        [True, False, False]
+    ]

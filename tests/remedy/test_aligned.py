@@ -58,16 +58,21 @@ def test_files_are_read_for_both_models(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["npz", "parquet", "csv", "feather", "faiss"])
-@pytest.mark.parametrize("role", ["user", "item"])
+@pytest.mark.parametrize("role", ["left", "right"])
 def test_one_side_is_written_in_every_format(tmp_path, suffix, role):
-    side = OLD.side_name(role)
-    ids = np.arange(len(NEW.side(side))) + 100
-    models = [model.replace(**{f"{side}_ids": ids}) for model in (OLD, NEW)]
-    remedy = fix(models[1], align_to=models[0], role=role)
-    back = load(remedy.write(tmp_path / f"v.{suffix}"), kind="vectors")
-    expected = fix(models[1], align_to=models[0]).to_model().factors(side)
-    np.testing.assert_allclose(back.right, expected, rtol=1e-5, atol=1e-5)
-    assert [int(one) for one in back.right_ids] == ids.tolist()
+    # FAISS keeps ids only if they are whole numbers.
+    ids = np.arange(len(NEW.side(role))) + 100
+    old = OLD.replace(**{f"{role}_ids": ids})
+    new = NEW.replace(**{f"{role}_ids": ids})
+    expected = fix(new, align_to=old).to_model().factors(role)
+
+    remedy = fix(new, align_to=old, role=role)
+    path = remedy.write(tmp_path / f"vectors.{suffix}")
+
+    # A file of one side is a table, whose rows are read as the right side.
+    table = load(path, kind="vectors")
+    np.testing.assert_allclose(table.right, expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(table.right_ids.astype(int), ids)
 
 
 def test_vectors_of_length_1_are_written_for_one_side_only():
@@ -81,8 +86,9 @@ def test_a_new_table_of_a_store_compares_as_the_model_predicts():
     """A store that divided by lengths would lose what the scores need."""
     assert fix(NEW, align_to=OLD, role="item").metric == "dot"
     assert fix(TURNED, align_to=TABLE).metric == "cosine"
-    both = [model.replace(link="cosine") for model in (OLD, NEW)]
-    assert fix(both[1], align_to=both[0], role="item").metric == "cosine"
+    old = OLD.replace(link="cosine")
+    new = NEW.replace(link="cosine")
+    assert fix(new, align_to=old, role="item").metric == "cosine"
 
 
 def test_a_turned_table_keeps_how_its_rows_were_compared(tmp_path):
@@ -113,20 +119,31 @@ def test_the_objective_is_kept_if_other_axes_keep_its_value(objective, kept):
     assert fix(new, align_to=OLD).to_model().objective == kept
 
 
-def test_the_words_say_what_stays_and_whether_old_and_new_may_be_mixed():
+def test_the_words_say_that_scores_stay_and_that_vectors_may_be_mixed():
     text = fix(NEW, align_to=OLD).explain()
     assert text.startswith(
         "user and item vectors of 5 dimensions, in the coordinates of the old model. "
         "Every score and bias stays."
     )
     assert "Old and new vectors may be mixed for user → user" in text
+
+
+def test_the_words_say_that_vectors_of_an_unlike_model_may_not_be_mixed():
     text = fix(moved(OLD, noise=9.0), align_to=OLD).explain()
     assert "Do not mix old and new vectors for user → user" in text
+    assert "may be mixed" not in text
+
+
+def test_the_words_say_that_a_table_is_only_turned():
     text = fix(TURNED, align_to=TABLE).explain()
     assert "only turned, so that their cosines stay" in text
     assert "align both sides together" in text
     assert "Index them as the old vectors are." in text
-    old, new = [model.replace(link="softmax") for model in (OLD, NEW)]
+
+
+def test_the_words_say_that_the_probabilities_of_a_softmax_stay():
+    old = OLD.replace(link="softmax")
+    new = NEW.replace(link="softmax")
     assert "Every probability and bias stays." in fix(new, align_to=old).explain()
 
 
@@ -156,9 +173,11 @@ def test_options_that_do_not_fit_are_refused_in_one_sentence(options, sentence):
 
 
 def test_rows_compared_by_distance_are_refused():
-    models = [
-        FactorModel.from_vectors(model.right, ids=model.right_ids, compared="distance")
-        for model in (TABLE, TURNED)
-    ]
+    old = FactorModel.from_vectors(
+        TABLE.right, ids=TABLE.right_ids, compared="distance"
+    )
+    new = FactorModel.from_vectors(
+        TURNED.right, ids=TURNED.right_ids, compared="distance"
+    )
     with pytest.raises(InputError, match="one of dot products or cosines"):
-        fix(models[1], align_to=models[0])
+        fix(new, align_to=old)
