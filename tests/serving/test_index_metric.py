@@ -1,4 +1,4 @@
-"""What an index does to the lists of a model: laws, brute force and a real model."""
+"""Lists of an index against lists of the model: laws, brute force and a real model."""
 
 from __future__ import annotations
 
@@ -99,25 +99,25 @@ def test_the_comparison_of_one_table_keeps_all_lists(
     rows = np.random.default_rng(0).standard_normal((30, 5)) * SPREAD
     model = FactorModel.from_vectors(rows, compared=compared)
     assert kept(ea.index_metric(model, served)) == [1.0]
-    others = [one for one in SERVED if one != served]
-    for other in others:
-        assert kept(ea.index_metric(model, other))[0] < 0.9
+    for other in SERVED:
+        if other != served:
+            assert kept(ea.index_metric(model, other))[0] < 0.9
 
 
 def test_a_column_that_gives_all_items_one_length_keeps_the_lists_by_product() -> None:
-    # `embaudit explain EMB501` advises it for an index that has no inner product.
+    # `embaudit explain EMB501` advises this column for an index without inner product.
     model = random_model(3, scales=(1.0, SPREAD), biases=("right_bias",))
-    columns = np.column_stack([model.right, model.right_bias])
-    squares = (columns**2).sum(axis=1)
-    items = np.column_stack([columns, np.sqrt(squares.max() - squares)])
+    with_bias = np.column_stack([model.right, model.right_bias])
+    squares = (with_bias**2).sum(axis=1)
+    items = np.column_stack([with_bias, np.sqrt(squares.max() - squares)])
     users = np.column_stack([model.left, np.ones(40), np.zeros(40)])
     served = FactorModel.from_user_item(users, items, link="identity")
     assert lengths_of(served.right_side) is Lengths.EQUAL
-    scores = np.argsort(-model.scores(), axis=1)[:, :10]
     for metric in SERVED:
         assert ea.index_metric(served, metric).directions[0].kept == 1.0
-    listed = np.argsort(-(users @ items.T), axis=1)[:, :10]
-    np.testing.assert_array_equal(np.sort(listed), np.sort(scores))
+    by_score = np.argsort(-model.scores(), axis=1)[:, :10]
+    by_product = np.argsort(-(users @ items.T), axis=1)[:, :10]
+    np.testing.assert_array_equal(np.sort(by_product), np.sort(by_score))
 
 
 def test_the_length_of_users_changes_no_list_by_cosine_or_product() -> None:
@@ -138,13 +138,17 @@ def test_a_rotation_changes_no_figure_though_every_item_has_copies(seed: int) ->
     before = FactorModel.from_user_item(users, items, link="identity")
     after = FactorModel.from_user_item(users @ square, items @ square, link="identity")
     for served in SERVED:
-        first, second = ea.index_metric(before, served), ea.index_metric(after, served)
-        for one, other in zip(first.directions, second.directions, strict=True):
-            np.testing.assert_array_equal(one.kept_by_query, other.kept_by_query)
-            assert one.popularity == pytest.approx(other.popularity)
-            assert one.own_first == other.own_first
-            worst = [each["row"] for each in one.worst()]
-            assert worst == [each["row"] for each in other.worst()]
+        found_before = ea.index_metric(before, served)
+        found_after = ea.index_metric(after, served)
+        for old, new in zip(
+            found_before.directions, found_after.directions, strict=True
+        ):
+            np.testing.assert_array_equal(old.kept_by_query, new.kept_by_query)
+            assert old.popularity == pytest.approx(new.popularity)
+            assert old.own_first == new.own_first
+            old_worst = [record["row"] for record in old.worst()]
+            new_worst = [record["row"] for record in new.worst()]
+            assert old_worst == new_worst
 
 
 # Brute force
@@ -159,7 +163,10 @@ def similarities(measure: str, queries: np.ndarray, rows: np.ndarray) -> np.ndar
 
 
 def top(values: np.ndarray, n: int, *, is_own: bool) -> np.ndarray:
-    """Flag the `n` largest values of each row, on the diagonal none if it is its own."""
+    """Flag the `n` largest values of each row.
+
+    If `is_own`, queries and rows are the same, and no query flags itself.
+    """
     values = values.copy()
     if is_own:
         np.fill_diagonal(values, -np.inf)
@@ -191,24 +198,26 @@ def test_shares_of_two_sides_equal_brute_force(
     n = for_users.n
     assert n == 10
 
-    reference = top(model.scores(), n, is_own=False)
-    index = top(similarities(served, users, items), n, is_own=False)
-    assert for_users.kept == pytest.approx(share(reference, index), abs=1e-12)
+    # Items for users.
+    by_model = top(model.scores(), n, is_own=False)
+    by_index = top(similarities(served, users, items), n, is_own=False)
+    assert for_users.kept == pytest.approx(share(by_model, by_index), abs=1e-12)
     counts = model.right_counts
-    assert for_users.popularity == (median(counts, reference), median(counts, index))
+    assert for_users.popularity == (median(counts, by_model), median(counts, by_index))
     if biases and link != "cosine":
-        plain = top(similarities(trained, users, items), n, is_own=False)
-        assert for_users.kept_without_bias == pytest.approx(share(reference, plain))
+        unbiased = top(similarities(trained, users, items), n, is_own=False)
+        assert for_users.kept_without_bias == pytest.approx(share(by_model, unbiased))
     else:
         assert for_users.kept_without_bias is None
 
-    between = top(similarities(trained, items, items), n, is_own=True)
-    index = top(similarities(served, items, items), n, is_own=True)
-    assert for_items.kept == pytest.approx(share(between, index), abs=1e-12)
+    # Items for items.
+    by_model = top(similarities(trained, items, items), n, is_own=True)
+    by_index = top(similarities(served, items, items), n, is_own=True)
+    assert for_items.kept == pytest.approx(share(by_model, by_index), abs=1e-12)
     assert for_items.basis is Basis.BETWEEN_SIDES
     values = similarities(served, items, items)
-    own = np.diag(values) >= values.max(axis=1) - 1e-9
-    assert for_items.own_first == own.mean()
+    is_own_best = np.diag(values) >= values.max(axis=1) - 1e-9
+    assert for_items.own_first == is_own_best.mean()
 
 
 @pytest.mark.parametrize("served", SERVED)
@@ -230,16 +239,20 @@ def test_shares_of_one_table_equal_brute_force(served: Any, compared: Any) -> No
 
 
 def test_hyperbolic_distance_is_compared_with_the_index() -> None:
-    rows = np.random.default_rng(0).standard_normal((60, 3))
-    rows *= np.linspace(0.3, 0.999, 60)[:, None] / np.linalg.norm(rows, axis=1)[:, None]
+    directions = unit(np.random.default_rng(0).standard_normal((60, 3)))
+    lengths = np.linspace(0.3, 0.999, 60)
+    rows = directions * lengths[:, None]
     model = FactorModel.from_vectors(rows, compared="hyperbolic")
     (lists,) = ea.index_metric(model, "l2").directions
-    gaps = np.outer(1 - (rows**2).sum(axis=1), 1 - (rows**2).sum(axis=1))
-    distances = np.arccosh(1 + 2 * cdist(rows, rows, "sqeuclidean") / gaps)
-    reference = top(-distances, 10, is_own=True)
-    index = top(-cdist(rows, rows), 10, is_own=True)
-    assert lists.kept == pytest.approx(share(reference, index), abs=1e-12)
-    assert "hyperbolic" in lists.headline
+    # The distance in the Poincaré ball (Nickel and Kiela, 2017).
+    gaps = 1 - lengths**2
+    squares = cdist(rows, rows, "sqeuclidean")
+    distances = np.arccosh(1 + 2 * squares / np.outer(gaps, gaps))
+    by_model = top(-distances, 10, is_own=True)
+    by_index = top(-cdist(rows, rows), 10, is_own=True)
+    assert lists.kept == pytest.approx(share(by_model, by_index), abs=1e-12)
+    assert 0.1 < lists.kept < 0.9
+    assert "the model was trained on hyperbolic distances" in lists.headline
 
 
 # Examples by hand
@@ -258,8 +271,7 @@ def by_hand() -> FactorModel:
 
 
 def test_the_index_lists_the_rare_item_of_each_user_instead_of_the_hit() -> None:
-    found = ea.index_metric(by_hand(), "cosine", n_neighbours=1)
-    for_users, for_items = found.directions
+    for_users = ea.index_metric(by_hand(), "cosine", n_neighbours=1).directions[0]
     assert for_users.kept == 0.0
     assert for_users.popularity == (90, 5)
     assert for_users.headline == (
@@ -268,13 +280,19 @@ def test_the_index_lists_the_rare_item_of_each_user_instead_of_the_hit() -> None
         "interactions instead of 90), on lists of all 2 users. Serve by inner product, "
         "or add a column that gives all items one length."
     )
-    assert [each["query"] for each in for_users.worst()] == ["ann", "bob"]
-    # By product, the hit is the best item for itself, and for both others.
+    worst = [record["query"] for record in for_users.worst()]
+    assert worst == ["ann", "bob"]
+
+
+def test_by_product_the_hit_is_the_best_match_of_all_items() -> None:
     assert ea.index_metric(by_hand(), "dot").directions[1].own_first == 1 / 3
-    assert for_items.own_first == 1.0
-    assert found.length_ratio == pytest.approx(
-        np.quantile([8**0.5, 1.01**0.5, 1.01**0.5], 0.95) / 1.01**0.5
-    )
+    assert ea.index_metric(by_hand(), "cosine").directions[1].own_first == 1.0
+
+
+def test_the_ratio_of_lengths_is_that_of_their_quantiles() -> None:
+    lengths = np.sqrt([8, 1.01, 1.01])
+    ratio = ea.index_metric(by_hand(), "dot").length_ratio
+    assert ratio == pytest.approx(np.quantile(lengths, 0.95) / np.sqrt(1.01))
 
 
 def test_an_assumed_link_is_called_assumed() -> None:
@@ -292,10 +310,15 @@ def test_without_counts_the_words_say_lengths() -> None:
     )
 
 
-def test_a_bias_that_the_index_lacks_is_a_cause_of_its_own() -> None:
-    model = by_hand().replace(
+def by_hand_with_bias() -> FactorModel:
+    """Two users and three items; only the bias recommends the hit to bob."""
+    return by_hand().replace(
         right=[[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]], right_bias=[5.0, 0.0, 0.0]
     )
+
+
+def test_an_index_by_the_measure_of_the_training_lacks_the_bias() -> None:
+    model = by_hand_with_bias()
     assert needs_metric(model)
     lists = ea.index_metric(model, "dot", n_neighbours=1).directions[0]
     assert (lists.kept, lists.kept_without_bias) == (0.5, 0.5)
@@ -305,10 +328,13 @@ def test_a_bias_that_the_index_lacks_is_a_cause_of_its_own() -> None:
         "shown (median 47 interactions instead of 90), on lists of all 2 users. Add the "
         "item bias as a column of the item vectors, and 1 to the user vectors."
     )
-    lists = ea.index_metric(model, "cosine", n_neighbours=1).directions[0]
-    assert "The item bias, which the index does not hold, alone changes 50 %." in (
-        lists.headline
-    )
+
+
+def test_the_bias_is_a_second_cause_next_to_the_measure() -> None:
+    lists = ea.index_metric(by_hand_with_bias(), "cosine", n_neighbours=1).directions[0]
+    cause = "The item bias, which the index does not hold, alone changes 50 %."
+    assert cause in lists.headline
+    assert "Serve by inner product, and add the item bias as a column" in lists.headline
 
 
 def test_a_bias_that_is_the_same_for_all_items_changes_nothing() -> None:
@@ -318,17 +344,26 @@ def test_a_bias_that_is_the_same_for_all_items_changes_nothing() -> None:
 
 def test_queries_are_drawn_and_counted() -> None:
     model = random_model(0, n=90, scales=(1.0, SPREAD))
+    found = ea.index_metric(model, "cosine", n_lists=20, rng=1)
+    lists = found.directions[0]
+    assert len(lists.queries) == 20
+    assert lists.measured_on == "lists of 20 of 90 users"
+    assert found.records()[0]["n_queries"] == 20
+
+
+def test_the_seed_draws_the_queries() -> None:
+    model = random_model(0, n=90, scales=(1.0, SPREAD))
     first = ea.index_metric(model, "cosine", n_lists=20, rng=1)
     again = ea.index_metric(model, "cosine", n_lists=20, rng=1)
     other = ea.index_metric(model, "cosine", n_lists=20, rng=2)
-    lists = first.directions[0]
-    assert len(lists.queries) == 20
-    assert lists.measured_on == "lists of 20 of 90 users"
     assert first.to_dict() == again.to_dict()
-    assert lists.queries.tolist() != other.directions[0].queries.tolist()
-    record = first.records()[0]
-    assert record["n_queries"] == 20
-    assert list(first.to_frame()["direction"]) == ["user → item", "item → item"]
+    queries = first.directions[0].queries
+    assert queries.tolist() != other.directions[0].queries.tolist()
+
+
+def test_the_table_has_a_row_per_direction() -> None:
+    frame = ea.index_metric(by_hand(), "cosine").to_frame()
+    assert list(frame["direction"]) == ["user → item", "item → item"]
 
 
 def test_rows_without_direction_are_no_queries() -> None:
@@ -342,14 +377,17 @@ def test_rows_without_direction_are_no_queries() -> None:
 # Where the metric comes from
 
 
-def test_the_option_comes_before_the_store_and_says_so() -> None:
-    model = by_hand()
-    draw = np.random.default_rng(0)
-    stated = Metric("l2", "the collection")
-    found = served_lists(model, None, stated, rng=draw)
+STATED = Metric("l2", "the collection")
+
+
+def test_the_metric_of_the_store_is_used_by_default() -> None:
+    found = served_lists(by_hand(), None, STATED, rng=np.random.default_rng(0))
     assert (found.served, found.contradiction) == ("l2", "")
     assert found.source == "l2, as the collection says"
-    found = served_lists(model, "dot", stated, rng=draw)
+
+
+def test_the_option_comes_before_the_store_and_says_so() -> None:
+    found = served_lists(by_hand(), "dot", STATED, rng=np.random.default_rng(0))
     assert found.served == "dot"
     assert found.contradiction == (
         "The index compares by l2, as the collection says; you declared inner product, "

@@ -1,14 +1,17 @@
-"""Neighbours that stay if scores are a little different: laws and simulations."""
+"""Neighbours that stay if scores change a little: laws and simulations."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import embaudit as ea
 from embaudit.errors import InputError
+from embaudit.linalg.nearest import neighbours
 from embaudit.serving import NearlyEqual, nearly_equal, score_noise
-from embaudit.serving.nearly_equal import as_noise, cosine_ranges
+from embaudit.serving.nearly_equal import _lead_variances, as_noise, cosine_ranges
 
 N_USERS = 60
 N_ITEMS = 40
@@ -59,23 +62,29 @@ def test_lists_are_those_of_the_columns_of_the_score_matrix():
     )
 
 
-@pytest.mark.parametrize("tolerance", [0.01, 0.05, 0.3])
-def test_the_ends_of_a_range_are_reached_by_turns_in_the_plane_of_a_pair(tolerance):
+def at_angles(angles: list[float]) -> np.ndarray:
+    """Return unit rows at these angles in one plane of a space of 5 dimensions."""
     draw = np.random.default_rng(3)
-    first = draw.normal(size=5)
-    first /= np.linalg.norm(first)
-    across = draw.normal(size=5)
-    across -= (across @ first) * first
-    across /= np.linalg.norm(across)
+    plane = np.linalg.qr(draw.normal(size=(5, 2)))[0]
+    return np.column_stack([np.cos(angles), np.sin(angles)]) @ plane.T
+
+
+@pytest.mark.parametrize("tolerance", [0.01, 0.05, 0.3])
+@pytest.mark.parametrize("angle", [0.0, 0.3, 1.5, 3.0])
+def test_the_ends_of_a_range_are_reached_by_turns_in_the_plane_of_a_pair(
+    tolerance, angle
+):
+    first, second = at_angles([0, angle])
+    lowest, highest = cosine_ranges(np.array(first @ second), tolerance)
+    # Both rows turn away from each other, until they are opposite, or towards each
+    # other, until they meet.
     turn = np.arcsin(tolerance)
-    for angle in (0.0, 0.3, 1.5, 3.0):
-        lowest, highest = cosine_ranges(np.array(np.cos(angle)), tolerance)
-        reached = []
-        for apart in (angle + 2 * turn, angle - 2 * turn):
-            is_inside = 0 <= apart <= np.pi
-            reached.append(np.cos(apart) if is_inside else np.sign(np.cos(angle)))
-        assert lowest == pytest.approx(reached[0], abs=1e-7)
-        assert highest == pytest.approx(reached[1], abs=1e-7)
+    away = min(turn, (np.pi - angle) / 2)
+    towards = min(turn, angle / 2)
+    first_away, second_away = at_angles([-away, angle + away])
+    first_near, second_near = at_angles([towards, angle - towards])
+    assert lowest == pytest.approx(first_away @ second_away, abs=1e-7)
+    assert highest == pytest.approx(first_near @ second_near, abs=1e-7)
 
 
 def test_a_column_turned_by_the_arcsine_changes_by_the_tolerance():
@@ -140,48 +149,86 @@ def test_equivalent_models_have_the_same_certain_and_stable_neighbours():
     model = model_of_rank(4)
     draw = np.random.default_rng(5)
     other = ea.Gauge.linear(draw.normal(size=(4, 4))).act(model)
-    one = nearly_equal(model, tolerance=0.03, noise=0.3)
-    two = nearly_equal(other, tolerance=0.03, noise=0.3)
-    np.testing.assert_array_equal(one.indices, two.indices)
-    np.testing.assert_array_equal(one.certain, two.certain)
-    np.testing.assert_array_equal(one.stable, two.stable)
-    np.testing.assert_allclose(one.standard_errors, two.standard_errors)
+    found = nearly_equal(model, tolerance=0.03, noise=0.3)
+    found_in_other = nearly_equal(other, tolerance=0.03, noise=0.3)
+    np.testing.assert_array_equal(found.indices, found_in_other.indices)
+    np.testing.assert_array_equal(found.certain, found_in_other.certain)
+    np.testing.assert_array_equal(found.stable, found_in_other.stable)
+    np.testing.assert_allclose(found.standard_errors, found_in_other.standard_errors)
+    assert 0 < found.certain.mean() < 1
+    assert 0 < found.stable.mean() < 1
+
+
+@dataclass
+class Simulation:
+    """Lists of a model, and what noise does to their entries."""
+
+    found: NearlyEqual
+    deviations: np.ndarray
+    """(m, n) standard deviation of the angle of each entry."""
+    kept: np.ndarray
+    """(m, n) share of the noisy models that keep each entry."""
 
 
 @pytest.fixture(scope="module")
 def noisy():
-    """Lists of a model, with the angles and places of 200 noisy copies of its scores."""
-    model, noise, rank = model_of_rank(4), 0.4, 4
+    """Simulate 200 models whose scores have noise: the best of rank 4 for each."""
+    model = model_of_rank(4)
+    noise = 0.4
     found = nearly_equal(model, noise=noise, n_neighbours=5)
-    scores, draw = model.scores(), np.random.default_rng(7)
-    angles, stays = [], []
+    draw = np.random.default_rng(7)
+    scores = model.scores()
+    angles = []
+    is_kept = []
     for _ in range(200):
-        copy = scores + noise * draw.normal(size=scores.shape)
-        _, sizes, right = np.linalg.svd(copy, full_matrices=False)
-        columns = (sizes[:rank, None] * right[:rank]).T
+        noisy_scores = scores + noise * draw.normal(size=scores.shape)
+        _, sizes, right = np.linalg.svd(noisy_scores, full_matrices=False)
+        columns = right[:4].T * sizes[:4]
         columns /= np.linalg.norm(columns, axis=1, keepdims=True)
         cosines = np.einsum("mk,mnk->mn", columns[found.rows], columns[found.indices])
         angles.append(np.arccos(np.clip(cosines, -1, 1)))
-        stays.append(is_listed(columns, found))
-    return found, np.std(angles, axis=0), np.mean(stays, axis=0)
+        is_kept.append(is_listed(columns, found))
+    return Simulation(found, np.std(angles, axis=0), np.mean(is_kept, axis=0))
+
+
+def test_lead_errors_are_those_of_models_of_noisy_scores():
+    """Noise moves three columns of scores: of the row, of the entry and of its rival."""
+    draw = np.random.default_rng(11)
+    model = model_of_rank(4)
+    noise = 0.02
+    lists = neighbours(columns_of(model), 6)
+    lengths = np.linalg.norm(model.scores(), axis=0)
+    errors = noise * np.sqrt(_lead_variances(lists, lengths))
+    scores = model.scores()
+    leads = []
+    for _ in range(400):
+        noisy_scores = scores + noise * draw.normal(size=scores.shape)
+        # To first order, noise outside the space of the columns changes no angle.
+        columns = noisy_scores.T / np.linalg.norm(noisy_scores, axis=0)[:, None]
+        cosines = np.einsum("mk,mnk->mn", columns[lists.rows], columns[lists.indices])
+        angles = np.arccos(np.clip(cosines, -1, 1))
+        leads.append(angles[:, -1:] - angles[:, :-1])
+    ratios = np.std(leads, axis=0) / errors
+    assert np.median(ratios) == pytest.approx(1, abs=0.03)
+    # A standard deviation of 400 numbers is off by up to 4 × 3.5 %.
+    assert ratios.min() > 0.8
+    assert ratios.max() < 1.2
 
 
 def test_standard_errors_are_those_of_models_of_noisy_scores(noisy):
-    found, simulated, _ = noisy
-    ratios = simulated / found.standard_errors
+    ratios = noisy.deviations / noisy.found.standard_errors
     assert np.median(ratios) == pytest.approx(1, abs=0.06)
 
 
 def test_stable_neighbours_stay_in_models_of_noisy_scores(noisy):
-    found, _, stays = noisy
-    assert 0.1 < found.stable.mean() < 0.9
-    assert stays[found.stable].mean() > 0.99
-    assert stays[found.stable].min() > 0.9
+    stable = noisy.found.stable
+    assert 0.1 < stable.mean() < 0.9
+    assert noisy.kept[stable].mean() > 0.99
+    assert noisy.kept[stable].min() > 0.9
 
 
 def test_neighbours_that_are_not_stable_are_lost_more_often(noisy):
-    found, _, stays = noisy
-    assert stays[~found.stable].mean() < 0.9
+    assert noisy.kept[~noisy.found.stable].mean() < 0.9
 
 
 def test_noise_of_a_table_is_the_root_of_the_mean_squared_error(tmp_path):
@@ -236,8 +283,10 @@ def test_duplicates_share_one_place_in_the_lists():
     model = model_of_rank(3)
     items = np.vstack([model.right, model.right[:3] * 2])
     twice = ea.FactorModel.from_user_item(model.left, items)
-    one, two = nearly_equal(model, tolerance=0.02), nearly_equal(twice, tolerance=0.02)
-    np.testing.assert_array_equal(one.indices, two.indices)
+    found = nearly_equal(model, tolerance=0.02)
+    found_with_copies = nearly_equal(twice, tolerance=0.02)
+    np.testing.assert_array_equal(found.indices, found_with_copies.indices)
+    np.testing.assert_array_equal(found.certain, found_with_copies.certain)
 
 
 @pytest.mark.parametrize(
