@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -340,6 +341,15 @@ def test_the_bias_is_a_second_cause_next_to_the_measure() -> None:
 def test_a_bias_that_is_the_same_for_all_items_changes_nothing() -> None:
     model = by_hand().replace(right_bias=[3.0, 3.0, 3.0])
     assert ea.index_metric(model, "dot").directions[0].kept_without_bias is None
+
+
+@pytest.mark.parametrize("rounding", [-1e-14, 0.0, 1e-14])
+def test_a_change_of_exactly_5_percent_is_not_reported(rounding: float) -> None:
+    lists = ea.index_metric(by_hand(), "cosine").directions[0]
+    at_limit = replace(lists, kept_by_query=np.array([0.9, 1.0]) + rounding)
+    assert not at_limit.changes
+    beyond = replace(lists, kept_by_query=np.array([0.88, 1.0]) + rounding)
+    assert beyond.changes
 
 
 def test_queries_are_drawn_and_counted() -> None:
