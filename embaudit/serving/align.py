@@ -196,6 +196,8 @@ class Alignment(Result):
                 "columns": self.columns,
                 "keeps_cosines": self.keeps_cosines,
                 "is_exact": self.is_exact,
+                "ignores_lengths": self.ignores_lengths,
+                "has_unseen_directions": self.has_unseen_directions,
                 "has_few_rows": self.has_few_rows,
                 "sides": self.records(),
                 "lists": [found.to_dict() for found in self.lists],

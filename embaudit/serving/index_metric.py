@@ -413,6 +413,7 @@ class IndexMetric(Result):
                 "source": self.source,
                 "stated": self.stated,
                 "lengths": self.lengths.value,
+                "has_zero_rows": self.has_zero_rows,
                 "length_ratio": self.length_ratio,
                 "directions": self.directions,
                 "explanation": self.explain(),
