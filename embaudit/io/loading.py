@@ -309,7 +309,9 @@ def _require_another(left: Any, location: Location) -> None:
     """
     if isinstance(left, list | tuple) or not Path(left).exists():
         return
-    files = location.files or ((location.path,) if location.path is not None else ())
+    files = location.files
+    if not files and location.path is not None:
+        files = (location.path,)
     if any(file.samefile(left) for file in files):
         raise must_be(
             "left_file",
@@ -370,7 +372,7 @@ def locate(source: Readable) -> Location:
 
 @contextmanager
 def errors_named(location: Location) -> Iterator[None]:
-    """Let every error inside name the file, also those of the operating system."""
+    """Add the name of the file to errors, including those of the system."""
     try:
         with naming(location.name):
             yield

@@ -188,7 +188,7 @@ def register(
     Parameters
     ----------
     name, suffixes, origin, content, extra, package
-        As in `Format`. By default the package is called as the extra is.
+        As in `Format`. By default `package` has the name of the extra.
     **properties
         Other fields of `Format`.
     """
@@ -399,7 +399,7 @@ def writer_of(path: AnyPath) -> Format:
     Raises
     ------
     InputError
-        If none of that suffix can be written, or the store cannot.
+        If no writable format has that suffix, or the store is only read.
     """
     store = store_of(path)
     if store is not None and store.tables is None:
