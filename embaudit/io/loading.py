@@ -407,7 +407,7 @@ def detect(location: Location, request: Request) -> Format | LiveKind:
         return kind_of_object(location.value)
     store = store_of(location.address)
     if store is not None:
-        store.require_usable()
+        # Its reader checks the path first, and then whether the client is installed.
         return store
     assert location.path is not None
     if location.files:

@@ -97,18 +97,7 @@ def refusal(
         pickled = pickled_checkpoint(path) or folder_of_qdrant(path)
         if pickled is not None:
             return pickled
-        names = listed([str(file) for file in inside], 4)
-        name = f"name the file in it: {names}" if names else "name a model file"
-        remedy = (
-            f"{name}; folders are read of tables, of safetensors checkpoints and of "
-            "ALS models of Spark"
-        )
-        return must_be(
-            "the input",
-            "a model or vectors",
-            Sentence("{}, a folder without a model that is known", File(path)),
-            remedy,
-        )
+        return _folder_refusal(path, inside)
     suffix = path.suffix.lower()
     beginning = first_bytes(path)
     if suffix == ".dat" and b"\0" in beginning:
@@ -133,6 +122,24 @@ def refusal(
         "a model in a format known by its suffix: " + " ".join(suffixes),
         path,
         suggestion,
+    )
+
+
+def _folder_refusal(path: Path, inside: Sequence[Path]) -> InputError:
+    """Build the error for a folder of no known format."""
+    needs = "a model or vectors"
+    if not any(path.iterdir()):
+        got = Sentence("{}, an empty folder", File(path))
+        return must_be("the input", needs, got, "check the path")
+    remedy = "name a file with a model"
+    if inside:
+        remedy = f"name the file in it: {listed([str(file) for file in inside], 4)}"
+    return must_be(
+        "the input",
+        needs,
+        Sentence("{}, a folder without a model that is known", File(path)),
+        f"{remedy}; a folder can be read if it holds tables of vectors, a safetensors "
+        "checkpoint, a store of vectors or an ALS model of Spark",
     )
 
 

@@ -150,7 +150,8 @@ def test_every_file_that_a_refused_folder_names_is_read(folder: Path) -> None:
     assert [ea.load(name).n_right for name in names] == [15, 15]
     for name in names:
         Path(name).unlink()
-    assert "name a model file; folders are read of" in refusal(lambda: ea.load(model))
+    sentence = refusal(lambda: ea.load(model))
+    assert "name a file with a model; a folder can be read if it holds" in sentence
 
 
 def test_unit_rows_are_read_with_the_link_that_was_trained(folder: Path) -> None:

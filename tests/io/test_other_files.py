@@ -98,7 +98,10 @@ def test_a_pipe_is_refused(tmp_path: Path) -> None:
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    assert "a folder without a model that is known" in refusal(load, tmp_path / "empty")
+    assert refusal(load, tmp_path / "empty") == (
+        f"the input must be a model or vectors; got {tmp_path / 'empty'}, an empty "
+        "folder; check the path."
+    )
 
 
 @pytest.mark.parametrize(

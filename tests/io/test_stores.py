@@ -215,7 +215,20 @@ def test_file_of_sqlite_without_vectors_is_refused(tmp_path):
     path = tmp_path / "plain.db"
     with closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE films (id INTEGER, title TEXT)")
-    assert "must be a store with a table of vectors; got none" in refusal_of(path)
+    assert refusal_of(path) == (
+        f"{path} must be a file of SQLite with a table of vectors of sqlite-vec; got "
+        "only the table films; check the path, or write the vectors as .npy or "
+        ".parquet."
+    )
+
+
+def test_file_of_sqlite_without_tables_is_refused(tmp_path):
+    path = tmp_path / "plain.db"
+    with closing(sqlite3.connect(path)) as database:
+        # Without a table, SQLite writes no byte.
+        database.execute("CREATE TABLE films (id INTEGER)")
+        database.execute("DROP TABLE films")
+    assert "with a table of vectors of sqlite-vec; got no tables;" in refusal_of(path)
 
 
 def test_store_is_recognised_under_any_name(films):
@@ -463,6 +476,45 @@ def test_missing_client_is_one_sentence_with_its_extra(
     sentence = f"install it: pip install 'embaudit[{package}]'"
     assert sentence in refusal_of(address.format(place))
     assert sentence in refusal_of(place)
+
+
+@pytest.mark.parametrize(
+    ("store", "kind"),
+    [
+        ("lancedb", "a folder of LanceDB"),
+        ("duckdb", "a file of DuckDB"),
+        ("chroma", "a folder of Chroma"),
+        ("sqlite-vec", "a file of SQLite"),
+    ],
+)
+def test_wrong_path_is_refused_even_without_the_client(
+    tmp_path, monkeypatch, store, kind
+):
+    for package in ("lancedb", "duckdb", "chromadb"):
+        monkeypatch.setitem(sys.modules, package, None)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "notes.txt").write_text("a\n")
+    for place, found in (
+        ("nowhere/items", "nowhere, which does not exist"),
+        ("nowhere", "nowhere, which does not exist"),
+        ("empty", "empty, another folder"),
+        ("empty/items", "empty/items, which does not exist"),
+        ("notes.txt/items", "notes.txt, another file"),
+    ):
+        address = f"{store}:{tmp_path}/{place}"
+        assert refusal_of(address) == (
+            f"{address} must be a table in {kind}; got {tmp_path}/{found}; check the "
+            "path."
+        )
+
+
+def test_wrong_table_of_lancedb_is_refused_even_without_the_client(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "lancedb", None)
+    (tmp_path / "films.lance" / "_versions").mkdir(parents=True)
+    sentence = refusal_of(f"lancedb:{tmp_path}/users")
+    assert f"none of that name; name one of lancedb:{tmp_path}/films." in sentence
 
 
 def table_of(*batches, n_rows=2, **properties):

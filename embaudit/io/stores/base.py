@@ -149,7 +149,10 @@ def chosen_table(address: Address, tables: Sequence[str], wanted: str) -> str:
     addresses = listed([str(address.with_table(name)) for name in tables], LISTED)
     if not tables:
         raise must_be(
-            File(address), "a store with a table of vectors", "none", "name another"
+            File(address),
+            "a store with a table of vectors",
+            "none",
+            "name another store",
         )
     if wanted:
         raise must_be(
@@ -166,6 +169,36 @@ def chosen_table(address: Address, tables: Sequence[str], wanted: str) -> str:
             f"name one of {addresses}",
         )
     return tables[0]
+
+
+def no_store(address: Address, kind: str) -> InputError:
+    """Build the error for an address whose path leads to no store of its kind.
+
+    Parameters
+    ----------
+    address : Address
+        Address with the path of a local store, and perhaps a table.
+    kind : str
+        Kind of the store, such as "a folder of LanceDB".
+
+    Examples
+    --------
+    >>> address = Address("lancedb", "no-such-folder/items")
+    >>> print(no_store(address, "a folder of LanceDB"))
+    lancedb:no-such-folder/items must be a table in a folder of LanceDB; got
+    no-such-folder, which does not exist; check the path.
+    """
+    place = Path(address.place)
+    found = f"{place}, another folder"
+    # The path can go on behind a file or a missing folder, because a table is named.
+    for path in (*reversed(place.parents), place):
+        if path.is_file():
+            found = f"{path}, another file"
+            break
+        if not path.exists():
+            found = f"{path}, which does not exist"
+            break
+    return must_be(File(address), f"a table in {kind}", found, "check the path")
 
 
 def client(module: str, *, extra: str, what: str) -> ModuleType:

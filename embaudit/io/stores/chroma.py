@@ -38,6 +38,7 @@ from embaudit.io.stores.base import (
     chosen_table,
     client,
     metric_named,
+    no_store,
     title_column,
     unreadable,
 )
@@ -121,7 +122,7 @@ def read(address: str | Path, request: Request) -> Contents:  # noqa: ARG001
     folder = folder_of(path)
     store = replace(typed, place=str(folder))
     if not is_store(folder):
-        raise must_be(File(store), "a folder of Chroma", "none", "check the path")
+        raise no_store(typed, "a folder of Chroma")
     with opened(folder / FILE, store) as database:
         collections = _collections(database, store)
         name = chosen_table(store, sorted(collections), wanted)

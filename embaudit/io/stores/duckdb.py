@@ -25,6 +25,7 @@ from embaudit.io.stores.base import (
     client,
     errors_of_client,
     metric_named,
+    no_store,
     unreadable,
 )
 from embaudit.io.stores.tabular import ColumnTable, has_vectors
@@ -91,7 +92,7 @@ def read(address: str | Path, request: Request) -> Contents:
     path, wanted = typed.split(is_store)
     store = replace(typed, place=str(path))
     if not is_store(path):
-        raise must_be(File(store), "a file of DuckDB", "none", "check the path")
+        raise no_store(typed, "a file of DuckDB")
     duckdb = client("duckdb", extra="duckdb", what="a DuckDB table")
     with errors_of_client(typed, _errors()):
         database = duckdb.connect(str(path), read_only=True)

@@ -27,6 +27,7 @@ from embaudit.io.stores.base import (
     client,
     errors_of_client,
     metric_named,
+    no_store,
     unreadable,
 )
 from embaudit.io.stores.tabular import ColumnTable, has_vectors
@@ -85,10 +86,13 @@ def read(address: str | Path, request: Request) -> Contents:
     typed = Address.parse("lancedb", address)
     folder, wanted = _folder_and_table(typed)
     store = replace(typed, place=str(folder))
-    if not folder.is_dir():
-        raise must_be(File(store), "a folder of LanceDB", "none", "check the path")
-    lancedb = client("lancedb", extra="lancedb", what="a LanceDB table")
     names = sorted(path.stem for path in folder.glob(f"*{SUFFIX}") if _is_table(path))
+    if not names:
+        raise no_store(typed, "a folder of LanceDB")
+    if wanted:
+        # Tables are folders, so their names are known without the client.
+        names = [chosen_table(store, names, wanted)]
+    lancedb = client("lancedb", extra="lancedb", what="a LanceDB table")
     with _errors_refused(typed):
         database = lancedb.connect(str(folder))
         if len(names) > 1 and not wanted:

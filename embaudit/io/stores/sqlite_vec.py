@@ -18,17 +18,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.words import listed
 from embaudit.errors import File, InputError, Option, Sentence, must_be
 from embaudit.io.contents import Contents
 from embaudit.io.formats import register
 from embaudit.io.intake import Metric, Part
 from embaudit.io.options import Request
 from embaudit.io.stores.base import (
+    LISTED,
     Address,
     Batch,
     VectorTable,
     chosen_table,
     metric_named,
+    no_store,
     title_column,
 )
 from embaudit.io.stores.sqlite import LOGS, is_sqlite, opened, require_room
@@ -175,14 +178,30 @@ def read(address: str | Path, request: Request) -> Contents:
     path, wanted = typed.split(is_sqlite)
     store = replace(typed, place=str(path))
     if not is_sqlite(path):
-        raise must_be(File(store), "a file of SQLite", "none", "check the path")
+        raise no_store(typed, "a file of SQLite")
     with opened(path, store) as database:
         stored = dict(database.execute(TABLES).fetchall())
         declared = {name: Declaration.parse(sql) for name, sql in stored.items()}
         tables = {name: x for name, x in declared.items() if x is not None}
+        if not tables:
+            raise _without_vectors(store, sorted(stored))
         name = chosen_table(store, sorted(tables), wanted)
         rows = _Rows(path, typed, name, tables[name])
         return rows.table(database, request).contents()
+
+
+def _without_vectors(store: Address, names: Sequence[str]) -> InputError:
+    """Build the error for a file of SQLite that has only tables of other kinds."""
+    got = "no tables"
+    if names:
+        noun = "only the table" if len(names) == 1 else "only the tables"
+        got = f"{noun} {listed(names, LISTED)}"
+    return must_be(
+        File(store),
+        "a file of SQLite with a table of vectors of sqlite-vec",
+        got,
+        "check the path, or write the vectors as .npy or .parquet",
+    )
 
 
 @dataclass(frozen=True)
