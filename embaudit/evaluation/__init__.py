@@ -1,6 +1,7 @@
-"""Evaluation of similarities by known relations of entities.
+"""Evaluation: which similarity lists rows that share a label or a user.
 
-Entities are related if they share a label, or if one user consumed both.
+Labels are known of rows, for example genres. A user relates two items if both are among
+the interactions of this user that were held out from training.
 """
 
 from embaudit.evaluation.evaluate import evaluate_similarities

@@ -11,7 +11,7 @@ from embaudit.core.checked import Floats, Indices, Vector
 
 @dataclass(frozen=True)
 class Coverage:
-    """What the neighbour lists of one similarity hold."""
+    """Shares of candidates and of places in the neighbour lists of one similarity."""
 
     never_listed: float
     """Share of the candidates that are in no list."""
@@ -21,9 +21,9 @@ class Coverage:
 
 
 def coverage_of(
-    lists: Indices, n_candidates: int, is_popular: Vector | None
+    lists: Indices, n_candidates: int, popular_weights: Vector | None
 ) -> Coverage:
-    """Count which candidates are listed.
+    """Count how often each candidate is listed.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ def coverage_of(
         Numbers of the candidates in each list.
     n_candidates : int
         Number of candidates.
-    is_popular : array of shape (candidates,), optional
-        Weights of `most_popular_tenth`.
+    popular_weights : array of shape (candidates,), optional
+        Weight of each candidate in the most popular tenth (see `most_popular_tenth`).
 
     Examples
     --------
@@ -41,16 +41,18 @@ def coverage_of(
     """
     times_listed = np.bincount(lists.ravel(), minlength=n_candidates)
     popular_places = None
-    if is_popular is not None:
-        popular_places = float(times_listed @ is_popular / times_listed.sum())
-    return Coverage(float(np.mean(times_listed == 0)), popular_places)
+    if popular_weights is not None:
+        n_places = times_listed.sum()
+        popular_places = float(times_listed @ popular_weights / n_places)
+    never_listed = float(np.mean(times_listed == 0))
+    return Coverage(never_listed, popular_places)
 
 
 def most_popular_tenth(counts: Vector) -> Floats:
     """Return the weight of each item in the most popular tenth of all items.
 
-    It is 1 inside and 0 outside. Items with the count at the edge share the remaining
-    places evenly, so that the order of the rows does not matter.
+    The weight is 1 inside and 0 outside. Items with the count at the edge share the
+    remaining places evenly, so the order of the rows does not matter.
 
     Examples
     --------
@@ -59,10 +61,14 @@ def most_popular_tenth(counts: Vector) -> Floats:
     >>> most_popular_tenth(np.array([3.0, 3.0] + [1.0] * 8))[:3]
     array([0.5, 0.5, 0. ])
     """
+    # A tenth of 25 items is 2.5 places: the third item holds the edge, with half of its
+    # weight inside.
     n_places = len(counts) / 10
     ascending = np.sort(counts)
     edge = ascending[len(counts) - int(np.ceil(n_places))]
     is_above = counts > edge
-    is_edge = counts == edge
-    share = (n_places - is_above.sum()) / is_edge.sum()
-    return np.where(is_above, 1.0, np.where(is_edge, share, 0.0))
+    is_at_edge = counts == edge
+    weights = np.zeros(len(counts))
+    weights[is_above] = 1.0
+    weights[is_at_edge] = (n_places - is_above.sum()) / is_at_edge.sum()
+    return weights

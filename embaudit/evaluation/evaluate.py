@@ -1,4 +1,4 @@
-"""Evaluation of similarities by what is known of entities, and the model never saw."""
+"""Evaluation of similarities by labels, or by interactions held out from training."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from embaudit.model.sizes import require_ordinary_size
 CANDIDATES = 50_000
 """Largest number of rows among which the neighbours of labelled rows are searched; more
 are sampled. By interactions, neighbours are searched among all rows, and CSLS, which
-needs the neighbours of each row, is left out for more rows than these."""
+needs the neighbours of each row, is skipped for more rows than these."""
 LABEL_QUERIES = 1_000
 """Default number of rows that are queries by labels."""
 HELD_OUT_QUERIES = 20_000
@@ -80,12 +80,12 @@ def evaluate_similarities(
     the queries of each user and then over users.
 
     The similarities are the raw cosine, the dot product, the cosine of centred rows,
-    CSLS and, if both sides are loaded, the cosines in the three canonical gauges, one
-    of which is the prediction cosine. CSLS is the cosine less half the mean cosine of
-    the candidate with its 10 nearest, so hubs are listed less (Conneau et al. 2018,
-    section 2.3; the mean of the query changes no list). If the numbers of interactions
-    behind the rows are known, popularity alone is judged as well: it lists the same
-    most popular rows for every query.
+    CSLS and, if both sides are loaded, the cosines in the three canonical gauges,
+    including the prediction cosine. CSLS is the cosine less half the mean cosine of the
+    candidate with its 10 nearest, so hubs are listed less (Conneau et al. 2018, section
+    2.3; the mean of the query changes no list). If the numbers of interactions behind
+    the rows are known, popularity alone is judged as well. Its list for every query
+    holds the rows with the most interactions.
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ def evaluate_similarities(
         Interactions that were held out from training, instead of `truth` (see
         `held_out_interactions`).
     training : path or data frame, optional
-        Interactions of the training. They give the popularity of each row; by default
-        the counts that the model holds do.
+        Interactions of the training, from which the popularity of each row is counted.
+        By default, the counts that the model holds are used.
     role : {"left", "right"}
         Side.
     n_neighbours : int, optional
@@ -109,15 +109,15 @@ def evaluate_similarities(
         by labels and 20,000 held-out items by interactions, drawn as evenly over the
         users as possible.
     separator : str, optional
-        Text between the labels of a row, such as "|". By default it is found (see
-        `as_truth`).
+        Text between the labels of a row, such as "|". By default, the separator is
+        detected (see `as_truth`).
     last : int, optional
         Keep only the last interactions of each user, at least 2.
     user, item, time : str or int, optional
         Columns of `interactions`, by name or position.
     rng : numpy Generator or int
-        Draws the queries and the groups behind the intervals; the same seed gives the
-        same numbers.
+        Generator or seed that draws the queries and the groups behind the intervals;
+        the same seed gives the same numbers.
 
     Returns
     -------
@@ -146,12 +146,10 @@ def evaluate_similarities(
     >>> found.value("cosine", "recall"), found.value("dot product", "recall")
     (1.0, 1.0)
     """
-    if (truth is None) == (interactions is None):
-        raise must_be(
-            "what to judge by",
-            "truth or interactions",
-            "neither" if truth is None else "both",
-        )
+    if truth is None and interactions is None:
+        raise must_be("the relations to judge by", "truth or interactions", "neither")
+    if truth is not None and interactions is not None:
+        raise must_be("the relations to judge by", "truth or interactions", "both")
     columns: dict[str, Any] = {"last": last, "user": user, "item": item, "time": time}
     if truth is None:
         _require_unused("truth", separator=separator)
@@ -177,7 +175,7 @@ def evaluate_similarities(
 
 
 def _require_unused(needed: str, **options: Any) -> None:
-    """Raise InputError if an option is given without what it belongs to."""
+    """Raise InputError if an option is given whose argument `needed` is missing."""
     for name, value in options.items():
         if value is not None:
             raise InputError("{} must be left out without {}.", Parameter(name), needed)
@@ -195,16 +193,16 @@ def _by_labels(
     n_rows = len(model.factors(role))
     rows = labels.labelled
     rows = rows[model.side(role).norms[rows] > 0]
-    left_out = n_rows - len(rows)
+    n_usable = len(rows)
     title = model.title(role)
-    if len(rows) < 3:
+    if n_usable < 3:
         raise must_be(
             f"the {title}s that have a label and a direction",
             "at least 3",
-            len(rows),
+            n_usable,
             f"label more {title}s; a row of zeros does not count",
         )
-    n = _length(n_neighbours, len(rows))
+    n = _length(n_neighbours, n_usable)
     size = LABEL_QUERIES
     if n_queries is not None:
         size = as_count(n_queries, "n_queries", least=2)
@@ -218,30 +216,35 @@ def _by_labels(
             "related and unrelated rows.",
             Parameter("truth"),
         )
-    versions = {name: make() for name, make in similarities(model, role, rows).items()}
+    makers = similarities(model, role, rows)
+    versions = {name: make() for name, make in makers.items()}
     groups = draw_groups(len(rows), draw)
     by_query, replicates, lists = query_measures(
         versions, labels, rows, queries, groups, n=n
     )
     counts = _counts(model, role, rows)
-    is_popular = None if counts is None else most_popular_tenth(counts)
+    popular_weights, counts_of_queries = None, None
+    if counts is not None:
+        popular_weights = most_popular_tenth(counts)
+        counts_of_queries = counts[queries]
+    coverage = {
+        name: coverage_of(lists_of_one, len(rows), popular_weights)
+        for name, lists_of_one in lists.items()
+    }
     return Evaluation(
         role=role,
         title=title,
         n=n,
         measures=LABEL_MEASURES,
         n_candidates=len(rows),
-        n_left_out=left_out,
+        n_left_out=n_rows - n_usable,
         queries=rows[queries],
         by_query=by_query,
         replicates=replicates,
-        coverage={
-            name: coverage_of(listed, len(rows), is_popular)
-            for name, listed in lists.items()
-        },
+        coverage=coverage,
         chance=chance,
         n_rows=n_rows,
-        counts=None if counts is None else counts[queries],
+        counts=counts_of_queries,
     )
 
 
@@ -269,23 +272,25 @@ def _by_interactions(
     size = HELD_OUT_QUERIES
     if n_queries is not None:
         size = as_count(n_queries, "n_queries", least=2)
-    asked = held_out.sample(size, draw)
+    query_pairs = held_out.sample(size, draw)
     places = np.searchsorted(rows, held_out.rows)
-    queries = UserQueries(held_out.owners, places, asked, len(rows))
-    # Users without a query, of whom there are some if there are more users than
-    # queries, are not numbered.
+    queries = UserQueries(held_out.owners, places, query_pairs, len(rows))
+    # If there are more users than queries, users without a query get no number.
     _, users = np.unique(queries.users, return_inverse=True)
     items, item_of_query = np.unique(queries.items, return_inverse=True)
     groups = draw_groups(int(users[-1]) + 1, draw)
     counts = _counts(model, role, rows)
-    is_popular = None if counts is None else most_popular_tenth(counts)
+    popular_weights, counts_of_queries = None, None
+    if counts is not None:
+        popular_weights = most_popular_tenth(counts)
+        counts_of_queries = counts[queries.items]
     by_query, replicates, coverage = {}, {}, {}
     versions = similarities(model, role, rows)
     for name, make in track(versions.items(), "judging similarities", len(versions)):
-        # The vectors of one similarity at a time are in memory.
+        # Only the vectors of one similarity are in memory at a time.
         query_vectors, candidate_vectors = make()
         lists = nearest_by_product(query_vectors[items], candidate_vectors, items, n)
-        coverage[name] = coverage_of(lists, len(rows), is_popular)
+        coverage[name] = coverage_of(lists, len(rows), popular_weights)
         by_query[name] = queries.measures(lists[item_of_query])
         replicates[name] = without_each_group(by_query[name], users, groups)
     return Evaluation(
@@ -302,7 +307,7 @@ def _by_interactions(
         chance=float(user_weights(users) @ queries.chance_of_hit(n)),
         n_rows=len(norms),
         relation=f"belong to the same {held_out.owner}",
-        counts=None if counts is None else counts[queries.items],
+        counts=counts_of_queries,
         users=users,
         user_title=held_out.owner,
         n_held_out=len(held_out.rows),
@@ -317,7 +322,7 @@ def _length(n_neighbours: int | None, n_candidates: int) -> int:
 
 
 def _counts(model: FactorModel, role: SideName, rows: Indices) -> Floats | None:
-    """Return the number of interactions of some rows, or None if it is unknown."""
+    """Return the number of interactions of each of some rows; None if unknown."""
     counts = model.side(role).counts
     if counts is None:
         return None
@@ -327,7 +332,7 @@ def _counts(model: FactorModel, role: SideName, rows: Indices) -> Floats | None:
 def scaled_locally(unit: NDArray[np.float64], n: int = 10) -> Version:
     """Return vectors whose dot product is CSLS.
 
-    It is the cosine less half the mean cosine of the candidate with its `n` nearest.
+    CSLS is the cosine less half the mean cosine of the candidate with its `n` nearest.
 
     Examples
     --------
@@ -360,10 +365,12 @@ def _chance(
         # A query shares its labels with itself, which does not count.
         counts.append((gains > 0).sum(axis=1) - 1)
     n_related = np.concatenate(counts)
-    is_usable = (n_related > 0) & (n_related < len(rows) - 1)
+    n_others = len(rows) - 1
+    is_usable = (n_related > 0) & (n_related < n_others)
     if not is_usable.any():
         return float("nan"), is_usable
-    return float((n_related[is_usable] / (len(rows) - 1)).mean()), is_usable
+    chance = n_related[is_usable].mean() / n_others
+    return float(chance), is_usable
 
 
 def similarities(
@@ -371,44 +378,31 @@ def similarities(
 ) -> dict[str, MakeVersion]:
     """Return, for each similarity, a function that makes the vectors of some rows.
 
-    The similarity is the dot product of a row as a query and a row as a candidate.
+    The similarity is the dot product of the vector of a row as a query and the vector
+    of a row as a candidate.
     """
-    # A row without direction is similar to nothing.
-    directions = partial(unit_rows, none=0)
     x = model.factors(role)
     mean = x.mean(axis=0, dtype=np.float64)
 
-    def alike(make: Callable[[], Floats]) -> MakeVersion:
-        """Use the same vectors for queries and candidates."""
+    def stored() -> Floats:
+        return np.asarray(x[rows], dtype=np.float64)
 
-        def version() -> Version:
-            vectors = make()
-            return vectors, vectors
-
-        return version
+    def dot_products() -> Version:
+        vectors = stored()
+        return vectors, vectors
 
     versions: dict[str, MakeVersion] = {
-        RAW: alike(lambda: directions(x[rows])),
-        "dot product": alike(lambda: np.asarray(x[rows], dtype=np.float64)),
-        "centred cosine": alike(
-            lambda: directions(np.asarray(x[rows], dtype=np.float64) - mean)
-        ),
+        RAW: _cosines_of(lambda: x[rows]),
+        "dot product": dot_products,
+        "centred cosine": _cosines_of(lambda: stored() - mean),
     }
     if model.left is not None:
-        versions[PREDICTION] = alike(
-            lambda: directions(identified_factors(model, role)[rows])
+        versions[PREDICTION] = _cosines_of(
+            lambda: identified_factors(model, role)[rows]
         )
-    if model.left is not None and model.predicts is not Equivalence.COSINES:
-        form = canonical_form(model)
-        for name, exponent in EXPONENTS.items():
-            # At this exponent the cosine is the prediction cosine, which stands above
-            # (docs/theory.md, "The canonical line").
-            if exponent != (0 if role == "right" else 1):
-                view = form.view(x, role, exponent)
-                make = partial(_directions_of, view, rows)
-                versions[f"{name} cosine"] = alike(make)
+        versions |= _canonical_cosines(model, role, rows)
     if len(rows) <= CANDIDATES:
-        versions[CSLS] = lambda: scaled_locally(directions(x[rows]))
+        versions[CSLS] = lambda: scaled_locally(unit_rows(x[rows], none=0))
     counts = _counts(model, role, rows)
     if counts is not None and counts.min() < counts.max():
         ones = np.ones((len(rows), 1))
@@ -416,6 +410,41 @@ def similarities(
     return versions
 
 
-def _directions_of(view: Any, rows: Indices) -> Floats:
-    """Return some rows of a view, divided by their lengths."""
-    return unit_rows(view[rows], none=0)
+def _cosines_of(read: Callable[[], Floats]) -> MakeVersion:
+    """Return a function that makes unit vectors, alike for queries and candidates."""
+
+    def make() -> Version:
+        # A row without direction has the vector 0, so all of its cosines are 0.
+        vectors = unit_rows(read(), none=0)
+        return vectors, vectors
+
+    return make
+
+
+def _canonical_cosines(
+    model: FactorModel, role: SideName, rows: Indices
+) -> dict[str, MakeVersion]:
+    """Return the cosines in the canonical gauges, without the prediction cosine.
+
+    The dictionary is empty for a model that predicts cosines.
+    """
+    if model.predicts is Equivalence.COSINES:
+        return {}
+    # At this exponent, the cosine is the prediction cosine (docs/theory.md, "The
+    # canonical line").
+    exponent_of_prediction = 1
+    if role == "right":
+        exponent_of_prediction = 0
+    form = canonical_form(model)
+    versions = {}
+    for name, exponent in EXPONENTS.items():
+        if exponent != exponent_of_prediction:
+            view = form.view(model.factors(role), role, exponent)
+            read = partial(_rows_of_view, view, rows)
+            versions[f"{name} cosine"] = _cosines_of(read)
+    return versions
+
+
+def _rows_of_view(view: Any, rows: Indices) -> Floats:
+    """Return some rows of a view, which computes them when they are read."""
+    return np.asarray(view[rows])

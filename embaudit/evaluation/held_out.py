@@ -52,7 +52,7 @@ class HeldOut:
         return np.bincount(self.owners, minlength=self.n_owners)
 
     def related(self, is_candidate: Flags) -> HeldOut:
-        """Keep candidates of owners that have at least two, and number owners anew.
+        """Keep the candidates of owners with at least two, and number owners anew.
 
         Parameters
         ----------
@@ -68,9 +68,9 @@ class HeldOut:
     def sample(self, size: int, rng: np.random.Generator) -> Indices:
         """Draw about `size` pairs as queries, as evenly over the owners as possible.
 
-        All pairs are returned if there are no more. Otherwise each owner keeps at most
-        as many pairs as fit; if there are more owners than `size`, owners are drawn,
-        with one pair each.
+        All pairs are returned if there are at most `size`. Otherwise each owner keeps
+        at most as many pairs as fit. If there are more owners than `size`, then `size`
+        owners are drawn, with one pair each.
 
         Returns
         -------
@@ -80,19 +80,25 @@ class HeldOut:
         n_pairs, sizes = len(self.owners), self.sizes
         if n_pairs <= size:
             return np.arange(n_pairs)
-        largest = int(sizes.max())
-        most = bisect_right(
-            range(1, largest + 1), size, key=lambda cap: np.minimum(sizes, cap).sum()
-        )
-        # Shuffled pairs, sorted by owner: the first `most` of each owner are drawn.
+
+        def n_kept(limit: int) -> int:
+            """Count the pairs if each owner keeps at most `limit`."""
+            return int(np.minimum(sizes, limit).sum())
+
+        # The count grows with the limit, so the largest limit at which the pairs fit is
+        # found by bisection. It is 0 if there are more owners than `size`.
+        limits = range(1, int(sizes.max()) + 1)
+        limit = bisect_right(limits, size, key=n_kept)
+        # Shuffle the pairs and sort them by owner, so that the first pairs of each
+        # owner are a random choice.
         order = rng.permutation(n_pairs)
         order = order[np.argsort(self.owners[order], kind="stable")]
         starts = np.cumsum(sizes) - sizes
         place = np.arange(n_pairs) - np.repeat(starts, sizes)
-        drawn = order[place < max(most, 1)]
-        if most == 0:
-            drawn = rng.choice(drawn, size, replace=False)
-        return np.sort(drawn)
+        sample = order[place < max(limit, 1)]
+        if limit == 0:
+            sample = rng.choice(sample, size, replace=False)
+        return np.sort(sample)
 
 
 def held_out_interactions(
@@ -118,8 +124,8 @@ def held_out_interactions(
     model : FactorModel
         A model whose items have ids.
     role : {"right", "left"}
-        Side of the items. If it is the side of the users, then users are related who
-        consumed the same item.
+        Side of the items. If it is the side of the users, then two users are related
+        who consumed the same item.
     last : int, optional
         Keep only the last interactions of each user, at least 2. If the times do not
         say which these are, an interaction is kept if it is surely one of them. By
@@ -148,13 +154,7 @@ def held_out_interactions(
     role = model.side_name(role)
     side = model.side(role)
     owner = model.title(OPPOSITE[role])
-    if side.ids is None:
-        raise InputError(
-            "the {}s must have ids, to be found in the interactions; read the model "
-            "with {}.",
-            side.title,
-            Option("ids" if role == "right" else "left_ids"),
-        )
+    side_ids = _required_ids(model, role)
     if last is not None:
         last = as_count(last, "last", least=2)
     elif time is not None:
@@ -167,10 +167,9 @@ def held_out_interactions(
     events = read_events(
         interactions, user=user, item=item, time=time, with_times=last is not None
     )
-    codes, owners, ids = events.items, events.users, events.item_ids
-    if role == "left":
-        codes, owners, ids = events.users, events.items, events.user_ids
-    rows = places_of(ids, side.ids)[codes]
+    codes, ids = _codes_of_side(events, role)
+    owners, _ = _codes_of_side(events, OPPOSITE[role])
+    rows = places_of(ids, side_ids)[codes]
     is_known = rows >= 0
     n_owners = len(np.unique(owners))
     owners, rows = owners[is_known], rows[is_known]
@@ -179,14 +178,14 @@ def held_out_interactions(
         is_last = _surely_last(owners, events.times[is_known], last)
         owners, rows = owners[is_last], rows[is_last]
     order = np.lexsort((rows, owners))
-    everything = HeldOut(owners[order], rows[order], owner, "")
-    kept = everything.related(np.full(len(side), True))
+    all_pairs = HeldOut(owners[order], rows[order], owner, "")
+    kept = all_pairs.related(np.full(len(side), True))
     if kept.n_owners < 2:
         raise must_be(
             f"the {owner}s of the interactions with two {side.title}s of the model",
             "at least 2",
             kept.n_owners,
-            f"check that both have the same ids: {ids[0]} against {side.ids[0]}",
+            f"check that both have the same ids: {ids[0]} against {side_ids[0]}",
         )
     words = f"{len(kept.rows):,} held-out {side.title}s"
     if last is not None:
@@ -201,10 +200,35 @@ def held_out_interactions(
     return replace(kept, source=source)
 
 
+def _required_ids(model: FactorModel, role: SideName) -> NDArray[Any]:
+    """Return the ids of a side; raise InputError if it has none."""
+    side = model.side(role)
+    if side.ids is not None:
+        return side.ids
+    option = "left_ids"
+    if role == "right":
+        option = "ids"
+    raise InputError(
+        "the {}s must have ids, to be found in the interactions; read the model with "
+        "{}.",
+        side.title,
+        Option(option),
+    )
+
+
+def _codes_of_side(events: Events, role: SideName) -> tuple[Indices, NDArray[Any]]:
+    """Return the code of each pair on a side, and the ids that the codes stand for."""
+    if role == "left":
+        return events.users, events.user_ids
+    return events.items, events.item_ids
+
+
 def _surely_last(owners: Indices, times: Floats, last: int) -> Flags:
     """Mark the interactions that are surely among the last ones of their owner.
 
-    They are later than the first interaction that is not among the last ones.
+    In descending order of time, an interaction is marked if its place is one of the
+    first `last` and its time is later than the time at the next place. An interaction
+    of that same time could take its place.
     """
     order = np.lexsort((-times, owners))
     owners, times = owners[order], times[order]
@@ -212,11 +236,11 @@ def _surely_last(owners: Indices, times: Floats, last: int) -> Flags:
     starts = np.cumsum(n_of_owner) - n_of_owner
     first = starts[owners]
     place = np.arange(len(owners)) - first
-    # Time of the first interaction behind the last ones, if the owner has more.
-    behind = np.minimum(first + last, len(owners) - 1)
+    # Position of the next interaction of the owner, if the owner has more than `last`.
+    following = np.minimum(first + last, len(owners) - 1)
     has_more = n_of_owner[owners] > last
-    is_sure = place < last
-    is_sure &= ~has_more | (times > times[behind])
+    is_later = times > times[following]
+    is_sure = (place < last) & (is_later | ~has_more)
     result = np.zeros(len(owners), dtype=bool)
     result[order] = is_sure
     return result
@@ -232,23 +256,14 @@ def counts_in(interactions: Any, model: FactorModel, role: SideName) -> Floats:
         the model.
     """
     side = model.side(role)
-    if side.ids is None:
-        raise InputError(
-            "the {}s must have ids, to be found in the interactions; read the model "
-            "with {}.",
-            side.title,
-            Option("ids" if role == "right" else "left_ids"),
-        )
-    events: Events = read_events(interactions)
-    codes, ids = events.items, events.item_ids
-    if role == "left":
-        codes, ids = events.users, events.user_ids
-    rows = places_of(ids, side.ids)[codes]
+    side_ids = _required_ids(model, role)
+    codes, ids = _codes_of_side(read_events(interactions), role)
+    rows = places_of(ids, side_ids)[codes]
     rows = rows[rows >= 0]
     if not len(rows):
         raise must_be(
             f"the {side.title}s of the training data",
             "ids of the model",
-            f"{ids[0]} against {side.ids[0]}, for instance",
+            f"{ids[0]} against {side_ids[0]}, for instance",
         )
     return np.bincount(rows, minlength=len(side)).astype(np.float64)

@@ -28,20 +28,20 @@ class UserQueries:
     """(m,) number of the user of each held-out item, ascending."""
     places: Indices
     """(m,) number of the item among the candidates; ascending for each user."""
-    asked: Indices
-    """(q,) positions of the held-out items that are queries."""
+    query_pairs: Indices
+    """(q,) positions of the queries among the held-out items."""
     n_candidates: int
-    """Number of candidates, the items of the queries among them."""
+    """Number of candidates, including the items of the queries."""
 
     @property
     def users(self) -> Indices:
         """(q,) number of the user of each query."""
-        return self.owners[self.asked]
+        return self.owners[self.query_pairs]
 
     @property
     def items(self) -> Indices:
         """(q,) number of the item of each query among the candidates."""
-        return self.places[self.asked]
+        return self.places[self.query_pairs]
 
     @property
     def n_related(self) -> NDArray[np.intp]:
@@ -53,14 +53,14 @@ class UserQueries:
 
         Hit rate is 1 if a related item is listed. Recall is the number of related items
         in the list, over the largest number that a list can hold (Liang et al. 2018,
-        section 4.2); so it is 1 for a perfect list even if more items are related than
-        it has places. NDCG sums `1 / log2(i + 1)` over the places i of related items,
+        section 4.2). So the recall of a perfect list is 1, even if more items are
+        related than the list has places. NDCG sums `1 / log2(i + 1)` over the places i of related items,
         from i = 1 up, over the sum for a perfect list.
 
         Parameters
         ----------
         lists : array of int (q, n)
-            Candidates in the list of each query, the best first, without itself.
+            Candidates in the list of each query, the best first, without the query.
 
         Returns
         -------
@@ -79,8 +79,9 @@ class UserQueries:
         n = lists.shape[1]
         discounts = 1 / np.log2(np.arange(1, n + 1) + 1)
         ideal = np.concatenate([[0], np.cumsum(discounts)])
-        most = np.minimum(self.n_related, n)
-        # Pairs are sorted by user and then by item, so these numbers are ascending.
+        n_findable = np.minimum(self.n_related, n)
+        # One number stands for a pair of a user and an item. Pairs are sorted by user
+        # and then by item, so the numbers ascend and a binary search finds a pair.
         pairs = self.owners * self.n_candidates + self.places
         measures = np.empty((len(lists), len(LIST_MEASURES)))
         for block in row_blocks(*lists.shape):
@@ -89,8 +90,9 @@ class UserQueries:
             is_related = pairs[place] == listed
             n_found = is_related.sum(axis=1)
             measures[block, 0] = n_found > 0
-            measures[block, 1] = n_found / most[block]
-            measures[block, 2] = is_related @ discounts / ideal[most[block]]
+            measures[block, 1] = n_found / n_findable[block]
+            gain = is_related @ discounts
+            measures[block, 2] = gain / ideal[n_findable[block]]
         return measures
 
     def chance_of_hit(self, n: int) -> Floats:

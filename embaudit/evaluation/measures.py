@@ -53,9 +53,10 @@ def query_measures(
     queries : array of shape (q,)
         Positions of the queries among the candidates.
     groups : array of shape (m,)
-        Group of each candidate. Each group in turn is left out, among the queries, too.
+        Group of each candidate. Each group in turn is removed from the candidates and
+        from the queries.
     n : int
-        Length of the lists of which precision and NDCG are taken.
+        Length of the lists behind precision and NDCG.
 
     Returns
     -------
@@ -74,16 +75,16 @@ def query_measures(
         """Measure a block of queries, (versions, queries, groups + 1, 3), with lists."""
         positions = queries[block]
         # A query is not a candidate of itself, so its gain and its score are -inf.
-        itself = (np.arange(len(positions)), positions)
+        own_cells = (np.arange(len(positions)), positions)
         gains = truth.gains(rows[positions], rows).astype(np.float64)
-        gains[itself] = -np.inf
-        judged = LeaveOutMeasures(gains, groups, n)
+        gains[own_cells] = -np.inf
+        leave_out = LeaveOutMeasures(gains, groups, n)
         results, lists = [], []
         for query_vectors, candidate_vectors in versions.values():
             scores = query_vectors[positions] @ candidate_vectors.T
-            scores[itself] = -np.inf
+            scores[own_cells] = -np.inf
             # The scores of duplicate candidates differ by rounding.
-            measures, best = judged.measures(level_ties(scores))
+            measures, best = leave_out.measures(level_ties(scores))
             results.append(measures)
             lists.append(best)
         return np.stack(results), np.stack(lists)
@@ -93,11 +94,11 @@ def query_measures(
         track(parallel_map(measure, blocks), "judging similarities", len(blocks))
     )
     measured = np.concatenate([measures for measures, _ in results], axis=1)
-    listed = np.concatenate([lists for _, lists in results], axis=1)
+    all_lists = np.concatenate([lists for _, lists in results], axis=1)
     means = _means(measured[:, :, :-1], groups[queries])
     by_query = dict(zip(versions, measured[:, :, -1], strict=True))
     replicates = dict(zip(versions, means, strict=True))
-    return by_query, replicates, dict(zip(versions, listed, strict=True))
+    return by_query, replicates, dict(zip(versions, all_lists, strict=True))
 
 
 def _means(
@@ -159,7 +160,7 @@ class LeaveOutMeasures:
         self.n = n
         self.is_related = gains > 0
         self.n_groups = int(groups.max()) + 1
-        # Place of the first candidate of each group, once candidates are sorted by it.
+        # Place of the first candidate of each group if candidates are sorted by group.
         self.starts = np.searchsorted(np.sort(groups), np.arange(self.n_groups + 1))
         is_member = np.eye(self.n_groups, dtype=np.float32)[groups]
         n_related = self._without_each_group(self.is_related @ is_member)
@@ -218,13 +219,13 @@ class LeaveOutMeasures:
         """
         n_others = scores.shape[1] - 1
         # Candidates move up if a group before them is left out. So more than n are
-        # sorted at first, and twice as many each time these are too few.
+        # sorted at first, and twice as many again while these are too few.
         keep = min(self.n + SPARE_CANDIDATES, n_others)
         while True:
             best = TopK(len(scores), keep).add(np.asarray(scores, np.float64)).columns
             # The number after the last group stands for leaving out no group.
-            left_out = np.arange(self.n_groups + 1)[:, None]
-            remains = self.groups[best][:, None] != left_out
+            group_numbers = np.arange(self.n_groups + 1)[:, None]
+            remains = self.groups[best][:, None] != group_numbers
             if keep == n_others or remains.sum(axis=2).min() >= self.n:
                 break
             keep = min(2 * keep, n_others)
@@ -238,7 +239,8 @@ class LeaveOutMeasures:
         is_listed = weights > 0
         n_related = np.einsum("qgl,ql->qg", is_listed, gains > 0, dtype=np.float64)
         share = n_related / np.maximum(is_listed.sum(axis=2), 1)
-        return share, np.einsum("qgl,ql->qg", weights, gains), best[:, : self.n]
+        gain = np.einsum("qgl,ql->qg", weights, gains)
+        return share, gain, best[:, : self.n]
 
     def _n_ordered(self, scores: Floats, is_related: Flags) -> Floats:
         """Count the pairs in order that remain without each group, (q, groups + 1).
@@ -296,8 +298,9 @@ def _running_sums(values: Floats | Flags) -> Floats:
 def _ordered_pairs(is_related: Flags, rises: Flags) -> Floats:
     """Count the pairs in order that each candidate forms.
 
-    A related candidate forms them with lower unrelated ones, and an unrelated candidate
-    with higher related ones. Candidates of the same score count half.
+    A related candidate is in order with each lower unrelated candidate, and an
+    unrelated candidate with each higher related one. Candidates of the same score count
+    half.
 
     Parameters
     ----------
@@ -319,8 +322,12 @@ def _ordered_pairs(is_related: Flags, rises: Flags) -> Floats:
     is_last = np.hstack([rises, edge])
     end = np.where(is_last, place + 1, n_candidates)
     end = np.minimum.accumulate(end[:, ::-1], axis=1)[:, ::-1]
+    # A candidate at place `first` has `first` lower candidates and `end - first` of its
+    # own score, each of which counts half.
     n_lower = (first + end) / 2
     related_before = _running_sums(is_related)
     n_related = related_before[:, -1:]
     related_lower = (_take(related_before, first) + _take(related_before, end)) / 2
-    return np.asarray(np.where(is_related, n_lower, n_related) - related_lower)
+    # Lower unrelated candidates of a related one; higher related ones of an unrelated.
+    n_ordered = np.where(is_related, n_lower - related_lower, n_related - related_lower)
+    return np.asarray(n_ordered)

@@ -182,7 +182,7 @@ def test_metrics_are_flat_finite_numbers_under_names_that_trackers_take():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({}, "what to judge by must be truth or interactions; got neither"),
+        ({}, "the relations to judge by must be truth or interactions; got neither"),
         ({"interactions": 3}, "interactions must be a path or a data frame; got int"),
         ({"interactions": "none.csv"}, "none.csv"),
         ({"last": 1}, "last must be an integer"),
