@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -12,6 +14,7 @@ from scipy.stats import hypergeom
 from embaudit.core.words import percent
 from embaudit.errors import InputError
 from embaudit.evaluation import evaluate_similarities, held_out_interactions
+from embaudit.evaluation.list_measures import LIST_MEASURES
 from embaudit.model import FactorModel
 
 N = 3
@@ -252,23 +255,98 @@ def test_permuted_interactions_seldom_give_a_winner():
     assert wins <= 3
 
 
-@pytest.mark.slow
-def test_intervals_over_users_hold_in_simulation():
-    model, everybody = clustered(6_000)
-    truth = evaluate_similarities(model, interactions=everybody, n_queries=30_000)
-    draw = np.random.default_rng(1)
-    inside = []
-    for seed in range(500):
-        users = draw.choice(6_000, 400, replace=False)
-        sample = everybody[everybody["user"].isin(users)]
-        found = evaluate_similarities(model, interactions=sample, rng=seed)
-        row = found.to_frame().query("measure == 'recall'").set_index("similarity")
-        value = truth.value("cosine", "recall")
-        inside.append(
-            row.loc["cosine", "ci_low"] <= value <= row.loc["cosine", "ci_high"]
+SIMULATIONS = 1_000
+
+
+@cache
+def simulated_samples():
+    """Evaluate a population of 6,000 users, and samples of 400 users each.
+
+    Users are drawn with replacement, so that a sample is 400 independent draws from the
+    population, as an interval over users assumes.
+    """
+    model, table = clustered(6_000)
+    population = evaluate_similarities(model, interactions=table, n_queries=30_000)
+    items_of_user = table["item"].to_numpy().reshape(6_000, 5)
+    samples = []
+    for seed in range(SIMULATIONS):
+        drawn = np.random.default_rng(10_000 + seed).integers(6_000, size=400)
+        sample = pd.DataFrame(
+            {
+                "user": np.repeat(np.arange(400), 5),
+                "item": items_of_user[drawn].ravel(),
+            }
         )
-    # 400 of 6,000 users are drawn without replacement, which narrows the spread by 3 %.
-    assert 0.93 <= np.mean(inside) <= 0.975
+        samples.append(evaluate_similarities(model, interactions=sample, rng=seed))
+    return population, samples
+
+
+def share_inside(population, samples, column, similarity, measure):
+    """Return how often an interval of the table of a sample holds the true number."""
+    place = ["similarity", "measure"]
+    truth = population.to_frame().set_index(place).loc[(similarity, measure), column]
+    prefix = {"value": "", "difference": "difference_"}[column]
+    is_inside = []
+    for sample in samples:
+        row = sample.to_frame().set_index(place).loc[(similarity, measure)]
+        is_inside.append(row[f"{prefix}ci_low"] <= truth <= row[f"{prefix}ci_high"])
+    return np.mean(is_inside)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("measure", LIST_MEASURES)
+@pytest.mark.parametrize("similarity", ["cosine", "prediction cosine"])
+def test_intervals_of_values_hold_over_users(similarity, measure):
+    population, samples = simulated_samples()
+    inside = share_inside(population, samples, "value", similarity, measure)
+    assert 0.93 <= inside <= 0.97
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("measure", LIST_MEASURES)
+def test_interval_of_one_difference_holds_over_users(measure):
+    """One comparison that was chosen beforehand needs no allowance for the others."""
+    population, samples = simulated_samples()
+    pair = ["cosine", "prediction cosine"]
+    inside = share_inside(
+        only(population, pair),
+        [only(sample, pair) for sample in samples],
+        "difference",
+        "prediction cosine",
+        measure,
+    )
+    assert 0.93 <= inside <= 0.97
+
+
+def only(evaluation, names):
+    """Return an evaluation of fewer similarities."""
+    fields = ("by_query", "replicates", "coverage")
+    return replace(
+        evaluation,
+        **{
+            field: {name: getattr(evaluation, field)[name] for name in names}
+            for field in fields
+        },
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("measure", LIST_MEASURES)
+def test_intervals_of_all_differences_hold_together_over_users(measure):
+    """Allowances for several comparisons add up (Bonferroni), so 95 % is a floor."""
+    population, samples = simulated_samples()
+    others = [name for name in population.by_query if name != "cosine"]
+    assert len(others) == 6
+    place = ["similarity", "measure"]
+    truth = population.to_frame().set_index(place)["difference"]
+    truth = truth.loc[[(name, measure) for name in others]]
+    are_inside = []
+    for sample in samples:
+        rows = sample.to_frame().set_index(place).loc[truth.index]
+        is_inside = rows["difference_ci_low"] <= truth
+        is_inside &= truth <= rows["difference_ci_high"]
+        are_inside.append(is_inside.all())
+    assert np.mean(are_inside) >= 0.95
 
 
 def test_movielens_is_judged_by_late_interactions_of_its_users(
