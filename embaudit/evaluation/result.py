@@ -34,12 +34,12 @@ CONFIDENCE = "with 95 % confidence"
 RAW = "cosine"
 """Baseline similarity, the cosine of the stored factors."""
 CSLS = "CSLS"
-"""The cosine less the local mean that makes hubs."""
+"""The cosine less half the mean cosine of the candidate with its nearest rows."""
 PREDICTION = "prediction cosine"
 """The plain cosine of right rows in the left-whitened gauge, and of left rows in the
 right-whitened gauge."""
 POPULARITY = "popularity"
-"""The number of interactions of the candidate, whatever the query is."""
+"""The number of interactions of the candidate, the same for every query."""
 MEASURE_TITLES = {
     "precision": "precision",
     "auc": "AUC",
@@ -80,17 +80,17 @@ class Evaluation(Result):
     """Means without each of up to 20 groups (groups, 3), by similarity: groups of
     entities by labels, groups of users by interactions."""
     coverage: dict[str, Coverage]
-    """What the lists of the queries hold, by similarity."""
+    """Coverage of the lists of the queries, by similarity."""
     chance: float
-    """First measure of a random list."""
+    """First measure of a random list: precision by labels, hit rate by interactions."""
     n_rows: int
-    """Rows of the side."""
+    """Number of rows of the side."""
     relation: str = "share a label"
     """Verb phrase of two related rows, such as "share a label"."""
     counts: NDArray[np.float64] | None = None
     """(q,) number of interactions of the row of each query; None if unknown."""
     users: Indices | None = None
-    """(q,) number of the user of each query; None if judged by labels."""
+    """(q,) number of the user of each query, from 0 up; None if judged by labels."""
     user_title: str = "user"
     """Title of a user."""
     n_held_out: int = 0
@@ -98,7 +98,7 @@ class Evaluation(Result):
 
     @cached_property
     def weights(self) -> Floats:
-        """(q,) weight of each query in a mean: each user counts the same."""
+        """(q,) weight of each query in a mean, in which each user counts the same."""
         if self.users is None:
             return np.full(len(self.queries), 1 / len(self.queries))
         return user_weights(self.users)
@@ -145,16 +145,16 @@ class Evaluation(Result):
             f"{name} {three_decimals(self.value(name, first))}"
             for name in self.by_query
         )
-        asked = f"{len(self.queries):,} {self.title}s"
+        queries = f"{len(self.queries):,} {self.title}s"
         if self.users is not None:
-            asked += f" of {counted(self.n_units, self.user_title)}"
+            queries += f" of {counted(self.n_units, self.user_title)}"
         return (
-            f"Evaluation({asked}, {MEASURE_TITLES[first]} at {self.n}: "
+            f"Evaluation({queries}, {MEASURE_TITLES[first]} at {self.n}: "
             f"{parts}, chance {self.chance:.3f})"
         )
 
     def value(self, similarity: str, measure: str | None = None) -> float:
-        """Return the mean of a measure; by default, of the first one.
+        """Return the mean of a measure; by default, of the first measure.
 
         Each user counts the same if the evaluation is by interactions.
         """
@@ -162,11 +162,12 @@ class Evaluation(Result):
         return self._mean(self.by_query[similarity][:, self._place(measure)])
 
     def _mean(self, values: Floats) -> float:
-        """Average over the queries, or over those of each user and then over users."""
+        """Average over queries; by interactions, per user first and then over users."""
         if self.users is None:
             return float(values.mean())
-        of_user = np.bincount(self.users, values) / np.bincount(self.users)
-        return float(of_user.mean())
+        sums = np.bincount(self.users, values)
+        n_queries = np.bincount(self.users)
+        return float((sums / n_queries).mean())
 
     def best(self, measure: str | None = None) -> str:
         """Return the similarity with the highest mean."""
@@ -175,6 +176,7 @@ class Evaluation(Result):
         )
 
     def _place(self, measure: str | None) -> int:
+        """Return the column of a measure in `by_query`."""
         if measure is None:
             return 0
         require_one_of(measure, "measure", self.measures)
@@ -186,11 +188,12 @@ class Evaluation(Result):
         Returns
         -------
         DataFrame
-            Columns similarity, measure, value, ci_low, ci_high (95 %, by leaving out
-            groups of entities, or of users if judged by interactions) and the same for
-            the difference from the raw cosine. The intervals of the differences in one
-            measure hold together: in 95 % of cases all of them are true, so the best
-            similarity can be picked afterwards.
+            Columns similarity, measure, value, ci_low and ci_high (95 %, by leaving out
+            groups of entities, or of users if judged by interactions), and difference,
+            difference_ci_low and difference_ci_high for the difference from the raw
+            cosine. The intervals of the differences in one measure hold together: in
+            at least 95 % of cases all of them hold the truth, so the best similarity
+            can be picked afterwards.
         """
         import pandas as pd
 
@@ -215,8 +218,8 @@ class Evaluation(Result):
         difference : float
             Difference from the raw cosine.
         difference_ci_low : float
-            Lower end of its interval; those of one measure hold together. None for the
-            raw cosine itself.
+            Lower end of its interval; the intervals of one measure hold together. NaN
+            (null in JSON) for the raw cosine itself.
         difference_ci_high : float
             Upper end.
         """
@@ -240,7 +243,7 @@ class Evaluation(Result):
         return rows
 
     def coverage_records(self) -> list[dict[str, Any]]:
-        """Return what the lists of the queries hold, one record per similarity.
+        """Return the coverage of the lists of the queries, one record per similarity.
 
         Columns
         -------
@@ -264,7 +267,7 @@ class Evaluation(Result):
     def by_count(self) -> list[dict[str, Any]]:
         """Return the first measure by the interactions of the queries.
 
-        The list is empty without counts, and if all counts are the same.
+        The list is empty if there are no counts, or if all counts are the same.
 
         Columns
         -------
@@ -314,10 +317,10 @@ class Evaluation(Result):
     def metrics(self) -> dict[str, float]:
         """Return all finite numbers under flat names, for a tracker of experiments.
 
-        Names are those of a similarity and a number of it, such as
-        `prediction_cosine/recall_at_10`, `prediction_cosine/recall_at_10_low` and
-        `prediction_cosine/never_listed`. `mlflow.log_metrics`, `wandb.log` and others
-        take the dictionary as it is.
+        A name consists of a similarity and a measure, for example
+        `prediction_cosine/recall_at_10`, `prediction_cosine/recall_at_10_low` or
+        `prediction_cosine/never_listed`. Trackers such as `mlflow.log_metrics` and
+        `wandb.log` accept this dictionary.
 
         Returns
         -------
@@ -350,13 +353,16 @@ class Evaluation(Result):
         }
 
     def _metric(self, measure: str) -> str:
+        """Return the flat name of a measure, with the length of the lists."""
         if measure in WITHOUT_LENGTH:
             return measure
         return f"{measure}_at_{self.n}"
 
     def _interval(self, name: str, measure: str) -> tuple[float, float, float]:
+        """Return the mean of a measure, and the ends of its interval."""
         value = self.value(name, measure)
-        margin = self._margin(self.replicates[name][:, self._place(measure)], 1)
+        replicates = self.replicates[name][:, self._place(measure)]
+        margin = self._margin(replicates, n_intervals=1)
         return value, max(0.0, value - margin), min(1.0, value + margin)
 
     def _difference(self, name: str, measure: str) -> tuple[float, float, float]:
@@ -390,25 +396,29 @@ class Evaluation(Result):
         return difference, max(-1.0, difference - margin), min(1.0, difference + margin)
 
     def _margin(self, replicates: NDArray[np.float64], n_intervals: int) -> float:
+        """Return half the width of an interval, never below the rule of three."""
         # A property that no query or user of n shows can still hold for a share of
         # 3 / n (rule of three), so a value of 1.0 is never certain.
         unseen = -np.log(0.05) / self.n_units
         return float(max(unseen, jackknife_margin(replicates, n_intervals)))
 
     def better(self, measure: str) -> str | None:
-        """Return the best similarity of those that are surely better than the cosine.
+        """Return the best similarity if it is surely better than the cosine.
 
-        The interval of the difference must lie above 0. None if no similarity has one,
-        or if there are too few queries.
+        A similarity is surely better if the interval of its difference from the cosine
+        lies above 0. Return the best of these; None if there is none, or if there are
+        too few queries.
         """
         if not self.decides:
             return None
-        better = [
-            name for name in self.by_query if self._difference(name, measure)[1] > 0
-        ]
-        if not better:
+        candidates = []
+        for name in self.by_query:
+            _, low, _ = self._difference(name, measure)
+            if low > 0:
+                candidates.append(name)
+        if not candidates:
             return None
-        return first_best(better, lambda name: self.value(name, measure), TIE)
+        return first_best(candidates, lambda name: self.value(name, measure), TIE)
 
     def explain(self) -> str:
         """Describe in plain words which similarity serves best, and how sure this is.
@@ -428,14 +438,14 @@ class Evaluation(Result):
         return "\n".join(line for line in lines if line)
 
     def _sample(self) -> str:
-        """Say how many queries were asked, and how many rows are candidates."""
+        """Say how many queries there are, and how many rows are candidates."""
         if self.users is not None:
             user = self.user_title
-            asked = f"all {len(self.queries):,}"
+            number = f"all {len(self.queries):,}"
             if len(self.queries) < self.n_held_out:
-                asked = f"{len(self.queries):,} of {self.n_held_out:,}"
+                number = f"{len(self.queries):,} of {self.n_held_out:,}"
             queries = (
-                f"{asked} held-out {self.title}s of {counted(self.n_units, user)}; the "
+                f"{number} held-out {self.title}s of {counted(self.n_units, user)}; the "
                 f"other held-out {self.title}s of the {user} should be listed"
             )
         else:
@@ -446,8 +456,10 @@ class Evaluation(Result):
         if self.n_candidates + self.n_left_out < self.n_rows:
             reasons.append("drawn at random")
         if self.n_left_out:
-            lacking = "direction" if self.users is not None else "label or direction"
-            reasons.append(f"{self.n_left_out:,} without {lacking} are skipped")
+            needed = "direction"
+            if self.users is None:
+                needed = "label or direction"
+            reasons.append(f"{self.n_left_out:,} without {needed} are skipped")
         return (
             f"Queries: {queries}; neighbours are searched among "
             f"{self.n_candidates:,} ({', '.join(reasons)})."
@@ -470,11 +482,13 @@ class Evaluation(Result):
     def verdict(self) -> str:
         """Say which similarity serves best by which measure, and what it lists.
 
-        It is one sentence for each similarity that is the best by a measure, and one
-        for the measures by which no similarity is better than the cosine.
+        Each similarity that is the best by a measure has a sentence. One more sentence
+        names the measures by which no similarity is better than the cosine.
         """
         if not self.decides:
-            unit = "queries" if self.users is None else f"{self.user_title}s"
+            unit = "queries"
+            if self.users is not None:
+                unit = f"{self.user_title}s"
             return (
                 f"{self.n_units} {unit} are too few to say which similarity is better; "
                 f"this needs {MIN_QUERIES}."
@@ -502,13 +516,18 @@ class Evaluation(Result):
         """Say by which measures a similarity is better, and what its lists hold."""
         parts: list[str] = []
         for measure in measures:
-            value, baseline = _written_apart(
+            value, baseline = _distinct_texts(
                 measure, self.value(winner, measure), self.value(RAW, measure)
             )
-            by_cosine = "" if parts else " by cosine"
+            # The first pair of numbers says that the second one is the cosine's.
+            by_cosine = ""
+            if not parts:
+                by_cosine = " by cosine"
             title = MEASURE_TITLES[measure]
             parts.append(f"{title} ({value} against {baseline}{by_cosine})")
-        name = "popularity alone" if winner == POPULARITY else winner
+        name = winner
+        if winner == POPULARITY:
+            name = "popularity alone"
         confidence = f"{CONFIDENCE} that it is better than the cosine"
         serves = "serves best"
         if any(self.best(measure) != winner for measure in measures):
@@ -519,12 +538,21 @@ class Evaluation(Result):
         )
 
     def _listed(self, name: str) -> str:
-        """Say how many items a similarity never lists, next to the raw cosine."""
+        """Say how many items a similarity never lists, next to the raw cosine.
+
+        Only the lists of the queries were searched. If they are a sample of all lists,
+        the sentence says how many lists it is about.
+        """
         covered, by_cosine = self.coverage[name], self.coverage[RAW]
         never, never_by_cosine = percents_apart(
             [covered.never_listed, by_cosine.never_listed]
         )
-        lists = "lists by cosine" if name == RAW else "its lists"
+        lists = "its lists"
+        if name == RAW:
+            lists = "lists by cosine"
+        n_lists = len(np.unique(self.queries))
+        if n_lists < self.n_candidates:
+            lists += f" for {counted(n_lists, self.title)}"
         text = f"{lists} never show {never} of the {self.n_candidates:,} {self.title}s"
         if name != RAW:
             text += f" (cosine: {never_by_cosine})"
@@ -546,7 +574,7 @@ class Evaluation(Result):
             if best == RAW:
                 continue
             _, low, high = self._difference(best, measure)
-            interval = _written_interval(measure, low, high)
+            interval = _interval_text(measure, low, high)
             parts.append(f"{best} {interval} by {MEASURE_TITLES[measure]}")
         if not parts:
             return ""
@@ -557,7 +585,9 @@ class Evaluation(Result):
 
     def _rivals(self) -> str:
         """Name the similarities that are not surely worse than the winners."""
-        n_pairs = len(self.by_query) * (len(self.by_query) - 1) // 2
+        # The winner is picked afterwards, so the intervals of all pairs hold together.
+        n_similarities = len(self.by_query)
+        n_pairs = n_similarities * (n_similarities - 1) // 2
         rivals: dict[str, dict[str, list[str]]] = {}
         for measure in self.measures:
             winner = self.better(measure)
@@ -566,7 +596,8 @@ class Evaluation(Result):
             for name in self.by_query:
                 if name in (winner, RAW):
                     continue
-                if self._apart(winner, name, measure, n_pairs)[1] <= 0:
+                _, low, _ = self._apart(winner, name, measure, n_pairs)
+                if low <= 0:
                     names = rivals.setdefault(winner, {})
                     names.setdefault(name, []).append(MEASURE_TITLES[measure])
         sentences = []
@@ -587,7 +618,7 @@ class Evaluation(Result):
                 f"behind the {self.title}s are not known."
             )
         parts = [
-            f"{MEASURE_TITLES[name]} {_written(name, self.value(POPULARITY, name))}"
+            f"{MEASURE_TITLES[name]} {_value_text(name, self.value(POPULARITY, name))}"
             for name in self.measures
         ]
         return f"Popularity alone reaches {_joined(parts, 'and')}."
@@ -595,16 +626,16 @@ class Evaluation(Result):
     def _worse_prediction(self) -> str:
         """Name the measures by which the prediction cosine is worse.
 
-        An audit recommends it because predictions fix it, and not because it finds
-        more.
+        An audit recommends the prediction cosine because predictions fix it, and not
+        because its lists are better.
         """
         if PREDICTION not in self.by_query:
             return ""
-        worse = [
-            MEASURE_TITLES[measure]
-            for measure in self.measures
-            if self._difference(PREDICTION, measure)[2] < 0
-        ]
+        worse = []
+        for measure in self.measures:
+            _, _, high = self._difference(PREDICTION, measure)
+            if high < 0:
+                worse.append(MEASURE_TITLES[measure])
         if not worse:
             return ""
         return f"The {PREDICTION} is worse by {_joined(worse, 'and')} {CONFIDENCE}."
@@ -634,24 +665,26 @@ def _joined(parts: list[str], word: str) -> str:
     return f"{', '.join(parts[:-1])} {word} {parts[-1]}"
 
 
-def _written(measure: str, value: float) -> str:
+def _value_text(measure: str, value: float) -> str:
     """Write a value of a measure, in percent if it is a share."""
-    return percent(value) if measure in SHARES else three_decimals(value)
+    if measure in SHARES:
+        return percent(value)
+    return three_decimals(value)
 
 
-def _written_apart(measure: str, value: float, other: float) -> list[str]:
+def _distinct_texts(measure: str, value: float, other: float) -> list[str]:
     """Write two values of a measure so that they look different if they are."""
     if measure in SHARES:
         return percents_apart([value, other])
     return [three_decimals(value), three_decimals(other)]
 
 
-def _written_interval(measure: str, low: float, high: float) -> str:
+def _interval_text(measure: str, low: float, high: float) -> str:
     """Write the interval of a difference.
 
     Examples
     --------
-    >>> _written_interval("recall", 0.01, 0.02), _written_interval("auc", 0.01, 0.02)
+    >>> _interval_text("recall", 0.01, 0.02), _interval_text("auc", 0.01, 0.02)
     ('+1 to +2 points', '+0.01 to +0.02')
     """
     if measure in SHARES:

@@ -37,8 +37,8 @@ def case(seed=0, n_users=40, n_items=25):
 
 
 def by_loops(score, table, n_items, n):
-    """Return hit rate, recall, NDCG and the set of listed items, in plain loops."""
-    of_users, listed_items = [], set()
+    """Return hit rate, recall and NDCG, and the list of each query, in plain loops."""
+    of_users, list_of = [], {}
     for _, items in table.groupby("user")["item"]:
         items = [item - 100 for item in items]
         if len(items) < 2:
@@ -47,40 +47,61 @@ def by_loops(score, table, n_items, n):
         for query in items:
             others = [item for item in range(n_items) if item != query]
             others.sort(key=lambda item: -score[query, item])
+            list_of[query] = others[:n]
             related = [item for item in items if item != query]
-            listed_items |= set(others[:n])
-            found = [item in related for item in others[:n]]
-            most = min(n, len(related))
-            gain = sum(1 / np.log2(i + 2) for i, hit in enumerate(found) if hit)
-            ideal = sum(1 / np.log2(i + 2) for i in range(most))
-            of_queries.append((any(found), sum(found) / most, gain / ideal))
+            is_related = [item in related for item in list_of[query]]
+            n_findable = min(n, len(related))
+            gain = sum(1 / np.log2(i + 2) for i, hit in enumerate(is_related) if hit)
+            ideal = sum(1 / np.log2(i + 2) for i in range(n_findable))
+            recall = sum(is_related) / n_findable
+            of_queries.append((any(is_related), recall, gain / ideal))
         of_users.append(np.mean(of_queries, axis=0))
-    return np.mean(of_users, axis=0), listed_items
+    return np.mean(of_users, axis=0), list_of
 
 
-@pytest.mark.parametrize(
-    "similarity", ["cosine", "dot product", "prediction cosine", "popularity"]
-)
-def test_measures_and_coverage_agree_with_plain_loops(similarity):
+def scores_of(model, similarity):
+    """Return the similarity of all pairs of items by its definition."""
+    x = model.right
+    if similarity == "cosine":
+        unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+        return unit @ unit.T
+    if similarity == "dot product":
+        return x @ x.T
+    if similarity == "prediction cosine":
+        predictions = model.left @ x.T
+        columns = predictions / np.linalg.norm(predictions, axis=0)
+        return columns.T @ columns
+    return np.tile(model.right_side.counts, (len(x), 1))
+
+
+SIMILARITIES = ["cosine", "dot product", "prediction cosine", "popularity"]
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+def test_measures_agree_with_plain_loops(similarity):
     model, table = case()
     found = evaluate_similarities(model, interactions=table, n_neighbours=N)
-    x = model.right
-    unit = x / np.linalg.norm(x, axis=1, keepdims=True)
-    scores = model.left @ x.T
-    columns = scores / np.linalg.norm(scores, axis=0)
-    score = {
-        "cosine": unit @ unit.T,
-        "dot product": x @ x.T,
-        "prediction cosine": columns.T @ columns,
-        "popularity": np.tile(model.right_side.counts, (25, 1)),
-    }[similarity]
-    expected, listed = by_loops(score, table, 25, N)
+    expected, _ = by_loops(scores_of(model, similarity), table, 25, N)
     values = [found.value(similarity, name) for name in found.measures]
     np.testing.assert_allclose(values, expected, atol=1e-12)
-    # All items are queries here, so that lists of queries are all lists.
-    assert found.coverage[similarity].never_listed == pytest.approx(
-        1 - len(listed) / 25
-    )
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("n_users", [40, 3])
+def test_coverage_of_the_lists_of_queries_agrees_with_counting(similarity, n_users):
+    """The lists of 40 users are all lists, and the lists of 3 users are a few."""
+    model, table = case()
+    table = table[table["user"] < n_users]
+    found = evaluate_similarities(model, interactions=table, n_neighbours=N)
+    _, list_of = by_loops(scores_of(model, similarity), table, 25, N)
+    assert (len(list_of) == 25) == (n_users == 40)
+    places = [item for items in list_of.values() for item in items]
+    coverage = found.coverage[similarity]
+    assert coverage.never_listed == pytest.approx(1 - len(set(places)) / 25)
+    # A tenth of 25 items is 2.5 items: two items, and half of the third.
+    first, second, third = np.argsort(-model.right_side.counts)[:3]
+    n_popular = places.count(first) + places.count(second) + places.count(third) / 2
+    assert coverage.popular_places == pytest.approx(n_popular / len(places))
 
 
 def test_chance_is_the_hypergeometric_probability_of_a_hit():
@@ -114,11 +135,21 @@ def test_popularity_lists_the_items_with_the_largest_counts():
         is_hit = bool(related & {item + 100 for item in listed})
         assert found.by_query["popularity"][place, 0] == is_hit
     assert found.coverage["popularity"].never_listed == pytest.approx(1 - 4 / 25)
+
+
+def test_popularity_is_not_judged_without_counts():
+    model, table = case()
     without = evaluate_similarities(
         model.replace(right_counts=None), interactions=table, n_neighbours=N
     )
     assert "popularity" not in without.by_query
     assert "Popularity alone is not judged" in without.explain()
+
+
+def test_popularity_is_counted_in_the_training():
+    model, table = case()
+    found = evaluate_similarities(model, interactions=table, n_neighbours=N)
+    counts = model.right_side.counts
     training = pd.DataFrame(
         {
             "user": np.arange(int(counts.sum())),
@@ -131,7 +162,10 @@ def test_popularity_lists_the_items_with_the_largest_counts():
         training=training,
         n_neighbours=N,
     )
-    assert again.value("popularity", "ndcg") == found.value("popularity", "ndcg")
+    np.testing.assert_array_equal(
+        again.by_query["popularity"], found.by_query["popularity"]
+    )
+    assert again.coverage == found.coverage
 
 
 def test_the_last_interactions_are_those_that_are_surely_last():
@@ -226,7 +260,7 @@ def clustered(n_users=300, *, shuffled=False, seed=0):
     rows = []
     for user in range(n_users):
         pool = np.flatnonzero(cluster == draw.integers(6))
-        # Each user's items are moved on their own: nothing is left to be found.
+        # Each user chooses from a pool of their own, so no two items are related.
         if shuffled:
             pool = draw.permutation(120)
         rows += [(user, item) for item in draw.choice(pool[:20], 5, replace=False)]
@@ -241,7 +275,46 @@ def test_the_verdict_names_what_serves_best_and_what_its_lists_hold():
     verdict = found.explain().splitlines()[0]
     assert f"{winner} serves best" in verdict
     never = found.coverage[winner].never_listed
-    assert f"never show {percent(never)} of the 120 items" in verdict
+    assert f"; its lists never show {percent(never)} of the 120 items" in verdict
+
+
+def test_the_verdict_names_popularity_if_users_choose_the_popular_items():
+    """Vectors are random, and every user chooses among the 8 most popular of 60 items.
+
+    Lists have 10 places. The list of each of the 54 other items holds the 6 items of
+    the popular tenth, and the list of each of these 6 items holds the other 5. All
+    lists together hold the 11 most popular items.
+    """
+    draw = np.random.default_rng(0)
+    counts = np.arange(60.0) + 1
+    model = FactorModel.from_vectors(
+        draw.standard_normal((60, 5)), ids=np.arange(60)
+    ).replace(right_counts=counts)
+    rows = [
+        (user, item)
+        for user in range(100)
+        for item in draw.choice(np.arange(52, 60), 5, replace=False)
+    ]
+    # Each of the other items is a query of one of 26 more users.
+    rows += [(100 + item // 2, item) for item in range(52)]
+    table = pd.DataFrame(rows, columns=["user", "item"])
+    found = evaluate_similarities(model, interactions=table)
+    assert found.n == 10
+    verdict = found.verdict()
+    assert verdict.startswith("By hit rate (")
+    assert "and NDCG (" in verdict
+    assert verdict.count("popularity alone serves best, with 95 % confidence") == 1
+    places = percent((54 * 6 + 6 * 5) / 600)
+    assert f"its lists never show {percent(49 / 60)} of the 60 items" in verdict
+    assert f"give {places} of their places to the most popular tenth" in verdict
+
+
+def test_the_verdict_says_how_many_lists_were_searched():
+    model, table = clustered()
+    found = evaluate_similarities(model, interactions=table, n_queries=50)
+    n_lists = len(set(found.queries.tolist()))
+    assert n_lists < 50
+    assert f"lists for {n_lists} items never show" in found.verdict()
 
 
 def test_permuted_interactions_seldom_give_a_winner():
