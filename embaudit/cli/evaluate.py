@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
@@ -61,8 +62,8 @@ def evaluate(
     training: Annotated[
         File,
         Option(
-            help="Interactions of the training, which say how popular each item is. By "
-            "default, counts in the model do."
+            help="Interactions of the training, which say how popular each item is "
+            "(default: the counts in the model)."
         ),
     ] = None,
     separator: Annotated[
@@ -90,27 +91,18 @@ def evaluate(
     A similarity is good if the nearest items share a label, or if the items nearest to
     one held-out item of a user are the other held-out items of this user.
     """
-    from embaudit.errors import InputError, must_be, without_secrets
+    from embaudit.errors import without_secrets
     from embaudit.evaluation import evaluate_similarities, held_out_interactions
     from embaudit.io import join_texts
     from embaudit.io.tables.columns import open_table
     from embaudit.io.tables.titles import ID_NAMES, TITLE_NAMES
     from embaudit.report.document import Origin
 
-    if bool(truth) == bool(interactions) or (truth and not items):
-        got = "both" if interactions else "neither"
-        raise must_be(
-            "what to judge by", "--items with --truth, or --interactions", got
-        )
+    _require_relations(truth, items, interactions)
     if truth:
-        judge = "--truth"
-        unused = {"--last": last, "--user": user, "--item": item, "--time": time}
+        _require_unused("--truth", last=last, user=user, item=item, time=time)
     else:
-        judge = "--interactions"
-        unused = {"--separator": separator}
-    for option, value in unused.items():
-        if value is not None:
-            raise InputError(f"{option} must be left out next to {judge}.")
+        _require_unused("--interactions", separator=separator)
     with output.promised(
         [
             path,
@@ -122,12 +114,10 @@ def evaluate(
         ]
     ) as write:
         source = reading.read(path, more)
-        # A table of labels holds titles only if a column of them is named.
-        model = (
-            source.model
-            if truth and titles.title is None
-            else titles.on(source.model, quiet=output.quiet)
-        )
+        model = source.model
+        # A table of labels names the items only if a column of titles is named.
+        if not truth or titles.title is not None:
+            model = titles.on(model, quiet=output.quiet)
         with workers.at_work(quiet=output.quiet):
             labels: list[list[str]] | None = None
             held_out: HeldOut | None = None
@@ -135,7 +125,7 @@ def evaluate(
                 header = open_table(
                     items, customary=ID_NAMES | TITLE_NAMES, named=(titles.id, *truth)
                 )
-                # A misspelt column is refused before any is joined.
+                # A misspelt column is refused before any column is joined.
                 for name in truth:
                     header.position(name, "--truth")
                 labels, split, matched = _labels(
@@ -164,12 +154,39 @@ def evaluate(
                 rng=rng,
             )
         name = shown_name(path)
-        files = listed([name, *(without_secrets(str(one)) for one in more or ())], 1)
+        files = listed([name, *(without_secrets(str(file)) for file in more or ())], 1)
         known = ", ".join(truth or [without_secrets(str(interactions))])
         title = f"which similarity serves {known} best in {files}"
         write(result, title, Origin(((name, source.intake),), (judged,), rng))
     output.console.print(judged, markup=False)
     output.show(result)
+
+
+def _require_relations(
+    truth: list[str] | None, items: Path | None, interactions: Path | None
+) -> None:
+    """Raise InputError unless there are either labels or interactions to judge by."""
+    from embaudit.errors import must_be
+
+    if truth and interactions:
+        got = "both"
+    elif truth and not items:
+        got = "--truth without --items"
+    elif not truth and not interactions:
+        got = "neither"
+    else:
+        return
+    needed = "--items with --truth, or --interactions"
+    raise must_be("the relations to judge by", needed, got)
+
+
+def _require_unused(judge: str, **options: object) -> None:
+    """Raise InputError if an option is given that does not belong to `judge`."""
+    from embaudit.errors import InputError
+
+    for name, value in options.items():
+        if value is not None:
+            raise InputError(f"--{name} must be left out next to {judge}.")
 
 
 def _labels(
@@ -193,13 +210,15 @@ def _labels(
         joined = join(column)
         matched = matched or joined.explain()
         texts = flags_named(list(joined.texts), column)
-        own = separator_in(texts) if separator is None else separator
-        if own and any(own in text for text in texts if text):
-            separators.append(repr(own))
+        column_separator = separator
+        if column_separator is None:
+            column_separator = separator_in(texts)
+        if column_separator and any(column_separator in text for text in texts if text):
+            separators.append(repr(column_separator))
         labels = labels or [[] for _ in texts]
-        for row, text in zip(labels, texts, strict=True):
-            row.extend(labels_in(text, own))
-    split = (
-        f", split at {' and '.join(dict.fromkeys(separators))}" if separators else ""
-    )
+        for row_labels, text in zip(labels, texts, strict=True):
+            row_labels.extend(labels_in(text, column_separator))
+    split = ""
+    if separators:
+        split = f", split at {' and '.join(dict.fromkeys(separators))}"
     return labels, split, matched

@@ -44,14 +44,15 @@ class Truth:
     def gains(self, rows: Indices, columns: Indices) -> NDArray[np.float32]:
         """Return the Jaccard similarity of the labels of rows.
 
-        It is the number of common labels over the number of all labels of both rows, so
-        1 for equal sets.
+        The Jaccard similarity is the number of common labels over the number of labels
+        that either row has, so equal sets of labels give 1.
 
         Returns
         -------
         array of shape (len(rows), len(columns))
         """
-        of_rows, of_columns = self.table[rows], self.table[columns]
+        of_rows = self.table[rows]
+        of_columns = self.table[columns]
         n_common = (of_rows @ of_columns.T).toarray()
         n_of_row = np.asarray(of_rows.sum(axis=1))[:, None]
         n_of_column = np.asarray(of_columns.sum(axis=1))[None, :]
@@ -79,7 +80,7 @@ def as_truth(
         Required number of rows.
     separator : str, optional
         Separator of the labels of one text, or "" for texts that are one label each. By
-        default `separator_in` finds it.
+        default, `separator_in` detects the separator.
 
     Raises
     ------
@@ -93,25 +94,13 @@ def as_truth(
     >>> as_truth([0, 1, 1], 3).gains(np.array([1]), np.array([0, 2]))
     array([[0., 1.]], dtype=float32)
     """
-    from scipy.sparse import csr_array
-
     if isinstance(truth, Truth):
         result = truth
     else:
         values = list(_rows_of(truth))
         if separator is None:
             separator = separator_in(x for x in values if isinstance(x, str))
-        sets = [_labels(value, separator) for value in values]
-        labels = sorted(set().union(*sets))
-        place = {label: i for i, label in enumerate(labels)}
-        columns = [place[label] for row in sets for label in sorted(row)]
-        starts = np.concatenate([[0], np.cumsum([len(row) for row in sets])])
-        ones = np.ones(len(columns), dtype=np.float32)
-        shape = (len(sets), len(labels))
-        result = Truth(
-            tuple(labels),
-            csr_array((ones, np.array(columns, dtype=np.int64), starts), shape=shape),
-        )
+        result = _from_sets([_labels(value, separator) for value in values])
     if result.table.shape[0] != n_rows:
         raise must_be(
             "truth",
@@ -120,7 +109,9 @@ def as_truth(
             "give one entry per row, None for a row without labels",
         )
     if len(result.labels) < 2:
-        got = result.labels[0] if result.labels else "none"
+        got = "none"
+        if result.labels:
+            got = result.labels[0]
         raise InputError(
             "{} must hold at least two labels, to tell related rows from others; "
             "got {}.",
@@ -130,12 +121,28 @@ def as_truth(
     return result
 
 
+def _from_sets(label_sets: Sequence[set[str]]) -> Truth:
+    """Build the table of labels from the set of labels of each row."""
+    from scipy.sparse import csr_array
+
+    labels = sorted(set().union(*label_sets))
+    column_of = {label: column for column, label in enumerate(labels)}
+    # The columns of row i are those from `starts[i]` to before `starts[i + 1]`.
+    columns: list[int] = []
+    starts = [0]
+    for row_labels in label_sets:
+        columns += [column_of[label] for label in sorted(row_labels)]
+        starts.append(len(columns))
+    ones = np.ones(len(columns), dtype=np.float32)
+    cells = (ones, np.array(columns, dtype=np.int64), np.array(starts))
+    table = csr_array(cells, shape=(len(label_sets), len(labels)))
+    return Truth(tuple(labels), table)
+
+
 def _rows_of(truth: Any) -> Iterable[Any]:
-    if (
-        not isinstance(truth, Iterable)
-        or isinstance(truth, Mapping)
-        or getattr(truth, "ndim", 1) == 0
-    ):
+    """Return the labels of each row; raise InputError unless they can be iterated."""
+    is_iterable = isinstance(truth, Iterable) and getattr(truth, "ndim", 1) > 0
+    if not is_iterable or isinstance(truth, Mapping):
         raise must_be(
             "truth",
             'a list with the labels of each row, such as ["Comedy|Drama", "Drama"]',
@@ -145,7 +152,7 @@ def _rows_of(truth: Any) -> Iterable[Any]:
 
 
 def labels_in(text: str | None, separator: str = "|") -> tuple[str, ...]:
-    """Return the labels that a text lists, in its order.
+    """Return the labels in a text, in the order of the text.
 
     Examples
     --------
@@ -154,10 +161,11 @@ def labels_in(text: str | None, separator: str = "|") -> tuple[str, ...]:
     >>> labels_in("(no genres listed)")
     ()
     """
-    parts = (text or "").split(separator) if separator else [text or ""]
-    return tuple(
-        label.strip() for label in parts if label.strip().lower() not in MISSING
-    )
+    parts = [text or ""]
+    if separator:
+        parts = parts[0].split(separator)
+    labels = [part.strip() for part in parts]
+    return tuple(label for label in labels if label.lower() not in MISSING)
 
 
 def separator_in(texts: Iterable[str | None]) -> str:
@@ -179,7 +187,7 @@ def separator_in(texts: Iterable[str | None]) -> str:
     >>> separator_in(["Lee, Ang", "Ray, Nicholas", "Ozu, Yasujiro"])
     '|'
     """
-    # Lists and records in JSON have commas that separate more than labels.
+    # Skip lists and records in JSON, whose commas separate more than labels.
     cells = {text for text in texts if text and not text.startswith(("[", "{"))}
     if any(SEPARATORS[0] in cell for cell in cells):
         return SEPARATORS[0]
@@ -193,10 +201,12 @@ def separator_in(texts: Iterable[str | None]) -> str:
 
 
 def _labels(value: Any, separator: str) -> set[str]:
+    """Return the labels of one row: a text, another value, or several values."""
     if isinstance(value, str):
         return set(labels_in(value, separator))
     values: Iterable[Any] = [value]
     if isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
         values = value
-    texts = {str(v).strip() for v in values if v is not None and v == v}
+    # NaN differs from itself.
+    texts = {str(x).strip() for x in values if x is not None and x == x}
     return {text for text in texts if text.lower() not in MISSING}

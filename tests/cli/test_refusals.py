@@ -105,6 +105,7 @@ REFUSED = {
     ],
     "evaluate": [
         ("model.npz", "--items with --truth, or --interactions; got neither"),
+        ("model.npz --truth kind", "got --truth without --items"),
         (
             "model.npz --items films.csv --truth kind --interactions ratings.csv",
             "--items with --truth, or --interactions; got both",
