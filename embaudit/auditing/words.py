@@ -620,7 +620,10 @@ _ENTRIES = (
     ),
     Entry(
         "chance",
-        meaning="Precision of a random list.",
+        meaning=(
+            "First measure of a random list: its precision by labels, and its hit rate "
+            "by interactions."
+        ),
         pages=("evaluate",),
     ),
     Entry(

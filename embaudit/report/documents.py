@@ -34,7 +34,7 @@ from embaudit.core.words import (
     up,
 )
 from embaudit.evaluation import Evaluation
-from embaudit.evaluation.result import MEASURE_TITLES
+from embaudit.evaluation.result import MEASURE_TITLES, RAW
 from embaudit.linalg.pairs import n_pairs
 from embaudit.model import SideName
 from embaudit.report.audit_document import audit_document
@@ -59,8 +59,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NEVER_LISTED, POPULAR_PLACES = "never listed", "popular tenth"
-"""Columns of the table of an evaluation: the share of candidates that are in no list, and
-the share of all places of lists that the most popular tenth takes."""
+"""Columns of the table of an evaluation.
+
+They hold the share of candidates that are in no list, and the share of all places of
+lists that the most popular tenth takes.
+"""
 SIMPSON_COLUMNS = ("n", "r", "slope", "mean_x", "mean_y", "votes", "opposes")
 """Columns of the table of groups, the most important first."""
 CHANGED = {
@@ -165,63 +168,93 @@ def evaluation_document(evaluation: Evaluation) -> Document:
     >>> from embaudit.evaluation import evaluate_similarities
     >>> from embaudit.model import FactorModel
     >>> items = [[1.0, 0.1], [1.0, -0.1], [0.1, 1.0], [-0.1, 1.0]]
-    >>> found = evaluate_similarities(FactorModel.from_vectors(items), ["a", "a", "b", "b"], n_neighbours=1)
-    >>> made = evaluation_document(found)
-    >>> made.question, list(made.top[0].names)
-    ('Which similarity finds items that share a label?', ['cosine', 'dot product', 'centred cosine', 'CSLS'])
+    >>> model = FactorModel.from_vectors(items)
+    >>> found = evaluate_similarities(model, ["a", "a", "b", "b"], n_neighbours=1)
+    >>> report = evaluation_document(found)
+    >>> report.question
+    'Which similarity finds items that share a label?'
+    >>> list(report.top[0].names)
+    ['cosine', 'dot product', 'centred cosine', 'CSLS']
     """
-    records = evaluation.records()
-    first = evaluation.measures[0]
-    label = f"{MEASURE_TITLES[first]} at {evaluation.n}"
-    key = ("mean, 95 % interval", "not the cosine's")
-    of_first = [record for record in records if record["measure"] == first]
-    caption = f"{label} of each similarity, with its 95 % interval"
-    top = _intervals(
-        evaluation, of_first, "", caption, key, label, ("chance", evaluation.chance)
-    )
-    differences = []
-    for measure in evaluation.measures:
-        # The rows of the cosine, which differ from it by nothing, come first.
-        others = [
-            record
-            for record in records[len(evaluation.measures) :]
-            if record["measure"] == measure
-        ]
-        label = f"{MEASURE_TITLES[measure]}, less that of the cosine"
-        key = ("difference", "beyond chance")
-        caption = f"{label}; 95 % intervals, all of a measure together"
-        if others:
-            differences.append(
-                _intervals(evaluation, others, "difference", caption, key, label)
-            )
-    every = Table("every number", _with_index(evaluation.to_frame()))
-    title = f"How well each finds those that {evaluation.relation}"
     scores = Section.of(
         "scores",
         "Scores",
-        title,
+        _capitalised(_scores_title(evaluation)),
         evaluation_table(evaluation),
         thirds_table(evaluation),
     )
+    all_numbers = Table("every number", _with_index(evaluation.to_frame()))
+    differences = Section(
+        "differences",
+        "Differences",
+        "How far each similarity is from the cosine",
+        parts=(Charted("", all_numbers, tuple(_difference_displays(evaluation))),),
+    )
+    needed = "direction"
+    if evaluation.users is None:
+        needed = "label or direction"
     return Document(
         f"Which similarity finds {evaluation.title}s that {evaluation.relation}?",
         tuple(evaluation.explain().splitlines()),
-        top=(top,),
+        top=(_value_display(evaluation),),
         n_embedded=len(scores.parts),
-        sections=(
-            scores,
-            Section("differences", "Differences", "How far each is from the cosine",
-                    parts=(Charted("", every, tuple(differences)),)),
-        ),
+        sections=(scores, differences),
         facts=(
             ("queries", _queries(evaluation)),
             ("candidates", counted(evaluation.n_candidates, evaluation.title)),
-            ("skipped, because they have no label or direction",
-             f"{evaluation.n_left_out:,}"),
+            (f"skipped, because they have no {needed}", f"{evaluation.n_left_out:,}"),
             ("length of the lists", str(evaluation.n)),
         ),
         glossary=glossary("evaluate"),
-    )  # fmt: skip
+    )
+
+
+def _scores_title(evaluation: Evaluation) -> str:
+    """Return the title of the table of scores."""
+    return (
+        f"how well each similarity finds {evaluation.title}s that {evaluation.relation}"
+    )
+
+
+def _capitalised(text: str) -> str:
+    """Write the first letter as a capital and keep the others."""
+    return text[:1].upper() + text[1:]
+
+
+def _value_display(evaluation: Evaluation) -> IntervalDisplay:
+    """Draw the first measure of each similarity, next to the value by chance."""
+    first = evaluation.measures[0]
+    label = f"{MEASURE_TITLES[first]} at {evaluation.n}"
+    records = [record for record in evaluation.records() if record["measure"] == first]
+    return _intervals(
+        evaluation,
+        records,
+        what="",
+        title=f"{label} of each similarity, with its 95 % interval",
+        key=("mean, 95 % interval", "not the cosine's"),
+        label=label,
+        level=("chance", evaluation.chance),
+    )
+
+
+def _difference_displays(evaluation: Evaluation) -> Iterator[IntervalDisplay]:
+    """Yield, for each measure, a figure of the differences from the cosine."""
+    for measure in evaluation.measures:
+        records = [
+            record
+            for record in evaluation.records()
+            if record["measure"] == measure and record["similarity"] != RAW
+        ]
+        label = f"{MEASURE_TITLES[measure]}, less that of the cosine"
+        if records:
+            yield _intervals(
+                evaluation,
+                records,
+                what="difference",
+                title=f"{label}; 95 % intervals, all of a measure together",
+                key=("difference", "beyond chance"),
+                label=label,
+            )
 
 
 class Score(NamedTuple):
@@ -231,23 +264,25 @@ class Score(NamedTuple):
     low: float
     high: float
     differs: bool
-    """True if it is not that of the cosine, beyond chance."""
+    """True if the measure differs from the cosine's beyond chance."""
 
     def __str__(self) -> str:
-        # An interval need not lie evenly around its value: ± would go beyond 1.
+        # An interval is cut at 0 and 1, so "±" would not describe it.
         low = f"{down(self.low):.2f}".removeprefix("0")
         high = f"{up(self.high):.2f}".removeprefix("0")
         # The blank keeps the brackets of a column below each other.
-        star = "*" if self.differs else " "
+        star = " "
+        if self.differs:
+            star = "*"
         return f"{three_decimals(self.value)} ({low}–{high}){star}"
 
 
 def evaluation_table(evaluation: Evaluation) -> Table:
-    """Tabulate similarities against measures, with intervals, and what they list.
+    """Tabulate the measures and the coverage of each similarity.
 
-    A star marks measures that differ from those of the cosine beyond chance. Next to
-    the measures stand the share of candidates that no list holds, and, if popularity is
-    known, the share of all places that the most popular tenth of the candidates takes.
+    A star marks a measure that differs from the cosine's beyond chance. The columns
+    after the measures are the share of candidates that no list holds, and, if
+    popularity is known, the share of all places that the most popular tenth takes.
 
     Examples
     --------
@@ -255,7 +290,8 @@ def evaluation_table(evaluation: Evaluation) -> Table:
     >>> from embaudit.model import FactorModel
     >>> items = [[1.0, 0.1], [1.0, -0.1], [0.1, 1.0], [-0.1, 1.0]]
     >>> model = FactorModel.from_vectors(items)
-    >>> table = evaluation_table(evaluate_similarities(model, ["a", "a", "b", "b"], n_neighbours=1))
+    >>> found = evaluate_similarities(model, ["a", "a", "b", "b"], n_neighbours=1)
+    >>> table = evaluation_table(found)
     >>> table.headings, len(table.rows)
     (('similarity', 'precision', 'AUC', 'NDCG', 'never listed'), 4)
     """
@@ -277,7 +313,7 @@ def evaluation_table(evaluation: Evaluation) -> Table:
         if record["popular_places"] is not None:
             row[POPULAR_PLACES] = record["popular_places"]
     note = (
-        f"{evaluation.n} nearest, {_queries(evaluation)} asked, 95 % intervals in "
+        f"{evaluation.n} nearest, {_queries(evaluation)} as queries, 95 % intervals in "
         "brackets"
     )
     if evaluation.decides:
@@ -285,7 +321,7 @@ def evaluation_table(evaluation: Evaluation) -> Table:
     else:
         note += ", too few for a verdict"
     return Table(
-        f"how well each finds those that {evaluation.relation}",
+        _scores_title(evaluation),
         pd.DataFrame(list(rows.values())),
         note,
         formats={
@@ -337,13 +373,24 @@ def _intervals(
     label: str,
     level: tuple[str, float] | None = None,
 ) -> IntervalDisplay:
-    """Place the values or the differences of some records, with their intervals."""
-    about = f"{what}_" if what else ""
-    fields = {
-        "value": what or "value",
-        "low": f"{about}ci_low",
-        "high": f"{about}ci_high",
-    }
+    """Draw the values or the differences of some records, with their intervals.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        The evaluation that the records are of.
+    records : sequence of mapping
+        Records of one measure, as `Evaluation.records` returns them.
+    what : str
+        "difference" for differences from the cosine; empty for values.
+    title, key, label : str, pair of str and str
+        Title, key and label of the axis.
+    level : pair of str and float, optional
+        Name and place of a line to compare with.
+    """
+    fields = {"value": "value", "low": "ci_low", "high": "ci_high"}
+    if what:
+        fields = {"value": what, "low": f"{what}_ci_low", "high": f"{what}_ci_high"}
     columns: dict[str, Any] = {"name": [record["similarity"] for record in records]}
     columns |= {
         name: np.array([record[field] for record in records], np.float64)
