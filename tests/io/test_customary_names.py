@@ -268,86 +268,36 @@ def test_architectures_of_llama_cpp(tmp_path: Path) -> None:
 
 # Columns of tables, in any order
 
-USER_COLUMNS = [
-    "user",
-    "user_id",
-    "uid",
-    "u",
-    "customer",
-    "customer_id",
-    "visitor",
-    "visitorId",
-    "reviewer",
-    "reviewerID",
-    "member",
-    "member_id",
-]
-ITEM_COLUMNS = [
-    "item",
-    "item_id",
-    "iid",
-    "i",
-    "movie",
-    "movieId",
-    "product",
-    "productId",
-    "article",
-    "article_id",
-    "artist",
-    "artistID",
-    "track",
-    "trackId",
-    "song",
-    "songId",
-    "book",
-    "bookId",
-    "ISBN",
-    "asin",
-    "news",
-    "newsId",
-]
-RATING_COLUMNS = [
-    "rating",
-    "ratings",
-    "Book-Rating",
-    "score",
-    "stars",
-    "count",
-    "counts",
-    "weight",
-    "value",
-    "plays",
-    "playcount",
-    "listens",
-    "quantity",
-    "overall",
-]
-TITLE_COLUMNS = [
-    "title",
-    "name",
-    "label",
-    "movieTitle",
-    "Book-Title",
-    "productName",
-    "item_name",
-    "artistName",
-    "trackName",
-    "headline",
-]
-COUNT_COLUMNS = [
-    "count",
-    "counts",
-    "interactions",
-    "ratings",
-    "n_ratings",
-    "n_interactions",
-    "n",
-    "size",
-    "frequency",
-    "plays",
-    "playcount",
-    "listens",
-]
+USER_COLUMNS = listed(
+    """
+    user user_id uid u customer customer_id visitor visitorId reviewer reviewerID member
+    member_id
+    """
+)
+ITEM_COLUMNS = listed(
+    """
+    item item_id iid i movie movieId product productId article article_id artist
+    artistID track trackId song songId book bookId ISBN asin news newsId
+    """
+)
+RATING_COLUMNS = listed(
+    """
+    rating ratings Book-Rating score stars count counts weight value plays playcount
+    listens quantity overall
+    """
+)
+TITLE_COLUMNS = listed(
+    """
+    title name label movieTitle Book-Title productName item_name artistName trackName
+    headline
+    """
+)
+COUNT_COLUMNS = listed(
+    """
+    count counts interactions ratings n_ratings n_interactions n size frequency plays
+    playcount listens
+    """
+)
 ID_COLUMNS = ["id", "user", "user_id", "token", "word", "name", "label", "key"]
 
 
