@@ -410,7 +410,7 @@ def similarities(
     return versions
 
 
-def _cosines_of(read: Callable[[], Floats]) -> MakeVersion:
+def _cosines_of(read: Callable[[], NDArray[np.floating[Any]]]) -> MakeVersion:
     """Return a function that makes unit vectors, alike for queries and candidates."""
 
     def make() -> Version:

@@ -141,8 +141,9 @@ def _from_sets(label_sets: Sequence[set[str]]) -> Truth:
 
 def _rows_of(truth: Any) -> Iterable[Any]:
     """Return the labels of each row; raise InputError unless they can be iterated."""
-    is_iterable = isinstance(truth, Iterable) and getattr(truth, "ndim", 1) > 0
-    if not is_iterable or isinstance(truth, Mapping):
+    # An array of no dimensions has `__iter__`, but cannot be iterated.
+    is_single = isinstance(truth, Mapping) or getattr(truth, "ndim", 1) == 0
+    if is_single or not isinstance(truth, Iterable):
         raise must_be(
             "truth",
             'a list with the labels of each row, such as ["Comedy|Drama", "Drama"]',
