@@ -40,7 +40,7 @@ PLAIN_DATA = (
 )
 """Classes that checkpoints hold next to weights. Creating one runs no other code."""
 BY_PICKLE = "torch.storage._load_from_bytes"
-"""What a pickle imports for the numbers of a tensor, unless `torch.save` wrote it."""
+"""Name that a pickle imports for a tensor, unless `torch.save` wrote the pickle."""
 OF_TORCH = (".pt", ".pth", ".ckpt", ".bin")
 """Suffixes of files of PyTorch."""
 MOST_KEYS = 20

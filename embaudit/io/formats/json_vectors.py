@@ -123,9 +123,10 @@ def _only_table(content: Any, path: Path) -> pa.Table:
     InputError
         If it holds no vectors, or more than one table of vectors.
     """
-    purpose = _purpose_of(content, path) if isinstance(content, dict) else None
-    if purpose is not None:
-        raise must_be(File(path), ALLOWED, *purpose)
+    if isinstance(content, dict):
+        purpose = _purpose_of(content, path)
+        if purpose is not None:
+            raise must_be(File(path), ALLOWED, *purpose)
     tables = _tables_in(content)
     if len(tables) > 1:
         remedy = "write each to a file of its own"

@@ -625,7 +625,9 @@ def _place(table: TableFile, name: str, used: set[int | None]) -> int | None:
         is_accepted = types.is_floating(kind) or types.is_integer(kind)
     else:
         is_accepted = types.is_string(kind) or types.is_large_string(kind)
-    return place if is_accepted else None
+    if is_accepted:
+        return place
+    return None
 
 
 def _index(table: TableFile) -> list[Any]:
@@ -715,7 +717,7 @@ def _chosen(table: TableFile, lists: list[int], request: Request) -> list[int]:
 def _names_family(table: TableFile, vector: str | None) -> bool:
     """Return True for `e0:e63`, and for `e` if there are columns e0, e1, and so on.
 
-    The name of a column is not that of a family.
+    A name that is the name of a column does not choose a family.
     """
     if vector is None or table.names is None or vector in table.names:
         return False
@@ -875,8 +877,9 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
     stored_link = stored.get("link")
     is_head = stored_link is not None and stored_link.name == "softmax"
     if request.kind == "head" or is_head:
-        # The rows of a head are labels, and the column of ids names them. It remains
-        # the ids as well if the file holds what embaudit writes next to ids.
+        # The rows of a head are labels, and the column of ids names them. The column
+        # gives the ids as well if the file has columns that embaudit writes next to
+        # ids.
         keeps_ids = (
             bool(stored)
             or "right_names" in layout.beside
@@ -943,7 +946,7 @@ def _of_arrow(
         column = stored.column(table.title(place))
         return _values_beside(table, column, field, place)
 
-    # Errors at a read name the file.
+    # An error that occurs while a column is read names the file.
     name_file = naming(str(table.path))
     fields = {
         "right": Source(
@@ -1004,8 +1007,11 @@ def _parsed(table: TableFile, layout: TableLayout) -> ParsedText:
     """Parse the vectors and the other columns of all files."""
     assert table.text is not None
     cells: dict[int, Cell] = {}
+    cell_of_vectors: Cell = "number"
+    if layout.lists:
+        cell_of_vectors = "text"
     for place in layout.vectors:
-        cells[place] = "text" if layout.lists else "number"
+        cells[place] = cell_of_vectors
     for field, place in layout.beside.items():
         cells[place], _ = CELLS[field]
     columns, n_rows = read_delimited((table.text, *table.more), cells)

@@ -43,7 +43,7 @@ NUMBER = re.compile(
 GAP = re.compile(rb"\s|\xc2\xa0")
 """White space inside of a token, or a nonbreaking space in UTF-8."""
 ONE_SPACE, WHITE_SPACE = b" ", None
-"""What cuts a line into fields: one space, or a run of spaces and tabs."""
+"""Separators of the fields of a line: one space, or a run of spaces and tabs."""
 CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
 IN_TEXT, IN_BINARY = re.compile(r"[ \n\r]"), re.compile(r"[\s\x00-\x1f\x7f]")
 """Characters that no written token may hold."""
@@ -151,7 +151,7 @@ def _table(path: Path) -> tuple[NDArray[np.str_], NDArray[np.float32]]:
 
 @dataclass(frozen=True)
 class Beginning:
-    """What the first lines of a file say."""
+    """Number and size of the vectors of a file, known from its first lines."""
 
     count: int | None
     """Number of vectors; None without a header."""
@@ -175,7 +175,9 @@ def _beginning(file: IO[bytes], path: Path) -> Beginning:
         remedy = "save its vectors as .vec, as fastText writes beside it"
         raise must_be(File(path), "vectors", "a fastText model", remedy)
     header = HEADER.fullmatch(first)
-    lines = [file.readline(LONGEST_LINE) if header else first]
+    lines = [first]
+    if header:
+        lines = [file.readline(LONGEST_LINE)]
     n_bytes = len(lines[0])
     while lines[-1] and len(lines) < SAMPLE_LINES and n_bytes < SAMPLE_BYTES:
         lines.append(file.readline(LONGEST_LINE))
@@ -217,7 +219,7 @@ def _is_text(line: bytes, size: int) -> bool:
 def _fits(line: bytes, size: int, separator: bytes | None) -> bool:
     """Return True if a separator cuts a line into a token and numbers.
 
-    A token that ends in spaces does not fit, unless it is nothing else.
+    A token that ends in spaces does not fit, unless it consists of spaces.
     """
     fields = line.rstrip().rsplit(separator, size)
     if len(fields) != size + 1:
@@ -230,11 +232,14 @@ def _fits(line: bytes, size: int, separator: bytes | None) -> bool:
 def _separator(lines: Sequence[bytes], size: int) -> bytes | None:
     """Return the separator that fits more of the first lines.
 
-    If both fit equally many, it is one space, because a token can be empty or a space.
+    If both fit equally many lines, return one space, because a token can be empty or a
+    space.
     """
     n_spaced = sum(_fits(line, size, ONE_SPACE) for line in lines)
     n_aligned = sum(_fits(line, size, WHITE_SPACE) for line in lines)
-    return WHITE_SPACE if n_aligned > n_spaced else ONE_SPACE
+    if n_aligned > n_spaced:
+        return WHITE_SPACE
+    return ONE_SPACE
 
 
 def _is_component(token: bytes) -> bool:
@@ -294,16 +299,18 @@ def _require_no_other_columns(
     tokens, rows = [], []
     for line in beginning.lines:
         if _fits(line, size, separator):
-            token, *numbers = (
-                line.decode("utf-8", "replace")
-                .rstrip()
-                .rsplit(None if separator is WHITE_SPACE else " ", size)
-            )
+            text = line.decode("utf-8", "replace").rstrip()
+            text_separator = None
+            if separator is not None:
+                text_separator = separator.decode()
+            token, *numbers = text.rsplit(text_separator, size)
             tokens.append(token.strip())
             rows.append(numbers)
     if seem_to_hold_numbers(tokens):
         raise _other_line(path, size, beginning.lines[0], None, REPAIR)
-    column = find_whole_column(rows) if beginning.count is None else None
+    if beginning.count is not None:
+        return
+    column = find_whole_column(rows)
     if column is not None:
         number = rows[0][column]
         raise must_be(
@@ -356,7 +363,9 @@ def _token_and_numbers(
     token, *numbers = line.rstrip().rsplit(separator, size)
     if len(numbers) != size or b"_" in b"".join(numbers):
         raise ValueError
-    return (token.strip() if separator is WHITE_SPACE else token), numbers
+    if separator is WHITE_SPACE:
+        token = token.strip()
+    return token, numbers
 
 
 def _other_line(
@@ -364,7 +373,8 @@ def _other_line(
 ) -> InputError:
     """Return the error that shows the beginning of a line below the header.
 
-    It names the line by the number of lines before it, or says that most are like it.
+    The error names the line by the number of lines before it. If this number is None,
+    the error says that most lines are like the shown one.
     """
     shown = repr(line[:40].decode("utf-8", "replace"))
     place = "and most others like it"
@@ -398,8 +408,9 @@ def _require_no_index(
 def _decimals_in_token(token: bytes, numbers: Sequence[bytes]) -> int | None:
     """Return the decimals of a word of a token that looks like a part of the vector.
 
-    Such a word is a number behind the first word. It has as many decimals as one of the
-    numbers of the vector, or more: in `python 2.7 0.4180 0.2497` it is none.
+    Such a word is a number behind the first word, with at least as many decimals as one
+    of the numbers of the vector. In `python 2.7 0.4180 0.2497`, the word 2.7 has fewer,
+    so it is a part of the token.
     """
     words = GAP.split(token.strip())[1:]
     decimals = [_n_decimals(word) for word in words if NUMBER.fullmatch(word)]

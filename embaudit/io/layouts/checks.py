@@ -266,7 +266,7 @@ def layer_beside_two_tables(chosen: Chosen) -> None:
 
 
 def adapters(chosen: Chosen) -> None:
-    """Refuse a head that PEFT changes by arrays next to it: it is the sum of both."""
+    """Refuse a head that PEFT changes: the head is the sum of several arrays."""
     if not chosen.is_head_by_name:
         return
     for name in chosen.tensors:

@@ -69,8 +69,9 @@ class Recipe:
     """
 
     is_output: bool = False
-    """True if the names are those of the outputs of two networks, so that weights of
-    these names, such as `query_tower.weight`, are a layer.
+    """True if the outputs of two networks have these names.
+
+    Weights of these names, such as `query_tower.weight`, are then a layer.
     """
 
     @property
@@ -165,7 +166,7 @@ RECIPES: tuple[Recipe, ...] = (
     _factors("query_embeddings", "passage_embeddings", "retrieval"),
     # `sentence_transformers.util.semantic_search`
     _factors("query_embeddings", "corpus_embeddings", "sentence-transformers"),
-    # Two towers: that of queries serves users, and that of candidates serves items.
+    # Two towers: the tower of queries serves users, the tower of candidates items.
     # `tensorflow_recommenders.tasks.Retrieval` and `layers.factorized_top_k`
     _factors("query_embeddings", "candidate_embeddings", "TensorFlow Recommenders"),
     _outputs("queries", "candidates", "TensorFlow Recommenders"),

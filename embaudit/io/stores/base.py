@@ -1,4 +1,4 @@
-"""What all stores share: their addresses, and tables of vectors read in batches.
+"""Parts that all stores share: addresses, and tables of vectors read in batches.
 
 To add a store: write a module of this package with a reader that is registered with its
 address (`embaudit.io.formats.register`). The reader returns `VectorTable.contents`, or,
@@ -79,9 +79,9 @@ class Address:
     store: str
     """Name of the format, such as "lancedb"."""
     place: str
-    """What stands behind the prefix: a path or a connection, perhaps with a table."""
+    """Path or connection behind the prefix, perhaps with a table."""
     typed: str = ""
-    """What the user typed, which errors show; empty if it is `STORE:PLACE`."""
+    """Address as the user typed it, for errors; empty if it is `STORE:PLACE`."""
 
     @classmethod
     def parse(cls, store: str, address: str | Path) -> Address:

@@ -110,7 +110,9 @@ def is_store(path: Path) -> bool:
     recognises=is_store,
 )
 def read(address: str | Path, request: Request) -> Contents:  # noqa: ARG001
-    """Describe the vectors of a collection, their ids and titles; none is read yet.
+    """Describe the vectors of a collection, their ids and titles.
+
+    No vectors are read yet.
 
     Raises
     ------
@@ -164,8 +166,10 @@ def _collections(
             "WHERE collection_id = ? AND key = 'hnsw:space'",
             [id_],
         ).fetchone()
-        has_space = space is not None and isinstance(space[0], str)
-        metric = metric_of(schema, configuration, space[0] if has_space else None)
+        stated_space = None
+        if space is not None and isinstance(space[0], str):
+            stated_space = space[0]
+        metric = metric_of(schema, configuration, stated_space)
         title = name if store == DEFAULT_DATABASE else f"{store}/{name}"
         collections[title] = Collection(
             id_, name, store, tenant, dimension or 0, metric
@@ -273,7 +277,7 @@ class _Rows:
         ).fetchone()
         if row is None:
             return ""
-        # It is also the name of a folder.
+        # The number of the part is also the name of a folder.
         segment = str(row[0])
         if SEGMENT.fullmatch(segment) is None:
             raise self._damaged("a part without a number")

@@ -46,11 +46,11 @@ SUFFIX = ".lance"
 PLACE = "_rowid"
 """Column that LanceDB adds if the place of each row is wanted."""
 ERRORS = (RuntimeError, OSError, ValueError)
+"""Types of the errors that the client and its Rust code raise."""
 PANIC = "RustPanic"
 """Name of the error that the client raises at some damaged tables. No module exports
 its class.
 """
-"""Types of the errors that the client raises, including those of its Rust code."""
 DEFAULT = Metric(
     "l2", "LanceDB's default for a column without an index", is_default=True
 )

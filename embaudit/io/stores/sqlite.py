@@ -111,8 +111,10 @@ def _without_views(
     _database: str | None,
     view: str | None,
 ) -> int:
-    """Deny what a view does, because a file could hold one whose rows never end."""
-    return sqlite3.SQLITE_OK if view is None else sqlite3.SQLITE_DENY
+    """Deny every action of a view, because the rows of a view can be without end."""
+    if view is None:
+        return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_DENY
 
 
 def _text(stored: bytes) -> str:

@@ -360,7 +360,10 @@ class _Rows:
         return texts
 
     def _stored(self, value: object, n_bytes: int, what: str) -> bytes:
-        """Return what a cell holds; SQLite lets any column hold a value of any type."""
+        """Return the bytes in a cell; raise InputError for another value.
+
+        In SQLite, any column can hold values of any type.
+        """
         if not isinstance(value, bytes):
             raise self._damaged(f"no bytes of {what}")
         if len(value) != n_bytes:

@@ -324,7 +324,9 @@ class ArrowTable:
             if done != end:
                 n_rows = self.lengths[number]
                 n_read = done - end + n_rows
-                file = self.files[number] if self.files else self.path
+                file = self.path
+                if self.files:
+                    file = self.files[number]
                 raise damaged(file, ValueError(f"{n_read} of {n_rows} rows"))
 
         fill_in_threads(fill_from, range(len(self.lengths)))

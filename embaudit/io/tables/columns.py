@@ -216,7 +216,9 @@ def open_table(
 
 
 def table_of_frame(frame: Any) -> TableFile:
-    """Take a data frame of pandas, polars or Arrow as a table. Messages say so.
+    """Wrap a data frame of pandas, polars or Arrow as a table.
+
+    Error messages call the table "the data frame".
 
     Raises
     ------

@@ -68,7 +68,7 @@ FRACTION_AT_END = re.compile(
 )
 """Pattern of an id that a fraction follows, as in `a 1.5`. `00:01.5` is a time."""
 FEWEST_ROWS = 5
-"""Rows from which a column of whole numbers is not one of fractions by chance."""
+"""Fewest rows for the conclusion that a column of whole numbers has no fractions."""
 
 
 @dataclass(frozen=True)
@@ -152,9 +152,10 @@ def sniff(
     path : Path
         The file, perhaps gzipped.
     sep : str, optional
-        The separator. By default the one that cuts every line into equally many cells.
-        If several do, it is the one that leaves the most numbers, alone or in lists,
-        for example the semicolon in `1;Heat, The` and the tab in `a<tab>0.5,1.5`.
+        The separator. By default, the separator that cuts every line into equally many
+        cells. If several separators do so, the separator is chosen that leaves the most
+        numbers, alone or in lists, for example the semicolon in `1;Heat, The` and the
+        tab in `a<tab>0.5,1.5`.
     header : {"auto", True, False}
         Whether the first line names the columns. By default it does if it has one of
         the `customary` names, or only words above a line with numbers.
@@ -358,11 +359,12 @@ def _require_no_short_line(table: DelimitedText) -> None:
 
 
 def _fit(table: DelimitedText) -> tuple[bool, int, float, int, bool]:
-    """Rank one of several separators that cut all lines evenly; the largest is taken.
+    """Return the rank of a separator that cuts all lines evenly.
 
-    A semicolon between decimal commas goes first, as in `a;1,5;2,5`. Then the number of
-    numbers counts, which is 2 for `a<tab>0.5,1.5` cut by the tab, and 1 cut by the
-    comma. Then the share of cells with numbers counts, and then fewer cells.
+    The separator of the largest rank is chosen. A semicolon between decimal commas goes
+    first, as in `a;1,5;2,5`. Then the number of numbers counts, for example 2 if
+    `a<tab>0.5,1.5` is cut by the tab, and 1 if it is cut by the comma. Then the share
+    of cells with numbers counts, and then fewer cells.
     """
     row = table.first_rows[-1]
     with_commas = [cell for cell in row if "," in cell]
@@ -383,7 +385,9 @@ def _count_numbers(cell: str) -> int:
     """
     if NUMBER.fullmatch(cell):
         return 1
-    return n_numbers(cell) if is_list(cell) and "\t" not in cell else 0
+    if is_list(cell) and "\t" not in cell:
+        return n_numbers(cell)
+    return 0
 
 
 def _is_number_or_list(cell: str) -> bool:
@@ -443,7 +447,7 @@ def _names_in(header: Row) -> Row:
 def seem_to_hold_numbers(ids: Sequence[str]) -> bool:
     """Return True if most of some ids end in a fraction behind a separator.
 
-    Then another separator than that of the file cuts off the ids.
+    In such a file, one separator cuts off the ids, and another one cuts the numbers.
 
     Examples
     --------
@@ -457,8 +461,8 @@ def seem_to_hold_numbers(ids: Sequence[str]) -> bool:
 def find_whole_column(rows: Sequence[Sequence[str]]) -> int | None:
     """Return the position of a column of whole numbers among columns of fractions.
 
-    Such a column holds counts, years or labels. A column of zeros or ones can be one of
-    the vectors, for example that of a bias.
+    Such a column holds counts, years or labels. A column of zeros or of ones can belong
+    to the vectors, for example as the factor of a bias.
 
     Examples
     --------
@@ -476,8 +480,11 @@ def find_whole_column(rows: Sequence[Sequence[str]]) -> int | None:
         elif set(cells) not in ({"0"}, {"1"}):
             whole.append(place)
     n_whole_elsewhere = sum(bool(WHOLE.fullmatch(cell)) for cell in fractions)
+    # If other columns have whole numbers as well, the file writes 1 for 1.0.
     is_rare = bool(fractions) and 10 * n_whole_elsewhere < len(fractions)
-    return whole[0] if whole and is_rare else None
+    if whole and is_rare:
+        return whole[0]
+    return None
 
 
 def with_same_columns(first: DelimitedText, path: Path) -> DelimitedText:

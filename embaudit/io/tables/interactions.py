@@ -290,7 +290,9 @@ def read_events(
     time: str | int | None = None,
     with_times: bool = False,
 ) -> Events:
-    """Read who interacted with what, and when. Ratings are ignored.
+    """Read the pairs of users and items in a table, and their times.
+
+    Ratings are ignored.
 
     Parameters
     ----------
@@ -337,8 +339,9 @@ def read_events(
     if len(users) == 0:
         raise must_be(File(table.path), "a table with rows", "none")
     pairs, pair_of_row = np.unique(users * len(item_ids) + items, return_inverse=True)
-    times = None
+    times, time_column = None, None
     if time_position is not None:
+        time_column = table.title(time_position)
         values = to_numbers(table, read.pop(time_position), time_position)
         times = np.full(len(pairs), -np.inf)
         np.maximum.at(times, pair_of_row, values)
@@ -348,7 +351,7 @@ def read_events(
         times=times,
         user_ids=user_ids,
         item_ids=item_ids,
-        time_column=None if time_position is None else table.title(time_position),
+        time_column=time_column,
     )
 
 

@@ -1,4 +1,4 @@
-"""What the last layer of a network predicts, by the name of its class."""
+"""Task of the last layer of a network, by the name of the class of the network."""
 
 from __future__ import annotations
 
