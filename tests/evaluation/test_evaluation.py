@@ -105,33 +105,34 @@ def test_a_gauge_changes_measures_of_the_raw_cosine_but_not_of_the_prediction_co
     )
 
 
-def test_fewer_than_30_queries_give_no_verdict():
+def with_pairs(n_pairs):
+    """Evaluate 40 items of which some pairs share a label."""
     draw = np.random.default_rng(0)
     model = FactorModel.from_vectors(draw.standard_normal((40, 3)))
-    labels = [f"{i // 2}" if i < 2 * 14 else f"alone {i}" for i in range(40)]
-    few = evaluate_similarities(model, labels, n_neighbours=3)
-    assert "28 queries are too few to say which similarity is better" in few.explain()
-    assert "By precision" not in few.explain()
-    enough = evaluate_similarities(
-        model, [*labels[:28], "x", "x", *labels[30:]], n_neighbours=3
-    )
-    assert "By precision" in enough.explain()
-    # No star beside differences that decide nothing, be they far from 0.
-    for found, stands in ((few, False), (enough, True)):
-        apart = replace(
-            found,
-            by_query={
-                name: rows + (name == "CSLS") for name, rows in found.by_query.items()
-            },
-        )
-        assert ("*" in str(evaluation_table(apart))) == stands
-        assert (
-            any(
-                drawn.columns["marked"].any()
-                for drawn in evaluation_document(apart).top
-            )
-            == stands
-        )
+    labels = [f"pair {i // 2}" for i in range(2 * n_pairs)]
+    labels += [f"alone {i}" for i in range(2 * n_pairs, 40)]
+    return evaluate_similarities(model, labels, n_neighbours=3)
+
+
+def test_28_queries_give_no_verdict():
+    explanation = with_pairs(14).explain()
+    assert "28 queries are too few to say which similarity is better" in explanation
+    assert "By precision" not in explanation
+
+
+def test_30_queries_give_a_verdict():
+    assert "By precision" in with_pairs(15).explain()
+
+
+@pytest.mark.parametrize(("n_pairs", "is_marked"), [(14, False), (15, True)])
+def test_only_differences_over_30_queries_are_marked(n_pairs, is_marked):
+    """A difference of 1 is marked in the table and the figure if queries suffice."""
+    found = with_pairs(n_pairs)
+    by_query = {**found.by_query, "CSLS": found.by_query["CSLS"] + 1}
+    apart = replace(found, by_query=by_query)
+    assert ("*" in str(evaluation_table(apart))) == is_marked
+    (figure,) = evaluation_document(apart).top
+    assert figure.columns["marked"].any() == is_marked
 
 
 def test_the_prediction_cosine_finds_simulated_clusters_better_than_right_whitening():
@@ -203,7 +204,7 @@ def noise(seed):
 
 
 def test_random_labels_seldom_give_a_winner():
-    """The best of six similarities on random labels: as if chosen beforehand it would win far too often."""
+    """An interval without an allowance for picking the best would err far too often."""
     wins, naive = 0, 0
     for seed in range(100):
         found = noise(seed)
@@ -254,7 +255,7 @@ def test_measures_without_a_group_are_those_of_the_remaining_candidates(
             np.testing.assert_allclose(found[query, group], expected, atol=1e-6)
 
 
-# labels
+# Labels
 
 
 def test_labels_of_any_type_become_texts_and_missing_ones_are_left_out():
@@ -307,7 +308,7 @@ def test_the_separator_of_labels_is_what_leaves_fewer_labels_than_texts(
 
 @pytest.mark.parametrize("separator", ["|", ", ", ";"])
 def test_the_separator_of_labels_does_not_change_an_evaluation(separator):
-    """Four kinds of 10 items: two kinds share a label with 29 others of 39, two with 19."""
+    """Of four kinds of 10 items, two share a label with 29 others of 39, two with 19."""
     cells = [("Drama", "Comedy"), ("Drama",), ("Comedy", "War"), ("War",)]
     labels = [separator.join(cell) for cell in cells] * 10
     items = np.random.default_rng(0).normal(size=(40, 3))
@@ -318,11 +319,11 @@ def test_the_separator_of_labels_does_not_change_an_evaluation(separator):
     assert whole.chance == pytest.approx(9 / 39)
 
 
-# what is judged
+# Queries
 
 
 def test_queries_without_a_related_row_are_left_out():
-    """One label of every row, one of a single row, one of two rows: chance is over queries that can be answered."""
+    """Chance is the mean over the queries that have related and unrelated rows."""
     labels = ["a", "b", "b", "c", "c", "c", "a|b|c|d"]
     found = evaluate_similarities(random_model(n=9, p=7, k=2), labels, n_neighbours=2)
     # The last row is related to all others, the first to the last alone.

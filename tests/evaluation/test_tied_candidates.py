@@ -13,7 +13,10 @@ LENGTHS = np.array([1.0, 3.0, 0.7, 11.0])
 
 
 def judged(seed: int) -> dict[str, list[float]]:
-    """Judge the cosine of 15 × 4 items whose labels differ within a direction; turn the items unless seed is 0."""
+    """Judge the cosine of 15 × 4 items whose labels differ within a direction.
+
+    The items are rotated unless the seed is 0.
+    """
     draw = np.random.default_rng(5)
     directions = draw.standard_normal((15, 6))
     items = (LENGTHS[:, None, None] * directions).reshape(-1, 6)
