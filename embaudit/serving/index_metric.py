@@ -264,8 +264,8 @@ class ServedLists:
         return (
             f"Of each {self.item}'s top {self.n} by {MEASURE_WORDS[self.trained]}, the "
             f"index keeps {percent(self.kept)}, measured on {self.measured_on}. "
-            f"Training compared no {self.item}s with each other, so neither list is "
-            "the right one."
+            f"Training compared no {self.item}s with each other, so no measure between "
+            "them is the right one."
         )
 
     @property
