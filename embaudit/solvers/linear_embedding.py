@@ -242,6 +242,8 @@ class LinearEmbedding(
         user_ids: ArrayLike | None = None,
         item_ids: ArrayLike | None = None,
         item_names: ArrayLike | None = None,
+        user_counts: ArrayLike | None = None,
+        item_counts: ArrayLike | None = None,
     ) -> FactorModel:
         """Return the model of these users with left factors `X A` and right factors B.
 
@@ -252,8 +254,9 @@ class LinearEmbedding(
         ----------
         X : array or sparse matrix of shape (m, p)
             The users of the fit, or other ones.
-        user_ids, item_ids, item_names : array, optional
-            See `FactorModel.from_user_item`.
+        user_ids, item_ids, item_names, user_counts, item_counts : array, optional
+            See `FactorModel.from_user_item`. The counts are numbers of interactions,
+            such as `X.sum(axis=0)` of the items if X is binary.
         """
         # Singular values descend, so the zero columns are the last ones.
         rank = self.effective_rank_
@@ -265,6 +268,8 @@ class LinearEmbedding(
             user_ids=user_ids,
             item_ids=item_ids,
             item_names=item_names,
+            user_counts=user_counts,
+            item_counts=item_counts,
             link="identity",
             objective=objective,
         )

@@ -205,6 +205,27 @@ def test_a_model_names_its_objective_only_if_there_is_a_penalty(
     assert kind(3, alpha=0).fit(X).symmetry == GeneralLinear(3)
 
 
+def test_a_model_holds_the_ids_titles_and_counts_that_are_given():
+    X = np.eye(4)[[0, 0, 1, 2, 3]]
+    model = (
+        ProductPenaltyMF(2)
+        .fit(X)
+        .model(
+            X,
+            user_ids=[5, 6, 7, 8, 9],
+            item_ids=[10, 20, 30, 40],
+            item_names=["a", "b", "c", "d"],
+            user_counts=X.sum(axis=1),
+            item_counts=X.sum(axis=0),
+        )
+    )
+    assert model.left_ids.tolist() == [5, 6, 7, 8, 9]
+    assert model.right_ids.tolist() == [10, 20, 30, 40]
+    assert model.right_names.tolist() == ["a", "b", "c", "d"]
+    assert model.left_counts.tolist() == [1, 1, 1, 1, 1]
+    assert model.right_counts.tolist() == [2, 1, 1, 1]
+
+
 @pytest.mark.parametrize("split", [0.0, 0.3, 0.5, 1.0, *RESCALINGS])
 def test_every_split_of_factors_has_the_same_product(split: float | str) -> None:
     X, alpha, k = data(20, 8), 2.5, 4
