@@ -175,6 +175,35 @@ def test_06_gives_one_model_two_neighbourhoods(shared_data):
     assert "nearest token changed by folding: 32% of all tokens" in real
 
 
+def check_serving(notebook):
+    """Check that each loss shows, and that each remedy takes it away."""
+    served = tagged(notebook, "served")
+    assert "Your index compares by cosine, but the model was trained on dot" in served
+    assert "rarer items are shown" in served
+    assert "EMB501 (issue)" in tagged(notebook, "findings")
+    by_measure = [numbers(row)[0] for row in tagged(notebook, "cost").splitlines()[1:4]]
+    assert max(by_measure[1:]) < 0.75 * by_measure[0]
+    for row in tagged(notebook, "one_length").splitlines():
+        kept, recall = numbers(row)
+        assert kept == 100
+        assert recall == pytest.approx(by_measure[0], abs=5e-4)
+    users, items = (
+        numbers(row)[-2:] for row in tagged(notebook, "aligned").splitlines()[-2:]
+    )
+    for before, after in (users, items):
+        assert after < before / 2
+
+
+def test_07_loses_recall_by_the_wrong_measure_and_gets_it_back():
+    check_serving(executed("07_serve"))
+
+
+def test_07_loses_recall_on_real_interactions_too(shared_data):
+    notebook = executed("07_serve", str(shared_data("ml-latest-small")))
+    assert "609 users, 1,182 items" in "".join(texts(notebook))
+    check_serving(notebook)
+
+
 def nearest_to(notebook: nbformat.NotebookNode, form: int) -> list[str]:
     """The tokens of one column of the table of neighbours."""
     rows = tagged(notebook, "nearest").splitlines()[1:]
