@@ -20,7 +20,7 @@ COMMANDS = {
     "evaluate": "Which similarity finds known labels or interactions best?",
     "explain": "Say what a code or a word of a report means.",
     "fit": "Factorize a table of interactions in closed form.",
-    "fix": "Write vectors whose cosine the predictions fix.",
+    "fix": "Write vectors to index, or align a retrained model with the old.",
     "formats": "List the formats, or say how one file would be read.",
     "gauge": "Write another model with the same predictions.",
     "reproduce": "Draw the papers' figures with their numbers.",
@@ -28,6 +28,17 @@ COMMANDS = {
     "simpson": "Compare an association over all rows and within groups.",
     "verify": "Recompute an audit from its JSON and compare.",
 }
+
+
+def in_long_lines(text: str) -> str:
+    r"""Write each paragraph in one line, because a terminal wraps the help by itself.
+
+    Examples
+    --------
+    >>> in_long_lines("Write vectors.\n\nThey are ready for\nan index.")
+    'Write vectors.\n\nThey are ready for an index.'
+    """
+    return "\n\n".join(" ".join(lines.split()) for lines in text.split("\n\n"))
 
 
 class LazyGroup(TyperGroup):
@@ -54,7 +65,10 @@ class LazyGroup(TyperGroup):
         if cmd_name in COMMANDS and self.commands[cmd_name] is None:
             whole: Any = get_command(import_module(f"embaudit.cli.{cmd_name}").app)
             self.commands = whole.commands
-        return self.commands.get(cmd_name)
+        command = self.commands.get(cmd_name)
+        if command is not None:
+            command.help = in_long_lines(command.help)
+        return command
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         """Write a line for each command."""

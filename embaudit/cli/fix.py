@@ -93,8 +93,8 @@ def fix(
 ) -> None:
     """Write vectors whose plain cosine the predictions fix, ready for a vector index.
 
-    With --align-to, vectors of a retrained model that can stand beside those of the old
-    one.
+    With --align-to, write the vectors of a retrained model in the coordinates of the old
+    model, and say for which lists old and new vectors may be mixed.
     """
     from embaudit.errors import without_secrets
     from embaudit.io import distinct_outputs, require_output, written_whole

@@ -44,3 +44,14 @@ def test_a_word_of_training_has_an_entry_of_its_own(embaudit):
     assert law.startswith("  factors: a loss with the same weight decay")
     assert [("spark-als" in shown, "  factors: a loss" in shown) for shown in (als, law, every)] == [
         (False, True), (False, True), (True, True)]  # fmt: skip
+
+
+def test_paragraphs_of_a_help_are_wrapped_at_the_width_of_the_terminal(
+    embaudit, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "300")
+    lines = [line.strip() for line in embaudit("fix", "--help").out.splitlines()]
+    assert (
+        "With --align-to, write the vectors of a retrained model in the coordinates of "
+        "the old model, and say for which lists old and new vectors may be mixed."
+    ) in lines
