@@ -30,14 +30,10 @@ if TYPE_CHECKING:
 
 WITHIN = "This holds within this model; never compare cosines of two models."
 """Sentence below every YES and BY CONVENTION."""
-NOT_QUALITY = (
-    "Quality is judged by `embaudit evaluate FILE --items TITLES --truth COLUMN`, not "
-    "here. Retraining changes cosines, too: `embaudit compare FILE OTHER_SEED`."
-)
-"""Sentences below every answer, in two lines of 80 columns.
-
-The commands name every argument that they need.
-"""
+JUDGE_BY_LABELS = "`embaudit evaluate FILE --items TITLES --truth COLUMN`"
+"""Command that judges the quality of similarities, with every argument it needs."""
+JUDGE_BY_INTERACTIONS = "`embaudit evaluate FILE --interactions HELD-OUT`"
+"""The same for users and items, whose interactions are always known."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +52,8 @@ class Answer:
     """The advice that follows; empty where nothing can be trusted."""
     certainty: Certainty
     """How sure the answer is, and why."""
+    quality_command: str = JUDGE_BY_LABELS
+    """Command that judges the quality of the similarities, in backticks."""
 
     @property
     def question(self) -> str:
@@ -66,9 +64,14 @@ class Answer:
     def remarks(self) -> tuple[str, ...]:
         """Sentences below the answer: how sure it is, and which questions stay open."""
         how_sure = f"How sure: {self.certainty.text}."
+        # The commands name every argument that they need, in two lines of 80 columns.
+        not_answered = (
+            f"Quality is judged by {self.quality_command}, not here. Retraining "
+            "changes cosines, too: `embaudit compare FILE OTHER_SEED`."
+        )
         if self.word in (AnswerWord.YES, AnswerWord.BY_CONVENTION):
-            return (how_sure, WITHIN, NOT_QUALITY)
-        return (how_sure, NOT_QUALITY)
+            return (how_sure, WITHIN, not_answered)
+        return (how_sure, not_answered)
 
     def __str__(self) -> str:
         return f"{self.word}: {self.because}."
@@ -109,7 +112,31 @@ class Basis:
         certainty = certainty_of(
             word, findings, self.model, self.diagnosis, self.declared
         )
-        return Answer(word, because, codes, self.nouns.cosines, advice, certainty)
+        return Answer(
+            word,
+            because,
+            codes,
+            self.nouns.cosines,
+            advice,
+            certainty,
+            _quality_command(self.model),
+        )
+
+
+def _quality_command(model: FactorModel) -> str:
+    """Return the command that judges the quality of the similarities of a model.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> _quality_command(FactorModel.from_user_item([[1.0]], [[1.0]]))
+    '`embaudit evaluate FILE --interactions HELD-OUT`'
+    >>> _quality_command(FactorModel.from_vectors([[1.0]]))
+    '`embaudit evaluate FILE --items TITLES --truth COLUMN`'
+    """
+    if model.left is not None and model.title("left") == "user":
+        return JUDGE_BY_INTERACTIONS
+    return JUDGE_BY_LABELS
 
 
 def answer(evidence: Evidence, conclusions: Iterable[Finding]) -> Answer:

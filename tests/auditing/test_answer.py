@@ -95,7 +95,7 @@ def test_every_answer_says_that_it_judges_no_quality_and_a_yes_where_it_holds(na
     answer = answered(cases()[name])
     how_sure, *within, quality = answer.remarks
     assert how_sure.startswith("How sure: ")
-    assert "`embaudit evaluate FILE --items TITLES --truth COLUMN`" in quality
+    assert "`embaudit evaluate FILE --" in quality
     assert "`embaudit compare FILE OTHER_SEED`" in quality
     if answer.word in (AnswerWord.YES, AnswerWord.BY_CONVENTION):
         assert ["never compare cosines of two models" in one for one in within] == [
@@ -103,6 +103,19 @@ def test_every_answer_says_that_it_judges_no_quality_and_a_yes_where_it_holds(na
         ]
     else:
         assert within == []
+
+
+@pytest.mark.parametrize(
+    ("found", "command"),
+    [
+        (evidence(MODEL), "`embaudit evaluate FILE --interactions HELD-OUT`"),
+        (evidence(ALONE), "`embaudit evaluate FILE --items TITLES --truth COLUMN`"),
+        (of_head(), "`embaudit evaluate FILE --items TITLES --truth COLUMN`"),
+    ],
+    ids=["users and items", "one side", "head"],
+)
+def test_the_quality_of_a_recommender_is_judged_by_interactions(found, command):
+    assert command in answered(found).remarks[-1]
 
 
 @pytest.mark.parametrize("name", sorted(cases()))
