@@ -66,7 +66,7 @@ class LazyGroup(TyperGroup):
             whole: Any = get_command(import_module(f"embaudit.cli.{cmd_name}").app)
             self.commands = whole.commands
         command = self.commands.get(cmd_name)
-        if command is not None:
+        if command is not None and command.help is not None:
             command.help = in_long_lines(command.help)
         return command
 
