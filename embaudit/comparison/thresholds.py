@@ -81,7 +81,11 @@ def _decimals_below_one(cosines: tuple[float, ...]) -> int:
 
 
 def thresholds(
-    before: Floats, after: Floats, rng: np.random.Generator
+    before: Floats,
+    after: Floats,
+    rng: np.random.Generator,
+    *,
+    queries: Floats | None = None,
 ) -> tuple[CarriedThreshold, ...]:
     """Carry thresholds over from the first model to the second.
 
@@ -96,6 +100,10 @@ def thresholds(
         have no cosines.
     rng : numpy Generator
         Draws the pairs, without replacement, if there are more than `MAX_COUNTED`.
+    queries : array of shape (m, k'), optional
+        Rows of the same entities that are compared with `after` in the second model,
+        if these are not the rows of `after` themselves. Of a pair, the query is the
+        entity with the smaller row number.
 
     Returns
     -------
@@ -115,14 +123,19 @@ def thresholds(
     >>> carried[6].before, str(carried[6]), carried[6].n_pairs
     (0.8, '0.80', 179700)
     """
-    has_cosine = before.any(axis=1) & after.any(axis=1)
+    if queries is None:
+        queries = after
+    has_cosine = before.any(axis=1) & after.any(axis=1) & queries.any(axis=1)
     if has_cosine.sum() < 2:
         return ()
     unit_before = unit_rows(before[has_cosine])
     unit_after = unit_rows(after[has_cosine])
+    unit_queries = unit_after
+    if queries is not after:
+        unit_queries = unit_rows(queries[has_cosine])
     n_above = np.zeros(len(COSINES), dtype=np.int64)
     counts = np.zeros(BINS + 1, dtype=np.int64)
-    for old, new in _cosine_blocks(unit_before, unit_after, rng):
+    for old, new in _cosine_blocks(unit_before, unit_queries, unit_after, rng):
         n_above += _count_above(old)
         counts += np.bincount(_bins(new), minlength=BINS + 1)
     n_counted = int(counts.sum())
@@ -148,19 +161,22 @@ def thresholds(
 
 
 def _cosine_blocks(
-    before: Floats, after: Floats, rng: np.random.Generator
+    before: Floats, queries: Floats, after: Floats, rng: np.random.Generator
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Yield the cosines of the same pairs of unit rows in both models, in blocks."""
+    """Yield the cosines of the same pairs of unit rows in both models, in blocks.
+
+    In the second model, a row of `queries` is compared with a row of `after`.
+    """
     n_rows = len(before)
     if n_pairs(n_rows) > MAX_COUNTED:
         pairs = draw_pairs(n_rows, SAMPLED_PAIRS, rng=rng)
-        yield pair_cosines(before, before, pairs), pair_cosines(after, after, pairs)
+        yield pair_cosines(before, before, pairs), pair_cosines(queries, after, pairs)
         return
     for block in row_blocks(n_rows, n_rows):
         # Pairs within the block, and those of its rows with the rows behind it.
         within = np.triu_indices(block.stop - block.start, 1)
-        old, new = before[block], after[block]
-        yield (old @ old.T)[within], (new @ new.T)[within]
+        old, new = before[block], queries[block]
+        yield (old @ old.T)[within], (new @ after[block].T)[within]
         behind = slice(block.stop, None)
         yield (old @ before[behind].T).ravel(), (new @ after[behind].T).ravel()
 

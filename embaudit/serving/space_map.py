@@ -1,0 +1,628 @@
+"""A map from the vectors of one encoder to those of another one.
+
+After a change of the encoder, all documents must be embedded again, unless a map brings
+the old vectors into the new space well enough. Documents that both encoders have
+embedded decide this: a map is fitted to one half of them and judged on the other half.
+
+Two maps are tried. A rotation keeps all cosines of the old vectors; the best one is the
+orthogonal Procrustes rotation (Schönemann, 1966). A linear map also stretches axes; it
+is fitted by least squares with a ridge penalty, which is chosen on a part of the fitted
+rows.
+
+Cosines say what a map can do before one is fitted. A rotation changes no angle between
+two rows, so if rows i and j end up at the angles ε_i and ε_j from their new vectors,
+then `ε_i + ε_j ≥ |θ_old − θ_new|`, with the angles θ between i and j. A linear map of
+condition number κ changes `tan(θ/2)` by a factor of at most κ, so it reaches the new
+angle only if `κ ≥ t_new / t_old` and `κ ≥ t_old / t_new`, with `t = tan(θ/2)`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.comparison.matching import match
+from embaudit.comparison.thresholds import CarriedThreshold, thresholds
+from embaudit.core.checked import RNG, Floats, Indices, as_generator, named_keywords
+from embaudit.core.parallel import row_blocks
+from embaudit.core.plain import frame_of, plain_dict
+from embaudit.core.results import Result
+from embaudit.core.sizes import N_QUERIES
+from embaudit.core.ties import reaches
+from embaudit.core.words import counted, drawn_of, percent, two_decimals
+from embaudit.errors import must_be
+from embaudit.io import read
+from embaudit.io.files import AnyPath
+from embaudit.linalg.best_matches import (
+    BestMatches,
+    Measure,
+    Order,
+    best_matches,
+    shares_kept,
+)
+from embaudit.linalg.intervals import independent_draws, mean_interval
+from embaudit.linalg.mapped import Mapped
+from embaudit.linalg.nearest import list_length, require_length, tie_of
+from embaudit.linalg.pairs import draw_pairs
+from embaudit.linalg.rows import sample_rows
+from embaudit.linalg.taken import taken_rows
+from embaudit.linalg.transformed_rows import Rows
+from embaudit.model import FactorModel
+from embaudit.ranges.half_angle import half_angle_tangents
+from embaudit.serving.index_metric import trained_measure
+from embaudit.serving.map_fit import (
+    RIDGE_PART,
+    FittedMap,
+    MapKind,
+    PairedRows,
+    PairSums,
+    linear_map,
+    rotation,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_FITTED = 100_000
+"""Largest number of rows that a map is fitted to."""
+MOST_JUDGED = 50_000
+"""Largest number of rows that judge a map."""
+N_PAIRS = 100_000
+"""Number of pairs of rows whose angles are compared between both encoders."""
+THRESHOLD_ROWS = 2_000
+"""Largest number of rows whose pairs carry thresholds over."""
+COVERED = 0.9
+"""Probability that a new row lies within the stated angle."""
+ENOUGH = 0.95
+"""Share of the new encoder's lists that a map must keep to be enough."""
+TOO_LITTLE = 0.8
+"""Share of the lists below which documents should be embedded again."""
+FEWEST_ROWS = 20
+"""Fewest paired rows with a direction that can be fitted, tuned and judged."""
+
+
+class Advice(StrEnum):
+    """Whether old vectors can be mapped instead of embedding documents again."""
+
+    ROTATION = "rotation"
+    """A rotation keeps at least 95 % of the new encoder's lists."""
+    LINEAR = "linear"
+    """A rotation does not keep that many, but a linear map does."""
+    LOSSY = "lossy"
+    """A linear map keeps more than 80 % of the lists, but not surely 95 %."""
+    EMBED_AGAIN = "embed again"
+    """No map keeps 80 % of the lists for sure."""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedMap:
+    """A map, and the lists that it keeps among rows that it was not fitted to."""
+
+    fitted: FittedMap
+    """The map, fitted to one half of the rows."""
+    mapped_rows: Floats = field(repr=False)
+    """(m,) share of each list of the new encoder that its query finds among mapped old
+    rows."""
+    mapped_queries: Floats = field(repr=False)
+    """(m,) share that the mapped query finds among the old rows."""
+    angles: Floats = field(repr=False)
+    """(n,) angle in degrees between each mapped old row and its new row."""
+    carried: tuple[CarriedThreshold, ...]
+    """Thresholds on old cosines, and on cosines of new queries with mapped rows."""
+
+    @property
+    def kind(self) -> MapKind:
+        """The kind of the map."""
+        return self.fitted.kind
+
+    @property
+    def covering_angle(self) -> float | None:
+        """Angle in degrees within which a new row lies with a probability of 90 %.
+
+        With n judged rows it is the ⌈.9 (n + 1)⌉-th smallest angle (split conformal
+        prediction). None if n is below 9. The statement holds for rows drawn like the
+        judged ones, on average over the draws.
+        """
+        rank = math.ceil(COVERED * (len(self.angles) + 1))
+        if rank > len(self.angles):
+            return None
+        return float(np.partition(self.angles, rank - 1)[rank - 1])
+
+
+@dataclass(frozen=True, eq=False)
+class SpaceMap(Result):
+    """How well a map brings the vectors of an old encoder into a new space."""
+
+    title: str
+    """Title of a row, such as "item"."""
+    columns: tuple[int, int]
+    """Numbers of columns of the old and of the new rows."""
+    n_paired: int
+    """Rows of both encoders that have a direction in both."""
+    n_fitted: int
+    """Rows that the maps were fitted to."""
+    n_judged: int
+    """Other rows, among which lists were compared."""
+    n: int
+    """Length of the lists."""
+    rotation: JudgedMap
+    """The best rotation."""
+    linear: JudgedMap
+    """The best linear map."""
+    without_map: Floats = field(repr=False)
+    """(m,) share of each list of the new encoder that the old encoder lists itself."""
+    least_angle: float
+    """Mean angle in degrees that every rotation leaves at least, over drawn pairs."""
+    condition_numbers: tuple[float, float]
+    """Condition number that half of the drawn pairs need at least, and one in a
+    hundred.
+
+    A map of a smaller one does not reach the new angle of these pairs."""
+    n_pairs: int
+    """Number of drawn pairs."""
+    final: dict[MapKind, FittedMap] = field(repr=False)
+    """The maps, fitted to all of these rows."""
+
+    def interval(self, shares: Floats) -> tuple[float, float]:
+        """Return the 95 % interval of a mean share over the judged rows."""
+        draws = independent_draws(len(shares), self.n_judged)
+        low, high = mean_interval(shares, draws)
+        return max(low, 0.0), min(high, 1.0)
+
+    @property
+    def advice(self) -> Advice:
+        """Decide by the intervals of the lists among mapped old rows."""
+        if reaches(self.interval(self.rotation.mapped_rows)[0], ENOUGH):
+            return Advice.ROTATION
+        low, _ = self.interval(self.linear.mapped_rows)
+        if reaches(low, ENOUGH):
+            return Advice.LINEAR
+        if reaches(low, TOO_LITTLE):
+            return Advice.LOSSY
+        return Advice.EMBED_AGAIN
+
+    @property
+    def best(self) -> JudgedMap:
+        """The map that the advice is about."""
+        if self.advice is Advice.ROTATION:
+            return self.rotation
+        return self.linear
+
+    @property
+    def conclusion(self) -> str:
+        """The advice in one sentence."""
+        kept = self._share(self.best.mapped_rows)
+        lists = f"of the new encoder's top {self.n}"
+        if self.advice is Advice.ROTATION:
+            return (
+                f"A rotation is enough: it keeps {kept} {lists}. Map the old vectors."
+            )
+        if self.advice is Advice.LINEAR:
+            return (
+                f"A linear map is enough: it keeps {kept} {lists}. Map the old vectors."
+            )
+        if self.advice is Advice.LOSSY:
+            return (
+                f"A linear map keeps {kept} {lists}. Map the old vectors only if you "
+                f"can lose the rest; otherwise embed the {self.title}s again."
+            )
+        return f"Embed the {self.title}s again: a linear map keeps only {kept} {lists}."
+
+    @property
+    def details(self) -> list[str]:
+        """Sentences with the figures behind the conclusion."""
+        n_lists = drawn_of(len(self.without_map), self.n_judged, "list")
+        half, hundredth = [two_decimals(value) for value in self.condition_numbers]
+        texts = [
+            f"A rotation keeps {self._share(self.rotation.mapped_rows)}. By itself, "
+            f"the old encoder lists {self._share(self.without_map)} of it: old queries "
+            "among old vectors.",
+            "If only queries are mapped and the index stays as it is, a rotation keeps "
+            f"{self._share(self.rotation.mapped_queries)}, and a linear map "
+            f"{self._share(self.linear.mapped_queries)}.",
+            f"These are {n_lists} among {counted(self.n_judged, self.title)} that took "
+            f"no part in the fit to {self.n_fitted:,} others.",
+            f"No rotation brings {self.title}s nearer to their new vectors than "
+            f"{self.least_angle:.1f}° on average. The fitted one leaves "
+            f"{self.rotation.angles.mean():.1f}°, and the linear map "
+            f"{self.linear.angles.mean():.1f}°.",
+            "To reach the new angle of a pair, a linear map needs a condition number "
+            f"of at least {half} for half of the pairs, and of {hundredth} for one in "
+            f"a hundred ({counted(self.n_pairs, 'pair')}).",
+        ]
+        if self.advice is Advice.EMBED_AGAIN:
+            return texts
+        angle = self.best.covering_angle
+        if angle is not None:
+            texts.append(
+                f"After the {_name(self.best.kind)}, nine in ten {self.title}s lie "
+                f"within {angle:.1f}° of their new vectors."
+            )
+        threshold = self.typical_threshold
+        if threshold is not None:
+            texts.append(
+                f"A threshold of {threshold.before:.2f} on old cosines becomes "
+                f"{threshold} on cosines of new queries with mapped {self.title}s: "
+                f"{percent(threshold.share)} of all pairs lie above it."
+            )
+        return texts
+
+    @property
+    def typical_threshold(self) -> CarriedThreshold | None:
+        """The carried threshold that is nearest to 0.80; None if none could be."""
+        if not self.best.carried:
+            return None
+        return min(self.best.carried, key=lambda found: abs(found.before - 0.8))
+
+    def _share(self, shares: Floats) -> str:
+        """Write a mean share with its interval, if there is one."""
+        low, high = self.interval(shares)
+        if low == high:
+            return percent(low)
+        return f"{percent(float(shares.mean()))} ({percent(low)} to {percent(high)})"
+
+    def explain(self) -> str:
+        """Say whether a map is enough, and by which figures."""
+        return "\n".join([self.conclusion, *self.details])
+
+    def __repr__(self) -> str:
+        old, new = self.columns
+        return f"SpaceMap({old} to {new} columns, {self.advice.value})"
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one record per map, and one of the old encoder without a map.
+
+        Columns
+        -------
+        map : {"none", "rotation", "linear"}
+            The map.
+        mapped_rows : float
+            Share of the new encoder's lists that new queries find among mapped old
+            rows, with the ends of its 95 % interval; without a map, share that the old
+            encoder lists itself.
+        mapped_queries : float
+            Share that mapped queries find among old rows; None without a map.
+        mean_angle : float
+            Mean angle in degrees between mapped old rows and new rows.
+        covering_angle : float
+            Angle within which nine in ten rows lie.
+        """
+        low, high = self.interval(self.without_map)
+        records: list[dict[str, Any]] = [
+            {
+                "map": "none",
+                "mapped_rows": float(self.without_map.mean()),
+                "mapped_rows_ci_low": low,
+                "mapped_rows_ci_high": high,
+                "mapped_queries": None,
+                "mapped_queries_ci_low": None,
+                "mapped_queries_ci_high": None,
+                "mean_angle": None,
+                "covering_angle": None,
+            }
+        ]
+        for judged in (self.rotation, self.linear):
+            record: dict[str, Any] = {"map": judged.kind}
+            for name in ("mapped_rows", "mapped_queries"):
+                shares = getattr(judged, name)
+                record[name] = float(shares.mean())
+                record[f"{name}_ci_low"], record[f"{name}_ci_high"] = self.interval(
+                    shares
+                )
+            record["mean_angle"] = float(judged.angles.mean())
+            record["covering_angle"] = judged.covering_angle
+            records.append(record)
+        return records
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per map; see `records`."""
+        return frame_of(self.records())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; None stands for an undefined number."""
+        return plain_dict(
+            {
+                "title": self.title,
+                "columns": self.columns,
+                "n_paired": self.n_paired,
+                "n_fitted": self.n_fitted,
+                "n_judged": self.n_judged,
+                "top_n": self.n,
+                "n_lists": len(self.without_map),
+                "advice": self.advice.value,
+                "maps": self.records(),
+                "least_angle_of_rotations": self.least_angle,
+                "condition_number_of_half": self.condition_numbers[0],
+                "condition_number_of_99_percent": self.condition_numbers[1],
+                "n_pairs": self.n_pairs,
+                "thresholds": self.best.carried,
+                "explanation": self.explain(),
+            }
+        )
+
+
+def _name(kind: MapKind) -> str:
+    """Name a map in a sentence."""
+    if kind == "linear":
+        return "linear map"
+    return kind
+
+
+@named_keywords
+def space_map(
+    old: FactorModel | AnyPath | object,
+    new: FactorModel | AnyPath | object,
+    *,
+    n_neighbours: int | None = None,
+    by_row: bool | None = None,
+    partial: bool = False,
+    rng: RNG = 0,
+) -> SpaceMap:
+    """Decide whether the vectors of an old encoder can be mapped into a new space.
+
+    Parameters
+    ----------
+    old, new : FactorModel, path or object
+        Vectors of the same documents by two encoders, or objects that `embaudit.load`
+        reads. Of models of two sides, the right sides are compared.
+    n_neighbours : int, optional
+        Length of the lists. The default is 10, but at most a third of the judged rows.
+    by_row : bool, optional
+        True if the rows of both tables are the same documents in the same order, so
+        ids are ignored. This is the default for tables without ids.
+    partial : bool
+        True if less than half of the smaller table may match.
+    rng : numpy Generator or int
+        Draws the halves of the rows, the lists and the pairs.
+
+    Returns
+    -------
+    SpaceMap
+
+    Raises
+    ------
+    InputError
+        If fewer than 20 rows with a direction are paired, if ids do not match, or if
+        rows were compared by distance in the Poincaré ball, which no rotation about the
+        origin and no linear map describes.
+
+    Notes
+    -----
+    Half of the paired rows, or 100,000 of them, fit the maps. The others, or 50,000 of
+    them, are documents and queries of the comparison. A row does not list itself.
+
+    Examples
+    --------
+    A rotated copy is mapped back without loss:
+
+    >>> draw = np.random.default_rng(0)
+    >>> rows = draw.standard_normal((60, 3))
+    >>> turn = np.linalg.qr(draw.standard_normal((3, 3)))[0]
+    >>> found = space_map({"vectors": rows}, {"vectors": rows @ turn})
+    >>> found.advice.value, float(found.rotation.mapped_rows.mean())
+    ('rotation', 1.0)
+    >>> print(found.conclusion)
+    A rotation is enough: it keeps 100 % of the new encoder's top 10. Map the old ...
+    """
+    draw = as_generator(rng)
+    first, second = read(old).model, read(new).model
+    measure = _measure_of(second)
+    found = match(first, second, "right", by_row=by_row, partial=partial)
+    stored = PairedRows(
+        taken_rows(first.right, found.before),
+        taken_rows(second.right, found.after),
+        of_unit_length=measure == "cosine",
+    )
+    directed = _directed(stored)
+    if len(directed) < FEWEST_ROWS:
+        raise must_be(
+            f"the {second.title('right')}s that both encoders hold",
+            f"at least {FEWEST_ROWS} with a direction in both",
+            len(directed),
+            f"embed more {second.title('right')}s with both encoders",
+        )
+    order = draw.permutation(directed)
+    n_fitted = min(len(order) // 2, MOST_FITTED)
+    n_tuned = round(RIDGE_PART * n_fitted)
+    judged = np.sort(order[n_fitted:][:MOST_JUDGED])
+    require_length(n_neighbours, len(judged))
+    # Rows are read faster in the order in which they are stored.
+    tuned, fitted = np.sort(order[:n_tuned]), np.sort(order[n_tuned:n_fitted])
+    untuned = np.sort(np.concatenate([fitted, judged]))
+    comparison = _Judges(
+        rows=PairedRows(
+            taken_rows(stored.old, judged),
+            taken_rows(stored.new, judged),
+            stored.of_unit_length,
+        ),
+        measure=measure,
+        n=list_length(n_neighbours, len(judged)),
+        queries=sample_rows(len(judged), N_QUERIES, draw),
+    )
+    half = PairSums.of(stored, np.sort(order[:n_fitted]))
+    judged_half = PairSums.of(stored, judged)
+    pairs = draw_pairs(len(judged), N_PAIRS, rng=draw)
+    old_tangents = half_angles_of_pairs(comparison.rows.old, pairs)
+    new_tangents = half_angles_of_pairs(comparison.rows.new, pairs)
+    return SpaceMap(
+        title=second.title("right"),
+        columns=(first.rank, second.rank),
+        n_paired=len(directed),
+        n_fitted=n_fitted,
+        n_judged=len(judged),
+        n=comparison.n,
+        rotation=comparison.judge(rotation(half), draw),
+        linear=comparison.judge(linear_map(stored, fitted, tuned), draw),
+        without_map=comparison.without_map(),
+        least_angle=least_angle(old_tangents, new_tangents),
+        condition_numbers=condition_numbers(old_tangents, new_tangents),
+        n_pairs=len(pairs),
+        final={
+            "rotation": rotation(half + judged_half),
+            "linear": linear_map(stored, untuned, tuned),
+        },
+    )
+
+
+def _measure_of(model: FactorModel) -> Measure:
+    """Return the measure by which the rows of the new encoder are compared.
+
+    Documents of a model of two sides are compared with each other by cosine.
+    """
+    if model.left_side is not None:
+        return "cosine"
+    measure = trained_measure(model) or "cosine"
+    if measure == "hyperbolic":
+        raise must_be(
+            "the vectors of the new encoder",
+            "compared by cosine, dot product or Euclidean distance",
+            "compared by distance in the Poincaré ball",
+            "embed the documents again, because no linear map keeps these distances",
+        )
+    return measure
+
+
+def _directed(rows: PairedRows) -> Indices:
+    """Return the places of the pairs whose rows have a direction in both tables."""
+    has_direction = np.empty(len(rows), dtype=bool)
+    n_columns = rows.old.shape[1] + rows.new.shape[1]
+    for block in row_blocks(len(rows), n_columns):
+        old, new = rows.old_rows(block), rows.new_rows(block)
+        has_direction[block] = old.any(axis=1) & new.any(axis=1)
+    return np.flatnonzero(has_direction)
+
+
+@dataclass(frozen=True, eq=False)
+class _Judges:
+    """Rows that took no part in a fit, and lists of some of them."""
+
+    rows: PairedRows
+    """The rows."""
+    measure: Measure
+    """How rows are compared."""
+    n: int
+    """Length of the lists."""
+    queries: Indices
+    """(m,) places of the rows whose lists are compared."""
+
+    @cached_property
+    def wanted(self) -> BestMatches:
+        """The lists of the new encoder."""
+        return self._lists(self.rows.new, self.rows.new_rows(self.queries))
+
+    def without_map(self) -> Floats:
+        """Return the share of each list that the old encoder lists itself, (m,)."""
+        listed = self._lists(self.rows.old, self.rows.old_rows(self.queries))
+        return self._shares(listed)
+
+    def judge(self, fitted: FittedMap, draw: np.random.Generator) -> JudgedMap:
+        """Compare the lists that a map gives with those of the new encoder."""
+        rows = self.rows
+        mapped = Mapped(
+            rows.old, lambda block: block @ fitted.forward, rows.new.shape[1]
+        )
+        new_queries = rows.new_rows(self.queries)
+        among_mapped = self._lists(mapped, new_queries)
+        among_old = self._lists(rows.old, new_queries @ fitted.backward)
+        return JudgedMap(
+            fitted=fitted,
+            mapped_rows=self._shares(among_mapped),
+            mapped_queries=self._shares(among_old),
+            angles=self._angles(fitted),
+            carried=self._thresholds(mapped, draw),
+        )
+
+    def _lists(self, listed: Rows, queries: Floats) -> BestMatches:
+        """List the nearest rows of queries, without the rows of the queries."""
+        order = Order(self.measure, listed)
+        return best_matches(order, queries, self.n, own=self.queries)
+
+    def _shares(self, lists: BestMatches) -> Floats:
+        tie = max(tie_of(self.rows.old), tie_of(self.rows.new))
+        return shares_kept(self.wanted, lists, tie)
+
+    def _angles(self, fitted: FittedMap) -> Floats:
+        """Return the angle in degrees between each mapped row and its new row, (n,)."""
+        angles = np.empty(len(self.rows))
+        n_columns = self.rows.old.shape[1] + self.rows.new.shape[1]
+        for block in row_blocks(len(self.rows), n_columns):
+            mapped = self.rows.old_rows(block) @ fitted.forward
+            tangents = half_angle_tangents(mapped, self.rows.new_rows(block))
+            angles[block] = np.degrees(2 * np.arctan(tangents))
+        # A row that the map carries to 0 is as far away as a row can be.
+        return np.nan_to_num(angles, nan=180.0)
+
+    def _thresholds(
+        self, mapped: Mapped, draw: np.random.Generator
+    ) -> tuple[CarriedThreshold, ...]:
+        """Carry thresholds on old cosines to those of new queries and mapped rows."""
+        if self.measure != "cosine":
+            return ()
+        places = sample_rows(len(self.rows), THRESHOLD_ROWS, draw)
+        return thresholds(
+            self.rows.old_rows(places),
+            mapped[places],
+            draw,
+            queries=self.rows.new_rows(places),
+        )
+
+
+def half_angles_of_pairs(rows: Rows, pairs: Indices) -> Floats:
+    """Return `tan(θ/2)` of the angle θ between the two rows of each pair, (m,)."""
+    tangents = np.empty(len(pairs))
+    for block in row_blocks(len(pairs), 2 * rows.shape[1]):
+        first, second = [
+            np.array(rows[numbers], dtype=np.float64) for numbers in pairs[block].T
+        ]
+        tangents[block] = half_angle_tangents(first, second)
+    return tangents
+
+
+def least_angle(old_tangents: Floats, new_tangents: Floats) -> float:
+    """Return the mean angle in degrees that every rotation leaves at least.
+
+    A rotation leaves angles ε to the new rows with `ε_i + ε_j ≥ |θ_old − θ_new|` for
+    each pair of rows. So the mean of half of the right side over pairs that are drawn
+    at random is, up to the draw, no larger than the mean of ε.
+
+    Parameters
+    ----------
+    old_tangents, new_tangents : array of shape (m,)
+        `tan(θ/2)` of each pair.
+
+    Examples
+    --------
+    >>> round(least_angle(np.array([0.0, 1.0]), np.array([0.0, 0.0])), 6)
+    22.5
+    """
+    change = 2 * np.abs(np.arctan(old_tangents) - np.arctan(new_tangents))
+    return float(np.degrees(change.mean() / 2))
+
+
+def condition_numbers(
+    old_tangents: Floats, new_tangents: Floats
+) -> tuple[float, float]:
+    """Return the condition numbers that half of the pairs need, and one in a hundred.
+
+    Parameters
+    ----------
+    old_tangents, new_tangents : array of shape (m,)
+        `tan(θ/2)` of each pair.
+
+    Examples
+    --------
+    >>> condition_numbers(np.array([1.0, 1.0, 1.0]), np.array([1.0, 2.0, 0.25]))
+    (2.0, 4.0)
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = new_tangents / old_tangents
+        needed = np.maximum(ratios, 1 / ratios)
+    # Two rows that are parallel in both tables need no change.
+    needed[old_tangents == new_tangents] = 1
+    half, most = np.quantile(needed, (0.5, 0.99), method="inverted_cdf")
+    return float(half), float(most)
