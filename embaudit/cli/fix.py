@@ -24,6 +24,8 @@ Kind = StrEnum("Kind", [
     ("RIGHT_WHITENED", "right-whitened"), ("CENTRED", "centred"), ("FOLDED", "folded"),
     ("FOLDED_CENTRED", "folded-centred")])  # fmt: skip
 """Kinds of vectors."""
+Map = StrEnum("Map", [("ROTATION", "rotation"), ("LINEAR", "linear")])
+"""Kinds of maps."""
 
 
 @app.command()
@@ -55,6 +57,23 @@ def fix(
             metavar="OLD",
             help="An older training run. Vectors are brought into its coordinates, and "
             "predictions stay. Options for reading apply to both models.",
+        ),
+    ] = None,
+    map_to: Annotated[
+        File,
+        Option(
+            "--map-to",
+            metavar="NEW",
+            help="Vectors of the same items by a new encoder. Vectors are mapped into "
+            "its space. Options for reading apply to both models.",
+        ),
+    ] = None,
+    by_map: Annotated[
+        Map | None,
+        Option(
+            "--by-map",
+            help="With --map-to, the map (default: a rotation if it is enough, "
+            "otherwise a linear map).",
         ),
     ] = None,
     role: Annotated[
@@ -95,13 +114,16 @@ def fix(
 
     With --align-to, write the vectors of a retrained model in the coordinates of the old
     model, and say for which lists old and new vectors may be mixed.
+
+    With --map-to, write old vectors in the space of a new encoder, and say whether this is
+    enough or all items should be embedded again.
     """
     from embaudit.errors import without_secrets
     from embaudit.io import distinct_outputs, require_output, written_whole
     from embaudit.io.watched import unchanged
     from embaudit.remedy import fix as mend
 
-    inputs = [path, *(more or ()), align_to, titles.items, *reading.files]
+    inputs = [path, *(more or ()), align_to, map_to, titles.items, *reading.files]
     distinct_outputs(inputs, [out, json])
     # A large model takes a while to read, so outputs are checked before it is.
     require_output(out, force=force)
@@ -124,6 +146,8 @@ def fix(
             model,
             None if as_ is None else str(as_),
             align_to=None if align_to is None else reading.read(align_to).model,
+            map_to=None if map_to is None else reading.read(map_to).model,
+            by_map=None if by_map is None else by_map.value,
             role=role,
             dimensions=dimensions,
             unit=unit,
@@ -138,9 +162,10 @@ def fix(
             record_file.write(written_record(remedy))
     console = make_console(quiet=quiet)
     console.print(remedy.explanation().for_cli(), markup=False)
-    if remedy.alignment is not None:
-        for sentence in remedy.alignment.details:
-            console.print(sentence, markup=False)
+    for found in (remedy.alignment, remedy.space_map):
+        if found is not None:
+            for sentence in found.details:
+                console.print(sentence, markup=False)
     losses = remedy.losses(out).for_cli()
     if losses:
         console.print(losses, markup=False)

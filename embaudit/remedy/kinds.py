@@ -31,6 +31,7 @@ from embaudit.core.checked import (
     named_keywords,
     require_one_of,
 )
+from embaudit.core.tolerances import EPS
 from embaudit.errors import (
     EquivalenceError,
     InputError,
@@ -41,7 +42,7 @@ from embaudit.errors import (
 from embaudit.heads.conventions import Convention, centred_form, require_norm
 from embaudit.io import model_of
 from embaudit.io.files import AnyPath
-from embaudit.linalg.mapped import RowMap
+from embaudit.linalg.mapped import RowMap, affine
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.linalg.rows import unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName, require_two_sides
@@ -51,6 +52,8 @@ from embaudit.model.sizes import require_ordinary_size
 from embaudit.model.trainings import kept_objective
 from embaudit.remedy.vectors import PROBES, Remedy, TruncationLoss
 from embaudit.serving.align import align
+from embaudit.serving.map_fit import MapKind
+from embaudit.serving.space_map import SpaceMap, space_map
 
 Kind: TypeAlias = Literal[
     "prediction",
@@ -72,6 +75,8 @@ def fix(
     as_: str | None = None,
     *,
     align_to: FactorModel | AnyPath | object | None = None,
+    map_to: FactorModel | AnyPath | object | None = None,
+    by_map: MapKind | None = None,
     role: SideName | str | None = None,
     dimensions: int | None = None,
     unit: bool = False,
@@ -104,6 +109,13 @@ def fix(
         An older training run. The vectors of `model` are brought into its coordinates,
         without a change of predictions. `Remedy.alignment` says how far old and new
         vectors are apart then, and whether lists may mix them. `as_` is left out.
+    map_to : FactorModel, path or object, optional
+        Vectors of the same items by a new encoder. The vectors of `model` are mapped
+        into its space. `Remedy.space_map` says whether this is enough, or whether the
+        items should be embedded again. `as_` is left out.
+    by_map : {"rotation", "linear"}, optional
+        The map, with `map_to`. By default a rotation if it is enough, and otherwise a
+        linear map.
     role : {"left", "right"}, optional
         Only this side's vectors. By default both sides of an equivalent model, and
         otherwise the right one.
@@ -120,14 +132,14 @@ def fix(
         Norm before a head that is folded. By default the norm that the file or the
         network declares.
     by_row : bool, optional
-        True if the rows of `model` and `align_to` are the same entities in the same
-        order, so ids are ignored. This is the default for two models in memory without
+        True if the rows of `model` and the other model are the same entities in the
+        same order, so ids are ignored. This is the default for two models in memory without
         ids, but not for files.
     partial : bool
-        True if less than half of the rows of `align_to` and `model` may match.
+        True if less than half of the rows of the two models may match.
     rng : numpy Generator or int
         Draws the pairs on which the loss by fewer dimensions is measured, and the lists
-        of an alignment.
+        of an alignment or of a map.
 
     Returns
     -------
@@ -157,18 +169,40 @@ def fix(
         require_one_of(as_, "as", KINDS)
     if final_norm is not None and not isinstance(final_norm, FinalNorm):
         raise must_be("final_norm", "a FinalNorm", repr(final_norm))
-    are_models = isinstance(model, FactorModel) and isinstance(align_to, FactorModel)
+    if by_map is not None:
+        require_one_of(by_map, "by_map", get_args(MapKind))
+        if map_to is None:
+            raise InputError(
+                "{} names the map of {}, so it must be left out without it.",
+                Option("by_map"),
+                Option("map_to"),
+            )
+    other = align_to if map_to is None else map_to
+    are_models = isinstance(model, FactorModel) and isinstance(other, FactorModel)
+    # Files without ids can hold other entities, or the same in another order.
+    if by_row is None and not are_models:
+        by_row = False
     model, draw = model_of(model), as_generator(rng)
     _require_products(model)
-    if align_to is None:
-        remedy = _of_kind(
-            model, as_, role, draw, dimensions=dimensions, unit=unit, norm=final_norm
+    if map_to is not None:
+        _require_left_out(
+            "mapped into the space of another encoder",
+            as_=as_,
+            align_to=align_to,
+            dimensions=dimensions,
+            final_norm=final_norm,
         )
-    else:
-        _require_left_out(as_=as_, dimensions=dimensions, final_norm=final_norm)
-        # Files without ids can hold other entities, or the same in another order.
-        if by_row is None and not are_models:
-            by_row = False
+        found = space_map(
+            model, model_of(map_to), by_row=by_row, partial=partial, rng=draw
+        )
+        remedy = _mapped(model, role, found, by_map)
+    elif align_to is not None:
+        _require_left_out(
+            "aligned with those of another model",
+            as_=as_,
+            dimensions=dimensions,
+            final_norm=final_norm,
+        )
         remedy = _aligned(
             model,
             model_of(align_to),
@@ -177,6 +211,10 @@ def fix(
             unit=unit,
             by_row=by_row,
             partial=partial,
+        )
+    else:
+        remedy = _of_kind(
+            model, as_, role, draw, dimensions=dimensions, unit=unit, norm=final_norm
         )
     return _finished(remedy, unit=unit, keep_empty=keep_empty)
 
@@ -238,16 +276,52 @@ def _finished(remedy: Remedy, *, unit: bool, keep_empty: bool) -> Remedy:
     return replace(remedy, maps=maps, unit=True)
 
 
-def _require_left_out(**values: object) -> None:
-    """Raise InputError if an option of other vectors is given with `align_to`."""
+def _require_left_out(vectors: str, **values: object) -> None:
+    """Raise InputError if an option of other kinds of vectors is given.
+
+    Parameters
+    ----------
+    vectors : str
+        What is done to the vectors, such as "aligned with those of another model".
+    values : dict
+        Options that must be None.
+    """
     for name, value in values.items():
         if value is not None:
             raise InputError(
-                "{} must be left out if vectors are aligned with those of another "
-                "model; got {}.",
+                "{} must be left out if vectors are {}; got {}.",
                 Option(name),
+                vectors,
                 repr(value),
             )
+
+
+def _mapped(
+    model: FactorModel,
+    role: SideName | str | None,
+    found: SpaceMap,
+    kind: MapKind | None,
+) -> Remedy:
+    """Map the right side of a model into the space of another encoder."""
+    if role is not None and model.side_name(role) != "right":
+        raise must_be(
+            "the side that is mapped into another space",
+            f"the {model.title('right')}s",
+            f"the {model.title('left')}s",
+            Sentence("leave {} out", Option("role")),
+        )
+    matrix = found.final[kind or found.best.kind].forward
+    precision = max(float(np.finfo(model.right.dtype).eps), model.rank * EPS)
+    return Remedy(
+        model=model,
+        kind="mapped",
+        roles=("right",),
+        columns=matrix.shape[1],
+        unit=False,
+        maps={"right": affine(np.zeros(model.rank), matrix, precision)},
+        biases={},
+        space_map=found,
+    )
 
 
 def _aligned(

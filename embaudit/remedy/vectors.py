@@ -37,6 +37,7 @@ from embaudit.io.saving import (
 from embaudit.linalg.mapped import Mapped, RowMap
 from embaudit.model import OPPOSITE, ROW_FIELDS, Equivalence, FactorModel, SideName
 from embaudit.serving.align import Alignment
+from embaudit.serving.space_map import SpaceMap
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,7 +86,7 @@ class Remedy(Result):
     model: FactorModel
     """The model whose rows are mapped."""
     kind: str
-    """One of `KINDS`, or "aligned"."""
+    """One of `KINDS`, "aligned" or "mapped"."""
     roles: tuple[SideName, ...]
     """The sides to write."""
     columns: int
@@ -110,6 +111,8 @@ class Remedy(Result):
     """True if rows without direction are kept in a table of vectors."""
     alignment: Alignment | None = None
     """The alignment with the old model; None for vectors of other kinds."""
+    space_map: SpaceMap | None = None
+    """The map into the space of a new encoder; None for vectors of other kinds."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record for JSON, with None for numbers that do not exist."""
@@ -121,6 +124,7 @@ class Remedy(Result):
                 "unit": self.unit,
                 "reduction": self.reduction,
                 "alignment": self.alignment,
+                "space_map": self.space_map,
                 "explanation": str(self),
             }
         )
@@ -252,7 +256,7 @@ class Remedy(Result):
                 texts.append("Index them as the old vectors are.")
             else:
                 texts.append("Index them by cosine.")
-            if self.unit and self.kind != "prediction":
+            if self.unit and self.kind not in ("prediction", "mapped"):
                 texts.append(
                     "Without their lengths these vectors can be compared, but they "
                     "predict nothing."
@@ -571,6 +575,10 @@ def _kind(remedy: Remedy) -> str | Sentence:
         return remedy.description
     if remedy.alignment is not None:
         return _aligned_words(remedy.alignment)
+    if remedy.space_map is not None:
+        return (
+            f"mapped into the space of the new encoder. {remedy.space_map.conclusion}"
+        )
     if remedy.kind == "prediction":
         cosine = _prediction_cosine(remedy.model, *remedy.roles)
         verb = "is" if remedy.reduction is None else "approximates"

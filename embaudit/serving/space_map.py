@@ -168,7 +168,7 @@ class SpaceMap(Result):
     final: dict[MapKind, FittedMap] = field(repr=False)
     """The maps, fitted to all of these rows."""
 
-    def interval(self, shares: Floats) -> tuple[float, float]:
+    def _interval(self, shares: Floats) -> tuple[float, float]:
         """Return the 95 % interval of a mean share over the judged rows."""
         draws = independent_draws(len(shares), self.n_judged)
         low, high = mean_interval(shares, draws)
@@ -177,9 +177,9 @@ class SpaceMap(Result):
     @property
     def advice(self) -> Advice:
         """Decide by the intervals of the lists among mapped old rows."""
-        if reaches(self.interval(self.rotation.mapped_rows)[0], ENOUGH):
+        if reaches(self._interval(self.rotation.mapped_rows)[0], ENOUGH):
             return Advice.ROTATION
-        low, _ = self.interval(self.linear.mapped_rows)
+        low, _ = self._interval(self.linear.mapped_rows)
         if reaches(low, ENOUGH):
             return Advice.LINEAR
         if reaches(low, TOO_LITTLE):
@@ -261,7 +261,7 @@ class SpaceMap(Result):
 
     def _share(self, shares: Floats) -> str:
         """Write a mean share with its interval, if there is one."""
-        low, high = self.interval(shares)
+        low, high = self._interval(shares)
         if low == high:
             return percent(low)
         return f"{percent(float(shares.mean()))} ({percent(low)} to {percent(high)})"
@@ -292,7 +292,7 @@ class SpaceMap(Result):
         covering_angle : float
             Angle within which nine in ten rows lie.
         """
-        low, high = self.interval(self.without_map)
+        low, high = self._interval(self.without_map)
         records: list[dict[str, Any]] = [
             {
                 "map": "none",
@@ -311,7 +311,7 @@ class SpaceMap(Result):
             for name in ("mapped_rows", "mapped_queries"):
                 shares = getattr(judged, name)
                 record[name] = float(shares.mean())
-                record[f"{name}_ci_low"], record[f"{name}_ci_high"] = self.interval(
+                record[f"{name}_ci_low"], record[f"{name}_ci_high"] = self._interval(
                     shares
                 )
             record["mean_angle"] = float(judged.angles.mean())

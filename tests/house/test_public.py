@@ -96,6 +96,7 @@ RANDOM = {
     "plot_prediction_cosines": lambda rng: ea.plot_prediction_cosines(MODEL, axes(), n_pairs=9, rng=rng).frame().values,
     "probe_inputs": lambda rng: ea.probe_inputs(HEAD, 4, rng=rng).tolist(),
     "range_summary": lambda rng: ea.range_summary(MODEL, n_pairs=9, rng=rng),
+    "space_map": lambda rng: ea.space_map(MODEL, MODEL, rng=rng).to_dict(),
     "simpson": lambda rng: ea.simpson(TABLE, "x", "y", "group", n_permutations=9, rng=rng).to_dict(),
     "simulate_interactions": lambda rng: ea.simulate_interactions(30, 20, 2, rng=rng).matrix.toarray().tolist(),
     "truncated_svd": lambda rng: ea.truncated_svd(RIGHT, 2, rng=rng).right.tolist(),

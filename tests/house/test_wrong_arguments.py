@@ -25,6 +25,7 @@ LEFT = DRAW.normal(size=(9, 3))
 RIGHT = DRAW.normal(size=(8, 3))
 TABLE = np.abs(DRAW.normal(size=(9, 8)))
 MODEL = ea.FactorModel.from_user_item(LEFT, RIGHT, item_bias=RIGHT[:, 0])
+PAIRED = ea.FactorModel.from_vectors(np.random.default_rng(0).random((24, 3)))
 HEAD = ea.FactorModel.from_softmax(RIGHT)
 GROUP = ea.gauges.Diagonal(3, max_condition=2.0)
 GAUGE = ea.Gauge.identity(3)
@@ -165,6 +166,7 @@ CALLS = {
     ea.neighbours: {"x": RIGHT, "n": 2},
     ea.pinned_test: {"model": MODEL.replace(link="cosine", right_bias=None)},
     ea.position: {"model": MODEL},
+    ea.space_map: {"old": PAIRED, "new": PAIRED},
     ea.probe_inputs: {"model": HEAD, "n": 2},
     ea.range_summary: {"model": MODEL, "n_pairs": 5},
     ea.save: {"model": MODEL, "path": "o.npz", "force": True},

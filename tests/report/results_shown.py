@@ -104,6 +104,7 @@ def every_result() -> dict[str, Result]:
         ea.evaluate_similarities(model, [f"{SCRIPT}{i % 3}" for i in range(30)]),
         ea.index_metric(model, "cosine"),
         ea.fix(model, align_to=equivalent).alignment,
+        ea.space_map(model, equivalent),
         ea.position(model),
         ea.pinned_test(model.replace(link="cosine")),
         ea.head_report(head, n_gauges=1),

@@ -37,6 +37,7 @@ NAMES = (
     "Remedy",
     "SharedHalves",
     "SimpsonReport",
+    "SpaceMap",
     "Twins",
 )
 

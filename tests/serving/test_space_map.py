@@ -306,7 +306,7 @@ def test_an_interval_that_reaches_below_the_limit_is_not_enough(clusters):
         linear=replace(found.linear, mapped_rows=shares),
     )
     assert shares.mean() >= 0.95
-    assert found.interval(shares)[0] < 0.95
+    assert found._interval(shares)[0] < 0.95
     assert found.advice is Advice.LOSSY
 
 
