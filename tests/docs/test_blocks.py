@@ -58,6 +58,8 @@ def folder(tmp_path, monkeypatch):
     Path("admissions.csv").write_text(
         "men,admitted,department\n" + "".join(f"{m},{a},{d}\n" for m, a, d in people)
     )
+    encoder = np.eye(32) + 0.25 * draw.standard_normal((32, 32))
+    np.save("new-texts.npy", np.load("texts.npy") @ encoder)
     return tmp_path
 
 
