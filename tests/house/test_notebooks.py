@@ -192,6 +192,12 @@ def check_serving(notebook):
     )
     for before, after in (users, items):
         assert after < before / 2
+    by_runs = np.array(
+        [numbers(row) for row in tagged(notebook, "by_runs").splitlines()[-5:]]
+    )
+    assert by_runs[:, 0].tolist() == [1, 2, 3, 4, 5]
+    assert by_runs[:, 1].sum() == pytest.approx(1, abs=3e-3)
+    assert by_runs[:, 2].argmax() == 4, "stable neighbours are taken most often"
 
 
 def test_07_loses_recall_by_the_wrong_measure_and_gets_it_back():
