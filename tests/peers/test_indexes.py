@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from embaudit import index_metric
 from embaudit.errors import InputError
-from embaudit.io import load, save
+from embaudit.io import load, read, save
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,3 +116,84 @@ def test_vectors_and_labels_of_hnswlib(space: str) -> None:
     counted.init_index(300)
     counted.add_items(X, num_threads=1)
     assert load(counted).right_ids is None
+
+
+# How an index compares its rows
+
+
+def searched(made: Any, is_distance: bool) -> Any:
+    """Return the rows that FAISS lists for each row, without the row itself."""
+    import faiss
+
+    if hasattr(made, "nprobe"):
+        made.nprobe = made.nlist
+    if isinstance(made, faiss.IndexHNSW):
+        made.hnsw.efSearch = len(X)
+    values, rows = made.search(X, len(X))
+    # By inner product, a row need not be its own best match.
+    others = rows[rows != np.arange(len(X))[:, None]].reshape(len(X), -1)
+    is_ascending = (np.diff(values, axis=1) >= 0).all()
+    assert is_ascending == is_distance
+    return others[:, :10]
+
+
+def by_brute_force(measure: str) -> Any:
+    x = X.astype(np.float64)
+    values = x @ x.T
+    if measure == "l2":
+        values -= np.square(x).sum(axis=1) / 2
+    elif measure == "cosine":
+        values /= np.linalg.norm(x, axis=1)
+    np.fill_diagonal(values, -np.inf)
+    return np.argsort(-values, axis=1)[:, :10]
+
+
+def shares(lists: Any, others: Any) -> list[float]:
+    return [
+        len(set(first) & set(second)) / 10
+        for first, second in zip(lists.tolist(), others.tolist(), strict=True)
+    ]
+
+
+@pytest.mark.parametrize("kind", ["Flat", "IVF10,Flat", "HNSW16"])
+@pytest.mark.parametrize(
+    ("number_name", "name"), [("METRIC_INNER_PRODUCT", "dot"), ("METRIC_L2", "l2")]
+)
+def test_the_metric_of_a_file_is_that_by_which_faiss_searches(
+    kind: str, number_name: str, name: str, tmp_path: Path
+) -> None:
+    faiss = pytest.importorskip("faiss")
+    made = faiss.index_factory(8, kind, getattr(faiss, number_name))
+    made.train(X)
+    made.add(X)
+    path = tmp_path / "x.faiss"
+    faiss.write_index(made, str(path))
+    for source in (path, made):
+        metric = read(source).intake.metric
+        assert str(metric) == f"{name}, as the header of the index says"
+    # The lists that FAISS returns are compared with lists by cosine.
+    (lists,) = index_metric(path).directions
+    assert lists.served == name
+    returned = searched(made, is_distance=name == "l2")
+    assert shares(returned, by_brute_force(name)) == [1.0] * len(X)
+    expected = shares(by_brute_force("cosine"), returned)
+    np.testing.assert_array_equal(lists.kept_by_query, expected)
+    assert 0.2 < lists.kept < 0.9
+
+
+@pytest.mark.parametrize(
+    ("space", "name"), [("l2", "l2"), ("ip", "dot"), ("cosine", "cosine")]
+)
+def test_the_metric_of_a_live_index_of_hnswlib_is_its_space(
+    space: str, name: str
+) -> None:
+    hnswlib = pytest.importorskip("hnswlib")
+    made = hnswlib.Index(space, 8)
+    made.init_index(300)
+    made.add_items(X, num_threads=1)
+    metric = read(made).intake.metric
+    assert metric.name == name
+    assert metric.unit_rows == (space == "cosine")
+    found = index_metric(made)
+    assert found.served == name
+    assert (found.lengths.value == "lost") == (space == "cosine")
