@@ -134,7 +134,7 @@ class Workers:
 
         # A scheduler decides itself how many workers share the work.
         if self.jobs is not None and self.dask is not None:
-            raise must_be("--jobs", "left out beside --dask", self.jobs)
+            raise must_be("--jobs", "left out if --dask is given", self.jobs)
         try:
             with ExitStack() as stack:
                 stack.enter_context(progress_bars(quiet=quiet))

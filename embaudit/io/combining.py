@@ -1,9 +1,13 @@
-"""Steps of `combine`: what the caller says of a model is added to its fields."""
+"""Parts of `combine`: options of the caller, and other files, are added to a model.
+
+`loading.combine` calls these functions in the order in which they stand here.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,16 +32,18 @@ CHECKPOINTS = (
     ".bin",
     ".pt",
 )
-"""Suffixes of files that hold parts of a model, such as the table of its tokens."""
+"""Suffixes of checkpoints, which hold the arrays of a network, such as the table of its
+tokens. Other files hold the outputs of a network.
+"""
 TEMPERATURES = ("logit_scale", "logit_bias", "temperature", "log_temperature", "tau")
 """Names of numbers next to two tables that say that training used a temperature."""
-UNNORMALISED = "modules.json, by which the folder does not normalise its vectors"
-"""Words for the modules of an encoder without a layer that normalises."""
+UNNORMALISED = "modules.json, whose encoder does not normalise its vectors"
+"""Name of the part in the report if an encoder has no layer that normalises."""
 
 
 def with_rows_named(model: FactorModel, request: Request) -> FactorModel:
-    """Add the nouns, ids, counts and titles of the rows that the caller gave."""
-    # Errors below call rows by these nouns.
+    """Add the nouns, ids, counts and titles of rows that the caller gave."""
+    # The nouns come first, because the errors below use them.
     roles = (
         request.left_name or model.title("left"),
         request.right_name or model.title("right"),
@@ -58,7 +64,7 @@ def with_rows_named(model: FactorModel, request: Request) -> FactorModel:
             )
             model = model.replace(**{f"{role}_ids": read_as})
         if counts is not None:
-            # Counts are found by ids.
+            # A table of counts is joined by these ids.
             numbers = read_counts(counts, model.side(role))
             model = model.replace(**{f"{role}_counts": numbers})
     if request.labels is not None:
@@ -79,20 +85,22 @@ def with_declared(model: FactorModel, request: Request) -> FactorModel:
         If they contradict each other or the model.
     """
     if request.compared is not None and request.link is not None:
-        allowed = Sentence("left out beside {}, which sets it", Option("compared"))
+        allowed = Sentence("left out if {} is given, which sets it", Option("compared"))
         raise must_be("link", allowed, repr(request.link))
     if request.objective is not None:
         find_training(request.objective)
-    # A link that contradicts the words for the training is refused before anything is
-    # changed.
+    # Refuse a link that contradicts the training before the model is changed.
     if request.link is not None:
         sides = 1 if model.left_side is None and request.inputs is None else 2
         require_agreement(
             request.objective, as_link(request.link), sides=sides, is_declared=True
         )
     model = with_comparison(model, request.compared)
-    changes = {"link": request.link, "objective": request.objective}
-    changes = {name: value for name, value in changes.items() if value is not None}
+    changes: dict[str, Any] = {}
+    if request.link is not None:
+        changes["link"] = request.link
+    if request.objective is not None:
+        changes["objective"] = request.objective
     if changes:
         model = model.replace(**changes)
     if request.inputs is None:
@@ -107,7 +115,7 @@ def with_overruled(
     request: Request,
     path: Path | None,
 ) -> FactorModel:
-    """Keep what the source says of the training if the caller declares another law.
+    """Record the training that the source states if the caller declares another one.
 
     Parameters
     ----------
@@ -116,7 +124,7 @@ def with_overruled(
     stated : FactorModel
         The model as its source describes it.
     intake : Intake
-        Report of the read of `stated`.
+        The report of reading `stated`.
     request : Request
         Options of the caller.
     path : Path or None
@@ -127,7 +135,7 @@ def with_overruled(
     statement = None
     encoder = _encoder_of_outputs(path)
     if stated.objective is not None:
-        source = intake.of(stated).training_source
+        source = intake.with_model(stated).training_source
         statement = StatedTraining(stated.objective, source or "the model")
     elif stated.left_side is None and encoder is not None and encoder[0]:
         statement = StatedTraining(*encoder)
@@ -149,8 +157,8 @@ def with_norm_of(
     """
     if norm is None:
         if request.norm not in (None, NONE):
-            what = "asked of a checkpoint in safetensors files or GGUF"
-            raise must_be("norm", what, repr(request.norm), "leave it out")
+            what = "left out, unless the model is a checkpoint in safetensors or GGUF"
+            raise must_be("norm", what, repr(request.norm))
         return model, None
     if not request.norm and not norm.norm.fits(model.link, model.rank):
         return model, None
@@ -158,15 +166,16 @@ def with_norm_of(
 
 
 def with_inputs(model: FactorModel, request: Request) -> FactorModel:
-    """Put inputs to the left of a model without a left side.
+    """Add the caller's inputs as the left side of a model without a left side.
 
-    Of states, the final norm makes inputs.
+    States are inputs before the final norm, which is applied to them.
 
     Raises
     ------
     InputError
-        If the model has a left side of its own; for states, if no final norm is known
-        there, they are not as wide as it, or inputs are given, too.
+        If the model has a left side of its own. For states also if the final norm is
+        not known, if they do not have as many columns as it has gains, or if inputs are
+        given as well.
     """
     rows = request.inputs if request.states is None else request.states
     if rows is None:
@@ -175,14 +184,15 @@ def with_inputs(model: FactorModel, request: Request) -> FactorModel:
     if request.states is not None and norm is None:
         remedy = Sentence("give what reaches the head with {}", Option("inputs"))
         raise must_be(
-            "a head that states are given for",
-            "one whose final norm is known",
-            "one of none",
+            "states",
+            "left out, unless the final norm of the head is known",
+            "states of a head without one",
             remedy,
         )
     if request.states is not None and request.inputs is not None:
         raise InputError(
-            "{} must be left out beside {}, which the final norm makes inputs of.",
+            "{} must be left out if {} is given; the final norm turns the states into "
+            "inputs.",
             Parameter("inputs"),
             Option("states"),
         )
@@ -215,29 +225,31 @@ def with_training(
 ) -> tuple[FactorModel, Intake]:
     """Add the training that files next to the vectors state.
 
-    A training that the caller declares comes first.
-    The vectors of an encoder are compared as its folder says. Two tables next to a
-    temperature were trained with it.
+    The configuration of an encoder says how the vectors in its folder are compared. Two
+    tables with a number such as `logit_scale` next to them were trained with a
+    temperature. A training that the caller declares overrides both.
     """
     is_declared = any(
         value is not None
         for value in (request.objective, request.link, request.compared)
     )
     encoder = _encoder_of_outputs(path)
-    if model.left_side is None and encoder is not None:
-        training, source = encoder
-        is_open = model.link.name == "identity" and model.objective is None
-        if is_declared and training:
+    if is_declared:
+        if model.left_side is None and encoder is not None and encoder[0]:
+            training, source = encoder
             overridden = Part(f"{source} ({training}), which your options override", "")
-            return model, replace(intake, left_over=(*intake.left_over, overridden))
-        if is_open and not is_declared and not training:
-            unnormalised = Part(UNNORMALISED, "")
-            return model, replace(intake, left_over=(*intake.left_over, unnormalised))
-        if is_open and not is_declared:
+            intake = replace(intake, left_over=(*intake.left_over, overridden))
+        return model, intake
+    is_open = model.link.name == "identity" and model.objective is None
+    if model.left_side is None and encoder is not None and is_open:
+        training, source = encoder
+        if training:
             model = with_objective(model, training)
             return model, intake.beside(Part(source, "objective"))
+        unnormalised = Part(UNNORMALISED, "")
+        return model, replace(intake, left_over=(*intake.left_over, unnormalised))
     temperature = _temperature_of(contents, encoder)
-    if model.link.name == "unknown" and not is_declared and temperature is not None:
+    if model.link.name == "unknown" and temperature is not None:
         training, source = temperature
         model = with_objective(model, training)
         return model, intake.beside(Part(source, "objective"))
@@ -247,7 +259,7 @@ def with_training(
 def _temperature_of(
     contents: Contents, encoder: tuple[str, str] | None
 ) -> tuple[str, str] | None:
-    """Return the training of two tables that a temperature belongs to, and its source.
+    """Return the training of two tables with a temperature, and the source of that.
 
     The source is a number next to the tables, such as `logit_scale` of CLIP, or the
     configuration of the network in whose folder they lie.
@@ -256,14 +268,17 @@ def _temperature_of(
         is_number = all(size == 1 for size in part.shape)
         if is_number and part.name.rpartition(".")[2] in TEMPERATURES:
             return "temperature", part.name
-    return None if encoder is None or not encoder[0] else encoder
+    if encoder is not None and encoder[0]:
+        return encoder
+    return None
 
 
 def _encoder_of_outputs(path: Path | None) -> tuple[str, str] | None:
-    """Return how the encoder of a folder was trained, and the file that says so.
+    """Return how the encoder next to a file was trained, and the file that says so.
 
-    Such files describe the outputs of the encoder. A checkpoint holds its parts, for
-    example the table of its tokens, and nobody compared those with each other.
+    That file describes the outputs of the encoder. None is returned for a checkpoint,
+    which holds arrays of the network, such as the table of its tokens. Training did not
+    compare those with each other.
     """
     if path is None or path.suffix.lower() in CHECKPOINTS:
         return None

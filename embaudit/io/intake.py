@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,16 +34,16 @@ WORDS = {
     "tying": "tying to the input embeddings",
 }
 """Words for the fields of a model."""
-GIVEN = "what was given"
-"""Name of a part that the caller gave."""
+FROM_CALLER = "values you passed"
+"""Name of a part whose values the caller passed as an option, instead of a file."""
 FEW = 2
-"""How many arrays left over a line names."""
+"""Number of arrays left over up to which a line names them."""
 SHIFTS = ("bias", "beta")
 """Names of the shift of a norm."""
 NOT_STATED = "not stated"
 """Name of the metric of a collection that does not say how it compares its vectors."""
 SHOWN = 6
-"""How many arrays left over a sentence names."""
+"""Number of arrays left over that a sentence names, at most."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,14 @@ class Part:
     name: str
     """Name in the source."""
     became: str
-    """The field of a model; empty where it was left over, and then absent from JSON."""
+    """The field of a model; empty for an array that was left over. JSON has no key for
+    an empty field.
+    """
     shape: tuple[int | None, ...] = ()
-    """Rows first; None for what only reading it all would tell."""
+    """Lengths of its axes, rows first; None for a length that no header tells."""
     rounded: str = ""
-    """The type that its numbers are rounded to, such as "Q8_0"; empty where they are
-    not, and then absent.
+    """The type that its numbers are rounded to, such as "Q8_0"; empty if they are not
+    rounded. JSON has no key for an empty text.
     """
 
     def to_dict(self) -> dict[str, Any]:
@@ -74,7 +76,9 @@ class Part:
         if self.shape in ((), (None,)):
             return self.name
         sizes = " × ".join("?" if size is None else f"{size:,}" for size in self.shape)
-        return f"{self.name} ({sizes}{f', {self.rounded}' if self.rounded else ''})"
+        if self.rounded:
+            return f"{self.name} ({sizes}, {self.rounded})"
+        return f"{self.name} ({sizes})"
 
 
 @dataclass(frozen=True)
@@ -189,56 +193,56 @@ class Intake:
             }
         )
 
-    def of(self, model: FactorModel, *, declared: Iterable[str] = ()) -> Intake:
-        """Add what the numbers tell.
+    def with_model(self, model: FactorModel, *, declared: Iterable[str] = ()) -> Intake:
+        """Complete the report with the model, after its values were read.
 
-        They tell shapes that headers did not, the source of the training, and whether
-        the link is assumed.
+        Add the shapes that headers did not tell, the source of the training, and the
+        link if it is assumed. A part whose values some rows lack is moved to the parts
+        that are left over.
 
         Parameters
         ----------
         model : FactorModel
-            The model that was read; nothing is read for its shapes that still lies in a
+            The model that was read. Only shapes are taken of arrays that still lie in a
             file.
         declared : iterable of str
             Options that the caller gave.
         """
-        declared, fields = set(declared), {mapping.became for mapping in self.parts}
+        declared = set(declared)
+        fields = {part.became for part in self.parts}
         parts: list[Part] = []
         left_over = list(self.left_over)
-        for mapping in self.parts:
-            if _is_missing(model, mapping.became):
+        for part in self.parts:
+            if _is_missing(model, part.became):
                 # Only reading the values showed that some rows have none.
-                name = f"{mapping.name}, which some rows lack"
-                left_over.append(replace(mapping, name=name, became=""))
-            elif None in (mapping.shape or (None,)):
-                shape = _shape_in(model, mapping.became)
-                parts.append(replace(mapping, shape=shape))
+                name = f"{part.name}, which some rows lack"
+                left_over.append(replace(part, name=name, became=""))
+            elif not part.shape or None in part.shape:
+                parts.append(replace(part, shape=_shape_in(model, part.became)))
             else:
-                parts.append(mapping)
-        is_told = model.link.name == "unknown" or (
-            (fields | declared) & {"link", "objective"} and not model.link.is_assumed
+                parts.append(part)
+        assumed = list(self.assumed)
+        is_stated = bool((fields | declared) & {"link", "objective"})
+        is_known = model.link.name == "unknown" or (
+            is_stated and not model.link.is_assumed
         )
-        link = (
-            ()
-            if is_told or model.left_side is None
-            else (f"the {model.link.name} link",)
-        )
+        if not is_known and model.left_side is not None:
+            assumed.append(f"the {model.link.name} link")
         intake = replace(
             self,
             parts=tuple(parts),
             left_over=tuple(left_over),
-            assumed=(*self.assumed, *link),
+            assumed=tuple(assumed),
             titles=model.roles,
             tying=model.tying,
         )
-        if model.objective is None or (
-            "objective" in fields and "objective" not in declared
-        ):
+        if model.objective is None:
             return intake
-        return intake.beside(
-            Part(GIVEN if "objective" in declared else self.format, "objective")
-        )
+        if "objective" in declared:
+            return intake.beside(Part(FROM_CALLER, "objective"))
+        if "objective" in fields:
+            return intake
+        return intake.beside(Part(self.format, "objective"))
 
     @property
     def training_source(self) -> str | None:
@@ -246,24 +250,21 @@ class Intake:
 
         None if the caller is the source, or if there is none.
         """
-        parts = {mapping.became: mapping for mapping in self.parts}
-        mapping = parts.get("objective", parts.get("link"))
-        if mapping is None or mapping.name == GIVEN:
+        parts = {part.became: part for part in self.parts}
+        part = parts.get("objective", parts.get("link"))
+        if part is None or part.name == FROM_CALLER:
             return None
-        if mapping.name.endswith(".json"):
-            return mapping.name
-        inside = (
-            ""
-            if mapping.name == self.format or not self.files
-            else f"{mapping.name} in "
-        )
-        return f"{inside}{Path(self.files[0]).name if inside else self.format}"
+        if part.name.endswith(".json"):
+            return part.name
+        if part.name == self.format or not self.files:
+            return self.format
+        return f"{part.name} in {Path(self.files[0]).name}"
 
     def beside(self, *parts: Part) -> Intake:
-        """Add parts that came from elsewhere.
+        """Add parts that came from other files or from options.
 
-        They stand in place of what the source says of the same fields, and are no
-        longer left over.
+        A field has one source, so an added part replaces the part of the source that
+        became the same field. An added part is no longer left over.
 
         Examples
         --------
@@ -272,23 +273,20 @@ class Intake:
         >>> Intake("npz", ("a.npz",), (), left).beside(norm).line()
         'read as npz: norm.weight; not used: seed'
         """
-        # A field has one source: what is added replaces what the file itself says of
-        # it.
-        named, added = (
-            {mapping.became for mapping in parts},
-            {mapping.name for mapping in parts},
-        )
-        remaining = (mapping for mapping in self.parts if mapping.became not in named)
-        rest = tuple(mapping for mapping in self.left_over if mapping.name not in added)
-        return replace(self, parts=(*remaining, *parts), left_over=rest)
+        fields = {part.became for part in parts}
+        names = {part.name for part in parts}
+        kept = [part for part in self.parts if part.became not in fields]
+        left_over = [part for part in self.left_over if part.name not in names]
+        return replace(self, parts=(*kept, *parts), left_over=tuple(left_over))
 
     def explain(self) -> str:
         """Return what was read in one short paragraph."""
         read = ", ".join(
-            f"{mapping} as {WORDS.get(mapping.became, mapping.became)}"
-            for mapping in self.parts
+            f"{part} as {WORDS.get(part.became, part.became)}" for part in self.parts
         )
-        sentences = [f"Read as {self.format}{f': {read}' if read else ''}."]
+        sentences = [
+            f"Read as {self.format}: {read}." if read else f"Read as {self.format}."
+        ]
         if self.layout:
             sentences.append(f"Layout: {self.layout}.")
         if self.left_over:
@@ -299,22 +297,22 @@ class Intake:
             sentences.append(f"Metric of the index: {self.metric}.")
         if self.tying is not None:
             sentences.append(str(self.tying))
-        return " ".join([*sentences, *self._ids()])
+        return " ".join([*sentences, *self._missing_ids()])
 
-    def _ids(self) -> Iterable[str]:
-        fields = {mapping.became for mapping in self.parts}
+    def _missing_ids(self) -> Iterator[str]:
+        """Yield a sentence for each side whose rows have no ids."""
+        fields = {part.became for part in self.parts}
         for side, title in zip(("left", "right"), self.titles, strict=True):
-            if side in fields and f"{side}_ids" not in fields:
-                named = f"{side}_names" in fields
-                # Tokens and classes are nothing to a reader without their names.
-                give = (
-                    "; a file of labels names them"
-                    if title == "label" and not named
-                    else ""
-                )
-                rows = "names" if named else "number"
-                noun = title.capitalize()
-                yield f"{noun} ids: none, so rows go by their {rows}{give}."
+            if side not in fields or f"{side}_ids" in fields:
+                continue
+            beginning = f"{title.capitalize()} ids: none, so rows go by their"
+            if f"{side}_names" in fields:
+                yield f"{beginning} names."
+            elif title == "label":
+                # A reader cannot tell tokens or classes by their numbers.
+                yield f"{beginning} number; a file of labels names them."
+            else:
+                yield f"{beginning} number."
 
     def line(self) -> str:
         """Describe the read in one line.
@@ -332,27 +330,26 @@ class Intake:
         >>> Intake("qdrant", (), parts, metric=metric).line()
         'read as qdrant: vectors; metric cosine, original lengths lost'
         """
-        shown = [
-            mapping
-            for mapping in self.parts
-            if mapping.became not in ("link", "objective")
-        ]
-        read = ", ".join(
-            f"{x.name} ({x.rounded})" if x.rounded else x.name for x in shown
-        )
-        few = len(self.left_over) <= FEW
-        rest = (
-            ", ".join(map(str, self.left_over))
-            if few
-            else counted(len(self.left_over), "other")
-        )
-        rest = f"; not used: {rest}" if self.left_over else ""
-        metric = ""
+        names = []
+        for part in self.parts:
+            if part.became in ("link", "objective"):
+                continue
+            name = part.name
+            if part.rounded:
+                name += f" ({part.rounded})"
+            names.append(name)
+        line = f"read as {self.format}"
+        if names:
+            line += f": {', '.join(names)}"
+        if len(self.left_over) > FEW:
+            line += f"; not used: {counted(len(self.left_over), 'other')}"
+        elif self.left_over:
+            line += f"; not used: {', '.join(map(str, self.left_over))}"
         if self.metric is not None:
-            metric = f"; metric {self.metric.name}"
+            line += f"; metric {self.metric.name}"
             if self.metric.unit_rows:
-                metric += ", original lengths lost"
-        return f"read as {self.format}{f': {read}' if read else ''}{rest}{metric}"
+                line += ", original lengths lost"
+        return line
 
 
 @dataclass(frozen=True, eq=False)
@@ -368,20 +365,18 @@ class StoredNorm:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """Its arrays as parts of an intake, under each name that a shift may have."""
-        layer, shape = self.name.rpartition(".")[0], self.norm.gain.shape
-        shifts = SHIFTS if self.norm.shift is not None else ()
-        return tuple(
-            Part(name, "final_norm", shape)
-            for name in (self.name, *(f"{layer}.{s}" for s in shifts))
-        )
+        """Its arrays as parts of an intake, under each name that a shift can have."""
+        names = [self.name]
+        if self.norm.shift is not None:
+            layer = self.name.rpartition(".")[0]
+            names += [f"{layer}.{shift}" for shift in SHIFTS]
+        shape = self.norm.gain.shape
+        return tuple(Part(name, "final_norm", shape) for name in names)
 
     def recorded(self, intake: Intake) -> Intake:
-        """Name those arrays that an intake left over as the final norm."""
-        rest = {mapping.name for mapping in intake.left_over}
-        return intake.beside(
-            *(mapping for mapping in self.parts if mapping.name in rest)
-        )
+        """Report the arrays of this norm as used; the intake has them as left over."""
+        left_over = {part.name for part in intake.left_over}
+        return intake.beside(*(part for part in self.parts if part.name in left_over))
 
     def __str__(self) -> str:
         shift = " with a bias" if self.norm.shift is not None else ""
@@ -401,17 +396,17 @@ class StoredNorm:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A model and what it was made of."""
+    """A model, and the report of how it was read."""
 
     model: FactorModel
     intake: Intake
-    """What each array became; empty for a model that was already one."""
+    """What each array became; without parts if the source was a FactorModel already."""
     norm: StoredNorm | None = None
-    """The final norm before a head, and what says so."""
+    """The final norm before a head, and its place in the checkpoint."""
 
 
 def _is_missing(model: FactorModel, name: str) -> bool:
-    """Return whether a model has no titles or counts, although a source has some."""
+    """Return True for titles or counts of a source that the model does not have."""
     role, _, field = name.partition("_")
     if role not in ("left", "right") or field not in ("names", "counts"):
         return False
@@ -420,7 +415,7 @@ def _is_missing(model: FactorModel, name: str) -> bool:
 
 
 def _shape_in(model: FactorModel, name: str) -> tuple[int, ...]:
-    """Return the shape of a field; of what has none, nothing."""
+    """Return the shape of a field of one side; empty for other fields."""
     role, _, field = name.partition("_")
     side = {"left": model.left_side, "right": model.right_side}.get(role)
     if side is None or getattr(side, field or "rows") is None:

@@ -6,6 +6,12 @@
 4. `assign_roles` says which array becomes which field of a model (`Contents`).
 5. `combine` adds the other side, ids, titles, training and final norm from other files
    and options, and builds the model.
+
+For example, `load("films.parquet")` locates a file and detects the format "parquet".
+Its reader opens the header as a `TableFile`. Then the column of lists becomes the field
+`right`, and the column `id` becomes `right_ids`. Some readers know the roles of their
+arrays and return `Contents`: the reader of checkpoints ("shards") for a Hugging Face
+folder, and the readers of stores, such as that of `lancedb:films/items`.
 """
 
 from __future__ import annotations
@@ -45,7 +51,7 @@ from embaudit.io.formats import (
     store_of,
 )
 from embaudit.io.formats.tables import contents_of_table
-from embaudit.io.intake import GIVEN, Intake, Part, Reading
+from embaudit.io.intake import FROM_CALLER, Intake, Part, Reading
 from embaudit.io.layouts.checkpoints.encoders import refusal_of
 from embaudit.io.layouts.checkpoints.row_names import tokens_beside
 from embaudit.io.layouts.reading import contents_of
@@ -60,7 +66,7 @@ from embaudit.model import FactorModel
 
 Readable: TypeAlias = FactorModel | Reading | AnyPath | Sequence[AnyPath] | object
 """What `load` and `read` take."""
-ELSEWHERE = {
+FIELDS_FROM_OPTIONS = {
     "left_ids": "left_ids",
     "ids": "right_ids",
     "labels": "right_names",
@@ -69,7 +75,7 @@ ELSEWHERE = {
     "left_counts": "left_counts",
     "right_counts": "right_counts",
 }
-"""Options that bring a field of a model from elsewhere."""
+"""Options that bring a field of a model from outside its source, and that field."""
 
 
 def load(
@@ -79,74 +85,106 @@ def load(
     format: str | None = None,  # noqa: A002
     **options: Any,
 ) -> FactorModel:
-    """Read a model, whatever holds it. `read` also reports how each array was used.
+    """Read a model from a file, a folder, a store, a URL or an object in memory.
+
+    `read` returns the same model together with a report of how each array was used.
 
     Parameters
     ----------
     source : path, list of paths, array, data frame or object
-        A file or directory in one of the `list_formats`; a pattern such as
-        `shards/*.parquet`, or a list of tables that lie one below another; the address
-        of a store of vectors; or a URL that fsspec knows, such as `s3://…` (the extra
-        `remote`), which is copied to this machine first, for as long as the process
-        lasts, so that it can be mapped.
+        Outside this process, the source is one of these:
 
-        Or an object in memory: an array, a data frame (pandas, polars, Arrow, DuckDB),
-        an AnnData object, a state dictionary, or a trained model of implicit (ALS, BPR,
-        logistic), LightFM, Surprise (SVD, SVD++, NMF), cornac, LensKit and its
-        pipelines, RecBole, Spark (ALSModel, PipelineModel), scikit-learn (linear
-        classifiers with probabilities, MLPClassifier, decompositions, pipelines and
-        searches around them), gensim (KeyedVectors, Word2Vec), FAISS and hnswlib
-        (indexes with whole vectors), clients of Qdrant, transformers,
-        TransformerLens, Keras (Dense, Model) or torch (Linear, Embedding, any module
-        whose names are known from files). If the object can score by itself, a few of
-        its scores are compared with those of the arrays that were read. The options
-        are added to a FactorModel, which is returned as it is if there are none.
+        - a file or a folder in one of the `list_formats`;
+        - a pattern such as `shards/*.parquet`, or a list of files, whose tables are
+          read as one table in the order of the names, or of the list;
+        - the address of a table in a store of vectors, such as `lancedb:folder/table`;
+        - a URL that fsspec knows, such as `s3://…` (it needs the extra `remote`). The
+          file is copied to this machine, so that it can be mapped into memory. The copy
+          is removed when the process ends.
+
+        In memory, it is one of these:
+
+        - an array, a data frame (pandas, polars, Arrow, DuckDB), an AnnData object or a
+          state dictionary;
+        - a trained recommender of implicit (ALS, BPR, logistic), LightFM, Surprise
+          (SVD, SVD++, NMF), cornac, LensKit and its pipelines, RecBole, or Spark
+          (ALSModel, PipelineModel);
+        - an estimator of scikit-learn: a linear classifier with probabilities, an
+          MLPClassifier, a decomposition, or a pipeline or search around one of them;
+        - word vectors of gensim (KeyedVectors, Word2Vec), an index of FAISS or hnswlib
+          that keeps whole vectors, or a client of Qdrant;
+        - a network of transformers, TransformerLens, Keras (Dense, Model) or torch
+          (Linear, Embedding, or any module with array names that are known from files);
+        - a FactorModel. It is returned as it is if no options are given; otherwise the
+          options are added to it.
+
+        If the object can score by itself, a few of its scores are compared with those
+        of the arrays that were read.
     kind : {"auto", "factors", "head", "vectors"}
-        Two factor matrices, a softmax head, or one table of vectors; by default the
-        content decides.
+        What the source holds: two factor matrices, a softmax head, or one table of
+        vectors. By default its content decides.
     format : str, optional
-        Name of the format of a file whose suffix and content do not tell it.
+        Name of the format of a file, if neither its suffix nor its content tells it.
     **options
-        What the content leaves open.
+        What the source does not say. An option that is None counts as not given.
 
-        Names inside the source: `left`, `weight`, `bias`, `left_bias` name arrays,
-        which are two factors, or a head and perhaps its inputs; `id_array` and
-        `left_id_array` name arrays of ids; `vector_id`, `vector` and `bias` name
-        columns of a table of vectors; `ignore` names arrays to leave out, one or
-        several, `*` standing for any letters. `left` can also be an array or a data
-        frame itself; if `source` is an array, so can `bias` and `left_bias`.
+        Arrays inside the source, by name:
 
-        Other files: `left_file` holds the vectors of the left side, and next to a
-        `.npy` file `bias_file` and `left_bias_file` hold biases; `ids` and `left_ids`
-        are the ids of the rows or a file of them, and `ids_column` and
-        `left_ids_column` the columns in it (see `read_ids`); `labels` is a file that
-        names the right rows, or these names; `left_counts` and `right_counts` are the
-        interactions behind each row, or files of them (see `read_counts`).
+        - `left` and `weight`: the two factor matrices, or the inputs and the weights of
+          a head. `left` can also be an array or a data frame;
+        - `bias` and `left_bias`: the biases of the right and the left rows. If the
+          source is an array, these are arrays as well;
+        - `id_array` and `left_id_array`: the ids of the right and the left rows;
+        - `ignore`: one or several arrays to skip; `*` stands for any letters.
 
-        Words: `transpose` says which sides are stored with one column an entity
-        ("left", "right", "both", "none"); `left_name` and `right_name` are what one row
-        of a side is called, such as "text" and "image"; `link` and `objective` are what
-        the source cannot say; how it was trained is a word such as "implicit-als",
-        "clip" or "word2vec", which sets the link, too (`embaudit explain objectives`
-        lists them); `compared` ("cosine" or "dot") says that the model compares the
-        rows of this one table with each other, as sentence encoders do.
+        Columns of a table of vectors, by name: `vector_id`, `vector` and `bias`.
 
-        Inputs of a head: `inputs` are vectors that a head, or a table of vectors, is
-        multiplied with, or a file of them; of a trained classifier what its `predict`
-        takes, of a torch module what its `forward` takes. `states` are states of a
-        network before the final norm of its head, which is applied to them, or a file
-        of them; `norm` names the gains of that norm, "none" where there is none, and
-        `norm_kind` its kind ("rms", "layer"): by default what the architecture of the
-        checkpoint says. `user_features` and `item_features` (sparse matrix or "none")
-        are those that a LightFM model was trained with.
+        Other files:
+
+        - `left_file`: the vectors of the left side;
+        - `bias_file` and `left_bias_file`: biases next to a `.npy` file;
+        - `ids` and `left_ids`: the ids of the rows, or a file with them. If the file is
+          a table, `ids_column` and `left_ids_column` name its column (see `read_ids`);
+        - `labels`: the names of the right rows, or a file with them;
+        - `left_counts` and `right_counts`: the number of interactions of each row, or a
+          file with them (see `read_counts`).
+
+        How the arrays are stored, and what the rows are called:
+
+        - `transpose`: the sides ("left", "right", "both", "none") that are stored with
+          one column per entity;
+        - `left_name` and `right_name`: the noun for one row of a side, such as "text"
+          and "image".
+
+        How the model was trained:
+
+        - `link`: how scores become predictions;
+        - `objective`: a word such as "implicit-als", "clip" or "word2vec" (`embaudit
+          explain objectives` lists them). The word sets the link as well;
+        - `compared`: "cosine" or "dot", if the model compares the rows of one table
+          with each other, as sentence encoders do.
+
+        Inputs of a head, or of a table of vectors:
+
+        - `inputs`: the vectors that the rows are multiplied with, or a file with them.
+          For a trained classifier these are inputs of its `predict`, and for a torch
+          module inputs of its `forward`;
+        - `states`: states of a network before the final norm of its head, or a file
+          with them. The norm is applied to them;
+        - `norm` and `norm_kind`: the name of the gains of that norm ("none" if there is
+          no norm) and its kind ("rms" or "layer"). By default the architecture of the
+          checkpoint decides;
+        - `user_features` and `item_features`: the sparse matrices that a LightFM model
+          was trained with, or "none".
 
     Raises
     ------
     InputError
-        If a file is not there, is damaged, ambiguous, or an option does not apply to
-        its format; if something is left over that could matter, such as a bias under
-        another name; or if an object is not fitted, is of no known kind, is a model
-        whose predictions no link describes, or does not score as its arrays do.
+        If a file is missing or damaged; if the names of its arrays allow more than one
+        reading; if an option does not apply to its format; if an array is left over
+        that could change the result, such as a bias under another name; or if an object
+        is not fitted, is of no known kind, has predictions that no link describes, or
+        does not score as its arrays do.
 
     Examples
     --------
@@ -193,9 +231,9 @@ def read(
     if isinstance(source, FactorModel) and not given:
         return Reading(source, Intake("model", ()))
     location = locate(source)
-    request = request_for(location, given)
-    with errors_named(location):
-        contents = contents_at(location, request)
+    request = _request_for(location, given)
+    with _naming_errors(location):
+        contents = _contents_at(location, request)
         return combine(contents, request, location)
 
 
@@ -212,17 +250,20 @@ def inspect(
     the numbers show is not found.
     """
     location = locate(source)
-    request = request_for(location, _given(kind, format, options))
-    with errors_named(location):
-        contents = contents_at(location, request)
-        contents, request = with_left(contents, request)
+    request = _request_for(location, _given(kind, format, options))
+    with _naming_errors(location):
+        contents = _contents_at(location, request)
+        contents, request = _with_left(contents, request)
         contents = contents.of_kind(request.kind)
-        intake = report(contents, request, location)
+        intake = _report(contents, request, location)
         norm, link = contents.norm, contents.link
         if norm is None or link is None:
             return intake
+        # A norm that does not fit is dropped when the model is built.
         width = contents.fields["right"].shape[-1] or 0
-        return norm.recorded(intake) if norm.norm.fits(link, width) else intake
+        if norm.norm.fits(link, width):
+            intake = norm.recorded(intake)
+        return intake
 
 
 def model_of(source: Readable) -> FactorModel:
@@ -267,6 +308,9 @@ def source_of(source: object) -> str | None:
     return without_secrets(address_of(source))  # type: ignore[arg-type]
 
 
+# Options of the caller
+
+
 def _given(
     kind: str | None,
     format: str | None,  # noqa: A002
@@ -280,7 +324,7 @@ def _given(
     return given
 
 
-def request_for(location: Location, given: dict[str, Any]) -> Request:
+def _request_for(location: Location, given: dict[str, Any]) -> Request:
     """Check the options that the caller gave for a source.
 
     Raises
@@ -292,7 +336,7 @@ def request_for(location: Location, given: dict[str, Any]) -> Request:
     request = Request.of(given, arrays=is_array(location.value))
     left = request.left_file
     if is_path(left):
-        _require_another(left, location)
+        _require_another_file(left, location)
     elif left is not None and kind_of_table(left) is None:
         raise must_be(
             "left",
@@ -302,10 +346,10 @@ def request_for(location: Location, given: dict[str, Any]) -> Request:
     return request
 
 
-def _require_another(left: Any, location: Location) -> None:
-    """Refuse one file as both sides.
+def _require_another_file(left: Any, location: Location) -> None:
+    """Refuse a left side that is the file of the model itself.
 
-    Rows that are compared with each other are one table.
+    If its rows are compared with each other, they are one table, not two sides.
     """
     if isinstance(left, list | tuple) or not Path(left).exists():
         return
@@ -316,9 +360,9 @@ def _require_another(left: Any, location: Location) -> None:
         raise must_be(
             "left_file",
             "a file of the other side",
-            f"{left}, which holds this one",
+            f"{left}, which is the file of this side",
             Sentence(
-                "for rows compared with each other say {} instead",
+                "if the rows of one table are compared with each other, say {} instead",
                 Option("compared", "dot"),
             ),
         )
@@ -338,20 +382,22 @@ class Location:
     address: str = ""
     """Address of a store of vectors."""
     value: Any = None
-    """An object in memory; None for the others."""
+    """An object in memory; None for a path and for an address."""
 
     @property
     def is_in_memory(self) -> bool:
-        """Return whether it is an object."""
+        """True for an object in memory."""
         return self.path is None and not self.address
-
-    def __str__(self) -> str:
-        return str(self.path or self.address)
 
     @property
     def name(self) -> str:
-        """Name for errors; empty for an object."""
-        return "" if self.is_in_memory else str(self)
+        """The path or the address, as errors name it; empty for an object."""
+        if self.path is not None:
+            return str(self.path)
+        return self.address
+
+    def __str__(self) -> str:
+        return self.name
 
 
 def locate(source: Readable) -> Location:
@@ -371,7 +417,7 @@ def locate(source: Readable) -> Location:
 
 
 @contextmanager
-def errors_named(location: Location) -> Iterator[None]:
+def _naming_errors(location: Location) -> Iterator[None]:
     """Add the name of the file to errors, including those of the system."""
     try:
         with naming(location.name):
@@ -398,7 +444,8 @@ def detect(location: Location, request: Request) -> Format | LiveKind:
     if location.is_in_memory:
         if name is not None:
             raise InputError(
-                "{} must be left out beside an object, whose class says it.",
+                "{} must be left out for an object in memory; its class decides how it "
+                "is read.",
                 Parameter("format"),
             )
         # Imported late, so that reading a file does not import all readers of objects.
@@ -407,7 +454,8 @@ def detect(location: Location, request: Request) -> Format | LiveKind:
         return kind_of_object(location.value)
     store = store_of(location.address)
     if store is not None:
-        # Its reader checks the path first, and then whether the client is installed.
+        # Unlike a format, a store is returned without a check that its client is
+        # installed: the reader checks the path first, so that a wrong path is named.
         return store
     assert location.path is not None
     if location.files:
@@ -427,9 +475,9 @@ def detect(location: Location, request: Request) -> Format | LiveKind:
 def read_arrays(
     location: Location, reader: Format | LiveKind, request: Request
 ) -> Arrays | TableFile | Contents:
-    """Read names and shapes of arrays or of the columns of a table.
+    """Read names and shapes of arrays, or of the columns of a table.
 
-    A format that says itself what its arrays are returns the fields of a model.
+    A reader that knows the roles of its arrays returns the fields of a model instead.
 
     Raises
     ------
@@ -476,17 +524,18 @@ def assign_roles(
         folder = location.path if location.path.is_dir() else location.path.parent
         tokens = tokens_beside(folder, contents)
         contents = replace(contents, fields={**contents.fields, **tokens})
-    require_files(request, contents)
+    _require_files(request, contents)
     return replace(contents, files=contents.files or (str(location),))
 
 
-def require_files(request: Request, contents: Contents) -> None:
-    """Refuse the name of an array where an option takes a file.
+def _require_files(request: Request, contents: Contents) -> None:
+    """Refuse the name of an array as the value of an option that takes a file.
 
     Raises
     ------
     InputError
-        If no file has that name, and an array or a column of the model's file has.
+        If there is no such file, but an array or a column of the model's file has this
+        name.
     """
     names = {source.name for source in contents.fields.values()}
     names |= {part.name for part in contents.left_over}
@@ -497,12 +546,12 @@ def require_files(request: Request, contents: Contents) -> None:
             raise must_be(
                 option,
                 "a file that exists",
-                f"{value!r}, which the file of the model holds",
-                Sentence("name it with {}", Option(name, value)),
+                f"{value!r}, the name of an array in the file of the model",
+                Sentence("name the array with {}", Option(name, value)),
             )
 
 
-def contents_at(location: Location, request: Request) -> Contents:
+def _contents_at(location: Location, request: Request) -> Contents:
     """Detect the format, read the arrays and assign their roles."""
     reader = detect(location, request)
     arrays = read_arrays(location, reader, request)
@@ -520,33 +569,43 @@ def combine(contents: Contents, request: Request, location: Location) -> Reading
     InputError
         If they contradict each other, or an object does not score as its arrays do.
     """
+    # The fields, with a left side from elsewhere, restricted to the kind of model that
+    # the caller wants.
     if location.is_in_memory:
-        request = _without_used(request, contents)
-    contents, request = with_left(contents, request)
-    whole, contents = contents, contents.of_kind(request.kind)
-    intake = report(contents, request, location)
+        request = _without_used_options(request, contents)
+    all_contents, request = _with_left(contents, request)
+    contents = all_contents.of_kind(request.kind)
+    intake = _report(contents, request, location)
+
+    # The model as the source describes it, with the ids and names of its rows.
     stated = with_rows_named(contents.model(), request)
-    read_intake = intake
+    stated_intake = intake
+
+    # What the caller declares, and what other files say, is added one after the other.
     model = with_declared(stated, request)
     model, norm = with_norm_of(model, contents.norm, request)
-    model = with_inputs(model, _inputs_read(request))
+    model = with_inputs(model, _with_inputs_read(request))
     model, intake = with_training(model, intake, contents, request, location.path)
-    model = with_overruled(model, stated, read_intake, request, location.path)
+    model = with_overruled(model, stated, stated_intake, request, location.path)
+
+    # The report of what was read.
     rows_of_files = contents.rows_of_files()
     if len(rows_of_files) > 1:
         intake = replace(intake, rows_of_files=rows_of_files)
-    intake = intake.of(model, declared=request.given)
+    intake = intake.with_model(model, declared=request.given)
     if norm is not None:
         intake = norm.recorded(intake)
-    if whole.own is not None:
-        # Vectors alone are part of a model that scores.
-        scored = whole.model() if request.kind == "vectors" else model
-        require_own_scores(scored, whole.own, type(location.value).__name__)
+
+    # An object that can score is compared with all that was read of it, even if the
+    # caller wants its vectors only.
+    if all_contents.own is not None:
+        scored = all_contents.model() if request.kind == "vectors" else model
+        require_own_scores(scored, all_contents.own, type(location.value).__name__)
     return Reading(model, intake, norm)
 
 
-def _inputs_read(request: Request) -> Request:
-    """Replace files of inputs and of states by the vectors in them."""
+def _with_inputs_read(request: Request) -> Request:
+    """Replace the files of the options `inputs` and `states` by their vectors."""
     changes: dict[str, Any] = {}
     for name in ("inputs", "states"):
         value = getattr(request, name)
@@ -555,26 +614,25 @@ def _inputs_read(request: Request) -> Request:
     return replace(request, **changes)
 
 
-def _without_used(request: Request, contents: Contents) -> Request:
-    """Replace the options that the reader of an object has already used.
-
-    Inputs are replaced by the vectors that reach the factors, and dropped if they are
-    examples of pairs, which are no left side. Ids of left rows are dropped for vectors
-    alone.
-    """
+def _without_used_options(request: Request, contents: Contents) -> Request:
+    """Replace or drop the options that the reader of an object has already used."""
     if contents.inputs is not None:
+        # The reader has carried the inputs through the layers before the factors.
         request = replace(request, inputs=contents.inputs)
     if contents.own is not None and contents.own.pairs is not None:
+        # The inputs were examples of pairs, which are no rows of a left side.
         request = replace(request, inputs=None)
     if request.kind == "vectors" and "left" in contents.fields:
+        # The reader named the left rows, which are now dropped.
         request = replace(request, left_ids=None)
     return request
 
 
-def with_left(contents: Contents, request: Request) -> tuple[Contents, Request]:
-    """Add the vectors of the options `left` and `left_file` as the left side.
+def _with_left(contents: Contents, request: Request) -> tuple[Contents, Request]:
+    """Add the vectors of the option `left` or `left_file` as the left side.
 
-    Their ids, names and counts become those of the left side.
+    They are read like a model of one side. Their ids, names and counts become those of
+    the left side.
 
     Raises
     ------
@@ -593,19 +651,18 @@ def with_left(contents: Contents, request: Request) -> tuple[Contents, Request]:
     else:
         option = "left"
     location = locate(left)
-    left_request = request_for(location, options)
-    with errors_named(location):
-        other = contents_at(location, left_request)
-    name = location.name or GIVEN
+    left_request = _request_for(location, options)
+    with _naming_errors(location):
+        other = _contents_at(location, left_request)
     if "left" in other.fields:
-        got, remedy = "a model of both", "give the vectors of one"
+        got, remedy = "a model of two sides", "give the vectors of one side"
         raise must_be(option, "vectors of one side", got, remedy)
     if "left" in contents.fields:
         raise InputError(
-            "the table beside {} must be vectors of one side; got a model of both; "
-            "give the vectors of one.",
+            "{} must be left out here, because the model has two sides already.",
             Option(option),
         )
+    name = location.name or FROM_CALLER
     fields: dict[str, Source] = {}
     for field, source in other.fields.items():
         if field.startswith("right"):
@@ -617,19 +674,19 @@ def with_left(contents: Contents, request: Request) -> tuple[Contents, Request]:
         fields={**fields, **contents.fields},
         files=(*contents.files, *other.files),
     )
-    # The kind is that of the file alone.
+    # The option `kind` describes the file without this left side, so it is used up.
     return contents, replace(request, left_file=None, kind="auto")
 
 
-def report(contents: Contents, request: Request, location: Location) -> Intake:
-    """Report which array becomes which field, and which fields the caller gave.
+def _report(contents: Contents, request: Request, location: Location) -> Intake:
+    """Report which array becomes which field, and which fields options bring.
 
-    URLs stand for the copies that were made of them.
+    The copies of files from URLs are reported by their URLs.
     """
     intake = contents.intake(contents.format, location.name or None)
     files: list[str] = []
     parts: list[Part] = []
-    for option, field in ELSEWHERE.items():
+    for option, field in FIELDS_FROM_OPTIONS.items():
         value = getattr(request, option)
         if value is None:
             continue
@@ -637,7 +694,7 @@ def report(contents: Contents, request: Request, location: Location) -> Intake:
             files.append(str(value))
             parts.append(Part(str(value), field))
         else:
-            parts.append(Part(GIVEN, field))
+            parts.append(Part(FROM_CALLER, field))
     intake = intake.beside(*parts)
     return replace(
         intake,

@@ -394,7 +394,7 @@ class Request:
         is_one_sided = not {"left", "left_file"} & {*options}
         if kind == "vectors" and is_one_sided and unfit:
             raise InputError(
-                "{} must be left out beside {}, which have none.",
+                "{} must be left out with {}, because vectors have no biases.",
                 Parameter(unfit[0]),
                 Option("kind", "vectors"),
             )
@@ -558,7 +558,7 @@ def require_one_meaning(options: Mapping[str, Any], *, arrays: bool = False) -> 
     for name, file in NAMES_AND_FILES.items():
         if options.get(name) is not None and options.get(file) is not None:
             raise InputError(
-                "{} must be left out beside {}; both give the same.",
+                "{} must be left out if {} is given; both give the same.",
                 Parameter(name),
                 Option(file),
             )

@@ -203,7 +203,7 @@ def test_ids_of_users_are_asked_for_by_the_name_of_the_rows(tmp_path: Path) -> N
         ("id,e0\na,1\n", {"vector_id": "x"}, "the id column must be one of id, e0"),
         ("id,e1,bias\na,1,1\n", {}, "or leave it out with ignore='bias'"),
         ('id,v,bias\na,"[1]",1\n', {"bias": "v"}, "bias must be a column of its own"),
-        ("id,e0\na,1\n", {"bias": "e0", "kind": "vectors"}, "beside kind='vectors'"),
+        ("id,e0\na,1\n", {"bias": "e0", "kind": "vectors"}, "with kind='vectors'"),
         ("id,e0,e1\na,1,2\na,3,4\n", {}, "item ids must be unique; got a in 2 rows"),
         # What stands in a cell?
         ("id,e0,e1\na,1,2\nb,3,\n", {}, "got an empty cell in line 3; drop that row"),
@@ -231,13 +231,17 @@ def test_tables_that_leave_a_question_are_refused(
 @pytest.mark.parametrize(
     ("first", "second", "part"),
     [
-        ("v.csv", "v.csv", "for rows compared with each other say compared='dot'"),
+        ("v.csv", "v.csv", "compared with each other, say compared='dot'"),
         (
             "v.csv",
             "m.npz",
-            "left_file must be vectors of one side; got a model of both",
+            "left_file must be vectors of one side; got a model of two sides",
         ),
-        ("m.npz", "v.csv", "beside left_file must be vectors of one side"),
+        (
+            "m.npz",
+            "v.csv",
+            "left_file must be left out here, because the model has two sides",
+        ),
     ],
 )
 def test_the_other_side_has_one_side_and_another_file(

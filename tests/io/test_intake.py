@@ -147,7 +147,7 @@ def test_what_was_said_is_not_assumed(tmp_path: Path) -> None:
     assert given.model.right_ids.tolist() == list(range(10, 17))
     assert [part.name for part in given.intake.parts[2:]] == [
         str(tmp_path / "ids.txt"),
-        "what was given",
+        "values you passed",
     ]
     assert given.intake.files == (str(path), str(tmp_path / "ids.txt"))
     # Counts are found by the ids that are given with them.

@@ -267,18 +267,26 @@ def test_a_left_side_of_any_kind_beside_vectors_of_any_kind(tmp_path: Path) -> N
     )
     ea.save(load(ROWS, left=users), pair)
     for rows, other, words in (
-        (TABLE, pair, "left_file must be vectors of one side; got a model of both"),
+        (
+            TABLE,
+            pair,
+            "left_file must be vectors of one side; got a model of two sides",
+        ),
         (
             tmp_path / "u.npy",
             str(tmp_path / "u.npy"),
-            "which holds this one; for rows compared with each",
+            "which is the file of this side; if the rows of one table",
         ),
         (
             [tmp_path / "u.parquet"],
             tmp_path / "u.parquet",
             "left_file must be a file of the other side; got .*u.parquet, ",
         ),
-        (load(pair), ROWS, "the table beside left must be vectors of one side"),
+        (
+            load(pair),
+            ROWS,
+            "left must be left out here, because the model has two sides already",
+        ),
         (
             tmp_path / "columns.npy",
             users,

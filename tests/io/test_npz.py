@@ -216,7 +216,7 @@ OTHERS = {"a": USERS, "b": ITEMS}
         (OTHERS, {"weight": "a", "kind": "factors"}, "must both be named"),
         (PAIR, {"kind": "head"}, "one recognised table, pair or head"),
         (PAIR, {"inputs": ITEMS}, "the model has users of its own"),
-        (PAIR, {"link": "cosine", "compared": "dot"}, "left out beside compared"),
+        (PAIR, {"link": "cosine", "compared": "dot"}, "left out if compared"),
     ],
 )  # fmt: skip
 def test_arrays_that_leave_a_question_are_refused(

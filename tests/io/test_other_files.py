@@ -125,8 +125,11 @@ def test_a_source_that_is_neither_a_path_nor_a_list_of_paths_is_refused(
         ({"transpose": "up"}, "transpose must be one of none, left, right, both"),
         ({"format": "nmz"}, "format must be one of embaudit, implicit, npz, npy"),
         ({"vector_id": "a"}, "an option for npz files must be one of"),
-        ({"norm": "x"}, "norm must be asked of a checkpoint"),
-        ({"states": ROWS}, "one whose final norm is known; got one of none"),
+        ({"norm": "x"}, "norm must be left out, unless the model is a checkpoint"),
+        (
+            {"states": ROWS},
+            "states must be left out, unless the final norm of the head is known",
+        ),
     ],
 )
 def test_options_of_load_that_do_not_fit_are_refused(
@@ -238,7 +241,7 @@ def test_inputs_of_a_head_from_a_file(tmp_path: Path) -> None:
         (ROWS.astype("U"), {}, "must be floating-point numbers; got <U"),
         (ROWS.astype("i4"), {}, "got int32, counts or codes"),
         (ROWS, {"ids": list("aabc")}, "item ids must be unique; got a in 2 rows"),
-        (ROWS, {"bias_file": "b.npy", "kind": "vectors"}, "kind='vectors', which have none"),
+        (ROWS, {"bias_file": "b.npy", "kind": "vectors"}, "kind='vectors', because vectors have no biases"),
         (ROWS, {"kind": "factors"}, "must both be named, with left=A and weight=B"),
         (ROWS, {"kind": "head", "inputs": ROWS[:, :2]},
          "number of columns; got 2 and 3"),

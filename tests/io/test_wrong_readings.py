@@ -276,6 +276,6 @@ def test_modules_without_a_normalising_layer_say_nothing(tmp_path, content):
     (tmp_path / "modules.json").write_text(json.dumps(content), encoding="utf-8")
     assert ea.load(tmp_path / "v.npy").objective is None
     line = ea.io.read(tmp_path / "v.npy").intake.line()
-    assert ("the folder does not normalise its vectors" in line) == isinstance(
+    assert ("whose encoder does not normalise its vectors" in line) == isinstance(
         content, list
     )

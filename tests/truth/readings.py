@@ -237,8 +237,8 @@ def tables() -> Iterator[Reading]:
 
     yield Reading(
         "one array and ids that were given", alone,
-        f"Read as npy: FOLDER/v.npy (7 × 2) as right factors, what was given (7) as right counts. {NO_ITEMS}",
-        "read as npy: FOLDER/v.npy, what was given", {"right": Q, "right_counts": IDS}, {"right_counts": IDS},
+        f"Read as npy: FOLDER/v.npy (7 × 2) as right factors, values you passed (7) as right counts. {NO_ITEMS}",
+        "read as npy: FOLDER/v.npy, values you passed", {"right": Q, "right_counts": IDS}, {"right_counts": IDS},
         never=("Assumed",),
     )  # fmt: skip
 

@@ -1,11 +1,17 @@
 """The formats that embaudit reads and writes, and the detection of a file's format.
 
 A format is one module of this package. It decodes the bytes of a file, says what its
-arrays are, writes such files, and registers itself. A new module needs no other entry,
-because `list_formats` imports all modules of the package::
+arrays are, writes such files, and registers its reader and its writer. A new module
+needs no other entry, because `list_formats` imports all modules of the package::
 
     @register("gguf", suffixes=(".gguf",), magic=b"GGUF", extra="gguf", ...)
     def read(path: Path, request: Request) -> Contents: ...
+
+A reader returns one of three things:
+
+- named arrays (`Arrays`), if the layouts of `embaudit.io.layouts` know their names;
+- a table (`TableFile`), if its columns have roles such as id and vector;
+- the fields of a model (`Contents`), if the format itself says what its arrays are.
 
 A store of vectors, such as a database, is registered in the same way, by a module of
 `embaudit.io.stores`. Its reader is called with an address, such as
@@ -15,7 +21,7 @@ A store of vectors, such as a database, is registered in the same way, by a modu
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
@@ -51,7 +57,7 @@ FIRST = (
 )
 """Order of these modules in lists of formats. Other modules follow by name."""
 MOST_TRIED = 100
-"""Number of files of a folder that are tried, at most, to name the readable ones."""
+"""Number of files of a folder that are opened, at most, to name the readable ones."""
 COLUMNS = ("vector_id", "vector", "bias", "ignore")
 """Options that assign roles to the columns of a table."""
 ARRAYS = (
@@ -66,14 +72,14 @@ ARRAYS = (
 )
 """Options that assign roles to named arrays."""
 
-Read: TypeAlias = Callable[..., Arrays | TableFile | Contents]
+Reader: TypeAlias = Callable[..., Arrays | TableFile | Contents]
 """Reads the headers of a file: `read(path, request)` returns named arrays, a table, or
-the fields of a model. A format of several files is called with the files as third
-argument, a store with its address in place of a path.
+the fields of a model. The reader of a format that can lie in several files takes them
+as third argument. The reader of a store takes an address instead of a path.
 """
-Write: TypeAlias = Callable[[IO[bytes], Draft], None]
+Writer: TypeAlias = Callable[[IO[bytes], Draft], None]
 """Writes a draft into an open file."""
-Keeps: TypeAlias = Callable[[Draft], frozenset[str]]
+KeptFields: TypeAlias = Callable[[Draft], frozenset[str]]
 """Returns the fields of a draft that a format can hold next to its right factors."""
 
 
@@ -92,7 +98,7 @@ class TableWriter:
     """
     remove: Callable[[str], None]
     """Removes a table."""
-    keeps: Keeps
+    keeps: KeptFields
     """Returns the fields of a draft that a table can hold next to the vectors."""
     states_metric: Callable[[Draft], bool] = lambda _: True
     """Returns whether the table of a draft states its metric."""
@@ -110,7 +116,7 @@ class Format:
     """Source of such files."""
     content: str
     """Contents of such files."""
-    read: Read = field(repr=False)
+    read: Reader = field(repr=False)
     """Reads the headers."""
     options: tuple[str, ...] = ()
     """Options of `load` that the reader takes, in addition to those of all formats."""
@@ -123,32 +129,39 @@ class Format:
     addresses: tuple[str, ...] = ()
     """Beginnings of the addresses of a store, such as "qdrant:"."""
     recognises: Callable[[Path], bool] | None = field(default=None, repr=False)
-    """Checks a file or folder of one of the suffixes; None if the suffix is enough."""
+    """Returns whether a file or folder with one of the suffixes is of this format; None
+    if the suffix is enough.
+    """
     recognises_any: Callable[[Path], bool] | None = field(default=None, repr=False)
-    """Checks a file of any other suffix, if no other format reads it."""
+    """Returns whether a file with any other suffix is of this format. It is called if
+    neither first bytes nor suffix tell the format.
+    """
     takes_files: bool = field(default=False, repr=False)
     """True if one table can lie in several files."""
-    write: Write | None = field(default=None, repr=False)
+    write: Writer | None = field(default=None, repr=False)
     """Writes a draft; None if `save` does not write this format."""
-    keeps: Keeps = field(default=lambda _: frozenset(), repr=False)
-    """Fields that its files hold next to the right factors."""
+    keeps: KeptFields = field(default=lambda _: frozenset(), repr=False)
+    """Returns the fields of a draft that its files can hold next to the right factors.
+    """
     tables: TableWriter | None = field(default=None, repr=False)
     """Writes tables of a store; None if `save` does not write to this store."""
 
     @property
     def is_written(self) -> bool:
-        """Return whether `save` writes this format or store."""
+        """True if `save` writes this format or store."""
         return self.write is not None or self.tables is not None
 
     @property
     def is_usable(self) -> bool:
-        """Return whether the package that it needs is installed."""
+        """True if the package that it needs is installed, or if it needs none."""
         return not self.package or find_spec(self.package) is not None
 
     @property
     def noun(self) -> str:
-        """Noun for such files, or tables of such a store, in errors."""
-        return f"{self.name} {'tables' if self.addresses else 'files'}"
+        """Noun for such files, or for tables of such a store, in errors."""
+        if self.addresses:
+            return f"{self.name} tables"
+        return f"{self.name} files"
 
     def require_usable(self) -> None:
         """Check that the package that the format needs is installed.
@@ -160,14 +173,13 @@ class Format:
         """
         if not self.is_usable:
             remedy = f"install it: pip install 'embaudit[{self.extra}]'"
-            noun = "tables" if self.addresses else "files"
-            what = f"the package {self.package}, which {self.name} {noun} need,"
+            what = f"the package {self.package}, which {self.noun} need,"
             raise must_be(what, "installed", "none", remedy)
 
 
-_readers: dict[str, dict[Read, list[Format]]] = {}
-"""Formats by the module and the function that read them."""
-_writers: dict[str, tuple[Write, Keeps]] = {}
+_readers: dict[str, dict[Reader, list[Format]]] = {}
+"""Formats by the module of their reader, and by the reader."""
+_writers: dict[str, tuple[Writer, KeptFields]] = {}
 """Writer of each format, and the fields that its files hold, by name of the format."""
 _table_writers: dict[str, TableWriter] = {}
 """Writer of tables of each store, by name of the store."""
@@ -182,8 +194,10 @@ def register(
     extra: str = "",
     package: str = "",
     **properties: Any,
-) -> Callable[[Read], Read]:
+) -> Callable[[Reader], Reader]:
     """Register the decorated function as the reader of a format.
+
+    A function that reads several formats is decorated once for each of them.
 
     Parameters
     ----------
@@ -193,7 +207,7 @@ def register(
         Other fields of `Format`.
     """
 
-    def decorator(read: Read) -> Read:
+    def decorator(read: Reader) -> Reader:
         entry = Format(
             name=name,
             suffixes=suffixes,
@@ -204,14 +218,17 @@ def register(
             package=package or extra,
             **properties,
         )
-        # The last of several decorators is applied first.
-        _readers.setdefault(read.__module__, {}).setdefault(read, []).insert(0, entry)
+        formats_of_module = _readers.setdefault(read.__module__, {})
+        formats_of_reader = formats_of_module.setdefault(read, [])
+        # Python applies the last of several decorators first, so inserting at the
+        # front keeps the formats in the order in which they are written.
+        formats_of_reader.insert(0, entry)
         return read
 
     return decorator
 
 
-def register_writer(name: str, keeps: Keeps) -> Callable[[Write], Write]:
+def register_writer(name: str, keeps: KeptFields) -> Callable[[Writer], Writer]:
     """Register the decorated function as the writer of a format.
 
     Parameters
@@ -222,7 +239,7 @@ def register_writer(name: str, keeps: Keeps) -> Callable[[Write], Write]:
         Returns the fields of a draft that a file holds next to the right factors.
     """
 
-    def decorator(write: Write) -> Write:
+    def decorator(write: Writer) -> Writer:
         _writers[name] = write, keeps
         return write
 
@@ -264,13 +281,11 @@ def _modules() -> list[str]:
     for package in PACKAGES:
         if find_spec(package) is None:
             continue
-        names = [
-            module.name for module in iter_modules(import_module(package).__path__)
-        ]
-        names.sort(
-            key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name)
-        )
-        modules += [f"{package}.{name}" for name in names]
+        path = import_module(package).__path__
+        names = sorted(module.name for module in iter_modules(path))
+        ordered = [name for name in FIRST if name in names]
+        ordered += [name for name in names if name not in FIRST]
+        modules += [f"{package}.{name}" for name in ordered]
     return modules
 
 
@@ -338,14 +353,22 @@ def detect_format(path: Path) -> Format:
     refuse_foreign(path)
     entry = _by_magic(path) or _by_suffix(path) or _by_content(path)
     if entry is None:
-        suffixes = dict.fromkeys(
-            s for f in list_formats() for s in f.suffixes if s != "/"
-        )
-        raise refusal(path, suffixes, _readable_in(path) if path.is_dir() else ())
+        raise refusal(path, _file_suffixes(list_formats()), _readable_files(path))
     return entry
 
 
+def _file_suffixes(formats: Iterable[Format]) -> list[str]:
+    """List the suffixes of files of some formats, each once."""
+    suffixes: list[str] = []
+    for entry in formats:
+        for suffix in entry.suffixes:
+            if suffix != "/" and suffix not in suffixes:
+                suffixes.append(suffix)
+    return suffixes
+
+
 def _by_magic(path: Path) -> Format | None:
+    """Return the format whose files begin with the first bytes of this one."""
     beginning = first_bytes(path)
     for candidate in list_formats():
         if candidate.magic and beginning.startswith(candidate.magic):
@@ -369,6 +392,7 @@ def _by_suffix(path: Path) -> Format | None:
 
 
 def _by_content(path: Path) -> Format | None:
+    """Return the first format that recognises the file by its content."""
     for candidate in list_formats():
         if candidate.recognises_any is not None and candidate.recognises_any(path):
             candidate.require_usable()
@@ -376,15 +400,17 @@ def _by_content(path: Path) -> Format | None:
     return None
 
 
-def _readable_in(folder: Path) -> list[Path]:
-    """Return the files in a folder that can be read without options.
+def _readable_files(folder: Path) -> list[Path]:
+    """Return the files in a folder, and in its folders, that can be read as a model.
 
-    The folders in it are searched, too. A vocabulary or a configuration has the suffix
-    of a format and is no model, so each file is opened. At most 100 files are tried.
+    The list is empty for a path that is no folder. Suffixes alone do not tell, because
+    a vocabulary or a configuration has the suffix of a format as well. Therefore up to
+    100 files are opened.
     """
-    files = sorted(file for at in ("*", "*/*") for file in folder.glob(at))
+    entries = sorted([*folder.glob("*"), *folder.glob("*/*")])
+    files = [entry for entry in entries if entry.is_file()]
     readable = []
-    for file in [file for file in files if file.is_file()][:MOST_TRIED]:
+    for file in files[:MOST_TRIED]:
         try:
             detect_format(file).read(file, Request())
         except (InputError, OSError):
@@ -417,7 +443,5 @@ def writer_of(path: AnyPath) -> Format:
     for candidate in written:
         if suffix in candidate.suffixes and target.suffix.lower() != ".gz":
             return candidate
-    suffixes = dict.fromkeys(s for candidate in written for s in candidate.suffixes)
-    raise must_be(
-        "the output", "a file that ends in one of " + " ".join(suffixes), path
-    )
+    suffixes = " ".join(_file_suffixes(written))
+    raise must_be("the output", f"a file that ends in one of {suffixes}", path)

@@ -13,7 +13,6 @@ from embaudit.io.contents import Contents, Source
 from embaudit.io.files import existing_file
 from embaudit.io.formats import COLUMNS
 from embaudit.io.formats.npy import FILES
-from embaudit.io.intake import GIVEN
 from embaudit.io.layouts.reading import contents_beside
 from embaudit.io.npy import Npy
 from embaudit.io.objects.kinds import LiveKind
@@ -79,7 +78,7 @@ def read_anndata(data: Any, request: Request) -> Contents:
         )
     rows = np.asarray(data.obsm[name.removeprefix("obsm/")])
     contents = read_array(rows, replace(request, weight=None))
-    ids = Source.of(GIVEN, np.asarray(data.obs_names))
+    ids = Source.of("obs_names", np.asarray(data.obs_names))
     return replace(contents, fields={**contents.fields, "right_ids": ids})
 
 

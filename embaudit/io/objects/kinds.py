@@ -1,4 +1,4 @@
-"""Kinds of objects in memory: by which library they are known, and what reads them."""
+"""Kinds of objects in memory: the library that defines their class, and the reader."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from embaudit.io.contents import Contents
 from embaudit.io.options import Request
 from embaudit.io.tables.columns import TableFile
 
-Read: TypeAlias = Callable[[Any, Request], Arrays | TableFile | Contents]
+ObjectReader: TypeAlias = Callable[[Any, Request], Arrays | TableFile | Contents]
 """Reads an object: returns named arrays, a table, or the fields of a model."""
 
 
@@ -19,14 +19,14 @@ Read: TypeAlias = Callable[[Any, Request], Arrays | TableFile | Contents]
 class LiveKind:
     """One kind of objects in memory."""
 
-    read: Read
+    read: ObjectReader
     """Reads such an object."""
     packages: tuple[str, ...] = ()
-    """First parts of the names of the modules of its class."""
+    """Top-level packages that define its class, such as "sklearn"."""
     classes: tuple[str, ...] = ()
-    """Names of classes, any by default."""
+    """Names of its class, or of a class that it inherits from; any by default."""
     options: tuple[str, ...] = ()
-    """The options of `load` it understands, besides those that every kind takes."""
+    """Options of `load` that the reader takes, in addition to those of all kinds."""
     name: str = ""
     """Name in the report of a read."""
     noun: str = ""

@@ -12,7 +12,7 @@ from embaudit.io.formats import ARRAYS
 from embaudit.io.objects import indexes, networks, recommenders, scikit_learn
 from embaudit.io.objects.arrays import kind_of_table
 from embaudit.io.objects.helpers import comes_from
-from embaudit.io.objects.kinds import LiveKind, Read
+from embaudit.io.objects.kinds import LiveKind, ObjectReader
 from embaudit.io.objects.recommenders import LIBRARIES
 from embaudit.io.options import Request
 from embaudit.model import FactorModel
@@ -45,7 +45,7 @@ KINDS = (
     LiveKind(networks.embedding, ("torch",), ("Embedding", "EmbeddingBag")),
     LiveKind(networks.module, ("torch",), ("Module",), ARRAYS),
 )
-"""Kinds of trained models; the first one whose class matches counts."""
+"""Kinds of trained models. The first kind whose class matches reads the object."""
 REFUSED = {
     ("torch", "AdaptiveLogSoftmaxWithLoss"): (
         "a head with one softmax",
@@ -78,8 +78,8 @@ REFUSED = {
         "pass model.dv, or model.wv",
     ),
 }
-"""By package and class: what is read instead, what such an object holds, and what to
-do.
+"""By package and class of an object that is refused: what embaudit reads instead, what
+the object holds, and what to do.
 """
 MODEL = LiveKind(
     lambda model, _: Contents.from_model(model, {}),
@@ -95,9 +95,9 @@ STATE_DICTIONARY = LiveKind(
 
 
 def kind_of_object(model: Any) -> LiveKind:
-    """Return what reads an object.
+    """Return the kind of an object, with its reader.
 
-    The library is known by the module and the name of the object's class.
+    The module and the name of the object's class tell its library.
 
     Raises
     ------
@@ -131,23 +131,26 @@ def kind_of_object(model: Any) -> LiveKind:
     )
 
 
-def _reader(kind: LiveKind) -> Read:
-    """Return the reader of a trained model.
+def _reader(kind: LiveKind) -> ObjectReader:
+    """Return the reader of a trained model, which refuses a left side next to a head.
 
-    It refuses a left side next to a softmax head.
+    Raises
+    ------
+    InputError
+        When the reader is called: if `left` is given and the model is a softmax head.
     """
 
     def read(model: Any, request: Request) -> Contents:
         contents = kind.read(model, request)
         assert isinstance(contents, Contents)
         link = contents.link
-        # A table of one side, such as the components of a decomposition, has its other
-        # side given beside it.
+        # The option `left` is the other side of a table of one side, such as the
+        # components of a decomposition.
         is_head = link is not None and link.name == "softmax"
         if request.left_file is not None and is_head:
             raise must_be(
                 "left",
-                "left out beside a softmax head",
+                "left out for a softmax head",
                 "vectors",
                 Sentence("give what the head is applied to as {}", Option("inputs")),
             )
