@@ -37,7 +37,7 @@ ACTIONS = ("index", "create")
 COLUMN_NAMES = {"ids": "id", "documents": "title", "texts": "title"}
 """Names of columns by the names that services give to lists."""
 SHOWN = 4
-"""Tables that a sentence names."""
+"""Tables, or keys of an object, that a sentence names."""
 DEEPEST = 3
 """Levels of a document that are searched for a table."""
 BLOCK = 2**26
@@ -135,7 +135,27 @@ def _only_table(content: Any, path: Path) -> pa.Table:
     if tables:
         return next(iter(tables.values()))
     remedy = "write vectors with json.dump({id: vector.tolist()})"
-    raise must_be(File(path), ALLOWED, type(content).__name__, remedy)
+    raise must_be(File(path), ALLOWED, _described(content), remedy)
+
+
+def _described(content: Any) -> str:
+    """Describe a JSON value without vectors in the words of JSON.
+
+    Examples
+    --------
+    >>> _described({"error": {"message": "rate limit"}}), _described([]), _described(3)
+    ('an object with the keys error', 'an empty list', 'a number')
+    """
+    if isinstance(content, dict):
+        keys = listed([str(key) for key in content], SHOWN)
+        return f"an object with the keys {keys}" if keys else "an empty object"
+    if isinstance(content, list):
+        return "a list with other entries" if content else "an empty list"
+    if isinstance(content, str):
+        return "a text"
+    if content is None or isinstance(content, bool):
+        return "null, true or false"
+    return "a number"
 
 
 def _tables_in(content: Any, depth: int = DEEPEST) -> dict[str, pa.Table]:
