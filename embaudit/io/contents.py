@@ -38,9 +38,9 @@ class Source:
     """
 
     name: str
-    """Name in the file; empty where a report does not list it."""
+    """Name in the file; empty if a report does not list it."""
     read: Callable[[], Any]
-    """Returns the value; None for what the file does not hold after all."""
+    """Returns the value; None if reading shows that the file has no such value."""
     shape: tuple[int | None, ...] = ()
     rounded: str = ""
     path: str = ""
@@ -139,22 +139,19 @@ class Contents:
         >>> Contents.from_model(model, places).intake("MF", None).line()
         'read as MF: qi'
         """
-        # Vectors alone are scored by nothing.
-        unlisted = {"offset"} if not model.offset else set()
-        unlisted |= (
-            {"link"}
-            if model.left_side is None and model.link.name == "identity"
-            else set()
-        )
-        values = {field: getattr(model, field) for field in WORDS}
-        fields = {
-            field: replace(
-                Source.of("" if field in unlisted else sources.get(field, ""), value),
-                shape=np.shape(value),
-            )
-            for field, value in values.items()
-            if value is not None
-        }
+        unlisted = set()
+        if not model.offset:
+            unlisted.add("offset")
+        if model.left_side is None and model.link.name == "identity":
+            # Vectors of one side have no scores, so a report names no link.
+            unlisted.add("link")
+        fields = {}
+        for field in WORDS:
+            value = getattr(model, field)
+            if value is None:
+                continue
+            name = "" if field in unlisted else sources.get(field, "")
+            fields[field] = replace(Source.of(name, value), shape=np.shape(value))
         return cls(fields, roles=model.roles, own=own, inputs=inputs)
 
     def of_kind(self, kind: str) -> Contents:
@@ -182,14 +179,12 @@ class Contents:
             )
         if kind != "vectors":
             return self
-        compares = link is not None and link.compares is not None
-        fields = OF_VECTORS | ({"link"} if compares else set())
-        return replace(
-            self,
-            fields={
-                name: source for name, source in self.fields.items() if name in fields
-            },
-        )
+        names = set(OF_VECTORS)
+        if link is not None and link.compares is not None:
+            # This link compares the rows of one table.
+            names.add("link")
+        fields = {name: self.fields[name] for name in self.fields if name in names}
+        return replace(self, fields=fields)
 
     @property
     def link(self) -> Link | None:

@@ -27,9 +27,9 @@ FIELDS = (
 )
 """Fields of a model other than its factors."""
 LINK = "embaudit_link"
-"""Under which name the metadata of a file says how scores become predictions."""
+"""Key of the metadata of a file whose text says how scores become predictions."""
 OBJECTIVE = "embaudit_objective"
-"""Under which name it says how the model was trained."""
+"""Key of the metadata whose text says how the model was trained."""
 
 
 def text_of(link: Link) -> str:
@@ -78,9 +78,10 @@ def link_of(text: str) -> Link:
 
 
 def fields_in(metadata: Mapping[str, str], kind: Kind) -> dict[str, Any]:
-    """Read the fields of a model that the metadata of a file name.
+    """Read the link and the objective of a model from the metadata of a file.
 
-    Vectors alone need no link but one of their own.
+    With kind "vectors", a link between two sides is skipped, because it says nothing of
+    one side alone.
 
     Examples
     --------
@@ -88,14 +89,15 @@ def fields_in(metadata: Mapping[str, str], kind: Kind) -> dict[str, Any]:
     'cosine'
     """
     link = link_of(metadata[LINK]) if LINK in metadata else None
-    # Vectors are multiplied by nothing: a link between two sides says nothing of them.
-    link = (
-        None
-        if kind == "vectors" and link is not None and link.compares is None
-        else link
-    )
-    fields = {"link": link, "objective": metadata.get(OBJECTIVE)}
-    return {name: value for name, value in fields.items() if value is not None}
+    is_of_two_sides = link is not None and link.compares is None
+    if kind == "vectors" and is_of_two_sides:
+        link = None
+    fields: dict[str, Any] = {}
+    if link is not None:
+        fields["link"] = link
+    if OBJECTIVE in metadata:
+        fields["objective"] = metadata[OBJECTIVE]
+    return fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +117,7 @@ class Draft:
 
     @classmethod
     def of(cls, model: FactorModel) -> Draft:
-        """Take a model whose factors are at hand."""
+        """Take a model whose factors can be read."""
         factors = {name: getattr(model, name) for name in ("left", "right")}
         streams = {name: Stream.of(x) for name, x in factors.items() if x is not None}
         return cls(streams, {name: getattr(model, name) for name in FIELDS})
@@ -133,9 +135,13 @@ class Draft:
     @property
     def metadata(self) -> dict[str, str]:
         """Metadata of a file, by key."""
+        metadata = {}
+        if self.link.name != "identity":
+            metadata[LINK] = text_of(self.link)
         objective = self.fields.get("objective")
-        link = {} if self.link.name == "identity" else {LINK: text_of(self.link)}
-        return link if objective is None else {**link, OBJECTIVE: objective}
+        if objective is not None:
+            metadata[OBJECTIVE] = objective
+        return metadata
 
     @property
     def roles(self) -> tuple[str, str]:
@@ -145,46 +151,48 @@ class Draft:
 
     @property
     def tokens_are(self) -> str:
-        """Field that names the rows where a format has one name per row.
+        """Field that names the rows in a format with one name per row.
 
-        Titles stand in for ids if each title is unique.
+        Titles stand in for ids if there are no ids and each title is unique.
         """
         names = self.fields.get("right_names")
-        stand_in = (
-            self.fields.get("right_ids") is None
-            and names is not None
-            and len(np.unique(names)) == len(names)
-        )
-        return "right_names" if stand_in else "right_ids"
+        if self.fields.get("right_ids") is not None or names is None:
+            return "right_ids"
+        if len(np.unique(names)) < len(names):
+            return "right_ids"
+        return "right_names"
 
     @property
     def tokens(self) -> NDArray[Any]:
-        """One name a row: the number of the row where there is no other."""
-        tokens = self.fields.get(self.tokens_are)
-        return np.arange(self.right.shape[0]) if tokens is None else tokens
+        """One name per row; the number of the row if it has no other name."""
+        tokens: NDArray[Any] | None = self.fields.get(self.tokens_are)
+        if tokens is None:
+            return np.arange(self.right.shape[0])
+        return tokens
 
     def losses(self, room: frozenset[str]) -> dict[str, str]:
         """Describe the fields that would be lost in a format.
 
         The format has room for the right factors and the fields of `room`.
         """
-        (user, item), comparison = self.roles, self.link.comparison_words
-        stored = {
-            name
-            for name in (*ROW_FIELDS, "final_norm")
-            if self.fields.get(name) is not None
-        } | set(self.streams)
+        user, item = self.roles
+        comparison = self.link.comparison_words
+        link = f"the {self.link.name} link"
+        if comparison:
+            link = f"the comparison of rows by {comparison}"
+        stored = set(self.streams)
+        for name in (*ROW_FIELDS, "final_norm"):
+            if self.fields.get(name) is not None:
+                stored.add(name)
+        if LINK in self.metadata:
+            stored.add("link")
         words = {
             "left": f"{user} factors",
             "right_bias": f"the {item} bias",
             "right_ids": "ids",
             "right_names": "titles",
             "right_counts": "counts",
-            "link": f"the comparison of rows by {comparison}"
-            if comparison
-            else f"the {self.link.name} link",
+            "link": link,
             "final_norm": "the final norm",
         }
-        if LINK in self.metadata:
-            stored.add("link")
         return {name: text for name, text in words.items() if name in stored - room}

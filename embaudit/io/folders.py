@@ -38,14 +38,11 @@ def model_in(path: Path) -> Path:
         text = file.read(MOST_BYTES).decode(errors="replace")
     settings = {match["key"]: match["value"] for match in ENTRY.finditer(text)}
     for key in KEYS:
-        model = path / settings.get(key, ".")
+        if key not in settings:
+            continue
+        model = path / settings[key]
         is_inside = model.resolve().is_relative_to(path.resolve())
-        if (
-            key in settings
-            and is_inside
-            and model.exists()
-            and not model.samefile(path)
-        ):
+        if is_inside and model.exists() and not model.samefile(path):
             return _only_model(model)
     return path
 

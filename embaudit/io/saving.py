@@ -137,8 +137,13 @@ def _require_room(draft: Draft, entry: Format, path: AnyPath) -> None:
             "save it as .npz, or keep one side only",
         )
     if losses:
-        usable = [x for x in list_formats() if x.write is not None and x.is_usable]
-        roomy = [x.suffixes[0] for x in usable if not draft.losses(room_in(x, draft))]
+        roomy = [
+            candidate.suffixes[0]
+            for candidate in list_formats()
+            if candidate.write is not None
+            and candidate.is_usable
+            and not draft.losses(room_in(candidate, draft))
+        ]
         needed = f"a file that can record {next(iter(losses.values()))}"
         raise must_be(
             "the output",
@@ -161,9 +166,11 @@ def stored_side(path: Path, side: str) -> Callable[[slice], NDArray[Any]]:
     """
     if plain_suffix(path) in (".npz", ".npy", ".safetensors"):
         arrays = open_arrays(path)
-        return arrays.place(
-            side if side in arrays.tensors else next(iter(arrays.tensors))
-        ).rows
+        name = side
+        if side not in arrays.tensors:
+            # Formats of one side have one array under a name of their own.
+            name = next(iter(arrays.tensors))
+        return arrays.place(name).rows
     return load(path, kind="vectors").right.__getitem__
 
 

@@ -40,26 +40,26 @@ def transposed_table(
     without a bias the number of ids, names and counts.
     """
     weight = fields["right"]
-    turned, as_stored = frozenset({"right"}), frozenset[str]()
+    by_column, by_row = frozenset({"right"}), frozenset[str]()
     if request.transpose is not None:
-        return turned if request.transposes("right") else as_stored
+        return by_column if request.transposes("right") else by_row
     if is_transposed_by_name(weight):
-        return turned
+        return by_column
     if len(shapes[weight]) != 2 or weight.endswith(ROWS_BY_CUSTOM):
-        return as_stored
+        return by_row
     rows, columns = shapes[weight]
     if "right_bias" in fields:
         bias = shapes[fields["right_bias"]]
         n_labels = bias[-1] if bias else 1
         if rows == columns == n_labels:
             raise _square(weight, rows)
-        return turned if n_labels == columns else as_stored
+        return by_column if n_labels == columns else by_row
     numbers_of_ids = {
         prod(shapes[fields[field]]) for field in BESIDE_ONE_TABLE if field in fields
     }
     if rows != columns > 1 and numbers_of_ids == {columns}:
-        return turned
-    return as_stored
+        return by_column
+    return by_row
 
 
 def _square(weight: str, size: int) -> InputError:
