@@ -22,7 +22,7 @@ from embaudit.cli.terminal import (
 Kind = StrEnum("Kind", [
     ("PREDICTION", "prediction"), ("BALANCED", "balanced"), ("LEFT_WHITENED", "left-whitened"),
     ("RIGHT_WHITENED", "right-whitened"), ("CENTRED", "centred"), ("FOLDED", "folded"),
-    ("FOLDED_CENTRED", "folded-centred")])  # fmt: skip
+    ("FOLDED_CENTRED", "folded-centred"), ("EQUAL_LENGTH", "equal-length")])  # fmt: skip
 """Kinds of vectors."""
 Map = StrEnum("Map", [("ROTATION", "rotation"), ("LINEAR", "linear")])
 """Kinds of maps."""

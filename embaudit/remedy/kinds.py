@@ -44,7 +44,7 @@ from embaudit.io import model_of
 from embaudit.io.files import AnyPath
 from embaudit.linalg.mapped import RowMap, affine
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
-from embaudit.linalg.rows import unit_rows
+from embaudit.linalg.rows import block_norms, unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName, require_two_sides
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.objectives import Linear
@@ -52,6 +52,7 @@ from embaudit.model.sizes import require_ordinary_size
 from embaudit.model.trainings import kept_objective
 from embaudit.remedy.vectors import PROBES, Remedy, TruncationLoss
 from embaudit.serving.align import align
+from embaudit.serving.index_metric import bias_of
 from embaudit.serving.map_fit import MapKind
 from embaudit.serving.space_map import SpaceMap, space_map
 
@@ -63,10 +64,13 @@ Kind: TypeAlias = Literal[
     "centred",
     "folded",
     "folded-centred",
+    "equal-length",
 ]
 KINDS: tuple[str, ...] = get_args(Kind)
 FOLDED = ("folded", "folded-centred")
 """Kinds of a head behind a final norm."""
+EQUAL_LENGTH = "equal-length"
+"""Kind of vectors that an index of any measure lists as the model does."""
 
 
 @named_keywords
@@ -105,6 +109,9 @@ def fix(
         - "folded": a head multiplied by the gains of its final norm.
         - "folded-centred": a folded head without any component that no probability
           shows; its axes stay a convention.
+        - "equal-length": the same scores, and right rows of one length, so that inner
+          product, cosine and Euclidean distance list the same right rows for each left
+          row. Right rows get their bias, and `√(M² − ‖x‖²)`, as further columns.
     align_to : FactorModel, path or object, optional
         An older training run. The vectors of `model` are brought into its coordinates,
         without a change of predictions. `Remedy.alignment` says how far old and new
@@ -239,7 +246,7 @@ def _of_kind(
         as_ = "prediction" if has_predictions else "centred"
     roles = _roles(model, as_, role)
     if unit:
-        _require_no_lengths(model, roles)
+        _require_no_lengths(model, as_, roles)
     if not model.link.unit_sides:
         require_ordinary_size(model)
     if model.compared is not None:
@@ -258,6 +265,8 @@ def _of_kind(
         )
     elif as_ == "centred":
         remedy = _centred(model, roles, dimensions)
+    elif as_ == EQUAL_LENGTH:
+        remedy = _of_equal_length(model, roles, dimensions)
     elif as_ in FOLDED:
         remedy = _folded(model, as_, roles, dimensions, norm or model.final_norm)
     else:
@@ -337,7 +346,7 @@ def _aligned(
     """Bring a model into the coordinates of an old one."""
     roles = _roles(model, "aligned", role)
     if unit:
-        _require_no_lengths(model, roles)
+        _require_no_lengths(model, "aligned", roles)
     alignment = align(old, model, by_row=by_row, partial=partial, rng=rng)
     linear = Linear.ANY
     if alignment.keeps_cosines:
@@ -480,6 +489,64 @@ def _centred(
     )
 
 
+def _of_equal_length(
+    model: FactorModel, roles: tuple[SideName, ...], dimensions: int | None
+) -> Remedy:
+    """Add a column that gives all right rows one length, and no score another value.
+
+    With M the length of the longest right row y, the rows `(y, √(M² − ‖y‖²))` have the
+    length M, and `(x, 0)·(y, √(M² − ‖y‖²)) = x·y`. A right bias b that changes rankings
+    becomes a column before: `(x, 1)·(y, b) = x·y + b`. Then the distance of two rows,
+    and their cosine, depend on a right row only by the score.
+
+    Source: Bachrach et al., "Speeding Up the Xbox Recommender System Using a Euclidean
+    Transformation for Inner-Product Spaces", RecSys 2014.
+    """
+    if dimensions is not None:
+        raise must_be(
+            "dimensions",
+            "left out for vectors of equal length, which keep them all",
+            dimensions,
+        )
+    require_both_sides(model, "vectors of equal length")
+    if "right" in model.link.unit_sides:
+        raise EquivalenceError(
+            "vectors of equal length must hold scores; got a model that divides the {} "
+            "rows by their lengths; index its rows by cosine.",
+            model.title("right"),
+        )
+    bias = bias_of(model)
+    if bias is not None:
+        ones = np.ones(len(model.left))
+        model = model.replace(
+            left=np.column_stack([model.left, ones]),
+            right=np.column_stack([model.right, bias]),
+            right_bias=None,
+        )
+    longest = float(model.right_side.norms.max())
+
+    def add_length(block: Floats) -> Floats:
+        """Add the column that gives right rows one length."""
+        lengths = block_norms(block)
+        # The product keeps digits that a difference of squares would lose.
+        missing = np.sqrt((longest - lengths) * (longest + lengths))
+        return np.column_stack([block, missing])
+
+    def add_zeros(block: Floats) -> Floats:
+        """Add the column of left rows, which keeps their scores."""
+        return np.column_stack([block, np.zeros(len(block))])
+
+    return Remedy(
+        model,
+        EQUAL_LENGTH,
+        roles,
+        model.rank + 1,
+        False,
+        {"left": add_zeros, "right": add_length},
+        {},
+    )
+
+
 def _require_products(model: FactorModel) -> None:
     """Refuse rows compared by distance: their distances fix no cosines."""
     if model.link.measures_distances:
@@ -491,8 +558,14 @@ def _require_products(model: FactorModel) -> None:
         )
 
 
-def _require_no_lengths(model: FactorModel, roles: tuple[SideName, ...]) -> None:
+def _require_no_lengths(
+    model: FactorModel, kind: str, roles: tuple[SideName, ...]
+) -> None:
     """Refuse unit vectors where predictions need the lengths."""
+    if kind == EQUAL_LENGTH:
+        raise must_be(
+            "unit", "left out for vectors of equal length, which have one already", True
+        )
     if model.compared == "dot":
         raise must_be(
             "unit",

@@ -180,7 +180,7 @@ class Remedy(Result):
         of a model that predicts by dot products. For rows of length 1 the dot product
         is the cosine.
         """
-        if self.unit or self.model.compared == "dot":
+        if self.unit or self.model.compared == "dot" or self.kind == "equal-length":
             return "dot"
         predicts_products = self.model.left is not None and not (
             self.model.link.unit_sides
@@ -254,6 +254,8 @@ class Remedy(Result):
                 )
             elif self.alignment is not None:
                 texts.append("Index them as the old vectors are.")
+            elif self.kind == "equal-length":
+                texts.append(self._other_side())
             else:
                 texts.append("Index them by cosine.")
             if self.unit and self.kind not in ("prediction", "mapped"):
@@ -267,6 +269,18 @@ class Remedy(Result):
         if are_heads and tying is not None and tying.warning:
             texts.append(tying.warning)
         return joined([*texts, *self._empty_rows()])
+
+    def _other_side(self) -> Sentence:
+        """Name the vectors of the other side, which vectors of equal length need."""
+        (role,) = self.roles
+        other = OPPOSITE[role]
+        if role == "right":
+            text = "Index them by any of the three, and search with the {} vectors that {} writes."
+        else:
+            text = "Search with them in an index of the {} vectors that {} writes."
+        return Sentence(
+            text, self.model.title(other), Option("role", self.model.title(other))
+        )
 
     def _empty_rows(self) -> Iterator[str | Sentence]:
         """Yield a sentence about the rows without a cosine of each side that has some."""
@@ -606,6 +620,13 @@ def _kind(remedy: Remedy) -> str | Sentence:
                 Option("left_file"),
             )
         return text
+    if remedy.kind == "equal-length":
+        left, right = remedy.model.title("left"), remedy.model.title("right")
+        return (
+            f"where all {right} vectors have one length: inner product, cosine and "
+            f"Euclidean distance list the same {right}s for each {left}, in the order of "
+            f"the scores. For similar {right}s use other vectors."
+        )
     convention = _CONVENTIONS[remedy.kind].format(
         left=remedy.model.title("left"), right=remedy.model.title("right")
     )
