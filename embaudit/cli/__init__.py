@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 
 from embaudit.core.inputs import inputs_noted
-from embaudit.errors import InputError, escaped, without_secrets
+from embaudit.errors import InputError, escaped, must_be, without_secrets
 
 INTERRUPTED = 128 + 2
 """Exit status of a program that Ctrl-C ended."""
@@ -35,11 +35,26 @@ def main() -> None:
         sys.exit(INTERRUPTED)
 
 
+def _require_no_empty_argument() -> None:
+    """Refuse an empty argument, which is a shell variable without a value.
+
+    As a path it would name the current folder.
+    """
+    if "" in sys.argv[1:]:
+        raise must_be(
+            "each argument of the command",
+            "a name or a value",
+            "an empty one",
+            "check that the variables of your shell have values",
+        )
+
+
 def _run() -> None:
     """Run the command that was typed; bad input ends in one sentence and exit 2."""
     from embaudit.cli.app import command_group
 
     try:
+        _require_no_empty_argument()
         with inputs_noted():
             command_group()(prog_name="embaudit")
     except BrokenPipeError:

@@ -274,3 +274,12 @@ def test_a_refusal_names_the_mistake_in_one_sentence_and_writes_nothing(
     assert part in last
     assert result.out == ""
     assert {path: path.stat().st_mtime_ns for path in Path().iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "arguments", [("formats", ""), ("audit", "m.npz", "--ids", "")]
+)
+def test_an_empty_argument_is_no_name_of_the_current_folder(embaudit, arguments):
+    result = embaudit(*arguments)
+    assert result.code == 2
+    assert "each argument of the command must be a name or a value" in result.err
