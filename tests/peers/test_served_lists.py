@@ -182,6 +182,34 @@ def test_an_index_of_the_matrices_with_their_bias_columns_equals_brute_force(
         assert (for_users.kept, for_items.kept) == (1, 1)
 
 
+NOT_REPRODUCED = pytest.mark.xfail(
+    reason="The share is 0.61 to 0.67 by seed, and 0.75 with a random 70 % of the "
+    "ratings. The record of the figure does not name its training data.",
+    raises=AssertionError,
+)
+
+
+@pytest.mark.parametrize(
+    ("module", "served", "share"),
+    [
+        ("als", "cosine", 0.51),
+        ("als", "l2", 0.92),
+        ("bpr", "cosine", 0.35),
+        ("bpr", "l2", 0.32),
+        pytest.param("lmf", "cosine", 0.75, marks=NOT_REPRODUCED),
+        ("lmf", "l2", 0.24),
+    ],
+)
+def test_shares_of_the_defaults_are_near_to_recorded_ones(
+    fitted: Callable[[str], Fitted], module: str, served: Any, share: float
+) -> None:
+    """The figures were measured once on MovieLens, with the bias columns in the index."""
+    trained = fitted(module)
+    model = ea.FactorModel.from_user_item(trained.users, trained.items, link="ranking")
+    for_users = ea.index_metric(model, served).directions[0]
+    assert abs(for_users.kept - share) <= 0.05
+
+
 @pytest.mark.parametrize("module", MODELS)
 def test_the_audit_reports_the_shares_of_the_index(
     fitted: Callable[[str], Fitted], module: str
@@ -205,4 +233,5 @@ def test_the_audit_reports_the_shares_of_the_index(
         before, after = lists.popularity
         assert record["popularity_before"] == before
         assert record["popularity_after"] == after
+    # An index of the rows that are read lists other films in all three models.
     assert "EMB501" in {finding.code for finding in audit.findings}
