@@ -29,9 +29,8 @@ QUICK = {
     "bench_simulate.py": [],
     "bench_fit.py": ["--size", "small"],
     "bench_formats.py": ["--rows", "100000"],
-    "bench_shards.py": ["--rows", "100000", "--repeats", "3"],
     "bench_text.py": ["--rows", "20000", "--repeats", "3"],
-    "bench_stores.py": ["--rows", "100000", "--rounds", "3"],
+    "bench_tables.py": ["--rows", "100000", "--rounds", "3"],
 }
 """The arguments of a quick run, for every script there is."""
 NAMED = ("numpy", "scipy", "embaudit")
