@@ -21,7 +21,7 @@ from embaudit.io.formats.tables import contents_of_table, layout_of
 from embaudit.io.intake import NOT_STATED, Metric, Part
 from embaudit.io.options import Request
 from embaudit.io.stores.base import Address, title_column
-from embaudit.io.tables.arrow import ArrowTable, is_text
+from embaudit.io.tables.arrow import ArrowTable, is_text, width_of
 from embaudit.io.tables.columns import TableFile, to_texts
 from embaudit.io.tables.lists import is_list_type, is_vectors
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 BATCH_BYTES = 2**24
 """Approximate size of the vectors of one batch."""
-BATCH_ROWS = 16_384
+BATCH_ROWS = 65_536
 """Rows of one batch, at most."""
 
 
@@ -169,14 +169,14 @@ def _with_titles(contents: Contents, table: TableFile) -> Contents:
 
 
 def _batch_rows(schema: pa.Schema, columns: Sequence[str]) -> int:
-    """Return the number of rows whose vectors take about 16 MiB, at most 16,384."""
+    """Return the number of rows whose vectors take about 16 MiB, at most 65,536."""
     from pyarrow import types
 
     row_bytes = 0
     for name in columns:
         kind = schema.field(name).type
         if types.is_fixed_size_list(kind):
-            row_bytes += kind.list_size * 8
+            row_bytes += width_of(kind)
         elif is_vectors(kind):
             row_bytes += 2**13
         else:

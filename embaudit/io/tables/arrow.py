@@ -113,7 +113,7 @@ class ArrowTable:
         lengths = tuple(header[1] for header in headers)
         # Two lower bounds: the sizes in the headers, and the widths of the types.
         claimed = sum(header[2] for header in headers)
-        smallest = sum(lengths) * sum(_width_of(kind) for kind in schema.types)
+        smallest = sum(lengths) * sum(width_of(kind) for kind in schema.types)
         _require_room(path, files, max(claimed, smallest))
         return cls(path, schema, lengths, files, constants)
 
@@ -362,7 +362,7 @@ def _header(path: Path) -> tuple[pa.Schema, int, int]:
             return schema, metadata.num_rows, size + _size_of_lists(path, metadata)
         # The header of an Arrow file does not have the number of rows. Count the rows
         # of the narrowest column.
-        narrowest = min(schema, key=lambda column: _width_of(column.type))
+        narrowest = min(schema, key=lambda column: width_of(column.type))
         n_rows = sum(batch.num_rows for batch in _of_arrow(path, [narrowest.name]))
         return schema, n_rows, 0
     except InputError:
@@ -555,12 +555,12 @@ def is_text(kind: pa.DataType) -> bool:
     )
 
 
-def _width_of(kind: pa.DataType) -> int:
+def width_of(kind: pa.DataType) -> int:
     """Return the fewest bytes of a value; a text or list takes an offset of 4 bytes."""
     from pyarrow import types
 
     if types.is_fixed_size_list(kind):
-        return int(kind.list_size) * _width_of(kind.value_type)
+        return int(kind.list_size) * width_of(kind.value_type)
     # Booleans take a bit in Arrow and a byte in NumPy.
     return max(1, kind.bit_width // 8) if types.is_primitive(kind) else 4
 
