@@ -317,10 +317,8 @@ class ServedLists:
         """Say how often a row is its own best match, if not always."""
         if self.own_first is None or not exceeds(1, self.own_first):
             return ""
-        return (
-            f"{self.item.capitalize()}s are their own best match in "
-            f"{percent(self.own_first)} of cases."
-        )
+        share = percent(self.own_first)
+        return f"Of these {self.item}s, {share} are their own best match."
 
     @property
     def remedy(self) -> str:
@@ -400,6 +398,8 @@ class IndexMetric(Result):
     """The lengths of the indexed rows that have a direction."""
     has_zero_rows: bool
     """True if some indexed rows are zero, so that they have no cosine."""
+    has_exact_lengths: bool
+    """True if these lengths are equal up to the rounding of the stored numbers."""
     length_ratio: float
     """Ratio of the 95th to the 5th percentile of these lengths; NaN without lengths."""
     directions: tuple[ServedLists, ...]
@@ -414,6 +414,7 @@ class IndexMetric(Result):
                 "stated": self.stated,
                 "lengths": self.lengths.value,
                 "has_zero_rows": self.has_zero_rows,
+                "has_exact_lengths": self.has_exact_lengths,
                 "length_ratio": self.length_ratio,
                 "directions": self.directions,
                 "explanation": self.explain(),
@@ -498,18 +499,26 @@ class IndexMetric(Result):
                 "The lengths of the indexed rows are spread: the 95th percentile is "
                 f"{self.length_ratio:.3g} times the 5th."
             )
+        rows = "All indexed rows"
+        on_zeros = ""
+        if self.has_zero_rows:
+            rows = "All indexed rows that are not zero"
+            on_zeros = (
+                " Rows of zeros have no cosine, so only the other two measures can "
+                "list them."
+            )
         length = "one length"
         if self.lengths is Lengths.UNIT:
             length = "length 1"
-        if self.has_zero_rows:
+        if not self.has_exact_lengths:
             return (
-                f"All indexed rows that are not zero have {length}, so inner product, "
-                "cosine and Euclidean distance rank these rows alike. Rows of zeros "
-                "have no cosine, so only the other two measures can list them."
+                f"{rows} have {length}, up to 0.1 %. This can still exchange rows that "
+                f"are nearly equally near.{on_zeros}"
             )
+        them = "these rows" if self.has_zero_rows else "them"
         return (
-            f"All indexed rows have {length}, so inner product, cosine and "
-            "Euclidean distance rank them alike."
+            f"{rows} have {length}, so inner product, cosine and Euclidean distance "
+            f"rank {them} alike.{on_zeros}"
         )
 
     def explain(self) -> str:
@@ -609,6 +618,18 @@ def _has_zero_rows(side: Side) -> bool:
     return len(side.directed) < len(side)
 
 
+def _has_exact_lengths(side: Side) -> bool:
+    """Return True if all rows with a direction have one length up to storage rounding.
+
+    Lengths that differ by more exchange rows of nearly one cosine, even if
+    `lengths_of` calls the lengths equal.
+    """
+    lengths = side.norms[side.directed]
+    if not len(lengths):
+        return True
+    return bool(np.ptp(lengths) <= tie_of(side.rows) * lengths.max())
+
+
 def lengths_of(side: Side) -> Lengths:
     """Describe the lengths of the rows that have a direction.
 
@@ -697,9 +718,13 @@ def served_lists(
     directions = []
     for role, trained, basis in _directions(model):
         side = model.side(role)
-        # Queries without direction have no cosine, so the lists cannot be compared.
+        # Queries without direction have no cosine, so the lists cannot be compared. A
+        # list without another row that has a direction could hold none by cosine.
         rows = np.intersect1d(side.eligible_rows, side.directed)
-        if n < 1 or not len(rows):
+        n_listable = len(right.directed)
+        if role == "right":
+            n_listable -= 1
+        if n < 1 or not len(rows) or n_listable < 1:
             continue
         queries = sample_rows(rows, n_lists, rng)
         directions.append(
@@ -711,6 +736,7 @@ def served_lists(
         stated=stated,
         lengths=lengths,
         has_zero_rows=_has_zero_rows(right),
+        has_exact_lengths=_has_exact_lengths(right),
         length_ratio=ratio,
         directions=tuple(directions),
     )

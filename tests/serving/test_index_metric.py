@@ -463,3 +463,41 @@ def test_shares_of_a_model_of_real_ratings_equal_brute_force(
         assert lists.kept == pytest.approx(share(reference, index), abs=2e-4)
         assert lists.changes == (served != "dot")
     assert len(item_ids) == model.n_right
+
+
+# Lists that hold nothing, and lengths that only nearly agree
+
+
+@pytest.mark.parametrize("served", SERVED)
+def test_no_lists_are_compared_if_no_other_row_has_a_direction(served: Any) -> None:
+    rows = np.zeros((9, 2))
+    rows[3] = [1.0, 2.0]
+    found = ea.index_metric(FactorModel.from_vectors(rows), served, n_neighbours=2)
+    assert found.directions == ()
+    two_sides = FactorModel.from_user_item(np.eye(2), rows, link="identity")
+    found = ea.index_metric(two_sides, served, n_neighbours=2)
+    assert [lists.role for lists in found.directions] == ["left"]
+    assert "of each user" in found.explain()
+
+
+def test_lengths_that_nearly_agree_are_not_said_to_rank_alike() -> None:
+    """Rows in a narrow cone of lengths 0.9995 to 1.0005 are exchanged."""
+    draw = np.random.default_rng(0)
+    rows = draw.normal(size=(400, 8))
+    rows[:, 0] += 60
+    rows = unit(rows) * draw.uniform(0.9995, 1.0005, size=(400, 1))
+    model = FactorModel.from_vectors(rows, compared="dot")
+    found = ea.index_metric(model, "cosine")
+    assert found.lengths is Lengths.UNIT
+    assert found.directions[0].kept < 0.9
+    assert found.on_lengths == (
+        "All indexed rows have length 1, up to 0.1 %. This can still exchange rows that "
+        "are nearly equally near."
+    )
+
+
+def test_lengths_of_float32_rows_of_length_1_agree_exactly() -> None:
+    rows = np.random.default_rng(0).normal(size=(50, 7)).astype(np.float32)
+    found = ea.index_metric(FactorModel.from_vectors(unit(rows)), "dot")
+    assert found.has_exact_lengths
+    assert found.on_lengths.endswith("rank them alike.")

@@ -1993,7 +1993,7 @@ def indexed() -> Iterator[Row]:
         one(items * lengths),
         {"right": "F"},
         TWO | {"EMB501": "tip"},
-        ("not by the cosine that this audit is about", "their own best match"),
+        ("not by the cosine that this audit is about", "are their own best match"),
         NEVER_ALONE,
         {"served": "dot"},
         answer=OPEN,
