@@ -20,6 +20,7 @@ from rich.text import Text
 from embaudit.auditing.answer_word import AnswerWord
 from embaudit.auditing.audit import Audit
 from embaudit.auditing.finding import Finding, Severity
+from embaudit.auditing.findings import nearly_equal_notes
 from embaudit.auditing.glance import Glance
 from embaudit.auditing.wording import is_head
 from embaudit.core.results import Result
@@ -121,6 +122,7 @@ def first_screen(
         _neighbour_lines(audit, view),
         _table_lines(view.glance),
         _wrapped(view.scale),
+        *(_wrapped(note) for note in _on_nearly_equal(audit)),
         [*_wrapped(_on_index(audit)), EVERYTHING],
     ]
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
@@ -135,6 +137,11 @@ def _on_index(audit: Audit) -> str:
     if "served" not in notes or served is None or audit.options.served is None:
         return ""
     return served.directions[0].sentence
+
+
+def _on_nearly_equal(audit: Audit) -> list[str]:
+    """Say which neighbours stay if scores change a little, for options that ask it."""
+    return [note.text for note in audit.notes if note.code in nearly_equal_notes.NOTES]
 
 
 def _input_lines(audit: Audit, invocation: Invocation, view: Document) -> list[str]:

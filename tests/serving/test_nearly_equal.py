@@ -10,6 +10,7 @@ import pytest
 import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.linalg.nearest import neighbours
+from embaudit.model import FactorModel
 from embaudit.serving import NearlyEqual, nearly_equal, score_noise
 from embaudit.serving.nearly_equal import _lead_variances, as_noise, cosine_ranges
 
@@ -329,3 +330,66 @@ def test_a_model_without_ids_cannot_be_compared_with_ratings(tmp_path):
     model = ratings_model().replace(right_ids=None)
     with pytest.raises(InputError, match="rows without ids"):
         score_noise(model, table)
+
+
+# Twins, words and noise at the extremes
+
+
+def test_twins_whose_predictions_differ_are_listed_apart():
+    """With a free user bias, scores are centred, so 2 q and q have other directions."""
+    draw = np.random.default_rng(0)
+    items = draw.normal(size=(12, 3))
+    items[7] = 2 * items[0]
+    model = FactorModel.from_user_item(
+        draw.normal(size=(20, 3)), items, user_bias=draw.normal(size=20)
+    )
+    found = nearly_equal(model, tolerance=0.01, n_neighbours=3)
+    centred = items - items.mean(axis=0)
+    scores = model.left @ centred.T
+    unit = scores / np.linalg.norm(scores, axis=0)
+    cosines = unit.T @ unit
+    np.fill_diagonal(cosines, -2)
+    expected = np.argsort(-cosines, axis=1)[:, :3]
+    np.testing.assert_array_equal(found.rows, np.arange(12))
+    np.testing.assert_array_equal(found.indices, expected)
+
+
+def test_twins_of_one_prediction_share_a_place():
+    draw = np.random.default_rng(0)
+    items = draw.normal(size=(12, 3))
+    items[7] = 2 * items[0]
+    model = FactorModel.from_user_item(draw.normal(size=(20, 3)), items)
+    found = nearly_equal(model, tolerance=0.01, n_neighbours=3)
+    assert 7 not in found.rows
+    assert 7 not in found.indices
+
+
+def near_model(**options):
+    draw = np.random.default_rng(0)
+    users, items = draw.normal(size=(20, 3)), draw.normal(size=(12, 3))
+    return FactorModel.from_user_item(users, items, **options)
+
+
+def test_the_sentence_names_the_scores_that_may_be_off():
+    expected = {
+        "scores": near_model(),
+        "scores without biases": near_model(offset=3.5),
+        "scores without means": near_model(link="softmax"),
+        "scores without biases and means": near_model(item_bias=np.arange(12.0)),
+    }
+    for scores, model in expected.items():
+        text = nearly_equal(model, tolerance=0.05).on_tolerance()
+        assert text.startswith(f"If {scores} may be 5 % off")
+
+
+def test_a_small_tolerance_is_written_with_enough_digits():
+    text = nearly_equal(near_model(), tolerance=1e-5).on_tolerance()
+    assert "If scores may be 0.001 % off" in text
+    low, high = text.split(" is ")[1].split(", and")[0].split(" to ")
+    assert float(low) < float(high)
+
+
+def test_noise_that_drowns_the_scores_gives_no_standard_error():
+    found = nearly_equal(near_model(), noise=1e9)
+    assert "is lost in the noise, and 0 % of the" in found.on_noise()
+    assert found.to_frame()["standard_error"].max() <= 1

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
 from embaudit.auditing.wording import Nouns
-from embaudit.core.words import percent
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
@@ -22,13 +21,13 @@ def tolerance(evidence: Evidence) -> Iterator[Finding]:
     if near is None or near.tolerance is None:
         return
     nouns = Nouns.of(evidence.model, near.role)
-    share = percent(near.tolerance)
     yield Finding(
         code="certain",
         severity=Severity.NOTE,
         kind=Kind.PROVEN,
         scope=Scope(
-            f"models whose scores of each {nouns.item} differ by at most {share}"
+            f"models whose {near.scores} of each {nouns.item} differ by at most "
+            f"{near.tolerance_text}"
         ),
         rows=f"the {near.n} nearest {nouns.items} by prediction cosine",
         role=near.role,
