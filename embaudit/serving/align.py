@@ -256,6 +256,8 @@ class Alignment(Result):
             Share that new queries find among old rows.
         old_among_old : float
             Share that the old model lists itself.
+        of_another : float
+            Share that the new model lists for another query.
         may_be_mixed : {"yes", "no", "undecided"}
             Whether old and new vectors may be mixed.
         """

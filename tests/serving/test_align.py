@@ -330,11 +330,32 @@ def test_mixed_lists_equal_brute_force(query, listed):
     assert 0.1 < found.mixed.mean() < 0.95
 
 
-def lists_of(old_among_new, new_among_old, old_among_old, n_rows=10_000):
+def test_the_list_of_another_query_is_one_of_the_same_half():
+    old = random_model(1, scales=STRETCH, **NAMED)
+    fit = fitted(old, retrained(old, 2))
+    directed = {role: np.ones(len(fit.shared[role]), dtype=bool) for role in old.sides}
+    draw = np.random.default_rng(0)
+    found = compare_lists(fit, "left", "right", directed, 4, draw)
+    new_lists = []
+    for row in range(40):
+        rotation = fit.held_out[int(fit.is_second_half["left"][row])]
+        new = fit.shared["left"].new
+        query = fit.row_map("left", rotation)(np.array(new.left[[row]]))[0]
+        rows = fit.row_map("right", rotation)(np.array(new.right))
+        new_lists.append(listed_rows(query, rows, 0))
+    for row in range(40):
+        is_same_half = fit.is_second_half["left"] == fit.is_second_half["left"][row]
+        others = np.setdiff1d(np.flatnonzero(is_same_half), [row])
+        shares = [share_found(new_lists[row], new_lists[other]) for other in others]
+        assert found.of_another[row] in shares
+
+
+def lists_of(old_among_new, new_among_old, old_among_old, of_another=0, n_rows=10_000):
     values = [
         np.asarray(x, dtype=float)
         for x in (old_among_new, new_among_old, old_among_old)
     ]
+    values.append(np.full(len(values[0]), float(of_another)))
     return MixedLists(("item", "item"), "right", "right", 10, n_rows, *values)
 
 
@@ -363,6 +384,17 @@ def test_vectors_may_be_mixed_if_most_of_the_list_stays_and_no_less_than_before(
     assert lists_of(mixed, mixed, alone).mixing is expected
 
 
+@pytest.mark.parametrize(
+    ("of_another", "expected"),
+    # Mixed lists hold 0.8 of each list. Of the rows that another list lacks, this is
+    # two thirds, exactly half, and a third.
+    [(0.4, Mixing.YES), (0.6, Mixing.YES), (0.7, Mixing.NO)],
+)
+def test_rows_that_the_list_of_another_query_holds_do_not_count(of_another, expected):
+    shares = np.full(400, 0.8)
+    assert lists_of(shares, shares, shares, of_another).mixing is expected
+
+
 def test_the_worse_kind_of_mixed_list_decides():
     worse = lists_of(MANY, MANY - 0.5, MANY)
     assert worse.mixing is Mixing.NO
@@ -374,7 +406,7 @@ def test_the_worse_kind_of_mixed_list_decides():
 def test_all_lists_have_no_interval():
     found = lists_of([0.9, 0.5], [0.9, 0.5], [0.9, 0.5], n_rows=2)
     assert found.interval(found.mixed) == pytest.approx((0.7, 0.7))
-    assert "keep 70 %, and old vectors" in found.sentence
+    assert "keep 70 %, old vectors among" in found.sentence
 
 
 def test_rows_without_direction_have_no_angle_and_no_list():

@@ -24,6 +24,14 @@ def in_other_axes(users, items):
 
 
 ALL = {"user → user", "item → item", "user → item"}
+BIAS = 20 * np.random.default_rng(1).standard_normal(400)
+"""A bias that decides most of each list of items for users."""
+
+
+def with_bias(model):
+    return model.replace(right_bias=BIAS)
+
+
 NEW_MODELS = {
     "the old model in other axes": (in_other_axes(USERS, ITEMS), ALL, set()),
     "a little noise": (
@@ -47,6 +55,23 @@ NEW_MODELS = {
         {"item → item", "user → item"},
     ),
 }
+
+
+def user_item_answer(new):
+    old = with_bias(OLD)
+    lists = ea.fix(with_bias(new), align_to=old).alignment.lists_frame()
+    return lists.set_index("direction").loc["user → item"]
+
+
+def test_a_bias_that_decides_the_lists_does_not_make_unrelated_vectors_mix():
+    answer = user_item_answer(in_other_axes(*NOISE))
+    assert min(answer["old_among_new"], answer["new_among_old"]) > 0.6
+    assert answer["may_be_mixed"] == "no"
+
+
+def test_vectors_may_be_mixed_under_a_bias_if_they_are_nearly_the_old_ones():
+    new = in_other_axes(USERS + 0.05 * NOISE[0], ITEMS + 0.05 * NOISE[1])
+    assert user_item_answer(new)["may_be_mixed"] == "yes"
 
 
 @pytest.mark.parametrize("name", NEW_MODELS)
