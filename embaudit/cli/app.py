@@ -80,6 +80,16 @@ More = Annotated[
     list[Path] | None,
     typer.Argument(help="More tables, whose rows are appended.", show_default=False),
 ]
+SameNumbers = Annotated[
+    bool,
+    typer.Option(
+        "--same-numbers",
+        help="Rows or ids have one number for one entity in both models, and new ones "
+        "have new numbers, so the models may differ in rows.",
+        rich_help_panel="Your file",
+    ),
+]
+
 Partial = Annotated[
     bool,
     typer.Option(

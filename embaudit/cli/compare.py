@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Count, Model, Rng, app
+from embaudit.cli.app import Count, Model, Rng, SameNumbers, app
 from embaudit.cli.groups import with_groups
 from embaudit.cli.reading import Given, Titles
 from embaudit.cli.terminal import Output, Workers, shown_name, values_in
@@ -60,6 +60,7 @@ def compare(
     ] = False,
     reading: Given,
     titles: Titles,
+    same_numbers: SameNumbers = False,
     rng: Rng = 0,
     output: Output,
     workers: Workers,
@@ -103,6 +104,7 @@ def compare(
                 n_neighbours=n_neighbours,
                 by_row=titles.by_row,
                 partial=titles.partial,
+                same_numbers=same_numbers,
                 fail_below=limits,
                 reference=loaded[2] if reference is not None else None,
                 allow_swapped=allow_swapped,

@@ -9,7 +9,17 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from embaudit.cli.app import File, Force, Model, More, Quiet, Rng, Text, app
+from embaudit.cli.app import (
+    File,
+    Force,
+    Model,
+    More,
+    Quiet,
+    Rng,
+    SameNumbers,
+    Text,
+    app,
+)
 from embaudit.cli.groups import with_groups
 from embaudit.cli.reading import Given, Titles, say_norm
 from embaudit.cli.terminal import (
@@ -97,6 +107,7 @@ def fix(
     ] = False,
     reading: Given,
     titles: Titles,
+    same_numbers: SameNumbers = False,
     rng: Rng = 0,
     workers: Workers,
     json: Annotated[
@@ -154,6 +165,7 @@ def fix(
             keep_empty=keep_empty,
             by_row=titles.by_row,
             partial=titles.partial,
+            same_numbers=same_numbers,
             rng=rng,
         )
         # Rows of large models are read while they are written.

@@ -85,6 +85,7 @@ def compare(
     n_neighbours: int | None = None,
     by_row: bool | None = None,
     partial: bool = False,
+    same_numbers: bool = False,
     fail_below: Mapping[str, float] | None = None,
     reference: FactorModel | AnyPath | object | None = None,
     allow_swapped: bool = False,
@@ -124,6 +125,9 @@ def compare(
     partial : bool
         True if less than half of the smaller model may match. Entities that have two
         titles are skipped then.
+    same_numbers : bool
+        True if an entity has one row number, or one number as id, in both models, and
+        new entities have new numbers. One model may have more rows than the other then.
     fail_below : dict of str to float, optional
         Smallest accepted values of `Comparison.shares_kept`, such as {"kept": 0.7}. If
         a value is below its limit, the verdict is DIFFERENT, otherwise CLOSE.
@@ -176,6 +180,7 @@ def compare(
         n_neighbours=n_neighbours,
         by_row=by_row,
         partial=partial,
+        same_numbers=same_numbers,
     )
     shares = None
     if reference is not None:
@@ -187,6 +192,7 @@ def compare(
             n_neighbours=n_neighbours,
             by_row=by_row,
             partial=partial,
+            same_numbers=same_numbers,
         )
         _require_second_run(second_seed)
         if comparison.sameness is None:
@@ -208,6 +214,7 @@ def _compared(
     n_neighbours: int | None,
     by_row: bool | None,
     partial: bool,
+    same_numbers: bool,
 ) -> Comparison:
     """Compare two models without limits."""
     are_models = isinstance(before, FactorModel) and isinstance(after, FactorModel)
@@ -231,7 +238,14 @@ def _compared(
     drawn: dict[SideName, Indices] = {}
     matches: dict[SideName, Match] = {}
     for role in sides:
-        shared[role] = match(before, after, role, by_row=by[role], partial=partial)
+        shared[role] = match(
+            before,
+            after,
+            role,
+            by_row=by[role],
+            partial=partial,
+            same_numbers=same_numbers,
+        )
     for role in sides:
         drawn[role] = sample_rows(len(shared[role]), ROWS, draws[role])
         matches[role] = shared[role].take(drawn[role])

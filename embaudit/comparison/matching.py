@@ -23,7 +23,6 @@ from embaudit.model.equivalence import Equivalence
 from embaudit.model.ids import (
     BY_ROW,
     comparable,
-    require_lengths,
     require_most,
     require_one_kind,
     without_ids,
@@ -36,6 +35,11 @@ OPTIONS: dict[SideName, str] = {"left": "left_ids", "right": "ids"}
 LOADED = "when the model is read"
 """A comparison takes models, so that ids are given where they are read."""
 MODELS = ("the first model", "the second model")
+SAME_NUMBERS = Sentence(
+    "declare {} if entities have one number in both, and new ones have new numbers",
+    Option("same_numbers", True),
+)
+"""Advice on models of which one has more rows, or other numbers, than the other."""
 MIN_SHARED = 8
 """Fewest shared entities that can be fitted on one half and judged on the other."""
 
@@ -86,6 +90,7 @@ def match(
     *,
     by_row: bool | None = None,
     partial: bool = False,
+    same_numbers: bool = False,
 ) -> Match:
     """Match the rows of a side by id.
 
@@ -100,6 +105,13 @@ def match(
     partial : bool
         True if less than half of the smaller side may match. Entities that have two
         titles under one id are skipped then.
+    same_numbers : bool
+        True if an entity has one number in both models, and new entities have new
+        numbers. Rows without ids are matched by their row number then, although one
+        model has more rows. Ids that count the rows are matched with other numbers.
+
+        This cannot be assumed: the rows of a file from which some were removed, and
+        ids from 0 on that a table wrote for its rows, match rows of other entities.
 
     Raises
     ------
@@ -119,14 +131,17 @@ def match(
     sides = (before.side(role), after.side(role))
     bare = all(side.ids is None for side in sides)
     # Equal rows are the same entities, such as the inputs of two heads.
-    if by_row or (bare and (by_row is None or _are_equal(sides))):
+    by_number = bare and same_numbers
+    if by_row or by_number or (bare and (by_row is None or _are_equal(sides))):
         key = "row numbers"
-        first, second = _in_order(sides, bare=bare)
+        first, second = _in_order(sides, bare=bare, same_numbers=same_numbers)
     else:
         key = "ids"
         if bare and all(side.names is not None for side in sides):
             key = "names"
-        first, second = _by_key(sides, key, OPTIONS[role], partial=partial)
+        first, second = _by_key(
+            sides, key, OPTIONS[role], partial=partial, same_numbers=same_numbers
+        )
     if len(first) < MIN_SHARED:
         raise must_be(
             f"the {before.title(role)}s that both models hold",
@@ -161,19 +176,24 @@ def _are_equal(sides: tuple[Side, Side]) -> bool:
     )
 
 
-def _in_order(sides: tuple[Side, Side], *, bare: bool) -> tuple[Indices, Indices]:
-    """Match all rows by their order."""
+def _in_order(
+    sides: tuple[Side, Side], *, bare: bool, same_numbers: bool
+) -> tuple[Indices, Indices]:
+    """Match rows by their order; if `same_numbers`, one model may have more rows."""
     n_before, n_after = len(sides[0]), len(sides[1])
-    title = f"{sides[0].title}s"
-    if bare and n_before != n_after:
+    n_shared = min(n_before, n_after)
+    if n_before != n_after and not same_numbers:
+        title = f"{sides[0].title}s"
+        what = f"{title} joined by row"
+        if bare:
+            what = f"{title} without ids"
         raise must_be(
-            f"{title} without ids",
+            what,
             "as many in both models",
-            f"{n_before} and {n_after}",
-            "add ids, to match them by",
+            f"{n_before:,} in the first model and {n_after:,} in the second",
+            Sentence("add ids, to match them by, or {}", SAME_NUMBERS),
         )
-    require_lengths(n_before, n_after, MODELS, what=title)
-    return np.arange(n_before), np.arange(n_before)
+    return np.arange(n_shared), np.arange(n_shared)
 
 
 def _more_shared_rows(sides: tuple[Side, Side]) -> str:
@@ -191,7 +211,12 @@ def _more_shared_rows(sides: tuple[Side, Side]) -> str:
 
 
 def _by_key(
-    sides: tuple[Side, Side], key: str, option: str, *, partial: bool
+    sides: tuple[Side, Side],
+    key: str,
+    option: str,
+    *,
+    partial: bool,
+    same_numbers: bool,
 ) -> tuple[Indices, Indices]:
     """Return the rows of the entities that have one key in both models.
 
@@ -214,9 +239,14 @@ def _by_key(
             LOADED,
             BY_ROW,
         )
-    require_one_kind(
-        np.asarray(first), np.asarray(second), MODELS, what=f"{title} {key}"
-    )
+    if not same_numbers:
+        require_one_kind(
+            np.asarray(first),
+            np.asarray(second),
+            MODELS,
+            what=f"{title} {key}",
+            otherwise=SAME_NUMBERS,
+        )
     rows_before, rows_after = _shared(first, second)
     if key == "ids" and len(rows_before) >= MIN_SHARED:
         has_one_title = _has_one_title(sides, rows_before, rows_after)

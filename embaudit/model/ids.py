@@ -52,7 +52,12 @@ def comparable(
 
 
 def require_one_kind(
-    first: NDArray[Any], second: NDArray[Any], names: tuple[str, str], *, what: str
+    first: NDArray[Any],
+    second: NDArray[Any],
+    names: tuple[str, str],
+    *,
+    what: str,
+    otherwise: Sentence = BY_ROW,
 ) -> None:
     """Raise InputError if the row numbers of one side would be joined with other ids.
 
@@ -67,6 +72,8 @@ def require_one_kind(
         Names of the two sides, for the error.
     what : str
         Noun of the ids, such as "item ids".
+    otherwise : Sentence
+        Advice if the ids cannot be changed.
 
     Raises
     ------
@@ -106,7 +113,7 @@ def require_one_kind(
             what,
             "of one kind on both sides",
             got,
-            Sentence("give both the same ids, or {}", BY_ROW),
+            Sentence("give both the same ids, or {}", otherwise),
         )
 
 

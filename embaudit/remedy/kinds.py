@@ -88,6 +88,7 @@ def fix(
     final_norm: FinalNorm | None = None,
     by_row: bool | None = None,
     partial: bool = False,
+    same_numbers: bool = False,
     rng: RNG = 0,
 ) -> Remedy:
     """Make vectors whose cosines depend less on arbitrary axes than the factors do.
@@ -144,6 +145,9 @@ def fix(
         ids, but not for files.
     partial : bool
         True if less than half of the rows of the two models may match.
+    same_numbers : bool
+        True if an entity has one row number, or one number as id, in both models, and
+        new entities have new numbers. One model may have more rows than the other then.
     rng : numpy Generator or int
         Draws the pairs on which the loss by fewer dimensions is measured, and the lists
         of an alignment or of a map.
@@ -200,7 +204,12 @@ def fix(
             final_norm=final_norm,
         )
         found = space_map(
-            model, model_of(map_to), by_row=by_row, partial=partial, rng=draw
+            model,
+            model_of(map_to),
+            by_row=by_row,
+            partial=partial,
+            same_numbers=same_numbers,
+            rng=draw,
         )
         remedy = _mapped(model, role, found, by_map)
     elif align_to is not None:
@@ -218,6 +227,7 @@ def fix(
             unit=unit,
             by_row=by_row,
             partial=partial,
+            same_numbers=same_numbers,
         )
     else:
         remedy = _of_kind(
@@ -342,12 +352,20 @@ def _aligned(
     unit: bool,
     by_row: bool | None,
     partial: bool,
+    same_numbers: bool,
 ) -> Remedy:
     """Bring a model into the coordinates of an old one."""
     roles = _roles(model, "aligned", role)
     if unit:
         _require_no_lengths(model, "aligned", roles)
-    alignment = align(old, model, by_row=by_row, partial=partial, rng=rng)
+    alignment = align(
+        old,
+        model,
+        by_row=by_row,
+        partial=partial,
+        same_numbers=same_numbers,
+        rng=rng,
+    )
     linear = Linear.ANY
     if alignment.keeps_cosines:
         linear = Linear.ROTATION

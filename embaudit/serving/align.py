@@ -355,6 +355,7 @@ def align(
     *,
     by_row: bool | None = None,
     partial: bool = False,
+    same_numbers: bool = False,
     n_neighbours: int | None = None,
     rng: RNG = 0,
 ) -> Alignment:
@@ -366,7 +367,7 @@ def align(
         The model whose coordinates are kept.
     new : FactorModel
         The model to align, with the same sides.
-    by_row, partial
+    by_row, partial, same_numbers
         As for `compare`.
     n_neighbours : int, optional
         Length of the lists; 10 by default, but at most a third of the shared rows.
@@ -400,7 +401,14 @@ def align(
         if not model.link.unit_sides:
             require_ordinary_size(model)
     matches = {
-        role: match(old, new, role, by_row=by_row, partial=partial)
+        role: match(
+            old,
+            new,
+            role,
+            by_row=by_row,
+            partial=partial,
+            same_numbers=same_numbers,
+        )
         for role in new.sides
     }
     require_length(n_neighbours, min(len(found) for found in matches.values()))

@@ -361,6 +361,7 @@ def space_map(
     n_neighbours: int | None = None,
     by_row: bool | None = None,
     partial: bool = False,
+    same_numbers: bool = False,
     rng: RNG = 0,
 ) -> SpaceMap:
     """Decide whether the vectors of an old encoder can be mapped into a new space.
@@ -412,7 +413,14 @@ def space_map(
     draw = as_generator(rng)
     first, second = read(old).model, read(new).model
     measure = _measure_of(second)
-    found = match(first, second, "right", by_row=by_row, partial=partial)
+    found = match(
+        first,
+        second,
+        "right",
+        by_row=by_row,
+        partial=partial,
+        same_numbers=same_numbers,
+    )
     stored = PairedRows(
         taken_rows(first.right, found.before),
         taken_rows(second.right, found.after),

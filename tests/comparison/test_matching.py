@@ -34,7 +34,11 @@ def test_ids_that_are_numbers_match_ids_that_are_texts():
     [
         (NAMED, vectors(), "item ids must be in both .*; the second has none"),
         (vectors(), NAMED, "item ids must be in both .*; the first has none"),
-        (vectors(9), vectors(10), "must be as many in both models; got 9 and 10"),
+        (
+            vectors(9),
+            vectors(10),
+            "must be as many in both models; got 9 in the first model and 10",
+        ),
         (
             NAMED,
             vectors(ids=list("cdefghijk")),

@@ -580,3 +580,56 @@ def test_lists_are_no_longer_than_the_shared_rows():
         InputError, match="n_neighbours must be an integer from 1 to 29"
     ):
         align(OLD, OLD, n_neighbours=40)
+
+
+# Models with appended rows
+
+
+def grown(removed=()):
+    """Return an old model, and one of the same rows and 10 more on each side."""
+    whole = random_model(3, n=60, p=50, scales=STRETCH)
+    whole = whole.replace(left_ids=np.arange(60), right_ids=np.arange(50))
+    old = whole.take(left=np.arange(50), right=np.arange(40))
+    kept = np.setdiff1d(np.arange(50), removed)
+    gauge = GeneralLinear(5, max_condition=30.0).sample(rng=4)
+    return old, gauge.act(whole.take(right=kept))
+
+
+def without_ids(model):
+    return model.replace(left_ids=None, right_ids=None)
+
+
+def test_appended_rows_without_ids_are_matched_only_if_numbers_are_declared_equal():
+    old, new = (without_ids(model) for model in grown())
+    with pytest.raises(InputError, match="same_numbers=True if entities have one"):
+        align(old, new)
+    found = align(old, new, same_numbers=True)
+    assert found.is_exact
+    items = found.sides["right"]
+    assert (items.n_shared, items.only_old, items.only_new) == (40, 0, 10)
+    assert items.key == "row numbers"
+
+
+def test_rows_that_moved_up_are_seen_not_to_be_those_of_their_number():
+    """An item was removed in between, so a declaration of equal numbers is wrong."""
+    old, new = (without_ids(model) for model in grown(removed=[3]))
+    found = align(old, new, same_numbers=True)
+    answers = {lists.title: lists.mixing for lists in found.lists}
+    assert answers["item → item"] is not Mixing.YES
+    assert answers["user → item"] is not Mixing.YES
+
+
+def test_numbers_as_ids_are_matched_if_some_are_gone_and_others_were_added():
+    old, new = grown(removed=[3, 7])
+    with pytest.raises(InputError, match="row numbers 0 to 39 in the first model"):
+        align(old, new)
+    found = align(old, new, same_numbers=True)
+    assert found.is_exact
+    items = found.sides["right"]
+    assert (items.n_shared, items.only_old, items.only_new) == (38, 2, 10)
+    assert items.key == "ids"
+
+
+def test_further_numbers_are_matched_without_a_declaration_if_none_is_gone():
+    old, new = grown()
+    assert align(old, new).is_exact
