@@ -554,8 +554,14 @@ class Evaluation(Result):
         if n_lists < self.n_candidates:
             lists += f" for {counted(n_lists, self.title)}"
         text = f"{lists} never show {never} of the {self.n_candidates:,} {self.title}s"
+        of_cosine = f" (cosine: {never_by_cosine})"
+        if covered.never_listed == 0:
+            text = f"{lists} show all {self.n_candidates:,} {self.title}s"
+            of_cosine = f" (cosine never shows {never_by_cosine})"
+            if by_cosine.never_listed == 0:
+                of_cosine = " (cosine: also all)"
         if name != RAW:
-            text += f" (cosine: {never_by_cosine})"
+            text += of_cosine
         if covered.popular_places is None or by_cosine.popular_places is None:
             return text
         places, places_by_cosine = percents_apart(

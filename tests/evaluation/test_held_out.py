@@ -448,3 +448,15 @@ def test_movielens_is_judged_by_late_interactions_of_its_users(
     )
     assert found.better("recall") not in (None, "cosine", "popularity")
     assert found.value("prediction cosine", "recall") > found.value("cosine", "recall")
+
+
+def test_lists_that_show_every_item_are_said_to_show_all():
+    model, table = clustered()
+    found = evaluate_similarities(model, interactions=table, n_neighbours=60)
+    shown_by_all = [name for name, x in found.coverage.items() if x.never_listed == 0]
+    assert {"cosine", "prediction cosine"} <= set(shown_by_all)
+    texts = [found._listed(name) for name in shown_by_all]
+    assert all("0 % of the 120 items" not in text for text in texts)
+    assert found._listed("prediction cosine").startswith(
+        "its lists show all 120 items (cosine: also all)"
+    )
