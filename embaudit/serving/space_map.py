@@ -378,6 +378,8 @@ def space_map(
         ids are ignored. This is the default for tables without ids.
     partial : bool
         True if less than half of the smaller table may match.
+    same_numbers : bool
+        As for `compare`.
     rng : numpy Generator or int
         Draws the halves of the rows, the lists and the pairs.
 
