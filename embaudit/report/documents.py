@@ -53,6 +53,7 @@ from embaudit.report.figures import (
     StackDisplay,
 )
 from embaudit.report.tables import Table
+from embaudit.serving import StableNeighbours
 from embaudit.simpson import SimpsonReport
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ BECAME = {
 }
 """Outcomes of former neighbours, and the names of their colours."""
 HEADINGS = "in the first model", "in the second model"
+N_ENTRIES = 30
+"""Entries of the lists of several runs that are shown; `--out` writes all of them."""
 
 
 @singledispatch
@@ -833,8 +836,100 @@ def moved_table(comparison: Comparison, role: SideName, n: int = 10) -> Table:
     )
 
 
+def runs_document(found: StableNeighbours) -> Document:
+    """Build the document of the neighbours that stay in several runs.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> from embaudit.serving import stable_neighbours
+    >>> rows = np.random.default_rng(0).standard_normal((9, 3))
+    >>> model = FactorModel.from_vectors(rows)
+    >>> made = runs_document(stable_neighbours([model, model], n_neighbours=2))
+    >>> print(made.tables[0])
+    in how many runs a neighbour of the first run is listed (2 nearest items)
+    runs  neighbours
+       2       100 %
+       1         0 %
+    """
+    neighbours = Table(
+        "neighbours of the first run, and in how many runs each is listed",
+        found.to_frame().drop(columns="stable"),
+        formats={
+            "id": str,
+            "neighbour": str,
+            "runs": str,
+            "place": str,
+            "mean_cosine": "{:.3f}",
+            "sd_cosine": "{:.3f}",
+        },
+        essential=("neighbour", "neighbour_title", "runs", "mean_cosine"),
+    ).head(N_ENTRIES)
+    return Document(
+        f"Which neighbours of the first run do all {found.n_runs} runs list?",
+        found.paragraphs,
+        sections=(
+            Section.of("runs", "Runs", "In how many runs", listing_table(found)),
+            Section.of(
+                "popularity", "Popularity", "By interactions", popularity_table(found)
+            ),
+            Section.of("neighbours", "Neighbours", "Neighbours", neighbours),
+        ),
+        facts=_facts_of_runs(found),
+    )
+
+
+def listing_table(found: StableNeighbours) -> Table:
+    """Tabulate how many neighbours of the first run a number of runs lists."""
+    import pandas as pd
+
+    rows = [(record["runs"], record["share"]) for record in found.by_runs()]
+    return Table(
+        "in how many runs a neighbour of the first run is listed",
+        pd.DataFrame(rows, columns=["runs", "neighbours"]),
+        f"{found.n} nearest {found.row_title}s",
+        formats={"runs": str, "neighbours": percent},
+    )
+
+
+def popularity_table(found: StableNeighbours) -> Table:
+    """Tabulate the stable share of rows with few, some and many interactions."""
+    import pandas as pd
+
+    rows = [
+        (
+            f"{record['third']} ({record['least']:,.6g} to {record['most']:,.6g})",
+            record["n_lists"],
+            record["stable_share"],
+        )
+        for record in found.by_count()
+    ]
+    return Table(
+        f"neighbours that all runs list, for {found.row_title}s with few, some and "
+        "many interactions",
+        pd.DataFrame(rows, columns=["interactions", "lists", "stable neighbours"]),
+        formats={"stable neighbours": percent},
+    )
+
+
+def _facts_of_runs(found: StableNeighbours) -> tuple[tuple[str, str], ...]:
+    """Return what was compared."""
+    lists = drawn_of(len(found.rows), found.n_rows, found.row_title)
+    facts = [
+        ("runs", str(found.n_runs)),
+        (f"{found.row_title}s that all runs hold", f"{found.n_shared:,}"),
+        ("compared by", found.similarity),
+        ("lists", f"of {lists}"),
+    ]
+    if found.n_without_direction:
+        skipped = f"{found.n_without_direction:,}"
+        facts.append(("skipped, without a direction in a run", skipped))
+    return tuple(facts)
+
+
 document.register(Audit, audit_document)
 document.register(BlockCosines, block_document)
 document.register(Comparison, comparison_document)
 document.register(Evaluation, evaluation_document)
 document.register(SimpsonReport, simpson_document)
+document.register(StableNeighbours, runs_document)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import embaudit as ea
@@ -95,3 +97,54 @@ def test_a_limit_of_predictions_names_the_options_that_load_both_sides(embaudit)
     assert result.code == 2
     assert "--inputs" in result.err
     assert "--left-file" in result.err
+
+
+# Three or more runs
+
+
+@pytest.mark.usefixtures("models")
+@pytest.mark.parametrize("suffix", [".parquet", ".feather", ".csv", ".tsv"])
+def test_several_runs_are_compared_on_screen_and_in_a_table(embaudit, suffix):
+    runs = ("old.npz", "seed.npz", "near.npz")
+    result = embaudit("compare", *runs, "--out", f"stable{suffix}", "--json", "r.json")
+    assert result.code == 0
+    models = [ea.load(path) for path in runs]
+    found = ea.stable_neighbours(models, n_lists=None)
+    assert result.out.startswith("Of the 10 items that the first run lists as nearest")
+    record = json.loads(Path("r.json").read_text())
+    assert record["stable_share"] == found.stable_share
+    readers = {
+        ".parquet": pd.read_parquet,
+        ".feather": pd.read_feather,
+        ".csv": pd.read_csv,
+        ".tsv": partial(pd.read_csv, sep="\t"),
+    }
+    table = readers[suffix](f"stable{suffix}")
+    pd.testing.assert_frame_equal(table, found.to_frame(), check_dtype=False)
+
+
+@pytest.mark.usefixtures("models")
+def test_the_page_of_several_runs_shows_their_shares(embaudit):
+    runs = ("old.npz", "copy.npz", "old.npz")
+    assert embaudit("compare", *runs, "--out", "runs.html").code == 0
+    page = Path("runs.html").read_text()
+    assert "Which neighbours of the first run do all 3 runs list?" in page
+    assert "all 3 runs list 100 %" in page
+
+
+@pytest.mark.usefixtures("models")
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--fail-below", "top=0.5"), "--fail-below must be left out if three or"),
+        (("--reference", "seed.npz"), "--reference must be left out if three or"),
+        (("--allow-swapped",), "--allow-swapped must be left out if three or more"),
+        (("--out", "runs.xlsx"), "--out must be a file that ends in .html"),
+        (("--n-neighbours", "60"), "--n-neighbours must be an integer from 1 to 59"),
+    ],
+)
+def test_options_that_do_not_fit_several_runs_are_refused(embaudit, options, sentence):
+    result = embaudit("compare", "old.npz", "seed.npz", "near.npz", *options)
+    assert result.code == 2
+    assert result.err.startswith(f"embaudit: {sentence}")
+    assert result.err.count("\n") == 1

@@ -22,6 +22,9 @@ TAKERS = {
     "fix": lambda given: ea.fix(given).vectors().tolist(),
     "nearly_equal": lambda given: ea.nearly_equal(given, noise=0.1).to_dict(),
     "position": lambda given: ea.position(given).to_dict(),
+    "stable_neighbours": lambda given: ea.stable_neighbours(
+        [given, given], by_row=True
+    ).to_dict(),
 }
 
 
@@ -99,6 +102,7 @@ RANDOM = {
     "space_map": lambda rng: ea.space_map(MODEL, MODEL, rng=rng).to_dict(),
     "simpson": lambda rng: ea.simpson(TABLE, "x", "y", "group", n_permutations=9, rng=rng).to_dict(),
     "simulate_interactions": lambda rng: ea.simulate_interactions(30, 20, 2, rng=rng).matrix.toarray().tolist(),
+    "stable_neighbours": lambda rng: ea.stable_neighbours([MODEL, MODEL], n_lists=9, rng=rng).rows.tolist(),
     "truncated_svd": lambda rng: ea.truncated_svd(RIGHT, 2, rng=rng).right.tolist(),
     "twins": lambda rng: ea.twins(MODEL, rng=rng).to_dict(),
     "worst_gauge": lambda rng: ea.worst_gauge(MODEL, GROUP, n_pairs=20, n_steps=2, rng=rng).achieved,
@@ -166,6 +170,9 @@ SIDES = {
     "levels": lambda role: ea.levels(MODEL, role=role).to_dict(),
     "nearly_equal": lambda role: ea.nearly_equal(MODEL, noise=0.1, role=role).cosines,
     "side": lambda role: MODEL.side(role).labels,
+    "stable_neighbours": lambda role: (
+        ea.stable_neighbours([MODEL, MODEL], role=role).indices
+    ),
     "twins": lambda role: ea.twins(MODEL, role=role).to_dict(),
 }
 ONE_SIDE = ("audit", "compare", "evaluate_similarities", "fix", "plot_heatmap")

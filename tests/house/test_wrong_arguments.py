@@ -188,6 +188,7 @@ CALLS = {
     REPORT.explain: {},
     REPORT.plot: {},
     ea.simulate_interactions: {"n_users": 8, "n_items": 6, "n_clusters": 2},
+    ea.stable_neighbours: {"runs": [MODEL, MODEL], "n_neighbours": 2},
     ea.truncated_svd: {"X": TABLE, "k": 2},
     ea.twins: {"model": MODEL},
     ea.verify: {"record": AUDIT.to_dict(), "model": MODEL},

@@ -114,6 +114,7 @@ def every_result() -> dict[str, Result]:
         ea.movement(model, equivalent),
         ea.levels(model),
         ea.nearly_equal(model, tolerance=0.05, noise=0.1),
+        ea.stable_neighbours([model, equivalent, model]),
         ea.twins(model),
         ea.drift(model, equivalent, condition_number=2.0),
         ea.cosine_range(model, group, pairs=pairs),

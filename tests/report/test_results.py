@@ -38,6 +38,7 @@ NAMES = (
     "SharedHalves",
     "SimpsonReport",
     "SpaceMap",
+    "StableNeighbours",
     "Twins",
 )
 
