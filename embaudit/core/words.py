@@ -57,11 +57,51 @@ def percent(share: float) -> str:
     >>> percent(0.0274 / 100), percent(0.001)
     ('<0.1 %', '0.1 %')
     """
+    return _percent_text(share, _percentage_decimals(share))
+
+
+def percents_alike(shares: Sequence[float]) -> list[str]:
+    """Write shares with the same number of decimals: 1 if a share is near 0 % or 100 %.
+
+    Shares of exactly 0 and 1 need no decimals.
+
+    Examples
+    --------
+    >>> percents_alike([0.0096, 0.006, 0.013]), percents_alike([0.4, 0.38, 0.42])
+    (['1.0 %', '0.6 %', '1.3 %'], ['40 %', '38 %', '42 %'])
+    >>> percents_alike([0.985, 0.97, 1.0])
+    ['98 %', '97 %', '100 %']
+    """
+    decimals = max(map(_percentage_decimals, shares), default=0)
+    return [_percent_text(share, decimals) for share in shares]
+
+
+def percent_with_interval(share: float, interval: tuple[float, float]) -> str:
+    """Write a share and its 95 % interval, or only the share if its figures show none.
+
+    Examples
+    --------
+    >>> percent_with_interval(0.0096, (0.006, 0.013))
+    '1.0 % (0.6 % to 1.3 %)'
+    >>> percent_with_interval(0.25, (0.25, 0.25))
+    '25 %'
+    """
+    # An interval of one point shows nothing, so it adds no decimals.
+    text, low, high = percents_alike([share, *interval])
+    if text == low == high:
+        return percent(share)
+    return f"{text} ({low} to {high})"
+
+
+def _percent_text(share: float, decimals: int) -> str:
+    """Write a share with some decimals, never rounded to 0 % or 100 %, or a dash."""
     if math.isnan(share):
         return "–"
+    if share in (0, 1):
+        return f"{100 * share:.0f} %"
     if 0 < share < SMALLEST_SHARE:
         return "<0.1 %"
-    return f"{_percentage(share):.{_percentage_decimals(share)}f} %"
+    return f"{_percentage(share, decimals):.{decimals}f} %"
 
 
 def _percentage_decimals(share: float) -> int:
@@ -71,9 +111,9 @@ def _percentage_decimals(share: float) -> int:
     return 0
 
 
-def _percentage(share: float) -> float:
-    """Round 100 times a share to its decimals. A share below 1 stays below 100."""
-    if _percentage_decimals(share) == 0:
+def _percentage(share: float, decimals: int) -> float:
+    """Round 100 times a share to some decimals. A share below 1 stays below 100."""
+    if decimals == 0:
         return round(snapped(100 * share), 0)
     # The share itself is rounded, as in `three_decimals`, so that a sentence and a
     # table never round one share in two ways.
@@ -205,7 +245,8 @@ def percents(parts: Sequence[float]) -> list[str]:
         return [percent(share) for share in parts]
     decimals = _percentage_decimals(whole)
     step = 10.0**-decimals
-    hundredths = apportioned([100 * share for share in parts], _percentage(whole), step)
+    whole_hundredths = _percentage(whole, decimals)
+    hundredths = apportioned([100 * share for share in parts], whole_hundredths, step)
     texts = []
     for share, rounded in zip(parts, hundredths, strict=True):
         if share and not rounded:
@@ -213,6 +254,20 @@ def percents(parts: Sequence[float]) -> list[str]:
         else:
             texts.append(f"{rounded:.{decimals}f} %")
     return texts
+
+
+def three_digits(value: float) -> str:
+    """Write a whole or large number in full, and another number with three digits.
+
+    Examples
+    --------
+    >>> three_digits(1234.5), three_digits(12.0), three_digits(2.8284)
+    ('1,234', '12', '2.83')
+    """
+    value = snapped(value)
+    if value == round(value) or value >= 1_000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
 
 
 def three_decimals(value: float) -> str:

@@ -23,7 +23,7 @@ from embaudit.core.checked import (
 from embaudit.core.parallel import row_blocks
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
-from embaudit.core.words import counted, percent, visible
+from embaudit.core.words import counted, percent, percents_alike, visible
 from embaudit.errors import must_be
 from embaudit.linalg.duplicates import (
     cluster_representatives,
@@ -153,7 +153,7 @@ class Twins(Result):
         if self.exact:
             share = percent(self.share)
             return f"{share} of {n_rows} have a duplicate ({above}): {found}."
-        share = f"{percent(self.ci_low)} to {percent(self.ci_high)}"
+        share = " to ".join(percents_alike([self.ci_low, self.ci_high]))
         sample = f"by a sample of {self.n_sampled}"
         identical = f"; identical are {found}" if self.n_pairs else ""
         return f"{share} of {n_rows} have a duplicate ({above}), {sample}{identical}."

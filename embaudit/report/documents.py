@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial, singledispatch
 from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,6 +27,7 @@ from embaudit.core.words import (
     down,
     drawn_of,
     percent,
+    percent_with_interval,
     percents,
     percents_apart,
     row_called,
@@ -646,14 +647,17 @@ def _measures(
     is_split = not comparison.too_few_for
     has_weights = is_weighted(comparison, change)
 
-    def estimate(name: str, value: float, write: Callable[[float], str]) -> str:
-        """Write a value and its interval, unless these digits show none."""
-        low, high = map(write, change.interval(name))
-        return (
-            write(value)
-            if low == high == write(value)
-            else f"{write(value)} ({low} to {high})"
-        )
+    def share_text(name: str, share: float) -> str:
+        """Write a share and its interval, unless these digits show none."""
+        return percent_with_interval(share, change.interval(name))
+
+    def mean_text(name: str, mean: float) -> str:
+        """Write a mean and its interval, unless these digits show none."""
+        text = f"{mean:.3f}"
+        low, high = change.interval(name)
+        if f"{low:.3f}" == f"{high:.3f}" == text:
+            return text
+        return f"{text} ({low:.3f} to {high:.3f})"
 
     match, shares = change.match, change.neighbour_shares
     gauge, unseen, otherwise = percents([shares[name] for name in OUTCOMES[1:]])
@@ -673,9 +677,9 @@ def _measures(
         if predicted is not None:
             stay_by_prediction = percent(predicted)
     else:
-        stay, stay_by_prediction = estimate("kept", kept, percent), "–"
+        stay, stay_by_prediction = share_text("kept", kept), "–"
         if predicted is not None:
-            stay_by_prediction = estimate("predicted_kept", predicted, percent)
+            stay_by_prediction = share_text("predicted_kept", predicted)
     yield f"{nearest} kept", stay, True
     yield (
         f"{nearest} by prediction cosine kept",
@@ -689,7 +693,7 @@ def _measures(
     yield "lost to a real change", otherwise, is_split and not has_weights
     yield (
         "mean change of cosines",
-        estimate("total", change.mean_total, "{:.3f}".format),
+        mean_text("total", change.mean_total),
         True,
     )
     yield (

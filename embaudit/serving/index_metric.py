@@ -27,7 +27,7 @@ from embaudit.core.results import Result
 from embaudit.core.sizes import N_QUERIES
 from embaudit.core.ties import exceeds
 from embaudit.core.tolerances import EXACT_SHAPE
-from embaudit.core.words import drawn_of, percent, row_called, snapped
+from embaudit.core.words import drawn_of, percent, row_called, three_digits
 from embaudit.errors import must_be
 from embaudit.io import read
 from embaudit.io.files import AnyPath
@@ -281,8 +281,8 @@ class ServedLists:
     @property
     def _other_popularity(self) -> str:
         """Say if the index shows rarer or more popular rows, or shorter or longer."""
-        before = _figure(self.popularity[0])
-        after = _figure(self.popularity[1])
+        before = three_digits(self.popularity[0])
+        after = three_digits(self.popularity[1])
         # Medians that are printed alike show no difference.
         if before == after or not self.changes:
             return ""
@@ -374,14 +374,6 @@ class ServedLists:
             self.remedy,
         ]
         return " ".join(filter(None, sentences))
-
-
-def _figure(value: float) -> str:
-    """Write a median: a count in full, and another number with three digits."""
-    value = snapped(value)
-    if value == round(value) or value >= 1_000:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from embaudit.core.checked import Flags, Floats, Indices
 from embaudit.core.plain import plain_dict
 from embaudit.core.sizes import N_QUERIES
 from embaudit.core.ties import exceeds, reaches
-from embaudit.core.words import drawn_of, percent
+from embaudit.core.words import drawn_of, percent_with_interval
 from embaudit.linalg.best_matches import (
     BestMatches,
     Order,
@@ -144,11 +144,9 @@ class MixedLists:
 
     def _share(self, values: Floats) -> str:
         """Write a mean share with its interval, if there is one."""
-        share = percent(float(values.mean()))
         low, high = self.interval(values)
-        if low == high:
-            return share
-        return f"{share} ({percent(max(low, 0.0))} to {percent(min(high, 1.0))})"
+        interval = (max(low, 0.0), min(high, 1.0))
+        return percent_with_interval(float(values.mean()), interval)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; None stands for an undefined number."""
