@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from embaudit.cli.app import Count, Model, Rng, SameNumbers, app
+from embaudit.cli.app import Count, Model, Rng, SameNumbers, Text, app
 from embaudit.cli.groups import with_groups
 from embaudit.cli.reading import Given, Titles
-from embaudit.cli.terminal import Output, Promise, Workers, shown_name, values_in
+from embaudit.cli.terminal import (
+    SUFFIXES,
+    Output,
+    Promise,
+    Workers,
+    shown_name,
+    values_in,
+)
+from embaudit.core.sizes import N_QUERIES
+from embaudit.core.words import counted
 from embaudit.errors import must_be
 
 if TYPE_CHECKING:
     from embaudit.io import Reading
+    from embaudit.serving import StableNeighbours
 
 
 @app.command()
@@ -29,8 +41,8 @@ def compare(
     more: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Further runs of the first model: which of its neighbours do all "
-            "runs list?",
+            help="More training runs of the first model, to see which of its "
+            "neighbours all runs list.",
             show_default=False,
         ),
     ] = None,
@@ -40,6 +52,13 @@ def compare(
         typer.Option(
             help="Number of neighbours (default: 10, or a third of "
             "the rows of a small model)."
+        ),
+    ] = None,
+    role: Annotated[
+        Text,
+        typer.Option(
+            help="Side to report: right (item) or left (user). The default is both "
+            "sides of two models, and right of several runs."
         ),
     ] = None,
     fail_below: Annotated[
@@ -80,42 +99,38 @@ def compare(
 ) -> None:
     """Compare two trained models: may the second one replace the first?
 
-    Of three or more models, say which neighbours of the first all of them list. --out
-    stable.parquet (or .feather, .csv, .tsv) writes the lists of all items then, each
-    neighbour with the number of runs that list it.
+    Three or more models are compared as training runs: which neighbours of the first
+    run do all runs list? For them, --out can also name a table (.parquet, .feather,
+    .csv or .tsv). It holds the neighbours of all rows, each with the number of runs
+    that list it.
 
     Options for reading apply to all models, so a file of --labels or --ids must name
     the rows of each.
     """
     from embaudit.comparison import compare as run
+    from embaudit.io.tables.written import TABLES
     from embaudit.report.document import Origin
 
     # A limit that is no number is refused before two models are read.
     limits = values_in(fail_below, "fail-below", "kept=0.7", float)
     if more:
-        refused = {
-            "--fail-below": bool(limits),
-            "--reference": reference is not None,
-            "--allow-swapped": allow_swapped,
-        }
-        for option, is_given in refused.items():
-            if is_given:
-                raise must_be(
-                    option,
-                    "left out if three or more models are compared",
-                    "it with further models",
-                    "compare two models for a decision",
-                )
-        _compare_runs(
-            [before, after, *more],
-            n_neighbours,
-            reading,
-            titles,
-            rng,
-            output,
-            workers,
+        _require_no_limits(
+            {
+                "--fail-below": bool(limits),
+                "--reference": reference is not None,
+                "--allow-swapped": allow_swapped,
+            }
         )
+        paths = [before, after, *more]
+        _compare_runs(paths, n_neighbours, role, reading, titles, rng, output, workers)
         return
+    if output.out is not None and output.out.suffix.lower() in TABLES:
+        raise must_be(
+            "--out",
+            "a file that ends in .html if two models are compared",
+            output.out,
+            "name three or more training runs to write a table of their neighbours",
+        )
     paths = [before, after]
     if reference is not None:
         paths.append(reference)
@@ -126,6 +141,7 @@ def compare(
             result = run(
                 loaded[0],
                 loaded[1],
+                roles=None if role is None else [role],
                 n_neighbours=n_neighbours,
                 by_row=titles.by_row,
                 partial=titles.partial,
@@ -174,9 +190,22 @@ def _read_all(
     return [Reading(titles.on(x.model, quiet=quiet), x.intake) for x in readings]
 
 
+def _require_no_limits(is_given: Mapping[str, bool]) -> None:
+    """Raise InputError if an option is given that judges the second of two models."""
+    for option, given in is_given.items():
+        if given:
+            raise must_be(
+                option,
+                "left out if three or more models are compared",
+                "it with three or more",
+                "compare two models to judge the second one",
+            )
+
+
 def _compare_runs(
     paths: list[Path],
     n_neighbours: int | None,
+    role: str | None,
     reading: Given,
     titles: Titles,
     rng: int,
@@ -184,25 +213,27 @@ def _compare_runs(
     workers: Workers,
 ) -> None:
     """Say which neighbours of the first of several runs all of them list."""
-    from embaudit.core.sizes import N_QUERIES
-    from embaudit.io.tables.written import TABLES, write_table
+    from embaudit.io.tables.written import TABLES
     from embaudit.report.document import Origin
     from embaudit.serving import stable_neighbours
 
-    table: Promise = (None, write_table)
+    table: Promise = (None, _table_of)
     n_lists: int | None = N_QUERIES
     pages = output
-    if output.out is not None and output.out.suffix.lower() in TABLES:
-        suffix = output.out.suffix.lower()
-        table = (output.out, lambda found, *_: write_table(found.to_frame(), suffix))
-        pages = replace(output, out=None)
-        # A table is of use only if it has the lists of all rows.
-        n_lists = None
-    with pages.promised([*paths, titles.items, *reading.files], table) as write:
+    if output.out is not None:
+        _require_page_or_table(output.out)
+        if output.out.suffix.lower() in TABLES:
+            table = (output.out, partial(_table_of, output.out))
+            pages = replace(output, out=None)
+            # A table is of use only if it holds the lists of all rows.
+            n_lists = None
+    inputs = [*paths, titles.items, *reading.files]
+    with pages.promised(inputs, table) as write:
         loaded = _read_all(paths, reading, titles, quiet=output.quiet)
         with workers.at_work(quiet=output.quiet):
             found = stable_neighbours(
                 [source.model for source in loaded],
+                role=role or "right",
                 n_neighbours=n_neighbours,
                 n_lists=n_lists,
                 by_row=titles.by_row,
@@ -213,5 +244,33 @@ def _compare_runs(
         intakes = tuple(
             (name, source.intake) for name, source in zip(names, loaded, strict=True)
         )
-        write(found, f"{names[0]} and {len(names) - 1} runs", Origin(intakes, seed=rng))
+        title = f"{names[0]} and {counted(len(names) - 1, 'other run')}"
+        write(found, title, Origin(intakes, seed=rng))
     output.show(found)
+    if n_lists is not None:
+        output.console.print(
+            "The neighbours of all rows, with their runs: --out stable.parquet",
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+def _require_page_or_table(out: Path) -> None:
+    """Raise InputError unless a file is a page or a table by its suffix."""
+    from embaudit.io.outputs import PACKED
+    from embaudit.io.tables.written import TABLES
+
+    if out.suffix.lower() not in ("", *SUFFIXES["out"], *PACKED, *TABLES):
+        raise must_be(
+            "--out",
+            "a file that ends in .html, or for a table in "
+            ".parquet, .feather, .csv or .tsv",
+            out,
+        )
+
+
+def _table_of(path: Path, found: StableNeighbours, *_: object) -> str | bytes:
+    """Return the content of a table of neighbours."""
+    from embaudit.io.tables.written import write_table
+
+    return write_table(found.to_frame(), path.suffix.lower())

@@ -856,38 +856,34 @@ def runs_document(found: StableNeighbours) -> Document:
        2       100 %
        1         0 %
     """
-    neighbours = Table(
-        "neighbours of the first run, and in how many runs each is listed",
-        found.to_frame().drop(columns="stable"),
-        formats={
-            "id": str,
-            "neighbour": str,
-            "runs": str,
-            "place": str,
-            "mean_cosine": "{:.3f}",
-            "sd_cosine": "{:.3f}",
-        },
-        essential=("neighbour", "neighbour_title", "runs", "mean_cosine"),
-    ).head(N_ENTRIES)
     return Document(
         f"Which neighbours of the first run do all {found.n_runs} runs list?",
         found.paragraphs,
         sections=(
-            Section.of("runs", "Runs", "In how many runs", listing_table(found)),
             Section.of(
-                "popularity", "Popularity", "By interactions", popularity_table(found)
+                "runs",
+                "Runs",
+                "Neighbours by number of runs",
+                frequency_table(found),
+                run_table(found),
             ),
-            Section.of("neighbours", "Neighbours", "Neighbours", neighbours),
+            Section.of(
+                "popularity",
+                "Popularity",
+                "Neighbours by popularity",
+                popularity_table(found),
+            ),
+            Section.of("neighbours", "Neighbours", "Neighbours", entry_table(found)),
         ),
         facts=_facts_of_runs(found),
     )
 
 
-def listing_table(found: StableNeighbours) -> Table:
-    """Tabulate how many neighbours of the first run a number of runs lists."""
+def frequency_table(found: StableNeighbours) -> Table:
+    """Tabulate how many neighbours of the first run are listed in how many runs."""
     import pandas as pd
 
-    rows = [(record["runs"], record["share"]) for record in found.by_runs()]
+    rows = [(record["n_runs"], record["share"]) for record in found.frequencies()]
     return Table(
         "in how many runs a neighbour of the first run is listed",
         pd.DataFrame(rows, columns=["runs", "neighbours"]),
@@ -896,38 +892,97 @@ def listing_table(found: StableNeighbours) -> Table:
     )
 
 
+def run_table(found: StableNeighbours) -> Table:
+    """Tabulate how many neighbours of the first run each run lists."""
+    import pandas as pd
+
+    rows = [(record["run"], _share_cell(record, "share")) for record in found.by_run()]
+    has_intervals = any("(" in text for _, text in rows)
+    return Table(
+        "share of the first run's neighbours that each run lists",
+        pd.DataFrame(rows, columns=["run", "neighbours"]),
+        "95 % intervals in brackets" if has_intervals else "",
+        formats={"run": str, "neighbours": str},
+        has_intervals=has_intervals,
+    )
+
+
 def popularity_table(found: StableNeighbours) -> Table:
-    """Tabulate the stable share of rows with few, some and many interactions."""
+    """Tabulate the stable share of rows of low, middle and high popularity."""
     import pandas as pd
 
     rows = [
         (
-            f"{record['third']} ({record['least']:,.6g} to {record['most']:,.6g})",
+            found.range_text(record["least"], record["most"]),
             record["n_lists"],
-            record["stable_share"],
+            _share_cell(record, "stable_share"),
         )
-        for record in found.by_count()
+        for record in found.by_popularity()
     ]
+    rows_title = f"{found.row_title}s"
+    has_intervals = any("(" in text for *_, text in rows)
     return Table(
-        f"neighbours that all runs list, for {found.row_title}s with few, some and "
-        "many interactions",
-        pd.DataFrame(rows, columns=["interactions", "lists", "stable neighbours"]),
-        formats={"stable neighbours": percent},
+        f"share of the neighbours that all {found.n_runs} runs list",
+        pd.DataFrame(rows, columns=[rows_title, "lists", "stable neighbours"]),
+        "95 % intervals in brackets" if has_intervals else "",
+        formats={"stable neighbours": str},
+        has_intervals=has_intervals,
     )
+
+
+def _share_cell(record: Mapping[str, Any], name: str) -> str:
+    """Write a share of a record with its interval."""
+    return percent_with_interval(record[name], (record["ci_low"], record["ci_high"]))
+
+
+def entry_table(found: StableNeighbours) -> Table:
+    """List the first neighbours of the first run, with their numbers of runs."""
+    import pandas as pd
+
+    title = found.row_title
+    records = found.to_frame()
+    own, other = ("id", "neighbour")
+    if found.names is not None:
+        own, other = ("title", "neighbour_title")
+    frame = pd.DataFrame(
+        {
+            title: records[own],
+            "neighbour": records[other],
+            "place": records["place"],
+            "runs": records["runs"],
+            "mean cosine": records["mean_cosine"],
+            "standard deviation": records["sd_cosine"],
+        }
+    )
+    return Table(
+        "neighbours of the first run, and number of runs that list them",
+        frame,
+        formats={
+            title: str,
+            "neighbour": str,
+            "place": str,
+            "runs": str,
+            "mean cosine": three_decimals,
+            "standard deviation": three_decimals,
+        },
+        essential=("neighbour", "runs", "mean cosine"),
+    ).head(N_ENTRIES)
 
 
 def _facts_of_runs(found: StableNeighbours) -> tuple[tuple[str, str], ...]:
     """Return what was compared."""
-    lists = drawn_of(len(found.rows), found.n_rows, found.row_title)
+    title = found.row_title
     facts = [
         ("runs", str(found.n_runs)),
-        (f"{found.row_title}s that all runs hold", f"{found.n_shared:,}"),
+        (f"{title}s that all runs hold", f"{found.n_shared:,}"),
         ("compared by", found.similarity),
-        ("lists", f"of {lists}"),
+        ("lists", f"of {drawn_of(len(found.rows), found.n_rows, title)}"),
     ]
     if found.n_without_direction:
         skipped = f"{found.n_without_direction:,}"
-        facts.append(("skipped, without a direction in a run", skipped))
+        facts.append((f"{title}s without a cosine in a run", skipped))
+    if found.n_duplicates:
+        facts.append(("duplicates in all runs", f"{found.n_duplicates:,}"))
     return tuple(facts)
 
 
