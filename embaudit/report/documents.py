@@ -55,6 +55,7 @@ from embaudit.report.figures import (
 )
 from embaudit.report.tables import Table
 from embaudit.serving import StableNeighbours
+from embaudit.serving.runs import popularity_text
 from embaudit.simpson import SimpsonReport
 
 if TYPE_CHECKING:
@@ -883,12 +884,17 @@ def frequency_table(found: StableNeighbours) -> Table:
     """Tabulate how many neighbours of the first run are listed in how many runs."""
     import pandas as pd
 
-    rows = [(record["n_runs"], record["share"]) for record in found.frequencies()]
+    records = found.frequencies()
+    # The shares are parts of a whole, so the written figures add up to 100 %.
+    shares = percents([record["share"] for record in records])
+    rows = [
+        (record["n_runs"], share) for record, share in zip(records, shares, strict=True)
+    ]
     return Table(
         "in how many runs a neighbour of the first run is listed",
         pd.DataFrame(rows, columns=["runs", "neighbours"]),
         f"{found.n} nearest {found.row_title}s",
-        formats={"runs": str, "neighbours": percent},
+        formats={"runs": str, "neighbours": str},
     )
 
 
@@ -913,7 +919,7 @@ def popularity_table(found: StableNeighbours) -> Table:
 
     rows = [
         (
-            found.range_text(record["least"], record["most"]),
+            popularity_text(found.popularity_measure, record["least"], record["most"]),
             record["n_lists"],
             _share_cell(record, "stable_share"),
         )

@@ -369,26 +369,6 @@ class StableNeighbours(Result):
             return bool(spread > 0)
         return bool(spread > EXACT_SHAPE * np.median(popularity))
 
-    def range_text(self, least: float, most: float) -> str:
-        """Describe the popularity of some rows.
-
-        Examples
-        --------
-        >>> model = FactorModel.from_vectors(np.eye(9))
-        >>> found = stable_neighbours([model, model], n_neighbours=1)
-        >>> found.range_text(1.0, 2.5)
-        'whose vectors have length 1 to 2.5'
-        """
-        text = three_digits(least)
-        if three_digits(most) != text:
-            text += f" to {three_digits(most)}"
-        if self.popularity_measure is Popularity.INTERACTIONS:
-            noun = "interaction" if text == "1" else "interactions"
-            return f"with {text} {noun}"
-        if self.popularity_measure is Popularity.SCORE_LENGTH:
-            return f"whose scores have length {text}"
-        return f"whose vectors have length {text}"
-
     def to_frame(self) -> pd.DataFrame:
         """Return one row per neighbour of the first run.
 
@@ -484,7 +464,9 @@ class StableNeighbours(Result):
         for third in (thirds[0], thirds[-1]):
             interval = (third["ci_low"], third["ci_high"])
             share = percent_with_interval(third["stable_share"], interval)
-            rows = self.range_text(third["least"], third["most"])
+            rows = popularity_text(
+                self.popularity_measure, third["least"], third["most"]
+            )
             texts.append(f"{share} for {self.row_title}s {rows}")
         return f"The share is {texts[0]}, and {texts[1]}."
 
@@ -523,6 +505,27 @@ class StableNeighbours(Result):
             f"Of the {counted(self.n_first, self.row_title)} of the first run, these "
             f"are in no list: {', '.join(reasons)}."
         )
+
+
+def popularity_text(measure: Popularity, least: float, most: float) -> str:
+    """Describe rows by the range of their popularity.
+
+    Examples
+    --------
+    >>> popularity_text(Popularity.INTERACTIONS, 1, 4)
+    'with 1 to 4 interactions'
+    >>> popularity_text(Popularity.ROW_LENGTH, 1.0, 2.5)
+    'whose vectors have length 1 to 2.5'
+    """
+    text = three_digits(least)
+    if three_digits(most) != text:
+        text += f" to {three_digits(most)}"
+    if measure is Popularity.INTERACTIONS:
+        noun = "interaction" if text == "1" else "interactions"
+        return f"with {text} {noun}"
+    if measure is Popularity.SCORE_LENGTH:
+        return f"whose scores have length {text}"
+    return f"whose vectors have length {text}"
 
 
 def _third_places(count: int) -> list[int]:

@@ -110,7 +110,7 @@ def test_several_runs_are_compared_on_screen_and_in_a_table(embaudit, suffix):
     assert result.code == 0
     models = [ea.load(path) for path in runs]
     found = ea.stable_neighbours(models, n_lists=None)
-    assert result.out.startswith("Of the 10 items that the first run lists as nearest")
+    assert result.out.startswith("All 3 runs list ")
     record = json.loads(Path("r.json").read_text())
     assert record["stable_share"] == found.stable_share
     readers = {
@@ -129,7 +129,8 @@ def test_the_page_of_several_runs_shows_their_shares(embaudit):
     assert embaudit("compare", *runs, "--out", "runs.html").code == 0
     page = Path("runs.html").read_text()
     assert "Which neighbours of the first run do all 3 runs list?" in page
-    assert "all 3 runs list 100 %" in page
+    assert "All 3 runs list 100 %" in page
+    assert "Run 2 has the same cosines as run 1" in page
 
 
 @pytest.mark.usefixtures("models")
@@ -139,7 +140,8 @@ def test_the_page_of_several_runs_shows_their_shares(embaudit):
         (("--fail-below", "top=0.5"), "--fail-below must be left out if three or"),
         (("--reference", "seed.npz"), "--reference must be left out if three or"),
         (("--allow-swapped",), "--allow-swapped must be left out if three or more"),
-        (("--out", "runs.xlsx"), "--out must be a file that ends in .html"),
+        (("--out", "runs.xlsx"), "--out must be a file that ends in .html, or for a"),
+        (("--role", "query"), "--role must be one of"),
         (("--n-neighbours", "60"), "--n-neighbours must be an integer from 1 to 59"),
     ],
 )
@@ -148,3 +150,35 @@ def test_options_that_do_not_fit_several_runs_are_refused(embaudit, options, sen
     assert result.code == 2
     assert result.err.startswith(f"embaudit: {sentence}")
     assert result.err.count("\n") == 1
+
+
+@pytest.mark.usefixtures("models")
+def test_a_table_is_not_replaced_without_force(embaudit):
+    runs = ("old.npz", "seed.npz", "near.npz")
+    Path("stable.csv").write_text("mine")
+    result = embaudit("compare", *runs, "--out", "stable.csv")
+    assert result.code == 2
+    assert "overwrite it with --force" in result.err
+    assert Path("stable.csv").read_text() == "mine"
+    assert embaudit("compare", *runs, "--out", "stable.csv", "--force").code == 0
+    assert Path("stable.csv").read_text().startswith("id,neighbour,place,runs,")
+
+
+@pytest.mark.usefixtures("models")
+def test_two_models_write_no_table(embaudit):
+    result = embaudit("compare", "old.npz", "seed.npz", "--out", "stable.parquet")
+    assert result.code == 2
+    assert "name three or more training runs to write a table" in result.err
+    assert result.err.count("\n") == 1
+
+
+@pytest.mark.usefixtures("models")
+def test_a_side_can_be_chosen_for_two_models_and_for_runs(embaudit):
+    runs = ("old.npz", "seed.npz", "near.npz")
+    two = embaudit("compare", *runs[:2], "--role", "user")
+    assert two.code == 0
+    assert "item" not in two.out.partition("what changed")[2].splitlines()[1]
+    result = embaudit("compare", *runs, "--role", "user", "--json", "three.json")
+    assert "10 nearest users by prediction cosine" in " ".join(result.out.split())
+    record = json.loads(Path("three.json").read_text())
+    assert record["role"] == "left"

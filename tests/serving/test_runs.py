@@ -414,7 +414,7 @@ def test_shares_of_a_sentence_have_equal_decimals() -> None:
     draw = np.random.default_rng(0)
     rows = draw.standard_normal((900, 8))
     runs = [
-        ea.FactorModel.from_vectors(rows + 1.2 * draw.standard_normal(rows.shape))
+        ea.FactorModel.from_vectors(rows + 0.7 * draw.standard_normal(rows.shape))
         for _ in range(3)
     ]
     found = ea.stable_neighbours(runs, n_lists=200)
