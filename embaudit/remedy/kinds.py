@@ -535,10 +535,10 @@ def _of_equal_length(
         )
     bias = bias_of(model)
     if bias is not None:
-        ones = np.ones(len(model.left))
+        left, right = model.factors("left"), model.factors("right")
         model = model.replace(
-            left=np.column_stack([model.left, ones]),
-            right=np.column_stack([model.right, bias]),
+            left=np.column_stack([left, np.ones(len(left))]),
+            right=np.column_stack([right, bias]),
             right_bias=None,
         )
     longest = float(model.right_side.norms.max())

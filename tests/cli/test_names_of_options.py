@@ -60,7 +60,7 @@ def model(tmp_path, monkeypatch):
 FUNCTIONS = {
     "audit": (ea.audit, gather),
     "blocks": (ea.block_cosines,),
-    "compare": (ea.compare,),
+    "compare": (ea.compare, ea.stable_neighbours),
     "evaluate": (ea.evaluate_similarities, held_out_interactions),
     "fit": (ea.io.read_interactions, ea.ProductPenaltyMF),
     "fix": (ea.fix,),
