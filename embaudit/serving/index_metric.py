@@ -337,7 +337,7 @@ class ServedLists:
         if self.has_other_measure:
             return self._measure_remedy
         if self.bias_changes:
-            return f"Add {self._bias_columns}."
+            return self._bias_remedy
         return ""
 
     @property
@@ -349,19 +349,24 @@ class ServedLists:
             )
         advice = f"Serve by {MEASURE_WORDS[self.trained]}"
         if self.bias_changes:
-            return f"{advice}, and add {self._bias_columns}."
+            return self._bias_remedy
         if self.trained == "cosine":
             return f"{advice}, or divide the {self.item} vectors by their lengths."
         if self.trained == "dot":
-            return f"{advice}, or add a column that gives all {self.item}s one length."
+            return f"{advice}, or index what `embaudit fix --as equal-length` writes."
         return f"{advice}."
 
     @property
-    def _bias_columns(self) -> str:
-        """Name the columns that bring the bias into the vectors."""
+    def _bias_remedy(self) -> str:
+        """Advise how to bring the bias into the vectors."""
+        if self.trained == "dot":
+            return (
+                "Index what `embaudit fix --as equal-length` writes: it holds the "
+                f"{self.item} bias."
+            )
         return (
-            f"the {self.item} bias as a column of the {self.item} vectors, and 1 to "
-            f"the {self.query} vectors"
+            f"Serve by {MEASURE_WORDS[self.trained]}, and add the {self.item} bias to "
+            "what the index returns."
         )
 
     @property

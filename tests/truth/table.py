@@ -1958,7 +1958,7 @@ def indexed() -> Iterator[Row]:
         two(users, items, link="identity", right_bias=bias),
         FREE,
         TWO | issue | {"EMB202": "tip"},
-        ("lacks the item bias", "Add the item bias as a column"),
+        ("lacks the item bias", "it holds the item bias"),
         ("unlike the model",),
         {"served": "dot"},
     )

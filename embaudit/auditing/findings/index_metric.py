@@ -38,9 +38,10 @@ ENTRY = Entry(
         "popularity of an {item} sits, so rarer {items} are shown."
     ),
     remedy=(
-        "Serve by the measure of the training. If the index has no inner product, add "
-        "a column that gives all {items} one length: √(M² − ‖x‖²) for an {item} x, "
-        "where M is the length of the longest {item}, and 0 for a {user}. Inner "
+        "Serve by the measure of the training. If the index has no inner product, "
+        "index what `fix --as equal-length` writes for a model of dot products. It "
+        "adds a column that gives all {items} one length: √(M² − ‖x‖²) for an {item} "
+        "x, where M is the length of the longest {item}, and 0 for a {user}. Inner "
         "product, cosine and Euclidean distance then rank alike. A bias becomes one "
         "more column: b for an {item}, before that column is computed, and 1 for a "
         "{user}. For similar {items} write `fix --as prediction --unit`."
