@@ -17,6 +17,7 @@ from embaudit.core.checked import Indices, Matrix, Vector
 from embaudit.core.sizes import N_QUERIES
 from embaudit.core.tolerances import EXACT_SHAPE
 from embaudit.linalg.dimensions import Dimensions, dimensions_of
+from embaudit.linalg.hubs import ONE_IN, Hubs, hubs
 from embaudit.linalg.mapped import shifted_rows
 from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours
 from embaudit.linalg.rows import each_chunk, in_order, row_norms, sample_rows, unit_rows
@@ -38,10 +39,6 @@ MIN_ORTHOGONAL = 6
 """Smallest number of rows whose right angles are reported, because fewer rows are often
 at right angles by chance.
 """
-MAX_HUBS = 10
-"""Largest number of rows that count as hubs."""
-ONE_IN = 100
-"""One row in this many counts as a hub."""
 MAX_ROWS = 200_000
 """Largest number of rows of which a second table is made, with the bias as a column."""
 MIN_LISTS = 50
@@ -58,28 +55,6 @@ class CommonDirection:
     """Length of the mean row, in median rows."""
     centring: NearestChanged
     """Change of the nearest rows if the mean row is removed."""
-
-
-@dataclass(frozen=True)
-class Hubs:
-    """Hubs: rows that occur in the neighbour lists of very many other rows."""
-
-    n_lists: int
-    """Number of lists."""
-    top_n: int
-    """Length of the lists."""
-    skewness: float
-    """Skewness of the number of times that a row occurs in the lists. It is 0 if all
-    rows occur equally often, and about 1/√mean by chance.
-    """
-    few: tuple[int, ...]
-    """The rows that occur most often: one in a hundred, at most ten, and the most
-    frequent first.
-    """
-    lists_with: tuple[float, ...]
-    """For each of these rows, the share of the lists that contain it."""
-    filled: float
-    """Share of all list entries that these rows fill together."""
 
 
 @dataclass(frozen=True)
@@ -217,7 +192,7 @@ def traits_of(
         near_duplicates=near_duplicates(side.rows, standing, lists),
     )
     if len(standing) >= ONE_IN:
-        traits = replace(traits, hubs=hubs(lists, standing))
+        traits = replace(traits, hubs=hubs(lists.indices, standing))
     if role == "right" and counts_bias(model):
         both = model.left_bias is not None
         traits = replace(
@@ -313,48 +288,6 @@ def common_direction(
         mean_cosine=mean_cosine(side.rows, side.norms),
         offset=offset,
         centring=NearestChanged.from_lists(lists, centred, exact=is_of_all),
-    )
-
-
-def hubs(lists: NeighbourLists, standing: Indices) -> Hubs:
-    """Count how often rows occur in neighbour lists.
-
-    Parameters
-    ----------
-    lists : NeighbourLists
-        Full lists of some or all rows.
-    standing : array of int
-        The rows that can occur in the lists, one per group of duplicates.
-
-    Examples
-    --------
-    Every row of a circle has the same number of neighbours.
-
-    >>> turn = np.linspace(0, 2 * np.pi, 200, endpoint=False)
-    >>> circle = np.column_stack([np.cos(turn), np.sin(turn)])
-    >>> found = hubs(neighbours(circle, 2), np.arange(200))
-    >>> found.skewness, found.lists_with, found.filled
-    (0.0, (0.01, 0.01), 0.01)
-    """
-    counts = np.bincount(lists.indices.ravel(), minlength=len(lists.searched))
-    occurrences = counts[standing]
-    n_hubs = min(MAX_HUBS, max(1, len(occurrences) // ONE_IN))
-    # The sort is stable, so that the first of equally frequent rows is named on every
-    # machine.
-    most_frequent = np.argsort(-occurrences, kind="stable")[:n_hubs]
-    # Radovanović et al. (2010) measure hubs by the skewness of these counts.
-    deviations = occurrences - occurrences.mean()
-    variance = float(np.square(deviations).mean())
-    skewness = 0.0
-    if variance > 0:
-        skewness = float((deviations**3).mean() / variance**1.5)
-    return Hubs(
-        n_lists=len(lists.rows),
-        top_n=lists.indices.shape[1],
-        skewness=skewness,
-        few=tuple(standing[most_frequent].tolist()),
-        lists_with=tuple((occurrences[most_frequent] / len(lists.rows)).tolist()),
-        filled=float(occurrences[most_frequent].sum() / lists.indices.size),
     )
 
 
