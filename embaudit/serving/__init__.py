@@ -1,21 +1,24 @@
-"""Serving: how an index, another model or a noisy score changes served lists."""
+"""Serving: what an index, another model, noise or queries do to served lists."""
 
 from embaudit.serving.align import Alignment, align
 from embaudit.serving.index_metric import IndexMetric, ServedLists, index_metric
 from embaudit.serving.nearly_equal import NearlyEqual, nearly_equal, score_noise
 from embaudit.serving.runs import StableNeighbours, stable_neighbours
+from embaudit.serving.queries import QueryReach, query_reach
 from embaudit.serving.space_map import SpaceMap, space_map
 
 __all__ = [
     "Alignment",
     "IndexMetric",
     "NearlyEqual",
+    "QueryReach",
     "ServedLists",
     "SpaceMap",
     "StableNeighbours",
     "align",
     "index_metric",
     "nearly_equal",
+    "query_reach",
     "score_noise",
     "space_map",
     "stable_neighbours",

@@ -701,7 +701,7 @@ def served_lists(
     stated : Metric, optional
         Metric that the store of the model states. It is used if `served` is None.
     """
-    metric, source = _metric(served, stated)
+    metric, source = index_measure(served, stated)
     require_ordinary_size(model)
     right = model.right_side
     lengths = lengths_of(right)
@@ -739,7 +739,7 @@ def served_lists(
     )
 
 
-def _metric(served: Served | None, stated: Metric | None) -> tuple[Served, str]:
+def index_measure(served: Served | None, stated: Metric | None) -> tuple[Served, str]:
     """Return the measure of an index and its source. The caller overrules the store."""
     if served is not None:
         require_one_of(served, "served", SERVED)

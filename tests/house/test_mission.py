@@ -61,6 +61,7 @@ MISSION = {
     ),
     "remedy": lambda: ea.fix(MODEL),
     "lists of an index": lambda: ea.index_metric(MODEL, "cosine"),
+    "rows that queries find": lambda: ea.query_reach(MODEL),
     "local and global cosine": lambda: ea.block_cosines(
         {"a": np.ones(2), "b": [1.0]}, {"a": np.ones(2), "b": [2.0]}
     ),

@@ -98,6 +98,7 @@ RANDOM = {
     "plot_heatmap": lambda rng: ea.plot_heatmap(MODEL, axes(), n_rows=9, rng=rng).frame().to_numpy(),
     "plot_prediction_cosines": lambda rng: ea.plot_prediction_cosines(MODEL, axes(), n_pairs=9, rng=rng).frame().values,
     "probe_inputs": lambda rng: ea.probe_inputs(HEAD, 4, rng=rng).tolist(),
+    "query_reach": lambda rng: ea.query_reach(MODEL, np.random.default_rng(1).normal(size=(40, 3)), rng=rng).to_dict(),
     "range_summary": lambda rng: ea.range_summary(MODEL, n_pairs=9, rng=rng),
     "space_map": lambda rng: ea.space_map(MODEL, MODEL, rng=rng).to_dict(),
     "simpson": lambda rng: ea.simpson(TABLE, "x", "y", "group", n_permutations=9, rng=rng).to_dict(),

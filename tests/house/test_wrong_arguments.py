@@ -168,6 +168,12 @@ CALLS = {
     ea.position: {"model": MODEL},
     ea.space_map: {"old": PAIRED, "new": PAIRED},
     ea.probe_inputs: {"model": HEAD, "n": 2},
+    ea.query_reach: {
+        "items": MODEL,
+        "queries": LEFT,
+        "served": "dot",
+        "n_neighbours": 2,
+    },
     ea.range_summary: {"model": MODEL, "n_pairs": 5},
     ea.save: {"model": MODEL, "path": "o.npz", "force": True},
     ea.shift_to_reach: {"a": [1.0, 0.0], "b": [0.0, 1.0], "target": 0.5},

@@ -103,6 +103,7 @@ def every_result() -> dict[str, Result]:
         ea.compare(model, equivalent),
         ea.evaluate_similarities(model, [f"{SCRIPT}{i % 3}" for i in range(30)]),
         ea.index_metric(model, "cosine"),
+        ea.query_reach(model),
         ea.fix(model, align_to=equivalent).alignment,
         ea.space_map(model, equivalent),
         ea.position(model),

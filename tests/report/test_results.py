@@ -33,6 +33,7 @@ NAMES = (
     "Pinning",
     "Position",
     "ProjectorCosines",
+    "QueryReach",
     "RangeSummary",
     "Remedy",
     "SharedHalves",
