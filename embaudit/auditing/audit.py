@@ -49,9 +49,11 @@ from embaudit.model import (
 )
 from embaudit.model.drift import Drift
 from embaudit.model.final_norm import FinalNorm
+from embaudit.model.side import Side
 from embaudit.model.trainings import StatedTraining
 from embaudit.movements.movement import Movement
 from embaudit.serving.nearly_equal import as_noise
+from embaudit.serving.queries import query_side
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -206,6 +208,7 @@ class Audit(Drawn):
                 "nearly_equal": self.evidence.nearly_equal,
                 "predicted": self.evidence.predicted,
                 "served": self.evidence.served,
+                "queries": self.evidence.reach,
                 "head": self.head,
                 "final_norm": self.evidence.norm,
                 "neighbours": {
@@ -734,6 +737,8 @@ def audit(
         parts=part_names,
         rows=quick_rows(audited, options, rng=seed),
         stated=None if reading.intake is None else reading.intake.metric,
+        queries=_queries_of(options, audited),
+        listed=whole,
         rng=seed,
     )
     declared_by = _declared_by(loaded, audited, options, training_source)
@@ -746,6 +751,13 @@ def _with_number_of_noise(options: AuditOptions, model: FactorModel) -> AuditOpt
     if options.noise is None:
         return options
     return replace(options, noise=as_noise(model, options.noise))
+
+
+def _queries_of(options: AuditOptions, model: FactorModel) -> Side | None:
+    """Read the queries whose lists are counted; None without queries."""
+    if options.queries is None:
+        return None
+    return query_side(model, options.queries)
 
 
 def _split(

@@ -54,6 +54,7 @@ from embaudit.linalg.rows import sample_rows
 from embaudit.model import Equivalence, FactorModel, Pairs, Role, SideName
 from embaudit.model.drift import Drift, DriftSample
 from embaudit.model.final_norm import FinalNorm
+from embaudit.model.side import Side
 from embaudit.model.sizes import require_ordinary_size, shape_question
 from embaudit.model.tying import Tying
 from embaudit.movements import twins
@@ -61,6 +62,7 @@ from embaudit.movements.movement import Movement, MovementProbe
 from embaudit.movements.neighbourhoods import Neighbourhood, find_rows, neighbourhoods
 from embaudit.serving.index_metric import IndexMetric, has_metric, served_lists
 from embaudit.serving.nearly_equal import NearlyEqual, nearly_equal
+from embaudit.serving.queries import QueryReach, reach_of
 
 _Visit: TypeAlias = "tuple[Drift, tuple[Movement, ...]]"
 SHOWN = 3
@@ -140,6 +142,8 @@ class Evidence:
     """Traits of the rows, one record per side; for a head, traits of all its labels."""
     served: IndexMetric | None = None
     """The lists of an index of these vectors; None if its measure is not known."""
+    reach: QueryReach | None = None
+    """The rows that queries find; None without queries."""
 
     @property
     def declared_training(self) -> str:
@@ -334,6 +338,8 @@ def gather(
     parts: NDArray[np.str_] | None = None,
     rows: Indices | None = None,
     stated: Metric | None = None,
+    queries: Side | None = None,
+    listed: FactorModel | None = None,
     rng: int = 0,
 ) -> Evidence:
     """Measure drift and movement over the equivalent models.
@@ -363,6 +369,11 @@ def gather(
         and traits are those of all rows.
     stated : Metric, optional
         How the store of the model compares rows, unless the options say it.
+    queries : Side, optional
+        Queries whose lists are counted.
+    listed : FactorModel, optional
+        The model whose rows these lists can hold. By default the audited model, which
+        can be a sample of it.
     rng : int
         Seed of every draw.
     """
@@ -466,9 +477,12 @@ def gather(
             columns,
             rng,
         )
-        served = partial(_served, whole, options, stated, rng)
-        *visited_again, forms, served_by_index = results_of(
-            [*again, as_it_is, served], "visiting the worst"
+        lists: list[Callable[[], Any]] = [
+            partial(_served, whole, options, stated, rng),
+            partial(_reach, listed or whole, queries, options, stated, rng),
+        ]
+        *visited_again, forms, served_by_index, reached = results_of(
+            [*again, as_it_is, *lists], "visiting the worst"
         )
         if rows_to_show is None:
             rows_to_show = _long_rows(model, side, SHOWN, draw)
@@ -503,6 +517,7 @@ def gather(
         head=head,
         norm=norm,
         served=served_by_index,
+        reach=reached,
         **(forms | compared),
     )
 
@@ -527,6 +542,29 @@ def _served(
         stated,
         n_neighbours=options.n_neighbours,
         n_lists=options.effort.n_lists,
+        rng=np.random.default_rng(rng),
+    )
+
+
+def _reach(
+    model: FactorModel,
+    queries: Side | None,
+    options: AuditOptions,
+    stated: Metric | None,
+    rng: int,
+) -> QueryReach | None:
+    """Count which rows the lists of the queries hold, if there are queries.
+
+    The generator is seeded anew, so that this changes no other draw.
+    """
+    if queries is None:
+        return None
+    return reach_of(
+        model,
+        queries,
+        options.served,
+        stated,
+        n_neighbours=options.n_neighbours,
         rng=np.random.default_rng(rng),
     )
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, TypedDict, get_type_hints
 
 from embaudit.core.plain import plain_dict
@@ -23,6 +24,8 @@ from embaudit.core.words import counted
 from embaudit.errors import must_be
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from embaudit.gauges import GaugeGroup
     from embaudit.io.files import AnyPath
     from embaudit.io.tables.parts import Parts
@@ -37,6 +40,8 @@ MAX_SIZES = {
     "n_steps": 10_000,
 }
 """Largest sample sizes: more would take long, or all memory, and tell nothing more."""
+IN_MEMORY = "in memory"
+"""Stands in the JSON for queries that were not read from a file."""
 EXAMPLES_OF_LISTS = {
     "roles": '["item"]',
     "show": '["Heat"]',
@@ -317,6 +322,21 @@ class AuditOptions:
     says. The lists of the index are compared with those that the model was trained to
     give.
     """
+    queries: str | AnyPath | FactorModel | NDArray[Any] | None = field(
+        default=None,
+        metadata=typed(
+            str,
+            "File with vectors of queries: which rows they find too often or never, "
+            "and which queries are far from all rows.",
+            "Your file",
+            is_rare=True,
+            in_json='The text is "in memory" if the caller gave vectors.',
+        ),
+    )
+    """Vectors of queries, as wide as the rows: a path, a model of one side, or an
+    array. The audit says which rows their lists hold too often or never, and which
+    queries are far from all rows. The JSON holds the path, or "in memory".
+    """
     by: str | Sequence[str | None] | Parts | None = field(
         default=None,
         metadata=typed(
@@ -426,8 +446,18 @@ class AuditOptions:
             roles=roles,
             role=None if self.role is None else model.role(self.role),
             n_neighbours=self.n_neighbours or None,
+            queries=self.queries_name,
             by=column_of_parts,
         )
+
+    @property
+    def queries_name(self) -> str | None:
+        """Path of the queries, or "in memory"; None without queries."""
+        if self.queries is None or isinstance(self.queries, str):
+            return self.queries
+        if isinstance(self.queries, PathLike):
+            return str(self.queries)
+        return IN_MEMORY
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options as JSON can hold them.
@@ -438,6 +468,7 @@ class AuditOptions:
         values = {option.name: getattr(self, option.name) for option in fields(self)}
         values |= asdict(self.effort)
         values["n_neighbours"] = self.n_neighbours or 0
+        values["queries"] = self.queries_name
         values["groups"] = [
             group if isinstance(group, str) else repr(group) for group in self.groups
         ]
@@ -468,6 +499,7 @@ class OptionKeywords(TypedDict, total=False):
     normalised: bool
     hull: bool
     served: Served | None
+    queries: str | AnyPath | FactorModel | NDArray[Any] | None
     by: str | Sequence[str | None] | Parts | None
     tolerance: float | None
     noise: float | AnyPath | None
@@ -479,10 +511,12 @@ def types_of_options() -> dict[str, Any]:
     Types of other rooms are imported here, because the help of the command line does
     not need them.
     """
+    from numpy.typing import NDArray
+
     from embaudit.gauges import GaugeGroup
     from embaudit.io.files import AnyPath
     from embaudit.io.tables.parts import Parts
-    from embaudit.model import Comparison, Role
+    from embaudit.model import Comparison, FactorModel, Role
     from embaudit.serving.index_metric import Served
 
     names = {
@@ -490,6 +524,8 @@ def types_of_options() -> dict[str, Any]:
         "GaugeGroup": GaugeGroup,
         "Parts": Parts,
         "Comparison": Comparison,
+        "FactorModel": FactorModel,
+        "NDArray": NDArray,
         "Role": Role,
         "Served": Served,
     }

@@ -11,10 +11,12 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
 from embaudit._version import __version__
 from embaudit.auditing.audit import Audit, audit, declared
 from embaudit.auditing.identity import ScoreChange, fingerprint, score_change
-from embaudit.auditing.options import OPTION_NAMES, AuditOptions
+from embaudit.auditing.options import IN_MEMORY, OPTION_NAMES, AuditOptions
 from embaudit.canonical.equivalents import EquivalentModel, GaugedModel
 from embaudit.canonical.row_span import span_basis
 from embaudit.core.checked import as_count, is_number
@@ -46,7 +48,7 @@ DRIFT = re.compile(
     r"(^|\.)drift\[\d+\]\.max_(abs|rel)$|^head\..*\.change$|^notes\[0\]\.value$"
 )
 """Places of the drift of predictions, which the first note reports."""
-FILE = re.compile(r"(^|\.)(source|files(\[\d+\])?)$")
+FILE = re.compile(r"(^|\.)(source|files(\[\d+\])?)$|^options\.queries$")
 """Places of names of files, which can be in another folder."""
 ABSENT = object()
 """Stands for the value of a key that one of two documents does not have."""
@@ -155,6 +157,7 @@ def verify(
     baseline: Mapping[str, Any] | AnyPath | None = None,
     final_norm: FinalNorm | None = None,
     by: Sequence[str | None] | Parts | None = None,
+    queries: FactorModel | AnyPath | NDArray[Any] | None = None,
     source: str | None = None,
 ) -> Verification:
     """Recompute an audit from its JSON, and compare every number, text and key.
@@ -179,6 +182,9 @@ def verify(
         As `audit` takes it.
     by : sequence of str, optional
         The names of the parts, one for each row, if the audit compared named parts.
+    queries : FactorModel, path or array, optional
+        The queries, if the audit had queries in memory or their file has moved. By
+        default the file that the JSON names.
     source : str, optional
         As `audit` takes it.
 
@@ -237,7 +243,7 @@ def verify(
         source = source_of(model)
     audited = audit(
         model,
-        options=replace(options, by=by),
+        options=replace(options, by=by, queries=_queries(options, queries)),
         final_norm=final_norm,
         source=source,
         rng=seed,
@@ -357,7 +363,10 @@ def equivalent_of(
         )
     # The rows to show are drawn after everything else, and rows may have no titles
     # here. The parts of the rows do not change the equivalent models.
-    options, seed = replace(_options(record), show=(), by=None), _seed(record)
+    options, seed = (
+        replace(_options(record), show=(), by=None, queries=None),
+        _seed(record),
+    )
     declared_model = _declared(model, options)
     if record["input"].get("fingerprint") != fingerprint(declared_model):
         raise must_be(
@@ -402,6 +411,22 @@ def _options(record: Mapping[str, Any]) -> AuditOptions:
             got = ", ".join(map(str, options))
         raise must_be("the options of the audit", ", ".join(OPTION_NAMES), got, REMEDY)
     return AuditOptions(**options)
+
+
+def _queries(
+    options: AuditOptions, queries: FactorModel | AnyPath | NDArray[Any] | None
+) -> str | AnyPath | FactorModel | NDArray[Any] | None:
+    """Return the given queries, or else the file of queries that the options name."""
+    if queries is not None:
+        return queries
+    if options.queries_name == IN_MEMORY:
+        raise must_be(
+            "queries",
+            "given, because the audit had queries in memory",
+            "nothing",
+            "pass the same vectors",
+        )
+    return options.queries
 
 
 def _seed(record: Mapping[str, Any]) -> int:

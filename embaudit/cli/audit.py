@@ -286,6 +286,7 @@ def audit(
         *(more or ()),
         titles.items,
         baseline,
+        options.queries_name,
         *reading.files,
     ]
     quiet = output.quiet

@@ -94,6 +94,8 @@ CONVENTIONS = (
 """Conventions of heads."""
 INDEX_METRIC = "EMB501"
 """Finding that the index lists other rows than the model."""
+QUERIES = ("EMB502", "EMB503", "EMB504")
+"""Findings about the lists of queries, which have lines of their own."""
 CONTRADICTED = {"EMB104", "EMB306"}
 """Findings by which the declared training did not choose these rows."""
 MADE_BY = {
@@ -130,6 +132,23 @@ def index_conflict(audit: Audit) -> str:
         f"More: `embaudit explain {INDEX_METRIC}`.",
     ]
     return " ".join(filter(None, texts))
+
+
+def on_queries(audit: Audit) -> tuple[str, ...]:
+    """Say what the lists of the queries show; empty without queries.
+
+    There is a line for each finding. Without a finding about rows in no list, the note
+    on them has a line, because the caller asked for it with `--queries`.
+    """
+    if audit.evidence.reach is None or not audit.predictions_hold:
+        return ()
+    lines = [
+        f"{finding.code} {finding.severity.title}: {finding.title}"
+        for finding in audit.findings
+        if finding.code in QUERIES
+    ]
+    lines += [note.text for note in audit.notes if note.code == "queries"]
+    return tuple(lines)
 
 
 def predictions_moved(model: FactorModel) -> str:
@@ -500,6 +519,7 @@ def audit_document(
         ),
     )
     served = _served(audit)
+    queries = _queries(audit)
     sections = (
         Section.of(
             "training",
@@ -511,6 +531,7 @@ def audit_document(
             "findings", "Findings", "Findings, and what to do", findings=audit.findings
         ),
         served,
+        queries,
         _movement(audit, drawn=drawn),
         _limits(audit, drawn=drawn),
         _nearly_equal(audit),
@@ -529,9 +550,11 @@ def audit_document(
         paragraphs,
         next=audit.answer.advice,
         sections=sections,
-        # The tables of trainings and of an index come before the first one of
-        # movements.
-        n_embedded=1 + bool(len(training.frame)) + len(served.parts),
+        # The tables of trainings, of an index and of queries come before the first one
+        # of movements.
+        n_embedded=(
+            1 + bool(len(training.frame)) + len(served.parts) + len(queries.parts)
+        ),
         facts=tuple(_facts(audit)),
         glossary=glossary("audit", Nouns.of(model)),
         subject=f"{sides}{aside}, {counted(model.rank, 'dimension')}",
@@ -1035,6 +1058,60 @@ def _served(audit: Audit) -> Section:
         )
     made = Section.of("served", "Served", title, *tables)
     return replace(made, paragraphs=(served.explain(),))
+
+
+def _queries(audit: Audit) -> Section:
+    """Lay out which rows queries find most often and never, and which queries are far."""
+    import pandas as pd
+
+    title = "What your queries find"
+    reach = audit.evidence.reach
+    if reach is None or not audit.predictions_hold:
+        return Section("queries", "Queries", title)
+    most_listed = pd.DataFrame(
+        [
+            {reach.item: row["name"], "lists": row["lists"], "share": row["share"]}
+            for row in reach.most_listed_rows()
+        ]
+    )
+    tables = [
+        Table(
+            f"{reach.items} in most lists",
+            most_listed,
+            f"top {reach.n} of {reach.measured_on.removeprefix('lists of ')}",
+            formats={"share": percent},
+            longest=LONGEST,
+        )
+    ]
+    if len(reach.unreached) and reach.has_enough_queries:
+        rows = []
+        for row in reach.shown_unreached():
+            shown = {reach.item: row["name"]}
+            if reach.measure == "dot":
+                can_lead = "no" if row["never_first"] else "not ruled out"
+                shown["first for some vector"] = can_lead
+            rows.append(shown)
+        tables.append(
+            Table(
+                f"{reach.items} in no list",
+                pd.DataFrame(rows),
+                f"{len(rows)} of {len(reach.unreached):,}",
+                longest=LONGEST,
+            )
+        )
+    far = reach.farthest()
+    if far:
+        rows = [{"query": query["query"], "best": query["best"]} for query in far]
+        tables.append(
+            Table(
+                f"queries far from all {reach.items}",
+                pd.DataFrame(rows),
+                f"best {MEASURE_WORDS[reach.measure]}",
+                longest=LONGEST,
+            )
+        )
+    made = Section.of("queries", "Queries", title, *tables)
+    return replace(made, paragraphs=(reach.explain(),))
 
 
 def _conventions(audit: Audit) -> Section:

@@ -27,9 +27,11 @@ from embaudit.core.results import Result
 from embaudit.model import FactorModel
 from embaudit.report.audit_document import (
     INDEX_METRIC,
+    QUERIES,
     audit_document,
     index_conflict,
     is_unmoved,
+    on_queries,
     remark_on_lists,
 )
 from embaudit.report.document import Document, Lists, Near
@@ -119,6 +121,7 @@ def first_screen(
         _answer_lines(audit),
         _step_lines(audit, view),
         _finding_lines(audit, named),
+        _query_lines(audit, named),
         _neighbour_lines(audit, view),
         _table_lines(view.glance),
         _wrapped(view.scale),
@@ -235,6 +238,8 @@ def _finding_lines(audit: Audit, named: Sequence[Finding]) -> list[str]:
         and finding.title.lower() not in answer
         # The first lines of the screen say this.
         and finding.code != INDEX_METRIC
+        # Lines of their own say these.
+        and finding.code not in QUERIES
     ]
     findings = [*named, *news]
     n_shown = max(FINDINGS, len(named))
@@ -245,6 +250,16 @@ def _finding_lines(audit: Audit, named: Sequence[Finding]) -> list[str]:
         lines += _wrapped(text, indent="  ")
     if len(findings) > n_shown:
         lines.append(f"{len(findings) - n_shown} more: --full")
+    return lines
+
+
+def _query_lines(audit: Audit, named: Sequence[Finding]) -> list[str]:
+    """Write what the lists of the queries show, unless a gate named it already."""
+    titles = {finding.title for finding in named}
+    lines = []
+    for text in on_queries(audit):
+        if not any(text.endswith(title) for title in titles if title):
+            lines += _wrapped(text, indent="  ")
     return lines
 
 

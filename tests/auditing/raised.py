@@ -64,6 +64,7 @@ from embaudit.movements.neighbourhoods import NearestChanged
 from embaudit.ranges import RangeSummary
 from embaudit.serving import nearly_equal
 from embaudit.serving.index_metric import served_lists
+from embaudit.serving.queries import query_reach
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
@@ -705,11 +706,46 @@ def indexes() -> dict[str, Evidence]:
     }
 
 
+def searches() -> dict[str, Evidence]:
+    """Queries that find some items always, some never, or none near to them."""
+    draw = np.random.default_rng(3)
+    subjects = draw.standard_normal((10, 12))
+    items = subjects[np.arange(300) % 10] + 0.5 * draw.standard_normal((300, 12))
+    queries = subjects[draw.integers(10, size=900)]
+    queries = queries + 0.5 * draw.standard_normal((900, 12))
+    short, long = items.copy(), items.copy()
+    short[:30] *= 0.01
+    long[3], long[[5, 8]] = 9 * subjects.mean(axis=0), 40 * subjects[0]
+    far = queries.copy()
+    far[:40] = -4 * items.mean(axis=0) + 0.1 * draw.standard_normal((40, 12))
+    zeros = np.vstack([queries[:300], queries[:9], np.zeros((2, 12))])
+    turn = np.linalg.qr(draw.standard_normal((12, 12)))[0]
+    alone = FactorModel.from_vectors
+    found = {
+        "few queries": (alone(items), queries[:40], None),
+        "equal queries and zeros": (
+            alone(items), zeros, "cosine",
+        ),
+        "short items": (alone(short), queries, "dot"),
+        "missed items by cosine": (alone(items), queries[queries[:, 0] > 0], "cosine"),
+        "long items": (alone(long), queries[:300], "dot"),
+        "far queries": (alone(items), far, None),
+        "far queries by distance": (alone(items), far, "l2"),
+        "other queries": (alone(items), queries @ turn, "cosine"),
+    }  # fmt: skip
+    return {
+        f"a search, {name}": evidence(
+            model, reach=query_reach(model, rows, served=served)
+        )
+        for name, (model, rows, served) in found.items()
+    }
+
+
 @cache
 def cases() -> dict[str, Evidence]:
     """Return all cases by name."""
     made = predictions() | training() | movements() | heads() | rows()
-    return made | indexes()
+    return made | indexes() | searches()
 
 
 def of_truth_table(codes: set[str]) -> list[Finding]:

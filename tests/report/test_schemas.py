@@ -28,7 +28,7 @@ def records():
     audits = [
         ea.audit(model, n_gauges=1, n_pairs=50, tolerance=0.05, noise=0.1),
         ea.audit(head, quick=True, n_pairs=50),
-        ea.audit(vectors, quick=True, n_pairs=50),
+        ea.audit(vectors, quick=True, n_pairs=50, queries=users),
     ]
     return [json.loads(json.dumps(record(one))) for one in audits]
 
@@ -60,6 +60,7 @@ def test_the_schema_describes_the_values_of_each_option(records, name):
         "tolerance",
         "noise",
         "served",
+        "queries",
     }
     record = records[0]
     without = {key: x for key, x in record["options"].items() if key != name}

@@ -2010,6 +2010,98 @@ def indexed() -> Iterator[Row]:
     )
 
 
+def searched() -> Iterator[Row]:
+    """Queries that find all items alike, or that miss some items or are far from all.
+
+    By cosine items of a circle are equally popular for queries of the circle.
+    """
+    angles = np.linspace(0, 2 * np.pi, 300, endpoint=False)
+    circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    turns = np.random.default_rng(0).uniform(0, 2 * np.pi, 1_500)
+    around = np.column_stack([np.cos(turns), np.sin(turns)])
+    vectors = FactorModel.from_vectors
+    yield Row(
+        "queries find all items alike",
+        vectors(circle, compared="cosine"),
+        {"right": "P"},
+        {},
+        ("Each of 300 items is in the top 10 of some query",),
+        ("nobody finds", "far from all", "fill"),
+        {"queries": around},
+    )
+    yield Row(
+        "too few queries to miss an item",
+        vectors(circle, compared="cosine"),
+        {"right": "P"},
+        {},
+        ("too few queries to say which items nobody finds",),
+        ("no query finds", "fill"),
+        {"queries": around[:40]},
+    )
+    # Short items lie inside of the others, so by product other items are better.
+    short = np.where(np.arange(300) % 10 == 0, 0.1, 1.0)[:, None]
+    yield Row(
+        "queries miss short items by product",
+        vectors(circle * short, compared="dot"),
+        {"right": "P"},
+        {"EMB503": "tip"},
+        (
+            "no query finds 10 % of the items",
+            "proven",
+            "compare with `--served cosine`",
+        ),
+        ("far from all",),
+        {"queries": around},
+    )
+    yield Row(
+        "queries find short items by cosine",
+        vectors(circle * short, compared="cosine"),
+        {"right": "P"},
+        says=("Each of 300 items is in the top 10 of some query",),
+        never=("no query finds",),
+        options={"queries": around},
+    )
+    long = np.ones((300, 1))
+    long[[7, 107, 207]] = 50.0
+    yield Row(
+        "long items fill the lists of queries by product",
+        vectors(circle * long, compared="dot"),
+        {"right": "P"},
+        {"EMB502": "tip"},
+        ("3 items of 300 fill", "long vectors are hubs"),
+        options={"queries": around[:60]},
+    )
+    subjects = drawn(12, 16)
+    items = np.repeat(subjects, 20, axis=0) + 0.5 * drawn(240, 16, 1)
+    asked = np.repeat(subjects, 25, axis=0) + 0.5 * drawn(300, 16, 2)
+    yield Row(
+        "queries about the subjects of items",
+        vectors(items, compared="cosine"),
+        {"right": "P"},
+        never=("far from all items: ", "do not fit"),
+        options={"queries": asked},
+    )
+    others = asked.copy()
+    others[::30] = 3 * drawn(10, 16, 3) - items.mean(axis=0)
+    yield Row(
+        "some queries are far from all items",
+        vectors(items, compared="cosine"),
+        {"right": "P"},
+        {"EMB504": "tip"},
+        ("of the queries are far from all items",),
+        ("do not fit",),
+        {"queries": others},
+    )
+    yield Row(
+        "queries of another model",
+        vectors(items, compared="cosine"),
+        {"right": "P"},
+        {"EMB503": "tip", "EMB504": "tip"},
+        ("the queries do not fit these items",),
+        options={"queries": asked @ orthonormal(16, 16, 4)},
+    )
+
+
 TABLE = {
     row.name: row
     for part in (
@@ -2028,6 +2120,7 @@ TABLE = {
         norms,
         tied_heads,
         indexed,
+        searched,
     )
     for row in part()
 }

@@ -305,6 +305,9 @@ def test_the_command_line_says_the_same(embaudit, name):
             "n_lists": ["--n-lists", value],
             "final_norm": [],
         }
+        if option == "queries":
+            np.save("queries.npy", value)
+            values["queries"] = ["--queries", "queries.npy"]
         arguments += values.get(option, [f"--{option.replace('_', '-')}", value])
     result = embaudit(*arguments, "--fail-on", "issue")
     found = audited(name)

@@ -18,6 +18,7 @@ from embaudit.auditing.findings import (
     cosines_by_convention,
     cosines_left_free,
     duplicate_rows,
+    far_queries,
     few_labels,
     folded_norm,
     freedom_notes,
@@ -35,6 +36,7 @@ from embaudit.auditing.findings import (
     orthonormal_columns,
     prediction_notes,
     projector_cosines,
+    query_hubs,
     rows_without_direction,
     separate_spaces,
     short_rows,
@@ -43,6 +45,7 @@ from embaudit.auditing.findings import (
     undecided_cosines,
     undeclared_training,
     unit_rows,
+    unreached_rows,
     unseen_components,
 )
 
@@ -95,6 +98,9 @@ MODULES: tuple[FindingModule, ...] = (
     collapsed_rows,
     near_duplicate_rows,
     index_metric,
+    query_hubs,
+    unreached_rows,
+    far_queries,
 )
 """The modules of findings, each with one code."""
 NOTES = (
@@ -105,6 +111,7 @@ NOTES = (
     *head_notes.NOTES,
     *nearly_equal_notes.NOTES,
     *index_metric.NOTES,
+    *unreached_rows.NOTES,
 )
 """The words of notes that modules write."""
 CHECKS: tuple[Check, ...] = (
@@ -161,6 +168,9 @@ CHECKS: tuple[Check, ...] = (
     hub_rows.check,
     unit_rows.check,
     separate_spaces.check,
+    query_hubs.check,
+    unreached_rows.check,
+    far_queries.check,
     nearly_equal_notes.tolerance,
     nearly_equal_notes.noise,
 )

@@ -1,0 +1,77 @@
+"""EMB502: rows that fill the lists of the queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.entry import Entry
+from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.core.words import counted, percent
+
+if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
+
+ENTRY = Entry(
+    "EMB502",
+    title="a few {items} fill the lists of the queries",
+    severities=(Severity.TIP,),
+    meaning=(
+        "Some {items}, called hubs, are among the best of very many of your queries "
+        "(`--queries`)."
+    ),
+    why=(
+        "Whatever people search for, they see the same few {items}, and other {items} "
+        "lose the places."
+    ),
+    remedy=(
+        "Look at these {items} first: short or general texts are often near to "
+        "everything. Subtract from each value the mean value of its {item} over many "
+        "queries, or centre {items} and queries. By inner product, long vectors are "
+        "hubs: serve by cosine if the training allows it."
+    ),
+    computed=(
+        "Occurrences in the top 10 of all different queries are counted. Hubs are the "
+        "1 % of the {items} that occur most often, ten at most, if each is in more "
+        "lists than chance would bring any {item} into. Chance means equal popularity: "
+        "each of m lists holds n of N {items} drawn at random, so the number of lists "
+        "with one {item} is binomial (m, n/N), and no {item} is in more than c lists "
+        "with 99 % certainty if N · P(more than c) is at most 1 %. Reported if hubs "
+        "fill 10 % of all places. Equal {items} count once. Checked if there are 100 "
+        "different {items} or more."
+    ),
+    reference="Radovanović, Nanopoulos, Ivanović: Hubs in Space (JMLR 11, 2010).",
+)
+
+
+def check(evidence: Evidence) -> Iterator[Finding]:
+    """Name the rows that fill much of the lists of the queries."""
+    reach = evidence.reach
+    if reach is None or not reach.has_hubs:
+        return
+    n_hubs = len(reach.hubs)
+    verb = "fills" if n_hubs == 1 else "fill"
+    remedy = (
+        "Look at them first: what is near to every query says little by being near. "
+        "Subtract the mean value of each over many queries, or centre rows and queries."
+    )
+    if reach.measure == "dot":
+        remedy = (
+            "Look at them first. By inner product, long vectors are hubs: compare with "
+            "`--served cosine`, or subtract the mean value of each over many queries."
+        )
+    yield Finding(
+        code=ENTRY.name,
+        severity=Severity.TIP,
+        kind=Kind.MEASURED,
+        scope=AT_HAND,
+        rows=f"{reach.item} lists of queries",
+        value=reach.filled,
+        title=(
+            f"{counted(n_hubs, reach.item)} of {len(reach.rows):,} {verb} "
+            f"{percent(reach.filled)} of the lists of the queries"
+        ),
+        text=f"{reach.on_queries} {reach.on_hubs}",
+        remedy=remedy,
+        measured_on=reach.measured_on,
+    )
