@@ -3,8 +3,8 @@
 from embaudit.serving.align import Alignment, align
 from embaudit.serving.index_metric import IndexMetric, ServedLists, index_metric
 from embaudit.serving.nearly_equal import NearlyEqual, nearly_equal, score_noise
-from embaudit.serving.runs import StableNeighbours, stable_neighbours
 from embaudit.serving.queries import QueryReach, query_reach
+from embaudit.serving.runs import StableNeighbours, stable_neighbours
 from embaudit.serving.space_map import SpaceMap, space_map
 
 __all__ = [
