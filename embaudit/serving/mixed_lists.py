@@ -38,9 +38,8 @@ KEPT_BEYOND_OTHERS = 0.5
 """Least share that mixed lists hold of what another query's list does not hold.
 
 A list of the new model for another query holds some of the same rows, for example
-popular ones, so these say nothing about the vectors. In simulations of ALS whose mixed
-lists kept this share, recall of held-out interactions was at most 3 % below that of the
-worse model alone; below it, 3 to 5 %."""
+popular ones, so these say nothing about the vectors. The limit is a convention: half of
+what is specific to a query must stay."""
 MOST_LOST = 0.05
 """Share of the list that mixed lists may hold less than lists of old vectors alone."""
 
