@@ -9,11 +9,15 @@ orthogonal Procrustes rotation (Schönemann, 1966). A linear map also stretches 
 is fitted by least squares with a ridge penalty, which is chosen on a part of the fitted
 rows.
 
-Cosines say what a map can do before one is fitted. A rotation changes no angle between
-two rows, so if rows i and j end up at the angles ε_i and ε_j from their new vectors,
-then `ε_i + ε_j ≥ |θ_old − θ_new|`, with the angles θ between i and j. A linear map of
-condition number κ changes `tan(θ/2)` by a factor of at most κ, so it reaches the new
-angle only if `κ ≥ t_new / t_old` and `κ ≥ t_old / t_new`, with `t = tan(θ/2)`.
+The angles between rows limit every map, before any map is fitted. Let θ_old and θ_new
+be the angles between rows i and j in both tables. A rotation changes no angle between
+two rows, so if it leaves row i at the angle ε_i from its new vector, and row j at ε_j,
+then `ε_i + ε_j ≥ |θ_old − θ_new|`. A linear map of condition number κ changes
+`tan(θ/2)` by a factor of at most κ, so it reaches the new angle only if
+`κ ≥ t_new / t_old` and `κ ≥ t_old / t_new`, with `t = tan(θ/2)`.
+
+Both limits need at least as many new columns as old ones. A map to fewer columns drops
+directions, and can change every angle.
 """
 
 from __future__ import annotations
@@ -156,13 +160,14 @@ class SpaceMap(Result):
     """The best linear map."""
     without_map: Floats = field(repr=False)
     """(m,) share of each list of the new encoder that the old encoder lists itself."""
-    least_angle: float
-    """Mean angle in degrees that every rotation leaves at least, over drawn pairs."""
-    condition_numbers: tuple[float, float]
-    """Condition number that half of the drawn pairs need at least, and one in a
-    hundred.
+    least_angle: float | None
+    """Mean angle in degrees that every rotation leaves at least, over drawn pairs; None
+    if the map drops columns."""
+    condition_numbers: tuple[float, float] | None
+    """Condition number that a linear map needs for half of the drawn pairs, and for one
+    pair in a hundred; None if the map drops columns.
 
-    A map of a smaller one does not reach the new angle of these pairs."""
+    A map of a smaller condition number does not reach the new angle of these pairs."""
     n_pairs: int
     """Number of drawn pairs."""
     final: dict[MapKind, FittedMap] = field(repr=False)
@@ -217,7 +222,6 @@ class SpaceMap(Result):
     def details(self) -> list[str]:
         """Sentences with the figures behind the conclusion."""
         n_lists = drawn_of(len(self.without_map), self.n_judged, "list")
-        half, hundredth = [two_decimals(value) for value in self.condition_numbers]
         texts = [
             f"A rotation keeps {self._share(self.rotation.mapped_rows)}. By itself, "
             f"the old encoder lists {self._share(self.without_map)} of it: old queries "
@@ -227,13 +231,7 @@ class SpaceMap(Result):
             f"{self._share(self.linear.mapped_queries)}.",
             f"These are {n_lists} among {counted(self.n_judged, self.title)} that took "
             f"no part in the fit to {self.n_fitted:,} others.",
-            f"No rotation brings {self.title}s nearer to their new vectors than "
-            f"{self.least_angle:.1f}° on average. The fitted one leaves "
-            f"{self.rotation.angles.mean():.1f}°, and the linear map "
-            f"{self.linear.angles.mean():.1f}°.",
-            "To reach the new angle of a pair, a linear map needs a condition number "
-            f"of at least {half} for half of the pairs, and of {hundredth} for one in "
-            f"a hundred ({counted(self.n_pairs, 'pair')}).",
+            *self._on_angles(),
         ]
         if self.advice is Advice.EMBED_AGAIN:
             return texts
@@ -251,6 +249,25 @@ class SpaceMap(Result):
                 f"{percent(threshold.share)} of all pairs lie above it."
             )
         return texts
+
+    def _on_angles(self) -> list[str]:
+        """Say how far the maps leave rows from their new vectors, and every map."""
+        rotation = f"{self.rotation.angles.mean():.1f}°"
+        linear = f"{self.linear.angles.mean():.1f}°"
+        if self.least_angle is None or self.condition_numbers is None:
+            return [
+                f"On average, the rotation leaves {self.title}s {rotation} from their "
+                f"new vectors, and the linear map {linear}."
+            ]
+        half, hundredth = [two_decimals(value) for value in self.condition_numbers]
+        return [
+            f"No rotation brings {self.title}s nearer to their new vectors than "
+            f"{self.least_angle:.1f}° on average. The fitted one leaves {rotation}, "
+            f"and the linear map {linear}.",
+            "To reach the new angle of a pair, a linear map needs a condition number "
+            f"of at least {half} for half of the pairs, and of {hundredth} for one in "
+            f"a hundred ({counted(self.n_pairs, 'pair')}).",
+        ]
 
     @property
     def typical_threshold(self) -> CarriedThreshold | None:
@@ -325,6 +342,7 @@ class SpaceMap(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; None stands for an undefined number."""
+        half, hundredth = self.condition_numbers or (None, None)
         return plain_dict(
             {
                 "title": self.title,
@@ -337,8 +355,8 @@ class SpaceMap(Result):
                 "advice": self.advice.value,
                 "maps": self.records(),
                 "least_angle_of_rotations": self.least_angle,
-                "condition_number_of_half": self.condition_numbers[0],
-                "condition_number_of_99_percent": self.condition_numbers[1],
+                "condition_number_of_half": half,
+                "condition_number_of_99_percent": hundredth,
                 "n_pairs": self.n_pairs,
                 "thresholds": self.best.carried,
                 "explanation": self.explain(),
@@ -457,8 +475,13 @@ def space_map(
     half = PairSums.of(stored, np.sort(order[:n_fitted]))
     judged_half = PairSums.of(stored, judged)
     pairs = draw_pairs(len(judged), N_PAIRS, rng=draw)
-    old_tangents = half_angles_of_pairs(comparison.rows.old, pairs)
-    new_tangents = half_angles_of_pairs(comparison.rows.new, pairs)
+    least = numbers = None
+    # A map that drops columns can change every angle, so nothing limits it.
+    if first.rank <= second.rank:
+        old_tangents = half_angles_of_pairs(comparison.rows.old, pairs)
+        new_tangents = half_angles_of_pairs(comparison.rows.new, pairs)
+        least = least_angle(old_tangents, new_tangents)
+        numbers = condition_numbers(old_tangents, new_tangents)
     return SpaceMap(
         title=second.title("right"),
         columns=(first.rank, second.rank),
@@ -469,8 +492,8 @@ def space_map(
         rotation=comparison.judge(rotation(half), draw),
         linear=comparison.judge(linear_map(stored, fitted, tuned), draw),
         without_map=comparison.without_map(),
-        least_angle=least_angle(old_tangents, new_tangents),
-        condition_numbers=condition_numbers(old_tangents, new_tangents),
+        least_angle=least,
+        condition_numbers=numbers,
         n_pairs=len(pairs),
         final={
             "rotation": rotation(half + judged_half),

@@ -94,6 +94,22 @@ def test_fewer_new_columns_drop_directions(clusters):
     np.testing.assert_allclose(matrix.T @ matrix, np.eye(3), atol=1e-12)
 
 
+def test_no_limit_is_stated_for_maps_that_drop_columns():
+    """Such maps reach angles that no rotation of all columns reaches."""
+    rows = np.random.default_rng(3).standard_normal((600, 8))
+    found = space_map(table(rows), table(rows[:, :3]))
+    pairs = np.array(np.triu_indices(300, 1)).T
+    of_all_columns = least_angle(
+        half_angles_of_pairs(rows, pairs), half_angles_of_pairs(rows[:, :3], pairs)
+    )
+    assert found.rotation.angles.mean() < of_all_columns
+    assert found.least_angle is None
+    assert found.condition_numbers is None
+    assert found.to_dict()["least_angle_of_rotations"] is None
+    assert "No rotation" not in found.explain()
+    assert "condition number" not in found.explain()
+
+
 # Fits, compared with other libraries.
 
 
