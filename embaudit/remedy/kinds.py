@@ -329,7 +329,8 @@ def _mapped(
             f"the {model.title('left')}s",
             Sentence("leave {} out", Option("role")),
         )
-    matrix = found.final[kind or found.best.kind].forward
+    found = replace(found, chosen=kind)
+    matrix = found.final[found.used.kind].forward
     precision = max(float(np.finfo(model.right.dtype).eps), model.rank * EPS)
     return Remedy(
         model=model,

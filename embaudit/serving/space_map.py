@@ -171,7 +171,9 @@ class SpaceMap(Result):
     n_pairs: int
     """Number of drawn pairs."""
     final: dict[MapKind, FittedMap] = field(repr=False)
-    """The maps, fitted to all of these rows."""
+    """The maps, fitted to the rows of both halves."""
+    chosen: MapKind | None = None
+    """The map that the caller chose; None for the map that the advice is about."""
 
     def _interval(self, shares: Floats) -> tuple[float, float]:
         """Return the 95 % interval of a mean share over the judged rows."""
@@ -199,8 +201,27 @@ class SpaceMap(Result):
         return self.linear
 
     @property
+    def used(self) -> JudgedMap:
+        """The map to apply: the chosen one, or the one that the advice is about."""
+        if self.chosen is None:
+            return self.best
+        if self.chosen == "rotation":
+            return self.rotation
+        return self.linear
+
+    @property
     def conclusion(self) -> str:
-        """The advice in one sentence."""
+        """The advice, after the share of a chosen map that the advice is not about."""
+        if self.used.kind == self.best.kind:
+            return self._on_advice()
+        kept = self._share(self.used.mapped_rows)
+        return (
+            f"The {_name(self.used.kind)} that you chose keeps {kept} of the new "
+            f"encoder's top {self.n}. {self._on_advice()}"
+        )
+
+    def _on_advice(self) -> str:
+        """Give the advice in one or two sentences."""
         kept = self._share(self.best.mapped_rows)
         lists = f"of the new encoder's top {self.n}"
         if self.advice is Advice.ROTATION:
@@ -235,10 +256,10 @@ class SpaceMap(Result):
         ]
         if self.advice is Advice.EMBED_AGAIN:
             return texts
-        angle = self.best.covering_angle
+        angle = self.used.covering_angle
         if angle is not None:
             texts.append(
-                f"After the {_name(self.best.kind)}, nine in ten {self.title}s lie "
+                f"After the {_name(self.used.kind)}, nine in ten {self.title}s lie "
                 f"within {angle:.1f}° of their new vectors."
             )
         threshold = self.typical_threshold
@@ -271,10 +292,10 @@ class SpaceMap(Result):
 
     @property
     def typical_threshold(self) -> CarriedThreshold | None:
-        """The carried threshold that is nearest to 0.80; None if none could be."""
-        if not self.best.carried:
+        """The carried threshold nearest to 0.80; None if no threshold was carried."""
+        if not self.used.carried:
             return None
-        return min(self.best.carried, key=lambda found: abs(found.before - 0.8))
+        return min(self.used.carried, key=lambda found: abs(found.before - 0.8))
 
     def _share(self, shares: Floats) -> str:
         """Write a mean share with its interval, if there is one."""
@@ -353,12 +374,13 @@ class SpaceMap(Result):
                 "top_n": self.n,
                 "n_lists": len(self.without_map),
                 "advice": self.advice.value,
+                "map": self.used.kind,
                 "maps": self.records(),
                 "least_angle_of_rotations": self.least_angle,
                 "condition_number_of_half": half,
                 "condition_number_of_99_percent": hundredth,
                 "n_pairs": self.n_pairs,
-                "thresholds": self.best.carried,
+                "thresholds": self.used.carried,
                 "explanation": self.explain(),
             }
         )

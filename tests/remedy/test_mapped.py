@@ -56,6 +56,25 @@ def test_the_map_can_be_chosen(old, stretched):
     np.testing.assert_allclose(lengths, np.linalg.norm(old.right, axis=1), rtol=1e-12)
 
 
+def test_texts_are_about_the_chosen_map(old, stretched):
+    by_advice = ea.fix(old, map_to=stretched).space_map
+    chosen = ea.fix(old, map_to=stretched, by_map="rotation").space_map
+    assert (by_advice.used.kind, chosen.used.kind) == ("linear", "rotation")
+    assert by_advice.conclusion.startswith("A linear map is enough")
+    assert chosen.conclusion.startswith("The rotation that you chose keeps ")
+    assert "A linear map is enough" in chosen.conclusion
+    # The rotation leaves other angles, so the threshold is another one, too.
+    assert "After the rotation, nine in ten items" in chosen.explain()
+    assert chosen.typical_threshold.after != by_advice.typical_threshold.after
+    assert chosen.to_dict()["map"] == "rotation"
+
+
+def test_a_choice_that_follows_the_advice_changes_no_text(old, stretched):
+    by_advice = ea.fix(old, map_to=stretched)
+    chosen = ea.fix(old, map_to=stretched, by_map="linear")
+    assert chosen.explain() == by_advice.explain()
+
+
 def test_documents_that_the_new_encoder_lacks_are_mapped_too(old, turned):
     fewer = turned.take(right=np.arange(200))
     remedy = ea.fix(old, map_to=fewer)
