@@ -49,7 +49,7 @@ from embaudit.linalg.best_matches import (
     best_matches,
     shares_kept,
 )
-from embaudit.linalg.intervals import independent_draws, mean_interval
+from embaudit.linalg.intervals import mean_interval
 from embaudit.linalg.mapped import Mapped
 from embaudit.linalg.nearest import list_length, require_length, tie_of
 from embaudit.linalg.pairs import draw_pairs
@@ -176,9 +176,12 @@ class SpaceMap(Result):
     """The map that the caller chose; None for the map that the advice is about."""
 
     def _interval(self, shares: Floats) -> tuple[float, float]:
-        """Return the 95 % interval of a mean share over the judged rows."""
-        draws = independent_draws(len(shares), self.n_judged)
-        low, high = mean_interval(shares, draws)
+        """Return the 95 % interval of a mean share.
+
+        The lists count as draws from many more rows, because the advice is about all
+        rows that the map will carry, and not about the judged rows alone.
+        """
+        low, high = mean_interval(shares, len(shares))
         return max(low, 0.0), min(high, 1.0)
 
     @property

@@ -317,7 +317,7 @@ def test_an_interval_that_reaches_below_the_limit_is_not_enough(clusters):
     shares = (draw.random(40) < 0.96).astype(float)
     found = replace(
         found,
-        n_judged=10_000,
+        n_judged=len(shares),
         rotation=replace(found.rotation, mapped_rows=shares),
         linear=replace(found.linear, mapped_rows=shares),
     )
