@@ -60,6 +60,15 @@ def folder(tmp_path, monkeypatch):
     )
     encoder = np.eye(32) + 0.25 * draw.standard_normal((32, 32))
     np.save("new-texts.npy", np.load("texts.npy") @ encoder)
+    # The documents and queries of docs/encoder.md, whose commands print their figures.
+    rng = np.random.default_rng(1)
+    subjects = rng.normal(size=(12, 16))
+    documents = np.repeat(subjects, 50, axis=0) + 0.5 * rng.normal(size=(600, 16))
+    queries = subjects[rng.integers(12, size=1500)] + 0.5 * rng.normal(size=(1500, 16))
+    documents[:20] *= 0.1
+    queries[::60] = 2 * rng.normal(size=(25, 16))
+    np.save("documents.npy", documents)
+    np.save("queries.npy", queries)
     return tmp_path
 
 
