@@ -415,7 +415,8 @@ def space_map(
         Vectors of the same documents by two encoders, or objects that `embaudit.load`
         reads. Of models of two sides, the right sides are compared.
     n_neighbours : int, optional
-        Length of the lists. The default is 10, but at most a third of the judged rows.
+        Length of the lists, at most a third of the other judged rows. The default is
+        10, or this largest length if it is smaller.
     by_row : bool, optional
         True if the rows of both tables are the same documents in the same order, so
         ids are ignored. This is the default for tables without ids.
@@ -433,9 +434,10 @@ def space_map(
     Raises
     ------
     InputError
-        If fewer than 20 rows with a direction are paired, if ids do not match, or if
-        rows were compared by distance in the Poincaré ball, which no rotation about the
-        origin and no linear map describes.
+        If fewer than 20 rows with a direction are paired, if ids do not match, if lists
+        would hold more than a third of the other judged rows, or if rows were compared
+        by distance in the Poincaré ball, which no rotation about the origin and no
+        linear map describes.
 
     Notes
     -----
@@ -483,7 +485,7 @@ def space_map(
     n_fitted = min(len(order) // 2, MOST_FITTED)
     n_tuned = round(RIDGE_PART * n_fitted)
     judged = np.sort(order[n_fitted:][:MOST_JUDGED])
-    require_length(n_neighbours, len(judged))
+    _require_short_lists(n_neighbours, len(judged), second.title("right"))
     # Rows are read faster in the order in which they are stored.
     tuned, fitted = np.sort(order[:n_tuned]), np.sort(order[n_tuned:n_fitted])
     untuned = np.sort(np.concatenate([fitted, judged]))
@@ -525,6 +527,23 @@ def space_map(
             "linear": linear_map(stored, untuned, tuned),
         },
     )
+
+
+def _require_short_lists(n: int | None, n_judged: int, title: str) -> None:
+    """Raise InputError if lists hold more than a third of the other judged rows.
+
+    Longer lists agree by chance, even if the vectors of both encoders are unrelated.
+    """
+    require_length(n, n_judged)
+    longest = max(1, round((n_judged - 1) / 3))
+    if n is not None and n > longest:
+        raise must_be(
+            "n_neighbours",
+            f"at most {longest:,}, a third of the {n_judged - 1:,} other rows that "
+            "judge a map",
+            n,
+            f"embed more {title}s with both encoders for longer lists",
+        )
 
 
 def _measure_of(model: FactorModel) -> Measure:

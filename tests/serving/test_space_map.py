@@ -402,6 +402,16 @@ def test_too_few_rows_are_refused(clusters):
         space_map(table(clusters[:19]), table(clusters[:19]))
 
 
+def test_lists_of_most_rows_are_refused(clusters):
+    """Lists of nearly all rows agree, even if the vectors are unrelated."""
+    other = table(np.random.default_rng(5).standard_normal((600, 6)))
+    assert space_map(table(clusters), other, n_neighbours=100).n == 100
+    with pytest.raises(
+        InputError, match=r"at most 100, a third of the 299 other rows .*; got 290"
+    ):
+        space_map(table(clusters), other, n_neighbours=290)
+
+
 def test_rows_of_the_ball_are_refused(clusters):
     rows = 0.01 * clusters
     ball = table(rows, compared="hyperbolic")
