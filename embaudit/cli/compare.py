@@ -90,6 +90,14 @@ def compare(
             "have the vector of another row.",
         ),
     ] = False,
+    paired: Annotated[
+        bool,
+        typer.Option(
+            "--paired",
+            help="The models are an old and a new encoder of the same items: can a map "
+            "bring the old vectors into the new space?",
+        ),
+    ] = False,
     reading: Given,
     titles: Titles,
     same_numbers: SameNumbers = False,
@@ -104,6 +112,9 @@ def compare(
     .csv or .tsv). It holds the neighbours of all rows, each with the number of runs
     that list it.
 
+    With --paired, the models are two encoders: can a map bring the old vectors into the
+    space of the new encoder, or must all items be embedded again?
+
     Options for reading apply to all models, so a file of --labels or --ids must name
     the rows of each.
     """
@@ -113,14 +124,32 @@ def compare(
 
     # A limit that is no number is refused before two models are read.
     limits = values_in(fail_below, "fail-below", "kept=0.7", float)
-    if more:
-        _require_no_limits(
-            {
-                "--fail-below": bool(limits),
-                "--reference": reference is not None,
-                "--allow-swapped": allow_swapped,
-            }
+    judging_options = {
+        "--fail-below": bool(limits),
+        "--reference": reference is not None,
+        "--allow-swapped": allow_swapped,
+    }
+    if paired:
+        is_given = {"a third model": bool(more), "--role": role is not None}
+        for option, given in (is_given | judging_options).items():
+            if given:
+                raise must_be(
+                    option, "left out if two encoders are compared", "it with --paired"
+                )
+        _compare_encoders(
+            before,
+            after,
+            n_neighbours,
+            reading,
+            titles,
+            same_numbers,
+            rng,
+            output,
+            workers,
         )
+        return
+    if more:
+        _require_no_limits(judging_options)
         paths = [before, after, *more]
         _compare_runs(paths, n_neighbours, role, reading, titles, rng, output, workers)
         return
@@ -200,6 +229,43 @@ def _require_no_limits(is_given: Mapping[str, bool]) -> None:
                 "it with three or more",
                 "compare two models to judge the second one",
             )
+
+
+def _compare_encoders(
+    old: Path,
+    new: Path,
+    n_neighbours: int | None,
+    reading: Given,
+    titles: Titles,
+    same_numbers: bool,
+    rng: int,
+    output: Output,
+    workers: Workers,
+) -> None:
+    """Say whether a map can bring old vectors into the space of a new encoder."""
+    from embaudit.report.document import Origin
+    from embaudit.serving import space_map
+
+    paths = [old, new]
+    with output.promised([*paths, titles.items, *reading.files]) as write:
+        loaded = _read_all(paths, reading, titles, quiet=output.quiet)
+        with workers.at_work(quiet=output.quiet):
+            found = space_map(
+                loaded[0].model,
+                loaded[1].model,
+                n_neighbours=n_neighbours,
+                # Without ids, --paired declares that row i is the same item in both.
+                by_row=titles.by_row or None,
+                partial=titles.partial,
+                same_numbers=same_numbers,
+                rng=rng,
+            )
+        names = [shown_name(path) for path in paths]
+        intakes = tuple(
+            (name, source.intake) for name, source in zip(names, loaded, strict=True)
+        )
+        write(found, " and ".join(names), Origin(intakes, seed=rng))
+    output.show(found)
 
 
 def _compare_runs(

@@ -54,7 +54,7 @@ from embaudit.report.figures import (
     StackDisplay,
 )
 from embaudit.report.tables import Table
-from embaudit.serving import StableNeighbours
+from embaudit.serving import SpaceMap, StableNeighbours
 from embaudit.serving.runs import popularity_text
 from embaudit.simpson import SimpsonReport
 
@@ -992,9 +992,75 @@ def _facts_of_runs(found: StableNeighbours) -> tuple[tuple[str, str], ...]:
     return tuple(facts)
 
 
+def space_map_document(found: SpaceMap) -> Document:
+    """Build the document of a map between two encoders.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> from embaudit.serving import space_map
+    >>> rows = np.random.default_rng(0).standard_normal((40, 3))
+    >>> model = FactorModel.from_vectors(rows)
+    >>> print(space_map_document(space_map(model, model)).tables[0])
+    share of the new encoder's top 6 that is found
+    by          mapped items  mapped queries  mean angle  nine in ten within
+    no map             100 %               –           –                   –
+    rotation           100 %           100 %        0.0°                0.0°
+    linear map         100 %           100 %        0.0°                0.0°
+    """
+    return Document(
+        "Can a map bring the old vectors into the new space?",
+        (found.conclusion, *found.details),
+        sections=(Section.of("maps", "Maps", "Maps", map_table(found)),),
+        facts=(
+            (f"{found.title}s of both encoders", f"{found.n_paired:,}"),
+            ("columns", f"{found.columns[0]:,} and {found.columns[1]:,}"),
+            ("fitted to", counted(found.n_fitted, found.title)),
+            ("judged by", counted(found.n_judged, found.title)),
+        ),
+    )
+
+
+def map_table(found: SpaceMap) -> Table:
+    """Tabulate the lists and angles of each map."""
+    import pandas as pd
+
+    titles = {"none": "no map", "rotation": "rotation", "linear": "linear map"}
+    rows = []
+    for record in found.records():
+        cells = [titles[record["map"]]]
+        for name in ("mapped_rows", "mapped_queries"):
+            if record[name] is None:
+                cells.append("–")
+                continue
+            interval = (record[f"{name}_ci_low"], record[f"{name}_ci_high"])
+            cells.append(percent_with_interval(record[name], interval))
+        for name in ("mean_angle", "covering_angle"):
+            angle = record[name]
+            cells.append("–" if angle is None else f"{angle:.1f}°")
+        rows.append(cells)
+    columns = [
+        "by",
+        f"mapped {found.title}s",
+        "mapped queries",
+        "mean angle",
+        "nine in ten within",
+    ]
+    has_intervals = any("(" in cell for cells in rows for cell in cells)
+    return Table(
+        f"share of the new encoder's top {found.n} that is found",
+        pd.DataFrame(rows, columns=columns),
+        "95 % intervals in brackets" if has_intervals else "",
+        formats=dict.fromkeys(columns, str),
+        has_intervals=has_intervals,
+        is_whole=True,
+    )
+
+
 document.register(Audit, audit_document)
 document.register(BlockCosines, block_document)
 document.register(Comparison, comparison_document)
 document.register(Evaluation, evaluation_document)
 document.register(SimpsonReport, simpson_document)
+document.register(SpaceMap, space_map_document)
 document.register(StableNeighbours, runs_document)

@@ -38,7 +38,13 @@ from embaudit.core.plain import frame_of, plain_dict
 from embaudit.core.results import Result
 from embaudit.core.sizes import N_QUERIES
 from embaudit.core.ties import reaches
-from embaudit.core.words import counted, drawn_of, percent, two_decimals
+from embaudit.core.words import (
+    counted,
+    drawn_of,
+    percent,
+    percent_with_interval,
+    two_decimals,
+)
 from embaudit.errors import must_be
 from embaudit.io import read
 from embaudit.io.files import AnyPath
@@ -302,10 +308,7 @@ class SpaceMap(Result):
 
     def _share(self, shares: Floats) -> str:
         """Write a mean share with its interval, if there is one."""
-        low, high = self._interval(shares)
-        if low == high:
-            return percent(low)
-        return f"{percent(float(shares.mean()))} ({percent(low)} to {percent(high)})"
+        return percent_with_interval(float(shares.mean()), self._interval(shares))
 
     def explain(self) -> str:
         """Say whether a map is enough, and by which figures."""

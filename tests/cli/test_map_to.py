@@ -11,7 +11,7 @@ import embaudit as ea
 
 
 @pytest.fixture
-def tables():
+def tables(embaudit):
     """Write a table of old vectors, and one of the same vectors in other axes."""
     draw = np.random.default_rng(0)
     centres = 2 * draw.standard_normal((9, 6))

@@ -60,7 +60,7 @@ def model(tmp_path, monkeypatch):
 FUNCTIONS = {
     "audit": (ea.audit, gather),
     "blocks": (ea.block_cosines,),
-    "compare": (ea.compare, ea.stable_neighbours),
+    "compare": (ea.compare, ea.stable_neighbours, ea.space_map),
     "evaluate": (ea.evaluate_similarities, held_out_interactions),
     "fit": (ea.io.read_interactions, ea.ProductPenaltyMF),
     "fix": (ea.fix,),
@@ -83,6 +83,7 @@ TYPED = {
 """Options of the command line alone."""
 OWN = {
     "fit": {"rng"},  # random_state, as scikit-learn calls it
+    "compare": {"paired"},  # whether `ea.space_map` is called
     "gauge": {"from"},  # the record
     "evaluate": {"truth"},  # the columns
     "reproduce": {"rng"},  # the seed of a setting
