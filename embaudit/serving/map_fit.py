@@ -29,11 +29,11 @@ RIDGES = tuple(10.0**exponent for exponent in range(-8, 3))
 RIDGE_PART = 0.2
 """Share of the fitted rows on which the penalty is chosen."""
 LENGTH_ROWS = 10_000
-"""Largest number of rows by which lengths are found."""
+"""Largest number of rows that M is fitted to while the lengths are searched."""
 MOST_ROUNDS = 30
 """Largest number of times that the map and the lengths are fitted in turn."""
-LEAST_GAIN = 0.95
-"""Share of the error up to which another round is worth its time."""
+MOST_ERROR_LEFT = 0.95
+"""A further round is used if it leaves at most this share of the error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +94,8 @@ class PairSums:
         places : array of int
             Places of the rows to add up.
         matrix : array of shape (k₀, k₁), optional
-            A matrix M. If given, each x gets the length at which xM is nearest to y. An
-            x that M takes further than 90° from y counts as 0.
+            A matrix M. If given, each x gets the length at which xM is nearest to y. If
+            the angle between xM and y exceeds 90°, this length is 0.
         """
 
         def of_block(block: slice) -> PairSums:
@@ -140,8 +140,8 @@ class FittedMap:
 def rotation(sums: PairSums) -> FittedMap:
     """Fit the best rotation.
 
-    The table of fewer columns is turned into the columns of the other one. Back, the
-    remaining directions are dropped.
+    The rows of the table with fewer columns are rotated in the space of the other
+    table. The way back drops the directions that no rotated row has.
 
     Examples
     --------
@@ -167,10 +167,11 @@ def linear_map(rows: PairedRows, fitted: Indices, tuned: Indices) -> FittedMap:
     `M = (Σ xᵀx + λ I)⁻¹ Σ xᵀy`. The penalty λ is the one with the smallest error on the
     tuned rows, and M is then fitted to all rows.
 
-    If rows are compared by cosine, their lengths say nothing, so each x may have any
-    length. The best one for a given M is `(xM·y) / ‖xM‖²`. Fitting M and the lengths in
-    turn can only lower the sum of the squared sines of the angles between xM and y. It
-    is repeated while the error on the tuned rows falls by at least 5 %.
+    If rows are compared by cosine, their lengths say nothing, so each x can be
+    multiplied by any number. The best number for a given M is `(xM·y) / ‖xM‖²`. M and
+    these numbers are fitted in turn while the error on the tuned rows falls by at least
+    5 %. Without a penalty, no turn raises the sum of the squared sines of the angles
+    between xM and y over the fitted rows.
 
     Parameters
     ----------
@@ -199,7 +200,7 @@ def _least_squares(rows: PairedRows, fitted: Indices, tuned: Indices) -> Floats:
     """Return the matrix of one direction."""
     if not rows.of_unit_length:
         return _ridge(PairSums.of(rows, fitted), PairSums.of(rows, tuned)).of_all
-    # Lengths are found by few of the rows.
+    # A part of the rows is enough for an M that finds good lengths.
     few = fitted[:: math.ceil(len(fitted) / LENGTH_ROWS)]
     tuned_sums = PairSums.of(rows, tuned)
     found = _ridge(PairSums.of(rows, few), tuned_sums)
@@ -207,7 +208,7 @@ def _least_squares(rows: PairedRows, fitted: Indices, tuned: Indices) -> Floats:
         matrix = found.of_fitted
         tuned_sums = PairSums.of(rows, tuned, matrix)
         following = _ridge(PairSums.of(rows, few, matrix), tuned_sums)
-        if following.error > LEAST_GAIN * found.error:
+        if following.error > MOST_ERROR_LEFT * found.error:
             break
         found = following
     matrix = found.of_fitted

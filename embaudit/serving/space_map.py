@@ -104,9 +104,9 @@ class Advice(StrEnum):
     LINEAR = "linear"
     """A rotation does not keep that many, but a linear map does."""
     LOSSY = "lossy"
-    """A linear map keeps more than 80 % of the lists, but not surely 95 %."""
+    """A linear map keeps at least 80 % of the lists, but perhaps less than 95 %."""
     EMBED_AGAIN = "embed again"
-    """No map keeps 80 % of the lists for sure."""
+    """A linear map may keep less than 80 % of the lists, a rotation less than 95 %."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,14 +253,16 @@ class SpaceMap(Result):
         """Sentences with the figures behind the conclusion."""
         n_lists = drawn_of(len(self.without_map), self.n_judged, "list")
         texts = [
-            f"A rotation keeps {self._share(self.rotation.mapped_rows)}. By itself, "
-            f"the old encoder lists {self._share(self.without_map)} of it: old queries "
-            "among old vectors.",
+            f"A rotation keeps {self._share(self.rotation.mapped_rows)}. The old "
+            "encoder by itself (old queries among old vectors) keeps "
+            f"{self._share(self.without_map)}.",
             "If only queries are mapped and the index stays as it is, a rotation keeps "
             f"{self._share(self.rotation.mapped_queries)}, and a linear map "
             f"{self._share(self.linear.mapped_queries)}.",
-            f"These are {n_lists} among {counted(self.n_judged, self.title)} that took "
-            f"no part in the fit to {self.n_fitted:,} others.",
+            f"These are means over {n_lists} among "
+            f"{counted(self.n_judged, self.title)} that took no part in the fit to "
+            f"{self.n_fitted:,} others. In a larger index, {self.title}s lie closer "
+            "together, so a map usually keeps less.",
             *self._on_angles(),
         ]
         if self.advice is Advice.EMBED_AGAIN:
@@ -461,38 +463,40 @@ def space_map(
     A rotation is enough: it keeps 100 % of the new encoder's top 10. Map the old ...
     """
     draw = as_generator(rng)
-    first, second = read(old).model, read(new).model
-    measure = _measure_of(second)
-    found = match(
-        first,
-        second,
+    old_model, new_model = read(old).model, read(new).model
+    title = new_model.title("right")
+    measure = _measure_of(new_model)
+    matched = match(
+        old_model,
+        new_model,
         "right",
         by_row=by_row,
         partial=partial,
         same_numbers=same_numbers,
     )
     stored = PairedRows(
-        taken_rows(first.right, found.before),
-        taken_rows(second.right, found.after),
+        taken_rows(old_model.right, matched.before),
+        taken_rows(new_model.right, matched.after),
         of_unit_length=measure == "cosine",
     )
     directed = _directed(stored)
     if len(directed) < FEWEST_ROWS:
         raise must_be(
-            f"the {second.title('right')}s that both encoders hold",
+            f"the {title}s that both encoders hold",
             f"at least {FEWEST_ROWS} with a direction in both",
             len(directed),
-            f"embed more {second.title('right')}s with both encoders",
+            f"embed more {title}s with both encoders",
         )
-    order = draw.permutation(directed)
-    n_fitted = min(len(order) // 2, MOST_FITTED)
+    shuffled = draw.permutation(directed)
+    n_fitted = min(len(shuffled) // 2, MOST_FITTED)
     n_tuned = round(RIDGE_PART * n_fitted)
-    judged = np.sort(order[n_fitted:][:MOST_JUDGED])
-    _require_short_lists(n_neighbours, len(judged), second.title("right"))
+    judged = np.sort(shuffled[n_fitted:][:MOST_JUDGED])
+    _require_short_lists(n_neighbours, len(judged), title)
     # Rows are read faster in the order in which they are stored.
-    tuned, fitted = np.sort(order[:n_tuned]), np.sort(order[n_tuned:n_fitted])
+    tuned = np.sort(shuffled[:n_tuned])
+    fitted = np.sort(shuffled[n_tuned:n_fitted])
     untuned = np.sort(np.concatenate([fitted, judged]))
-    comparison = _Judges(
+    judgement = _Judgement(
         rows=PairedRows(
             taken_rows(stored.old, judged),
             taken_rows(stored.new, judged),
@@ -502,31 +506,31 @@ def space_map(
         n=list_length(n_neighbours, len(judged)),
         queries=sample_rows(len(judged), N_QUERIES, draw),
     )
-    half = PairSums.of(stored, np.sort(order[:n_fitted]))
-    judged_half = PairSums.of(stored, judged)
+    fitted_sums = PairSums.of(stored, np.sort(shuffled[:n_fitted]))
+    judged_sums = PairSums.of(stored, judged)
     pairs = draw_pairs(len(judged), N_PAIRS, rng=draw)
     least = numbers = None
     # A map that drops columns can change every angle, so nothing limits it.
-    if first.rank <= second.rank:
-        old_tangents = half_angles_of_pairs(comparison.rows.old, pairs)
-        new_tangents = half_angles_of_pairs(comparison.rows.new, pairs)
+    if old_model.rank <= new_model.rank:
+        old_tangents = half_angles_of_pairs(judgement.rows.old, pairs)
+        new_tangents = half_angles_of_pairs(judgement.rows.new, pairs)
         least = least_angle(old_tangents, new_tangents)
         numbers = condition_numbers(old_tangents, new_tangents)
     return SpaceMap(
-        title=second.title("right"),
-        columns=(first.rank, second.rank),
+        title=title,
+        columns=(old_model.rank, new_model.rank),
         n_paired=len(directed),
         n_fitted=n_fitted,
         n_judged=len(judged),
-        n=comparison.n,
-        rotation=comparison.judge(rotation(half), draw),
-        linear=comparison.judge(linear_map(stored, fitted, tuned), draw),
-        without_map=comparison.without_map(),
+        n=judgement.n,
+        rotation=judgement.judge(rotation(fitted_sums), draw),
+        linear=judgement.judge(linear_map(stored, fitted, tuned), draw),
+        without_map=judgement.without_map(),
         least_angle=least,
         condition_numbers=numbers,
         n_pairs=len(pairs),
         final={
-            "rotation": rotation(half + judged_half),
+            "rotation": rotation(fitted_sums + judged_sums),
             "linear": linear_map(stored, untuned, tuned),
         },
     )
@@ -578,7 +582,7 @@ def _directed(rows: PairedRows) -> Indices:
 
 
 @dataclass(frozen=True, eq=False)
-class _Judges:
+class _Judgement:
     """Rows that took no part in a fit, and lists of some of them."""
 
     rows: PairedRows
