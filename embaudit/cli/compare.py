@@ -149,8 +149,10 @@ def compare(
         )
         return
     if more:
-        _require_no_limits(judging_options)
         paths = [before, after, *more]
+        _require_two_models(
+            judging_options | {"--same-numbers": same_numbers}, len(paths)
+        )
         _compare_runs(paths, n_neighbours, role, reading, titles, rng, output, workers)
         return
     if output.out is not None and output.out.suffix.lower() in TABLES:
@@ -208,7 +210,8 @@ def _read_all(
     except InputError as error:
         if not set(files) & set(error.files):
             raise
-        # The file is right for one of them at most, and one command names no second.
+        # A file of ids or labels fits one model, and the command takes no file per
+        # model.
         number = "both" if len(paths) == 2 else "all"
         raise InputError(
             "{} One file serves {} models here; save each with its own, "
@@ -219,15 +222,15 @@ def _read_all(
     return [Reading(titles.on(x.model, quiet=quiet), x.intake) for x in readings]
 
 
-def _require_no_limits(is_given: Mapping[str, bool]) -> None:
-    """Raise InputError if an option is given that judges the second of two models."""
+def _require_two_models(is_given: Mapping[str, bool], n_models: int) -> None:
+    """Raise InputError if an option is given that applies to two models only."""
     for option, given in is_given.items():
         if given:
             raise must_be(
                 option,
                 "left out if three or more models are compared",
-                "it with three or more",
-                "compare two models to judge the second one",
+                counted(n_models, "model"),
+                "compare two models to use it",
             )
 
 

@@ -140,6 +140,7 @@ def test_the_page_of_several_runs_shows_their_shares(embaudit):
         (("--fail-below", "top=0.5"), "--fail-below must be left out if three or"),
         (("--reference", "seed.npz"), "--reference must be left out if three or"),
         (("--allow-swapped",), "--allow-swapped must be left out if three or more"),
+        (("--same-numbers",), "--same-numbers must be left out if three or more"),
         (("--out", "runs.xlsx"), "--out must be a file that ends in .html, or for a"),
         (("--role", "query"), "--role must be one of"),
         (("--n-neighbours", "60"), "--n-neighbours must be an integer from 1 to 59"),
