@@ -87,7 +87,11 @@ def fix(
         ),
     ] = None,
     role: Annotated[
-        Text, Option(help="Side to write: right (item, the default) or left (user).")
+        Text,
+        Option(
+            help="Side to write: right (item) or left (user). The default is both sides "
+            "if the vectors keep the predictions of a model, and right otherwise."
+        ),
     ] = None,
     dimensions: Annotated[
         int | None, Option(help="Number of leading directions to keep (default: all).")
@@ -149,8 +153,7 @@ def fix(
     ):
         source = reading.read(path, more)
         model = titles.on(source.model, quiet=quiet)
-        # Other kinds make no use of the norm, so which one it is matters to these
-        # alone.
+        # Only folded vectors depend on the final norm.
         if str(as_).startswith("folded"):
             say_norm(source, quiet=quiet)
         remedy = mend(

@@ -110,17 +110,18 @@ def fix(
         - "folded": a head multiplied by the gains of its final norm.
         - "folded-centred": a folded head without any component that no probability
           shows; its axes stay a convention.
-        - "equal-length": the same scores, and right rows of one length, so that inner
-          product, cosine and Euclidean distance list the same right rows for each left
-          row. Right rows get their bias, and `√(M² − ‖x‖²)`, as further columns.
+        - "equal-length": right rows of one length, with the same scores. Inner product,
+          cosine and Euclidean distance then list the same right rows for each left row.
+          Further columns hold the bias of each right row, and `√(M² − ‖y‖²)` for a row
+          y, where M is the largest length.
     align_to : FactorModel, path or object, optional
         An older training run. The vectors of `model` are brought into its coordinates,
         without a change of predictions. `Remedy.alignment` says how far old and new
-        vectors are apart then, and whether lists may mix them. `as_` is left out.
+        vectors are apart then, and whether lists may mix them. `as_` must be None.
     map_to : FactorModel, path or object, optional
         Vectors of the same items by a new encoder. The vectors of `model` are mapped
         into its space. `Remedy.space_map` says whether this is enough, or whether the
-        items should be embedded again. `as_` is left out.
+        items should be embedded again. `as_` must be None.
     by_map : {"rotation", "linear"}, optional
         The map, with `map_to`. By default a rotation if it is enough, and otherwise a
         linear map.
@@ -301,7 +302,8 @@ def _require_left_out(vectors: str, **values: object) -> None:
     Parameters
     ----------
     vectors : str
-        What is done to the vectors, such as "aligned with those of another model".
+        Participle that describes the vectors, such as "aligned with those of another
+        model".
     values : dict
         Options that must be None.
     """
@@ -511,12 +513,16 @@ def _centred(
 def _of_equal_length(
     model: FactorModel, roles: tuple[SideName, ...], dimensions: int | None
 ) -> Remedy:
-    """Add a column that gives all right rows one length, and no score another value.
+    """Add a column that gives all right rows one length and keeps all scores.
 
-    With M the length of the longest right row y, the rows `(y, √(M² − ‖y‖²))` have the
-    length M, and `(x, 0)·(y, √(M² − ‖y‖²)) = x·y`. A right bias b that changes rankings
-    becomes a column before: `(x, 1)·(y, b) = x·y + b`. Then the distance of two rows,
-    and their cosine, depend on a right row only by the score.
+    Let M be the largest length of a right row. A right row y becomes
+    `(y, √(M² − ‖y‖²))`, which has the length M, and a left row x becomes `(x, 0)`, so
+    their inner product stays `x·y`. All right rows have one length, so the cosine and
+    the Euclidean distance of a left row and a right row depend on the right row only
+    through this product.
+
+    If the model has right biases b that differ, they become a column first, so that
+    inner products are scores with the bias: `(x, 1)·(y, b) = x·y + b`.
 
     Source: Bachrach et al., "Speeding Up the Xbox Recommender System Using a Euclidean
     Transformation for Inner-Product Spaces", RecSys 2014.
@@ -567,7 +573,7 @@ def _of_equal_length(
 
 
 def _require_products(model: FactorModel) -> None:
-    """Refuse rows compared by distance: their distances fix no cosines."""
+    """Raise InputError if rows were compared by distance, which fixes no cosine."""
     if model.link.measures_distances:
         raise must_be(
             "a model to fix",
@@ -580,7 +586,7 @@ def _require_products(model: FactorModel) -> None:
 def _require_no_lengths(
     model: FactorModel, kind: str, roles: tuple[SideName, ...]
 ) -> None:
-    """Refuse unit vectors where predictions need the lengths."""
+    """Raise InputError if unit vectors are requested but predictions need lengths."""
     if kind == EQUAL_LENGTH:
         raise must_be(
             "unit", "left out for vectors of equal length, which have one already", True
