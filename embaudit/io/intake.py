@@ -329,6 +329,9 @@ class Intake:
         >>> parts = (Part("vectors", "right", (7, 2)),)
         >>> Intake("qdrant", (), parts, metric=metric).line()
         'read as qdrant: vectors; metric cosine, original lengths lost'
+        >>> metric = Metric("l2", "LanceDB's default without an index", is_default=True)
+        >>> Intake("lancedb", (), parts, metric=metric).line()
+        'read as lancedb: vectors; metric l2 by default'
         """
         names = []
         for part in self.parts:
@@ -347,6 +350,8 @@ class Intake:
             line += f"; not used: {', '.join(map(str, self.left_over))}"
         if self.metric is not None:
             line += f"; metric {self.metric.name}"
+            if self.metric.is_default:
+                line += " by default"
             if self.metric.unit_rows:
                 line += ", original lengths lost"
         return line

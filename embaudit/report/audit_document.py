@@ -129,6 +129,7 @@ def index_conflict(audit: Audit) -> str:
     texts = [
         headline,
         served.contradiction,
+        served.on_default,
         f"More: `embaudit explain {INDEX_METRIC}`.",
     ]
     return " ".join(filter(None, texts))

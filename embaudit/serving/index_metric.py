@@ -51,6 +51,8 @@ Served: TypeAlias = Literal["cosine", "dot", "l2"]
 """How an index compares rows: by cosine, inner product or Euclidean distance."""
 SERVED: tuple[Served, ...] = get_args(Served)
 """The measures of an index."""
+DECLARED = "as you declared"
+"""Source of a measure that the caller gave."""
 CHANGED = 0.05
 """Share of the listed rows above which a change of lists is reported."""
 SHOWN = 5
@@ -483,6 +485,19 @@ class IndexMetric(Result):
         )
 
     @property
+    def on_default(self) -> str:
+        """Say that nothing but a default of the store tells the measure; else empty."""
+        if self.source == DECLARED or self.stated is None:
+            return ""
+        if not self.stated.is_default:
+            return ""
+        return (
+            f"The store states no measure: {MEASURE_WORDS[self.served]} is "
+            f"{self.stated.source}. If your queries choose another measure, name it "
+            "with `--served`."
+        )
+
+    @property
     def on_lengths(self) -> str:
         """Describe the lengths of the indexed rows."""
         if self.lengths is Lengths.LOST:
@@ -520,7 +535,7 @@ class IndexMetric(Result):
 
     def explain(self) -> str:
         """Describe in plain words how the index changes the lists of the model."""
-        texts = [self.contradiction]
+        texts = [self.contradiction, self.on_default]
         for lists in self.directions:
             texts += [lists.sentence, lists.own_cause, lists.own_matches]
             if lists.changes:
@@ -743,7 +758,7 @@ def index_measure(served: Served | None, stated: Metric | None) -> tuple[Served,
     """Return the measure of an index and its source. The caller overrules the store."""
     if served is not None:
         require_one_of(served, "served", SERVED)
-        return served, "as you declared"
+        return served, DECLARED
     if stated is not None:
         for metric in SERVED:
             if stated.name == metric:

@@ -91,8 +91,11 @@ def test_sqlite_vec_metric_is_that_of_the_words_that_created_the_table(
     path = tmp_path / "films.db"
     columns = f"id integer primary key, v float[{{width}}] {words}, chunk_size=16"
     write_sqlite_vec(path, ROWS, IDS, columns=columns)
-    found = io.inspect(path).metric
+    intake = io.inspect(path)
+    found = intake.metric
     assert (found.name, found.is_default) == (metric, is_default)
+    suffix = " by default" if is_default else ""
+    assert intake.line().endswith(f"; metric {metric}{suffix}")
 
 
 @pytest.mark.parametrize("kind", ["int8", "bit"])

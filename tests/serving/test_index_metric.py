@@ -406,6 +406,23 @@ def test_the_option_comes_before_the_store_and_says_so() -> None:
     assert found.contradiction in found.explain()
 
 
+def test_a_default_of_the_store_is_named_unless_the_caller_declares_a_metric() -> None:
+    default = Metric("l2", "the default of this store", is_default=True)
+    found = served_lists(by_hand(), None, default, rng=np.random.default_rng(0))
+    assert found.on_default == (
+        "The store states no measure: Euclidean distance is the default of this store. "
+        "If your queries choose another measure, name it with `--served`."
+    )
+    assert found.on_default in found.explain()
+    for measure in ("l2", "dot"):
+        declared = served_lists(
+            by_hand(), measure, default, rng=np.random.default_rng(0)
+        )
+        assert declared.on_default == ""
+    stated = served_lists(by_hand(), None, STATED, rng=np.random.default_rng(0))
+    assert stated.on_default == ""
+
+
 def test_lengths_that_the_store_lost_are_named() -> None:
     rows = unit(np.random.default_rng(0).standard_normal((20, 4)))
     stated = Metric("cosine", "the collection", unit_rows=True)

@@ -102,7 +102,8 @@ def check(evidence: Evidence) -> Iterator[Finding]:
 def _text(served: IndexMetric) -> str:
     """Write what was measured, for the direction of the training first."""
     lists, *others = served.directions
-    texts = [served.contradiction, lists.sentence, lists.own_cause, lists.own_matches]
+    texts = [served.contradiction, served.on_default]
+    texts += [lists.sentence, lists.own_cause, lists.own_matches]
     for other in others:
         texts += [
             other.sentence,
