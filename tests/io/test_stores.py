@@ -18,6 +18,7 @@ from embaudit import io
 from embaudit.errors import InputError
 from embaudit.io.intake import Metric
 from embaudit.io.stores.base import Address, Batch, VectorTable
+from embaudit.io.stores.writing import removed_if_new
 
 ADD, UPDATE, UPSERT, DELETE = range(4)
 ROWS = np.random.default_rng(0).normal(size=(40, 8)).astype(np.float32)
@@ -531,6 +532,28 @@ def table_of(*batches, n_rows=2, **properties):
         ids="ids",
         **properties,
     )
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, ValueError])
+def test_a_new_folder_goes_when_writing_stops(tmp_path, stop):
+    folder = tmp_path / "store"
+
+    def write():
+        with removed_if_new(folder):
+            folder.mkdir()
+            (folder / "part").write_text("part")
+            raise stop
+
+    with pytest.raises(stop):
+        write()
+    assert not folder.exists()
+
+
+def test_a_folder_that_was_there_stays_when_writing_stops(tmp_path):
+    (tmp_path / "films").write_text("films")
+    with pytest.raises(ValueError, match="stopped"), removed_if_new(tmp_path):
+        raise ValueError("stopped")
+    assert (tmp_path / "films").read_text() == "films"
 
 
 def test_panic_of_the_client_of_lancedb_is_refused(tmp_path, monkeypatch):

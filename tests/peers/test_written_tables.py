@@ -230,6 +230,22 @@ def test_a_write_that_stops_leaves_nothing_and_the_old_table(
             read(table)
 
 
+@pytest.mark.parametrize(
+    ("package", "prefix"), [("lancedb", "lancedb"), ("chromadb", "chroma")]
+)
+def test_a_name_that_the_client_does_not_allow_leaves_no_folder(
+    package: str, prefix: str, tmp_path: Path
+) -> None:
+    pytest.importorskip(package)
+    folder = tmp_path / "store"
+    with pytest.raises(InputError, match="cannot be written"):
+        fix(model()).write(f"{prefix}:{folder}/bad name!")
+    assert not folder.exists()
+    # The same process can write to this folder afterwards.
+    fix(model()).write(f"{prefix}:{folder}/films")
+    assert load(f"{prefix}:{folder}/films").n_right == N
+
+
 def test_models_that_a_table_cannot_hold(table: str) -> None:
     with pytest.raises(InputError, match="must be those of one side"):
         fix(model(), "balanced").write(table)

@@ -53,6 +53,7 @@ from embaudit.io.stores.writing import (
     Rows,
     already_there,
     keeps,
+    removed_if_new,
     require_place,
     row_batches,
 )
@@ -452,7 +453,7 @@ def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
     address, folder, name = _place(text)
     _require_new(text, force)
     part = f"{name[:40]}-{secrets.token_hex(4)}"
-    with _writing(address, folder) as store:
+    with removed_if_new(folder), _writing(address, folder) as store:
         if name not in [other.name for other in store.list_collections()]:
             # A name that the client does not allow is refused before the rows are sent.
             store.create_collection(name, embedding_function=None)
@@ -496,15 +497,25 @@ def _add(collection: Any, rows: Rows, size: int) -> None:
 
 @contextmanager
 def _writing(address: Address, folder: Path) -> Iterator[Any]:
-    """Open a folder with the client, which makes it if there is none."""
+    """Open a folder with the client, which makes it if there is none, and close it.
+
+    A client that stays open would be used again for this folder, even if the folder
+    was removed and made anew in between.
+    """
     chromadb = client("chromadb", extra="chroma", what="a collection of Chroma")
     settings = chromadb.config.Settings(anonymized_telemetry=False)
+    store: Any = None
     try:
-        yield chromadb.PersistentClient(str(folder), settings=settings)
+        store = chromadb.PersistentClient(str(folder), settings=settings)
+        yield store
     except (chromadb.errors.ChromaError, ValueError, RuntimeError) as error:
         if isinstance(error, InputError):
             raise
         raise unreadable(address, error, "written") from error
+    finally:
+        # The oldest versions that are supported have no `close`.
+        if hasattr(store, "close"):
+            store.close()
 
 
 register_tables("chroma", TableWriter(_require_new, _write, _remove, keeps))

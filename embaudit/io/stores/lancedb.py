@@ -36,6 +36,7 @@ from embaudit.io.stores.writing import (
     arrow_batches,
     arrow_schema,
     keeps,
+    removed_if_new,
     require_place,
 )
 
@@ -228,15 +229,16 @@ def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
             raise
 
     try:
-        database = lancedb.connect(str(folder))
-        table = database.create_table(
-            name,
-            batches(),
-            schema=arrow_schema(draft),
-            mode="create" if version is None else "overwrite",
-        )
-        with announced("building the index"):
-            _build_index(table, metric, draft.right.shape[0])
+        with removed_if_new(folder):
+            database = lancedb.connect(str(folder))
+            table = database.create_table(
+                name,
+                batches(),
+                schema=arrow_schema(draft),
+                mode="create" if version is None else "overwrite",
+            )
+            with announced("building the index"):
+                _build_index(table, metric, draft.right.shape[0])
     except BaseException as error:
         if version is None:
             shutil.rmtree(folder / f"{name}{SUFFIX}", ignore_errors=True)

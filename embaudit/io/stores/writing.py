@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -146,6 +148,18 @@ def require_place(address: Address, path: Path, name: str, form: str) -> None:
             path.parent,
             "create it first",
         )
+
+
+@contextmanager
+def removed_if_new(folder: Path) -> Iterator[None]:
+    """Remove a folder after an error or Ctrl-C, unless it was there before."""
+    was_there = folder.exists()
+    try:
+        yield
+    except BaseException:
+        if not was_there:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def already_there(address: Address) -> InputError:
