@@ -7,9 +7,10 @@ import sqlite3
 import sys
 from contextlib import closing
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from store_files import ChromaFolder, digests, write_sqlite_vec
 
@@ -532,6 +533,40 @@ def table_of(*batches, n_rows=2, **properties):
         ids="ids",
         **properties,
     )
+
+
+@pytest.mark.parametrize(
+    ("index_type", "codes"),
+    [
+        ("IVF_FLAT", ""),
+        ("IVF_HNSW_FLAT", ""),
+        ("IVF_PQ", "PQ codes of them"),
+        ("IVF_HNSW_SQ", "SQ codes of them"),
+        ("IVF_RQ", "RQ codes of them"),
+    ],
+)
+def test_codes_that_an_index_of_lancedb_searches_are_named(
+    tmp_path, monkeypatch, index_type, codes
+):
+    class Table:
+        schema = pa.schema([("vector", pa.list_(pa.float32(), 8))])
+
+        def count_rows(self, condition):
+            return 40
+
+        def list_indices(self):
+            return [SimpleNamespace(name="vector_idx", columns=["vector"])]
+
+        def index_stats(self, name):
+            return SimpleNamespace(distance_type="cosine", index_type=index_type)
+
+    client = ModuleType("lancedb")
+    client.__spec__ = ModuleSpec("lancedb", None)
+    client.connect = lambda folder: SimpleNamespace(open_table=lambda name: Table())
+    monkeypatch.setitem(sys.modules, "lancedb", client)
+    (tmp_path / "films.lance" / "_versions").mkdir(parents=True)
+    found = io.inspect(f"lancedb:{tmp_path}/films").metric
+    assert found == Metric("cosine", "the index vector_idx", codes=codes)
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, ValueError])

@@ -384,6 +384,20 @@ def test_lancedb_float16_is_read_as_it_is(tmp_path: Path) -> None:
     np.testing.assert_array_equal(model.right, half[LEFT].astype(np.float32))
 
 
+@pytest.mark.parametrize(
+    ("kind", "codes"),
+    [("IvfFlat", ""), ("IvfPq", "PQ codes of them"), ("HnswSq", "SQ codes of them")],
+)
+def test_lancedb_index_of_codes_is_named(tmp_path: Path, kind: str, codes: str) -> None:
+    place = write_lancedb(tmp_path, arrow())
+    table = pytest.importorskip("lancedb").connect(str(place)).open_table("films")
+    index = getattr(pytest.importorskip("lancedb.index"), kind)
+    table.create_index("vector", config=index(distance_type="cosine", num_partitions=1))
+    metric = inspect(place).metric
+    assert metric is not None
+    assert (metric.name, metric.codes) == ("cosine", codes)
+
+
 def test_lancedb_takes_the_table_with_vectors_or_asks(tmp_path: Path) -> None:
     place = write_lancedb(tmp_path, arrow())
     database = pytest.importorskip("lancedb").connect(str(place))

@@ -52,6 +52,10 @@ PANIC = "RustPanic"
 """Name of the error that the client raises at some damaged tables. No module exports
 its class.
 """
+CODES = ("PQ", "SQ", "RQ")
+"""Endings of the types of indexes that search rounded copies: product, scalar and
+RaBitQ quantisation.
+"""
 DEFAULT = Metric(
     "l2", "LanceDB's default for a column without an index", is_default=True
 )
@@ -144,19 +148,33 @@ class _Rows:
     def metric(self, column: str) -> Metric:
         """Return the metric of the indexes of a column; without an index it is l2."""
         metrics = {}
+        codes = {}
         for index in self.stored.list_indices():
             if list(index.columns) == [column]:
                 statistics = self.stored.index_stats(index.name)
                 name = getattr(statistics, "distance_type", None)
                 if name:
                     metrics[index.name] = metric_named(str(name))
+                    codes[index.name] = _codes(str(statistics.index_type))
         if not metrics:
             return DEFAULT
         if len(set(metrics.values())) > 1:
             stated = ", ".join(f"{name} {metric}" for name, metric in metrics.items())
             return Metric(NOT_STATED, f"its indexes differ ({stated})")
         index, metric = next(iter(metrics.items()))
-        return Metric(metric, f"the index {index}")
+        return Metric(metric, f"the index {index}", codes=codes[index])
+
+
+def _codes(index_type: str) -> str:
+    """Describe what an index searches; empty for the vectors themselves.
+
+    Examples
+    --------
+    >>> _codes("IVF_PQ"), _codes("IVF_HNSW_SQ"), _codes("IVF_FLAT")
+    ('PQ codes of them', 'SQ codes of them', '')
+    """
+    ending = index_type.upper().rpartition("_")[2]
+    return f"{ending} codes of them" if ending in CODES else ""
 
 
 @contextmanager
