@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.comparison.matching import match
+from embaudit.comparison.matching import Match, match
 from embaudit.comparison.thresholds import CarriedThreshold, thresholds
 from embaudit.core.checked import RNG, Floats, Indices, as_generator, named_keywords
 from embaudit.core.parallel import row_blocks
@@ -63,6 +63,7 @@ from embaudit.linalg.rows import sample_rows
 from embaudit.linalg.taken import taken_rows
 from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import FactorModel
+from embaudit.movements.twins import representatives_of
 from embaudit.ranges.half_angle import half_angle_tangents
 from embaudit.serving.index_metric import trained_measure
 from embaudit.serving.map_fit import (
@@ -153,7 +154,9 @@ class SpaceMap(Result):
     columns: tuple[int, int]
     """Numbers of columns of the old and of the new rows."""
     n_paired: int
-    """Rows of both encoders that have a direction in both."""
+    """Different rows of both encoders that have a direction in both.
+
+    Rows that duplicate each other in both tables count once."""
     n_fitted: int
     """Rows that the maps were fitted to."""
     n_judged: int
@@ -439,7 +442,7 @@ def space_map(
     Raises
     ------
     InputError
-        If fewer than 20 rows with a direction are paired, if ids do not match, if lists
+        If fewer than 20 different rows are paired, if ids do not match, if lists
         would hold more than a third of the other judged rows, or if rows were compared
         by distance in the Poincaré ball, which no rotation about the origin and no
         linear map describes.
@@ -447,7 +450,9 @@ def space_map(
     Notes
     -----
     Half of the paired rows, or 100,000 of them, fit the maps. The others, or 50,000 of
-    them, are documents and queries of the comparison. A row does not list itself.
+    them, are documents and queries of the comparison. A row does not list itself. Rows
+    that duplicate each other in both tables count once, because a map that was fitted
+    to a row would otherwise be judged by its duplicates.
 
     Examples
     --------
@@ -479,15 +484,20 @@ def space_map(
         taken_rows(new_model.right, matched.after),
         of_unit_length=measure == "cosine",
     )
-    directed = _directed(stored)
-    if len(directed) < FEWEST_ROWS:
+    usable = _different(
+        _directed(stored),
+        representatives_of(old_model, "right"),
+        representatives_of(new_model, "right"),
+        matched,
+    )
+    if len(usable) < FEWEST_ROWS:
         raise must_be(
             f"the {title}s that both encoders hold",
-            f"at least {FEWEST_ROWS} with a direction in both",
-            len(directed),
+            f"at least {FEWEST_ROWS} different ones with a direction in both",
+            len(usable),
             f"embed more {title}s with both encoders",
         )
-    shuffled = draw.permutation(directed)
+    shuffled = draw.permutation(usable)
     n_fitted = min(len(shuffled) // 2, MOST_FITTED)
     n_tuned = round(RIDGE_PART * n_fitted)
     judged = np.sort(shuffled[n_fitted:][:MOST_JUDGED])
@@ -519,7 +529,7 @@ def space_map(
     return SpaceMap(
         title=title,
         columns=(old_model.rank, new_model.rank),
-        n_paired=len(directed),
+        n_paired=len(usable),
         n_fitted=n_fitted,
         n_judged=len(judged),
         n=judgement.n,
@@ -579,6 +589,33 @@ def _directed(rows: PairedRows) -> Indices:
         old, new = rows.old_rows(block), rows.new_rows(block)
         has_direction[block] = old.any(axis=1) & new.any(axis=1)
     return np.flatnonzero(has_direction)
+
+
+def _different(
+    places: Indices,
+    old_groups: Indices | None,
+    new_groups: Indices | None,
+    matched: Match,
+) -> Indices:
+    """Return the first of each set of pairs that are duplicates in both tables.
+
+    Parameters
+    ----------
+    places : array of int
+        Places of pairs in `matched`.
+    old_groups, new_groups : array of int, optional
+        For each row of a table, the row that it duplicates; None without duplicates.
+    """
+    if old_groups is None or new_groups is None:
+        return places
+    groups = np.column_stack(
+        [
+            old_groups[matched.before[places]],
+            new_groups[matched.after[places]],
+        ]
+    )
+    _, first = np.unique(groups, axis=0, return_index=True)
+    return np.asarray(places[np.sort(first)])
 
 
 @dataclass(frozen=True, eq=False)
