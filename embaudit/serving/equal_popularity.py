@@ -1,4 +1,4 @@
-"""What chance does to lists if all rows are listed equally often.
+"""Numbers of lists that hold a row by chance, if all rows are equally popular.
 
 The null hypothesis is equal popularity: each of m queries lists n of N rows, every set
 of n rows is equally likely, and the lists of different queries are independent. Then
@@ -13,7 +13,7 @@ import math
 SURE = 0.99
 """Probability with which no row is in more lists than `most_by_chance`."""
 MOST_UNREACHED = 0.05
-"""Share of rows that chance leaves in no list, up to which there are enough queries."""
+"""Queries are enough if chance leaves at most this share of the rows in no list."""
 
 
 def unreached_by_chance(n_lists: int, n: int, n_rows: int) -> float:
@@ -39,9 +39,10 @@ def unreached_by_chance(n_lists: int, n: int, n_rows: int) -> float:
 def deviation_by_chance(n_lists: int, n: int, n_rows: int) -> float:
     """Return the standard deviation of the number of rows that no list holds.
 
-    With the probability p of one row and the probability p₂ of two given rows to be in
-    no list, the variance is `N p (1 − p) + N (N − 1) (p₂ − p²)`. A list misses two
-    given rows with the probability `(1 − n/N) (1 − n/(N − 1))`.
+    Let p be the probability that one given row is in no list, and p₂ the probability
+    that two given rows both are in no list. The variance is
+    `N p (1 − p) + N (N − 1) (p₂ − p²)`. A list holds neither of two given rows with the
+    probability `(1 − n/N) (1 − n/(N − 1))`.
 
     Examples
     --------
@@ -79,7 +80,7 @@ def most_by_chance(n_lists: int, n: int, n_rows: int) -> int:
 
 
 def lists_needed(n: int, n_rows: int) -> int:
-    """Return the number of lists from which on chance leaves out at most 5 % of rows.
+    """Return the smallest number of lists that by chance miss at most 5 % of the rows.
 
     It is about 3 N/n.
 

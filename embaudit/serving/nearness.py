@@ -56,11 +56,11 @@ OUTLIER = 3.5 * 1.4826
 CLEAR = 0.95
 """Share of the mixtures that a query has to be nearer than, to stand out from them."""
 LEAST_STAND_OUT = 0.5
-"""Share of the queries that are nearer than mixtures if rows and queries have subjects.
-"""
-FITTING, UNFITTING = 0.5, 0.1
-"""Shares of the known rows and of the queries that stand out if the queries do not
-fit."""
+"""Rows and queries have subjects if at least this share of the queries stands out."""
+FITTING = 0.5
+"""Queries can be found not to fit only if this share of the known rows stands out."""
+UNFITTING = 0.1
+"""Queries do not fit if at most this share of them stands out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,10 +120,15 @@ class Nearness:
         return np.asarray(distances > typical + OUTLIER * deviation + rounding)
 
     @property
+    def shows_subjects(self) -> bool:
+        """True if at least half of the queries are nearer than 95 % of the mixtures."""
+        return reaches(self.stand_out, LEAST_STAND_OUT)
+
+    @property
     def far(self) -> Flags:
         """(m,) True for queries that are far from all rows."""
         rounding = TIE * float(np.abs(self.best).max())
-        if reaches(self.stand_out, LEAST_STAND_OUT):
+        if self.shows_subjects:
             is_unrelated = self.best <= self.unrelated_level + rounding
         else:
             is_unrelated = self.best < self.unrelated.min() - rounding
@@ -160,9 +165,9 @@ class Nearness:
         known_stand_out = self.known_stand_out
         if stand_out_of_known is None or known_stand_out is None:
             return True
-        shows_subjects = reaches(known_stand_out, FITTING)
-        lacks_subjects = reaches(UNFITTING, max(self.stand_out, stand_out_of_known))
-        return not (shows_subjects and lacks_subjects)
+        rows_stand_out = reaches(known_stand_out, FITTING)
+        queries_do_not = reaches(UNFITTING, max(self.stand_out, stand_out_of_known))
+        return not (rows_stand_out and queries_do_not)
 
 
 def closeness(order: Order, queries: Floats, values: Floats) -> Floats:
@@ -278,14 +283,14 @@ def nearness(
 def _of_mixtures(order: Order, queries: Floats, rng: np.random.Generator) -> Floats:
     """Return the closeness of mixtures of queries to their best rows."""
     if order.measure in ("cosine", "dot") and order.bias is None:
-        # The length of a query changes no list, so it is no weight in a mixture.
+        # The length of a query changes no list, so all queries have the same weight.
         queries = unit_rows(queries, none=0)
     mixed = mixtures(queries, N_MIXTURES, rng)
     return closeness(order, mixed, best_matches(order, mixed, 1).values[:, 0])
 
 
 def _share_above(values: Floats, mixed: Floats) -> float:
-    """Return the share of values that exceed 95 % of those of mixtures."""
+    """Return the share of the values that exceed 95 % of the values of mixtures."""
     level = float(np.quantile(mixed, CLEAR))
     rounding = TIE * max(1.0, abs(level))
     return float((values > level + rounding).mean())

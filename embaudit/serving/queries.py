@@ -79,16 +79,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FILLED = 0.1
-"""Smallest share of all places in lists that is reported, if 1 % of the rows fill it.
-"""
+"""Hubs are reported if they fill at least this share of all places in lists."""
 UNREACHED = 0.01
-"""Smallest share of the rows in no list, beyond chance, that is reported."""
+"""Rows in no list are reported if at least this share of all rows is in no list beyond
+chance."""
 HANDFUL = 5
-"""Smallest number of rows in no list, beyond chance, or of far queries, that is
-reported."""
+"""Smallest reported number of rows in no list beyond chance, and of far queries."""
 RARE = 0.25
-"""Largest share of the average popularity that rows in no list have, by the estimate of
-Good and Turing, if they are reported."""
+"""Rows in no list are reported if their popularity, by the estimate of Good and Turing,
+is at most this share of the average popularity."""
 DEVIATIONS = 4.0
 """Standard deviations by which more rows must be in no list than by chance."""
 FAR = 0.01
@@ -96,11 +95,11 @@ FAR = 0.01
 MOST_PRODUCTS = 10**12
 """Largest number of products of two entries for the lists (about 1 minute)."""
 LEAST_QUERIES = 1_000
-"""Number of queries whose lists are computed, whatever they take."""
+"""Number of queries whose lists are computed even if this takes longer."""
 MOST_KNOWN = 4_096
-"""Largest number of rows that are compared with the queries."""
+"""Largest number of rows known to fit whose nearness is compared with the queries'."""
 MOST_EXAMINED = 16
-"""Largest number of rows in no list of which it is decided if any query lists them."""
+"""Largest number of rows in no list that are tested: can any query list them first?"""
 SHOWN = 10
 """Number of rows and queries of a table."""
 NAMED = 3
@@ -159,7 +158,7 @@ class QueryReach(Result):
     examined: Indices
     """Rows in no list of which it was decided whether any query lists them first."""
     never_first: Indices
-    """Those of these rows that no query at all lists first."""
+    """Examined rows that no query at all lists first."""
     known_title: str
     """Title of the rows that are known to fit: "item", or the title of a left row."""
     nearness: Nearness | None
@@ -184,16 +183,19 @@ class QueryReach(Result):
 
     @property
     def new_per_list(self) -> float:
-        """Mean number of rows in a list that no other list holds.
+        """Expected number of unreached rows in the list of a further query.
 
-        This is the estimate of Good and Turing of how many rows in no list so far a
-        list of another such query would hold.
+        By the estimate of Good and Turing it is the mean number of rows per list that
+        no other list holds.
         """
         return float(np.count_nonzero(self.counts == 1)) / len(self.queries)
 
     @property
     def average_per_list(self) -> float:
-        """Mean number of as many rows of average popularity in a list."""
+        """Expected number if the unreached rows were of average popularity: `u · n/N`.
+
+        u is the number of unreached rows.
+        """
         return len(self.unreached) * self.n / len(self.rows)
 
     @property
@@ -208,7 +210,7 @@ class QueryReach(Result):
 
     @property
     def queries_needed(self) -> int:
-        """Number of queries from which on `has_enough_queries` holds."""
+        """Smallest number of queries for which `has_enough_queries` holds."""
         return lists_needed(self.n, len(self.rows))
 
     @property
@@ -238,8 +240,8 @@ class QueryReach(Result):
     def has_unreached(self) -> bool:
         """True if clearly more rows than by chance are in no list.
 
-        Rows that few queries list would be reached by more queries. So the rows in no
-        list must also be rarer than rows of average popularity.
+        Further queries would reach rows that are merely less popular. So the rows in no
+        list must also have at most a quarter of the average popularity.
         """
         if not self.has_enough_queries:
             return False
@@ -385,8 +387,9 @@ class QueryReach(Result):
         """Say how many rows in no list a further query would list."""
         return (
             f"A further query of this kind would list {_figure(self.new_per_list)} of "
-            "them on average (estimate of Good and Turing); of as many "
-            f"{self.items} of average popularity, {_figure(self.average_per_list)}."
+            "them on average (estimate of Good and Turing), and "
+            f"{_figure(self.average_per_list)} of as many {self.items} of average "
+            "popularity."
         )
 
     @property
@@ -448,9 +451,17 @@ class QueryReach(Result):
                 f"is {typical}, and that of the typical unrelated query {unrelated}."
             )
         if not near.n_far:
+            found = f"No query is far from all {self.items}"
+            if not near.shows_subjects:
+                found = (
+                    f"No query is clearly far from all {self.items}, but only "
+                    f"{percent(near.stand_out)} of the queries are nearer to some "
+                    f"{self.item} than 95 % of unrelated queries (random mixtures of "
+                    "all queries)"
+                )
             return (
-                f"No query is far from all {self.items}: the typical (median) best "
-                f"{word} is {typical}, and that of unrelated queries {unrelated}."
+                f"{found}: the typical (median) best {word} is {typical}, and that of "
+                f"unrelated queries {unrelated}."
             )
         far = self.farthest()
         names = listed([str(record["query"]) for record in far[:NAMED]], NAMED)
@@ -951,7 +962,7 @@ def _first_of_equal(groups: Indices, lengths: Vector, bias: Vector | None) -> In
 
 
 def _never_first(model: FactorModel, bias: Floats | None, rows: Indices) -> Indices:
-    """Return those of some rows that no query at all lists first by inner product."""
+    """Return the given rows that no query at all lists first by inner product."""
     matrix: Matrix = model.right
     if len(model.right_side.directed) < 2 or bool((matrix == matrix[:1]).all()):
         return rows[:0]
@@ -962,7 +973,7 @@ def _never_first(model: FactorModel, bias: Floats | None, rows: Indices) -> Indi
 def _known_rows(
     model: FactorModel, query_rows: Side, rows: Indices, rng: np.random.Generator
 ) -> tuple[Floats | None, Indices | None]:
-    """Return rows that are known to fit to the rows of the lists.
+    """Return rows that are known to be near to rows of the lists.
 
     These are left rows of a model of two sides, or rows of the lists themselves with
     their places among these. A softmax head without inputs has none, and neither has a

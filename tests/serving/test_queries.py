@@ -556,3 +556,18 @@ def test_names_of_rows_and_queries_are_used() -> None:
     assert [query["query"] for query in found.farthest()] == ["words 0"]
     assert found.to_frame().columns.tolist() == ["row", "name", "lists"]
     assert len(found.to_frame()) == len(found.rows)
+
+
+def test_unrelated_queries_are_not_called_near():
+    """Queries as far as mixtures: none is farther than the others, and none is near."""
+    draw = np.random.default_rng(0)
+    centres = 2 * draw.standard_normal((10, 16))
+    items = centres[draw.integers(10, size=300)] + 0.3 * draw.standard_normal((300, 16))
+    queries = draw.standard_normal((400, 16))
+    found = ea.query_reach(FactorModel.from_user_item(queries, items))
+    assert found.nearness.n_far == 0
+    assert found.nearness.stand_out < 0.1
+    assert found.on_far.startswith("No query is clearly far from all items, but only ")
+    near = centres[draw.integers(10, size=400)] + 0.3 * draw.standard_normal((400, 16))
+    found = ea.query_reach(items, near, served="cosine")
+    assert found.on_far.startswith("No query is far from all items: ")
