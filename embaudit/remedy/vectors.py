@@ -105,7 +105,7 @@ class Remedy(Result):
     Vectors that hold the prediction cosines without loss have the objective
     "prediction"."""
     description: str = ""
-    """Description of a head behind a final norm, or of rows as they are; empty for
+    """Clause that describes a head behind a final norm, or rows as they are; empty for
     other vectors."""
     keep_empty: bool = False
     """True if rows without direction are kept in a table of vectors."""
@@ -271,11 +271,14 @@ class Remedy(Result):
         return joined([*texts, *self._empty_rows()])
 
     def _other_side(self) -> Sentence:
-        """Name the vectors of the other side, which vectors of equal length need."""
+        """Name the vectors of the other side, which are needed for a search."""
         (role,) = self.roles
         other = OPPOSITE[role]
         if role == "right":
-            text = "Index them by any of the three, and search with the {} vectors that {} writes."
+            text = (
+                "Index them by any of these measures, and search with the {} vectors "
+                "that {} writes."
+            )
         else:
             text = "Search with them in an index of the {} vectors that {} writes."
         return Sentence(
@@ -570,9 +573,9 @@ def _require_same(
     stored: NDArray[Any], wanted: Floats, path: AnyPath, written: np.dtype[Any]
 ) -> None:
     """Raise InputError if numbers that were read back differ from the vectors."""
-    # Text of float32 reads back as float64, and some files hold float32 only, so the
-    # coarser format of both counts. The tolerance is relative to the largest number,
-    # because small entries have the rounding of a whole product.
+    # Text of float32 reads back as float64, and some files hold float32 only, so use
+    # the coarser precision of the two. The tolerance is relative to the largest number,
+    # because a small entry is a sum of larger products, each with its rounding.
     precision = max(np.finfo(stored.dtype).eps, np.finfo(written).eps)
     tolerance = 8 * precision * np.abs(wanted).max()
     if stored.shape != wanted.shape or np.abs(stored - wanted).max() > tolerance:
@@ -584,7 +587,7 @@ def _require_same(
 
 
 def _kind(remedy: Remedy) -> str | Sentence:
-    """Describe the convention of the vectors in a clause."""
+    """Describe the vectors in a clause, and add sentences on what they are good for."""
     if remedy.description:
         return remedy.description
     if remedy.alignment is not None:
@@ -596,8 +599,8 @@ def _kind(remedy: Remedy) -> str | Sentence:
     if remedy.kind == "prediction":
         cosine = _prediction_cosine(remedy.model, *remedy.roles)
         verb = "is" if remedy.reduction is None else "approximates"
-        # Rankings stay the same if the scores of a row are multiplied by a number, and
-        # prediction cosines do not.
+        # If each row of scores is multiplied by a number of its own, rankings stay, but
+        # prediction cosines can change. So equal rankings are not enough.
         condition = "predicts the same"
         if remedy.model.predicts is Equivalence.RANKINGS:
             condition = "has the same scores"

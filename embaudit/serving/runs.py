@@ -81,9 +81,9 @@ class Popularity(StrEnum):
     INTERACTIONS = "interactions"
     """Number of interactions."""
     SCORE_LENGTH = "score length"
-    """Length of the column of scores of an item: the root of their sum of squares.
+    """Length of the scores of an item in run 1: the root of their sum of squares.
 
-    It is that of the scores that prediction cosines compare, in the first run."""
+    These are the scores that prediction cosines compare, centred if those are."""
     ROW_LENGTH = "row length"
     """Length of the row in the first run."""
 
@@ -124,14 +124,14 @@ class StableNeighbours(Result):
     n_rows: int
     """Number of rows that have a list. `rows` is a sample of them if it is shorter."""
     ids: NDArray[Any] = field(repr=False)
-    """(p,) ids of the compared rows, or their row numbers in the first run."""
+    """(p,) ids of the compared rows, or row numbers in the first run without ids."""
     names: NDArray[Any] | None = field(repr=False)
     """(p,) titles of the compared rows in the first run; None without titles."""
     popularity: Vector = field(repr=False)
     """(p,) popularity of the compared rows."""
     popularity_measure: Popularity
-    """Measure of the popularity: interactions in the first run that knows them, or a
-    length in the first run if no run knows them."""
+    """Measure of the popularity: interactions, from the first run that has their
+    numbers, or a length in run 1 if no run has them."""
     rows: Indices = field(repr=False)
     """(m,) places in `ids` of the rows that the lists belong to."""
     indices: Indices = field(repr=False)
@@ -298,9 +298,9 @@ class StableNeighbours(Result):
     def unrelated_runs(self) -> list[int]:
         """Runs that are not shown to list more neighbours than by chance.
 
-        The 95 % interval of the share includes the share by chance. The lists count as
-        draws from many more rows, because lists of all rows of unrelated runs also
-        differ from chance.
+        The 95 % interval of the share includes the share by chance, or lies below it.
+        The lists count as draws from many more rows: even if all rows have lists, the
+        share of an unrelated run differs from chance at random.
         """
         runs = []
         for run in range(2, self.n_runs + 1):
@@ -346,7 +346,7 @@ class StableNeighbours(Result):
         for third in np.unique(thirds).tolist():
             is_member = thirds == third
             n_lists = int(np.count_nonzero(is_member))
-            # The third holds about the same share of the rows that were not drawn.
+            # About the same share of the rows that were not drawn is in this third.
             n_rows = round(n_lists * self.n_rows / len(self.rows))
             low, high = _share_interval(stable_by_list[is_member], n_rows)
             records.append(
@@ -644,7 +644,7 @@ def stable_neighbours(
             "rows of zeros and duplicates do not count",
         )
     require_length(n_neighbours, len(eligible))
-    # Each list leaves out a row, so it is full in every run and can change.
+    # A list of all other rows could not change, so it leaves out at least one of them.
     n = list_length(n_neighbours, len(eligible), left_out=1)
     queries = eligible
     if n_lists is not None:
@@ -781,7 +781,7 @@ def _shared_duplicates(
         if first is None:
             return None
         groups.append(first[places])
-    # Rows are duplicates in all runs if their representatives agree in all runs.
+    # Two rows are duplicates in all runs if they have the same representative in each.
     _, first_places, group = np.unique(
         np.column_stack(groups), axis=0, return_index=True, return_inverse=True
     )
@@ -796,7 +796,8 @@ def _listed_in_runs(
         representatives = np.arange(n_rows)
     is_listed = np.ones((len(lists), *lists[0].indices.shape), dtype=bool)
     for run, other in enumerate(lists[1:], start=1):
-        # A share below 1 is the chance of a row to be listed among many tied rows.
+        # If many rows tie for the last places, a share below 1 is the probability that
+        # a random choice among them lists the row.
         is_listed[run] = kept_shares(lists[0], other, representatives) == 1
     return is_listed
 
