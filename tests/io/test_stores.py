@@ -18,7 +18,7 @@ import embaudit as ea
 from embaudit import io
 from embaudit.errors import InputError
 from embaudit.io.intake import Metric
-from embaudit.io.stores.base import Address, Batch, VectorTable
+from embaudit.io.stores.base import Address, Batch, VectorTable, chosen_table
 from embaudit.io.stores.writing import removed_if_new
 
 ADD, UPDATE, UPSERT, DELETE = range(4)
@@ -533,6 +533,15 @@ def table_of(*batches, n_rows=2, **properties):
         ids="ids",
         **properties,
     )
+
+
+@pytest.mark.parametrize("wanted", ["", "film"])
+def test_tables_of_an_object_are_named_by_the_keyword(wanted):
+    address = Address("qdrant", "client")
+    with pytest.raises(InputError) as caught:
+        chosen_table(address, ["films", "users"], wanted, keyword="collection")
+    choices = "; name one of collection='films', collection='users'."
+    assert str(caught.value).endswith(choices)
 
 
 @pytest.mark.parametrize(

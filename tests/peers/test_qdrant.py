@@ -271,6 +271,18 @@ def test_a_collection_that_is_not_there(server: Server) -> None:
         read(f"qdrant:{server.address}/item")
 
 
+@pytest.mark.parametrize("wanted", [None, "item"])
+def test_collections_of_a_client_are_named_by_the_keyword(
+    client: Any, wanted: str | None
+) -> None:
+    for name in ("items", "users"):
+        filled(client, name)
+    with pytest.raises(InputError) as caught:
+        read(client, collection=wanted)
+    choices = "name one of collection='items', collection='users'."
+    assert choices in str(caught.value)
+
+
 def test_an_empty_collection(client: Any) -> None:
     params = models.VectorParams(size=6, distance=models.Distance.DOT)
     client.create_collection("items", vectors_config=params)

@@ -118,7 +118,9 @@ class Address:
         return path.parent, path.name
 
 
-def chosen_table(address: Address, tables: Sequence[str], wanted: str) -> str:
+def chosen_table(
+    address: Address, tables: Sequence[str], wanted: str, *, keyword: str = ""
+) -> str:
     """Return the table that was named, or the only one.
 
     Parameters
@@ -129,12 +131,15 @@ def chosen_table(address: Address, tables: Sequence[str], wanted: str) -> str:
         Tables of the store that can hold vectors.
     wanted : str
         The table that the caller named; empty for none.
+    keyword : str
+        Keyword of Python that names a table of an object; empty if the store has an
+        address that can be typed.
 
     Raises
     ------
     InputError
         If the store has no such table, or several and none was named. The sentence
-        lists addresses that can be typed.
+        lists addresses that can be typed, or values of the keyword.
 
     Examples
     --------
@@ -143,10 +148,19 @@ def chosen_table(address: Address, tables: Sequence[str], wanted: str) -> str:
         ...
     embaudit.errors.InputError: lancedb:db must be one table of vectors; got 2 tables;
     name one of lancedb:db/films, lancedb:db/users.
+    >>> client = Address("qdrant", "client")
+    >>> chosen_table(client, ["films", "users"], "", keyword="collection")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: qdrant:client must be one table of vectors; got 2
+    tables; name one of collection='films', collection='users'.
     """
     if wanted in tables:
         return wanted
-    addresses = listed([str(address.with_table(name)) for name in tables], LISTED)
+    choices = [str(address.with_table(name)) for name in tables]
+    if keyword:
+        choices = [f"{keyword}={name!r}" for name in tables]
+    named = listed(choices, LISTED)
     if not tables:
         raise must_be(
             File(address),
@@ -159,14 +173,14 @@ def chosen_table(address: Address, tables: Sequence[str], wanted: str) -> str:
             File(address if address.typed else address.with_table(wanted)),
             "a table of the store",
             "none of that name",
-            f"name one of {addresses}",
+            f"name one of {named}",
         )
     if len(tables) > 1:
         raise must_be(
             File(address),
             "one table of vectors",
             f"{len(tables)} tables",
-            f"name one of {addresses}",
+            f"name one of {named}",
         )
     return tables[0]
 

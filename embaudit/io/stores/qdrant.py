@@ -138,18 +138,27 @@ def _server(address: Address) -> tuple[QdrantClient, str, Address]:
 def live_table(client: QdrantClient, request: Request) -> VectorTable:
     """Describe a collection of a live client: `collection`, or the only one."""
     store = Address("qdrant", "client")
-    return collection_table(client, request.collection or "", request, store)
+    wanted = request.collection or ""
+    return collection_table(client, wanted, request, store, keyword="collection")
 
 
 def collection_table(
-    client: QdrantClient, wanted: str, request: Request, store: Address
+    client: QdrantClient,
+    wanted: str,
+    request: Request,
+    store: Address,
+    *,
+    keyword: str = "",
 ) -> VectorTable:
-    """Describe the collection of a client that was named, or the only one."""
+    """Describe the collection of a client that was named, or the only one.
+
+    For `keyword` see `chosen_table`.
+    """
     with _errors_in_words(store.with_table(wanted) if wanted else store):
         name = wanted
         if not wanted or not client.collection_exists(wanted):
             names = [one.name for one in client.get_collections().collections]
-            name = chosen_table(store, sorted(names), wanted)
+            name = chosen_table(store, sorted(names), wanted, keyword=keyword)
     address = store.with_table(name)
     with _errors_in_words(address):
         config = client.get_collection(name).config
