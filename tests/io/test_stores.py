@@ -17,6 +17,7 @@ from store_files import ChromaFolder, digests, write_sqlite_vec
 import embaudit as ea
 from embaudit import io
 from embaudit.errors import InputError
+from embaudit.io.formats import writer_of
 from embaudit.io.intake import Metric
 from embaudit.io.stores.base import Address, Batch, VectorTable, chosen_table
 from embaudit.io.stores.writing import removed_if_new
@@ -532,6 +533,14 @@ def table_of(*batches, n_rows=2, **properties):
         lambda: iter(batches),
         ids="ids",
         **properties,
+    )
+
+
+def test_the_file_of_a_store_is_no_output_without_a_table():
+    with pytest.raises(InputError) as caught:
+        writer_of("new.duckdb")
+    assert str(caught.value) == (
+        "the output must be a table, such as duckdb:new.duckdb/TABLE; got new.duckdb."
     )
 
 

@@ -443,5 +443,9 @@ def writer_of(path: AnyPath) -> Format:
     for candidate in written:
         if suffix in candidate.suffixes and target.suffix.lower() != ".gz":
             return candidate
+    of_suffix = [one for one in list_formats() if suffix in one.suffixes]
+    if len(of_suffix) == 1 and of_suffix[0].tables is not None:
+        table = f"{of_suffix[0].name}:{path}/TABLE"
+        raise must_be("the output", f"a table, such as {table}", path)
     suffixes = " ".join(_file_suffixes(written))
     raise must_be("the output", f"a file that ends in one of {suffixes}", path)
