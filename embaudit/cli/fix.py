@@ -82,8 +82,8 @@ def fix(
         Map | None,
         Option(
             "--by-map",
-            help="With --map-to, the map (default: a rotation if it is enough, "
-            "otherwise a linear map).",
+            help="With --map-to, the map (default: a rotation if it is enough, or else "
+            "a linear map if it is enough, or else the map that keeps more).",
         ),
     ] = None,
     role: Annotated[

@@ -123,8 +123,8 @@ def fix(
         into its space. `Remedy.space_map` says whether this is enough, or whether the
         items should be embedded again. `as_` must be None.
     by_map : {"rotation", "linear"}, optional
-        The map, with `map_to`. By default a rotation if it is enough, and otherwise a
-        linear map.
+        The map, with `map_to`. By default a rotation if it is enough, or else a linear
+        map if it is enough, or else the map that keeps more of the new lists.
     role : {"left", "right"}, optional
         Only this side's vectors. By default both sides of an equivalent model, and
         otherwise the right one.

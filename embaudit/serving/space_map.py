@@ -37,7 +37,7 @@ from embaudit.core.parallel import row_blocks
 from embaudit.core.plain import frame_of, plain_dict
 from embaudit.core.results import Result
 from embaudit.core.sizes import N_QUERIES
-from embaudit.core.ties import reaches
+from embaudit.core.ties import exceeds, reaches
 from embaudit.core.words import (
     counted,
     drawn_of,
@@ -105,9 +105,9 @@ class Advice(StrEnum):
     LINEAR = "linear"
     """A rotation does not keep that many, but a linear map does."""
     LOSSY = "lossy"
-    """A linear map keeps at least 80 % of the lists, but perhaps less than 95 %."""
+    """The better map keeps at least 80 % of the lists, but perhaps less than 95 %."""
     EMBED_AGAIN = "embed again"
-    """A linear map may keep less than 80 % of the lists, a rotation less than 95 %."""
+    """The better map may keep less than 80 % of the lists."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,10 +198,9 @@ class SpaceMap(Result):
         """Decide by the intervals of the lists among mapped old rows."""
         if reaches(self._interval(self.rotation.mapped_rows)[0], ENOUGH):
             return Advice.ROTATION
-        low, _ = self._interval(self.linear.mapped_rows)
-        if reaches(low, ENOUGH):
+        if reaches(self._interval(self.linear.mapped_rows)[0], ENOUGH):
             return Advice.LINEAR
-        if reaches(low, TOO_LITTLE):
+        if reaches(self._interval(self._better.mapped_rows)[0], TOO_LITTLE):
             return Advice.LOSSY
         return Advice.EMBED_AGAIN
 
@@ -210,7 +209,17 @@ class SpaceMap(Result):
         """The map that the advice is about."""
         if self.advice is Advice.ROTATION:
             return self.rotation
-        return self.linear
+        if self.advice is Advice.LINEAR:
+            return self.linear
+        return self._better
+
+    @property
+    def _better(self) -> JudgedMap:
+        """The map that keeps more; a linear map of few rows can keep less."""
+        linear = float(self.linear.mapped_rows.mean())
+        if exceeds(linear, float(self.rotation.mapped_rows.mean())):
+            return self.linear
+        return self.rotation
 
     @property
     def used(self) -> JudgedMap:
@@ -236,6 +245,7 @@ class SpaceMap(Result):
         """Give the advice in one or two sentences."""
         kept = self._share(self.best.mapped_rows)
         lists = f"of the new encoder's top {self.n}"
+        name = _name(self.best.kind)
         if self.advice is Advice.ROTATION:
             return (
                 f"A rotation is enough: it keeps {kept} {lists}. Map the old vectors."
@@ -246,19 +256,19 @@ class SpaceMap(Result):
             )
         if self.advice is Advice.LOSSY:
             return (
-                f"A linear map keeps {kept} {lists}. Map the old vectors only if you "
+                f"A {name} keeps {kept} {lists}. Map the old vectors only if you "
                 f"can lose the rest; otherwise embed the {self.title}s again."
             )
-        return f"Embed the {self.title}s again: a linear map keeps only {kept} {lists}."
+        return f"Embed the {self.title}s again: a {name} keeps only {kept} {lists}."
 
     @property
     def details(self) -> list[str]:
         """Sentences with the figures behind the conclusion."""
         n_lists = drawn_of(len(self.without_map), self.n_judged, "list")
         texts = [
-            f"A rotation keeps {self._share(self.rotation.mapped_rows)}. The old "
-            "encoder by itself (old queries among old vectors) keeps "
-            f"{self._share(self.without_map)}.",
+            f"A rotation keeps {self._share(self.rotation.mapped_rows)}, and a linear "
+            f"map {self._share(self.linear.mapped_rows)}. The old encoder by itself "
+            f"(old queries among old vectors) keeps {self._share(self.without_map)}.",
             "If only queries are mapped and the index stays as it is, a rotation keeps "
             f"{self._share(self.rotation.mapped_queries)}, and a linear map "
             f"{self._share(self.linear.mapped_queries)}.",
