@@ -40,10 +40,10 @@ from embaudit.core.sizes import N_QUERIES
 from embaudit.core.ties import exceeds, reaches
 from embaudit.core.words import (
     counted,
+    down,
     drawn_of,
     percent,
     percent_with_interval,
-    two_decimals,
 )
 from embaudit.errors import must_be
 from embaudit.io import read
@@ -304,10 +304,12 @@ class SpaceMap(Result):
                 f"On average, the rotation leaves {self.title}s {rotation} from their "
                 f"new vectors, and the linear map {linear}."
             ]
-        half, hundredth = [two_decimals(value) for value in self.condition_numbers]
+        # Both limits are lower bounds.
+        least = down(self.least_angle, 1)
+        half, hundredth = [_at_least(value) for value in self.condition_numbers]
         return [
             f"No rotation brings {self.title}s nearer to their new vectors than "
-            f"{self.least_angle:.1f}° on average. The fitted one leaves {rotation}, "
+            f"{least:.1f}° on average. The fitted one leaves {rotation}, "
             f"and the linear map {linear}.",
             "To reach the new angle of a pair, a linear map needs a condition number "
             f"of at least {half} for half of the pairs, and of {hundredth} for one in "
@@ -405,6 +407,19 @@ class SpaceMap(Result):
                 "explanation": self.explain(),
             }
         )
+
+
+def _at_least(condition_number: float) -> str:
+    """Write a lower bound of a condition number, rounded down.
+
+    Examples
+    --------
+    >>> _at_least(1.459), _at_least(np.inf)
+    ('1.45', '∞')
+    """
+    if np.isinf(condition_number):
+        return "∞"
+    return f"{down(condition_number):.2f}"
 
 
 def _name(kind: MapKind) -> str:

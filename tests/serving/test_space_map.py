@@ -110,6 +110,14 @@ def test_no_limit_is_stated_for_maps_that_drop_columns():
     assert "condition number" not in found.explain()
 
 
+def test_limits_are_rounded_down(clusters):
+    found = space_map(table(clusters), table(clusters @ np.diag(np.geomspace(1, 3, 8))))
+    found = replace(found, least_angle=12.379, condition_numbers=(1.459, np.inf))
+    text = found.explain()
+    assert "new vectors than 12.3° on average" in text
+    assert "at least 1.45 for half of the pairs, and of ∞ for one" in text
+
+
 # Fits, compared with other libraries.
 
 
