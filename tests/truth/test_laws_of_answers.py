@@ -48,6 +48,8 @@ def decides(name, how):
     return (
         # The mean square of a row behind a final norm is over all columns.
         (how == "with zero columns" and "final_norm" in row.options)
+        # Queries have as many columns as the rows that they search.
+        or (how == "with zero columns" and "queries" in row.options)
         # The Poincaré ball has radius 1.
         or (how == "scaled" and row.model.compared == "hyperbolic")
         # Parts of a table are looked for in the order of its rows.
