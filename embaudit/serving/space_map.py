@@ -244,7 +244,11 @@ class SpaceMap(Result):
     def _on_advice(self) -> str:
         """Give the advice in one or two sentences."""
         kept = self._share(self.best.mapped_rows)
-        lists = f"of the new encoder's top {self.n}"
+        # Among more rows a map usually keeps less, so the answer names their number.
+        lists = (
+            f"of the new encoder's top {self.n} among "
+            f"{counted(self.n_judged, self.title)}"
+        )
         name = _name(self.best.kind)
         if self.advice is Advice.ROTATION:
             return (
@@ -490,7 +494,7 @@ def space_map(
     >>> found.advice.value, float(found.rotation.mapped_rows.mean())
     ('rotation', 1.0)
     >>> print(found.conclusion)
-    A rotation is enough: it keeps 100 % of the new encoder's top 10. Map the old ...
+    A rotation is enough: it keeps 100 % of the new encoder's top 10 among 30 ...
     """
     draw = as_generator(rng)
     old_model, new_model = read(old).model, read(new).model
