@@ -586,13 +586,22 @@ def test_lists_are_no_longer_than_the_shared_rows():
 
 
 def grown(removed=()):
-    """Return an old model, and one of the same rows and 10 more on each side."""
-    whole = random_model(3, n=60, p=50, scales=STRETCH)
-    whole = whole.replace(left_ids=np.arange(60), right_ids=np.arange(50))
-    old = whole.take(left=np.arange(50), right=np.arange(40))
-    kept = np.setdiff1d(np.arange(50), removed)
-    gauge = GeneralLinear(5, max_condition=30.0).sample(rng=4)
-    return old, gauge.act(whole.take(right=kept))
+    """Return an old model, and a new one with 10 more rows on each side.
+
+    The new model lacks the removed items, and has other axes.
+    """
+    n_users, n_items = 60, 50
+    both = random_model(3, n=n_users, p=n_items, scales=STRETCH)
+    both = both.replace(left_ids=np.arange(n_users), right_ids=np.arange(n_items))
+
+    old_users = np.arange(n_users - 10)
+    old_items = np.arange(n_items - 10)
+    old = both.take(left=old_users, right=old_items)
+
+    new_items = np.setdiff1d(np.arange(n_items), removed)
+    new = both.take(right=new_items)
+    gauge = GeneralLinear(new.rank, max_condition=30.0).sample(rng=4)
+    return old, gauge.act(new)
 
 
 def without_ids(model):
