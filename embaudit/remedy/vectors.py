@@ -628,7 +628,7 @@ def _kind(remedy: Remedy) -> str | Sentence:
         return (
             f"where all {right} vectors have one length: inner product, cosine and "
             f"Euclidean distance list the same {right}s for each {left}, in the order of "
-            f"the scores. For similar {right}s use other vectors."
+            f"the scores and up to rounding. For similar {right}s use other vectors."
         )
     convention = _CONVENTIONS[remedy.kind].format(
         left=remedy.model.title("left"), right=remedy.model.title("right")
