@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
+from concepts_picture import concepts_picture
 from gate_picture import gate_picture
 from house_picture import house_picture
 from matplotlib.figure import Figure
@@ -178,6 +179,7 @@ def topics() -> str:
 
 
 PICTURES: dict[str, Callable[[], str]] = {
+    "concepts": concepts_picture,
     "high": high,
     "at-odds": at_odds,
     "stays": stays,
