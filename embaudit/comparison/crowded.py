@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from embaudit.core.checked import Floats, Indices
+from embaudit.core.checked import Flags, Floats, Indices
 from embaudit.core.parallel import row_blocks
 from embaudit.core.tolerances import FLOAT32_TIE
 from embaudit.linalg.nearest import NeighbourLists
@@ -51,13 +51,15 @@ def kept_shares(
     0.25
     """
     kept = former.kept_in(latter, tie=FLOAT32_TIE).astype(np.float64)
-    with np.errstate(invalid="ignore"):
-        is_tied = latter.cosines[:, -1] - latter.runner_up <= FLOAT32_TIE
-    tied = np.flatnonzero(is_tied)
+    tied = np.flatnonzero(_is_tied(latter))
     if not len(tied):
         return kept
     old, new = former.of(tied), latter.of(tied)
-    _, n_reach_before = _level_counts(old, first)
+    # If the last entry ties with no other row, only the entries reach it.
+    n_reach_before = np.count_nonzero(old.indices >= 0, axis=1)
+    tied_before = np.flatnonzero(_is_tied(old))
+    if len(tied_before):
+        _, n_reach_before[tied_before] = _level_counts(old.of(tied_before), first)
     n_above, n_reach = _level_counts(new, first)
     chances = place_chances(n_reach_before, n_above, n_reach, kept.shape[1])
 
@@ -68,6 +70,12 @@ def kept_shares(
     is_level = cosines <= new.cosines[row, -1] + FLOAT32_TIE
     kept[tied[row[is_level]], place[is_level]] *= chances[row[is_level]]
     return kept
+
+
+def _is_tied(lists: NeighbourLists) -> Flags:
+    """Flag lists whose last entry ties with a row that is not listed."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(lists.cosines[:, -1] - lists.runner_up <= FLOAT32_TIE)
 
 
 def place_chances(

@@ -109,6 +109,34 @@ def largest_first(
     return np.asarray(order[np.lexsort((order, groups))], dtype=np.intp)
 
 
+def leading_places(values: ArrayLike, n: int, tolerance: float) -> NDArray[np.intp]:
+    """Return the indices of the `n` largest values, as `largest_first` sorts them.
+
+    Only values that can be among them are sorted.
+
+    Parameters
+    ----------
+    values : array of shape (m,)
+        Real numbers without NaN.
+    n : int
+        Number of indices; fewer are returned if there are fewer values.
+    tolerance : float
+        Largest absolute difference of values that count as equal.
+
+    Examples
+    --------
+    >>> leading_places([1.0, 3.0, 3.0 + 1e-15, 2.0], 3, 1e-9).tolist()
+    [1, 2, 3]
+    """
+    values = np.asarray(values, dtype=np.float64)
+    n = min(n, len(values))
+    if n == 0:
+        return np.zeros(0, dtype=np.intp)
+    last_listed = np.partition(values, -n)[-n]
+    candidates = np.flatnonzero(values >= last_listed - tolerance)
+    return np.asarray(candidates[largest_first(values[candidates], tolerance)][:n])
+
+
 def order_lists(indices: Indices, values: Floats, tolerance: float) -> Indices:
     """Sort the entries of many lists as `largest_first` does, ties by their indices.
 

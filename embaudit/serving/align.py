@@ -34,7 +34,7 @@ from embaudit.comparison.matching import Match, match
 from embaudit.core.checked import RNG, Flags, Floats, as_generator
 from embaudit.core.plain import frame_of, plain_dict
 from embaudit.core.results import Result
-from embaudit.core.ties import largest_first, tie_tolerance
+from embaudit.core.ties import leading_places, tie_tolerance
 from embaudit.core.words import counted, row_called
 from embaudit.errors import must_be
 from embaudit.linalg.mapped import RowMap
@@ -101,15 +101,10 @@ class AlignedSide:
             Angle in degrees between its old and its aligned new vector.
         """
         with_angle = np.flatnonzero(np.isfinite(self.angles))
-        angles = self.angles[with_angle]
-        n_shown = min(SHOWN, len(with_angle))
         # Angles that rounding leaves between equal rows tie with 0, so the tolerance is
         # one of the scale of all angles.
         tolerance = tie_tolerance(LARGEST_ANGLE)
-        # Only rows that reach the last place can be listed, so only these are sorted.
-        last_listed = np.partition(angles, -n_shown)[-n_shown]
-        candidates = with_angle[angles >= last_listed - tolerance]
-        order = candidates[largest_first(self.angles[candidates], tolerance)][:n_shown]
+        order = with_angle[leading_places(self.angles[with_angle], SHOWN, tolerance)]
         return [
             {
                 "name": row_called(self.row_title, str(self.names[place])),
