@@ -64,11 +64,13 @@ from .remedy import Remedy as Remedy
 from .remedy import fix as fix
 from .report.pictures import plot_heatmap as plot_heatmap
 from .report.pictures import plot_prediction_cosines as plot_prediction_cosines
+from .serving import CopyComparison as CopyComparison
 from .serving import IndexMetric as IndexMetric
 from .serving import NearlyEqual as NearlyEqual
 from .serving import QueryReach as QueryReach
 from .serving import SpaceMap as SpaceMap
 from .serving import StableNeighbours as StableNeighbours
+from .serving import compare_copies as compare_copies
 from .serving import index_metric as index_metric
 from .serving import nearly_equal as nearly_equal
 from .serving import query_reach as query_reach

@@ -1,6 +1,7 @@
 """Serving: what an index, another model, noise or queries do to served lists."""
 
 from embaudit.serving.align import Alignment, align
+from embaudit.serving.copies import CopyComparison, StoredCopy, compare_copies
 from embaudit.serving.index_metric import IndexMetric, ServedLists, index_metric
 from embaudit.serving.nearly_equal import NearlyEqual, nearly_equal, score_noise
 from embaudit.serving.queries import QueryReach, query_reach
@@ -9,13 +10,16 @@ from embaudit.serving.space_map import SpaceMap, space_map
 
 __all__ = [
     "Alignment",
+    "CopyComparison",
     "IndexMetric",
     "NearlyEqual",
     "QueryReach",
     "ServedLists",
     "SpaceMap",
     "StableNeighbours",
+    "StoredCopy",
     "align",
+    "compare_copies",
     "index_metric",
     "nearly_equal",
     "query_reach",

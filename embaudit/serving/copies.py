@@ -1,0 +1,802 @@
+"""Copies of vectors in fewer bits or dimensions: which neighbour lists do they keep?
+
+Lists are by cosine. A copy is judged by the lists that it keeps, which are measured,
+and by the entries that are proven to stay (`embaudit.serving.copy_proofs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embaudit.comparison.crowded import kept_shares
+from embaudit.core.checked import (
+    RNG,
+    Flags,
+    Floats,
+    Indices,
+    as_count,
+    as_generator,
+    named_keywords,
+)
+from embaudit.core.plain import plain_dict
+from embaudit.core.results import Result
+from embaudit.core.sizes import N_QUERIES
+from embaudit.core.ties import leading_places, reaches, tie_tolerance
+from embaudit.core.tolerances import FLOAT32_TIE
+from embaudit.core.words import (
+    at_least,
+    counted,
+    down,
+    drawn_of,
+    percent,
+    row_called,
+    two_decimals,
+    up,
+)
+from embaudit.errors import must_be
+from embaudit.io import model_of
+from embaudit.io.files import AnyPath
+from embaudit.io.options import is_path
+from embaudit.linalg.best_matches import Order, best_matches, shares_kept
+from embaudit.linalg.intervals import independent_draws, mean_interval
+from embaudit.linalg.nearest import (
+    NeighbourLists,
+    list_length,
+    neighbours,
+    require_length,
+)
+from embaudit.linalg.pairs import pair_cosines
+from embaudit.linalg.rows import sample_rows, unit_rows
+from embaudit.linalg.transformed_rows import Rows
+from embaudit.model import FactorModel, Side, SideName
+from embaudit.model.sizes import require_ordinary_size
+from embaudit.serving.copy_formats import (
+    CopiedRows,
+    FirstColumns,
+    Format,
+    PrincipalAxes,
+    bytes_per_number,
+    format_named,
+    is_format_name,
+)
+from embaudit.serving.copy_proofs import (
+    N_NEAREST,
+    Changes,
+    Lists,
+    measure_changes,
+    stays_for_queries,
+    stays_for_stored_rows,
+)
+from embaudit.serving.copy_sources import given_copy
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ENOUGH = 0.99
+"""Share of the lists that a copy should keep."""
+UNSEEN_LOSSES = 3.0
+"""Losses that n drawn lists do not show can be in 3/n of all lists (rule of three, 95 %
+sure)."""
+SHOWN = 5
+"""Number of rows that are shown."""
+UNRELATED = 75.0
+"""Median angle in degrees from which rows turn as far as unrelated rows."""
+LARGEST_ANGLE = 180.0
+
+
+def truncated_range(
+    head_cosine: float, head_share: float, other_head_share: float
+) -> tuple[float, float]:
+    """Return the cosines that two rows can have, given the cosine of their heads.
+
+    Both ends are attained. The cosine is `√(e f) c ± √((1 − e) (1 − f))` at most, with
+    the cosine c of the first columns, which hold the shares e and f of the squared
+    lengths.
+
+    Parameters
+    ----------
+    head_cosine : float
+        Cosine of the first columns of both rows.
+    head_share, other_head_share : float
+        Share of the squared length of each row that its first columns hold.
+
+    Examples
+    --------
+    >>> low, high = truncated_range(0.8, 0.5, 0.5)
+    >>> round(low, 9), round(high, 9)
+    (-0.1, 0.9)
+    """
+    middle = np.sqrt(head_share * other_head_share) * head_cosine
+    half = np.sqrt(max(1 - head_share, 0) * max(1 - other_head_share, 0))
+    return float(middle - half), float(middle + half)
+
+
+@dataclass(frozen=True, eq=False)
+class StoredCopy:
+    """One copy, and what it keeps."""
+
+    name: str
+    """Name of the format, or of the file."""
+    n_columns: int
+    """Number of columns of the copy."""
+    bytes_per_vector: float
+    """Bytes that a vector takes."""
+    kept_by_list: Floats = field(repr=False)
+    """(m,) share of the list of each row that the copy keeps. Query and rows are
+    copied."""
+    n_rows: int
+    """Number of rows that have a list; the measured ones are a sample of them."""
+    proven: float
+    """Share of the entries of these lists that stay in every copy whose rows turn by at
+    most the same angles."""
+    proven_for_queries: float
+    """Share of the entries of the lists of queries that stay if the query itself is not
+    copied. The queries are the given ones, or otherwise the rows."""
+    kept_by_query: Floats | None = field(repr=False)
+    """(q,) share of the list of each given query that is kept; None without queries."""
+    angles: Floats = field(repr=False)
+    """(p,) angle in degrees between each row and its copy; 180 for a row that has no
+    direction in one of them."""
+    n_lost: int
+    """Rows that have no direction in the copy only, so that lists cannot hold them."""
+    sure_lead: float
+    """Lead in cosine with which a row stays before another one for every query."""
+    is_turned: bool
+    """True if the copy has other axes, and angles are those after the best rotation."""
+    head_share: float | None
+    """Median share of the squared length that the leading columns hold; None for
+    copies of all columns."""
+    typical_head_cosine: float | None
+    """Median cosine of an entry in the leading columns; None for other copies."""
+    kept_in_principal_axes: float | None
+    """Share of the lists that as many principal axes keep; None for other copies."""
+    names: NDArray[Any] = field(repr=False)
+    """(p,) titles, ids or numbers of the rows."""
+    row_title: str = field(repr=False)
+    """Title that stands before the number of a row; empty if rows have names."""
+
+    @property
+    def kept(self) -> float:
+        """Share of the lists that the copy keeps, as the mean over the rows."""
+        return float(self.kept_by_list.mean())
+
+    @cached_property
+    def interval(self) -> tuple[float, float]:
+        """95 % interval of this share over all rows.
+
+        It is the share itself if all lists were measured. Losses that no drawn list
+        shows count, too: they can be in 3/n of all lists.
+        """
+        draws = independent_draws(len(self.kept_by_list), self.n_rows)
+        low, high = mean_interval(self.kept_by_list, draws)
+        low = min(low, self.kept * (1 - min(1.0, UNSEEN_LOSSES / draws)))
+        return max(low, 0.0), min(high, 1.0)
+
+    @property
+    def kept_for_queries(self) -> float | None:
+        """Share of the lists of given queries that the copy keeps; None without."""
+        if self.kept_by_query is None:
+            return None
+        return float(self.kept_by_query.mean())
+
+    @property
+    def keeps_enough(self) -> bool:
+        """True if the copy keeps 99 % of all lists, at the low end of the interval."""
+        return reaches(self.interval[0], ENOUGH)
+
+    @property
+    def may_keep_enough(self) -> bool:
+        """True if the drawn lists leave it open whether the copy keeps 99 %."""
+        return not self.keeps_enough and reaches(self.interval[1], ENOUGH)
+
+    @property
+    def median_angle(self) -> float:
+        """Median angle in degrees between a row and its copy."""
+        return float(np.median(self.angles))
+
+    @property
+    def largest_angle(self) -> float:
+        """Largest angle in degrees between a row and its copy."""
+        return float(self.angles.max())
+
+    @property
+    def typical_range(self) -> tuple[float, float] | None:
+        """Cosines that two rows of typical heads can have; None for other copies."""
+        if self.head_share is None or self.typical_head_cosine is None:
+            return None
+        return truncated_range(
+            self.typical_head_cosine, self.head_share, self.head_share
+        )
+
+    def most_turned(self) -> list[dict[str, Any]]:
+        """Return up to 5 rows that turned most, the largest angle first.
+
+        Rows that turned by rounding only are not listed.
+
+        Columns
+        -------
+        name : str
+            Title, id or number of the row.
+        angle : float
+            Angle in degrees between the row and its copy.
+        """
+        tolerance = tie_tolerance(LARGEST_ANGLE)
+        places = leading_places(self.angles, SHOWN, tolerance)
+        return [
+            {
+                "name": row_called(self.row_title, str(self.names[place])),
+                "angle": float(self.angles[place]),
+            }
+            for place in places
+            if self.angles[place] > tolerance
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; None stands for an undefined number."""
+        low, high = self.interval
+        return plain_dict(
+            {
+                "copy": self.name,
+                "columns": self.n_columns,
+                "bytes_per_vector": self.bytes_per_vector,
+                "kept": self.kept,
+                "kept_ci_low": low,
+                "kept_ci_high": high,
+                "proven": self.proven,
+                "proven_for_queries": self.proven_for_queries,
+                "kept_for_queries": self.kept_for_queries,
+                "median_angle": self.median_angle,
+                "largest_angle": self.largest_angle,
+                "sure_lead": self.sure_lead,
+                "n_lost": self.n_lost,
+                "is_turned": self.is_turned,
+                "head_share": self.head_share,
+                "typical_head_cosine": self.typical_head_cosine,
+                "typical_range": self.typical_range,
+                "kept_in_principal_axes": self.kept_in_principal_axes,
+                "most_turned": self.most_turned(),
+            }
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CopyComparison(Result):
+    """Copies of the same vectors, and the neighbour lists that they keep.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(size=(60, 16))
+    >>> found = compare_copies(rows, ["float16", "binary"])
+    >>> found.cheapest.name, found.copies[1].proven
+    ('float16', 0.0)
+    """
+
+    role: SideName
+    """Side of the rows."""
+    title: str
+    """Title of a row, such as "item"."""
+    n: int
+    """Length of the lists."""
+    n_lists: int
+    """Number of rows whose lists were measured."""
+    n_rows: int
+    """Number of rows that have a list."""
+    n_queries: int | None
+    """Number of given queries; None without queries."""
+    bytes_per_vector: float
+    """Bytes that a vector of the original takes."""
+    copies: tuple[StoredCopy, ...]
+    """The copies, in the order in which they were given."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; None stands for an undefined number."""
+        cheapest = self.cheapest
+        return plain_dict(
+            {
+                "role": self.role,
+                "title": self.title,
+                "top_n": self.n,
+                "n_lists": self.n_lists,
+                "n_rows": self.n_rows,
+                "n_queries": self.n_queries,
+                "bytes_per_vector": self.bytes_per_vector,
+                "cheapest": None if cheapest is None else cheapest.name,
+                "copies": [copy.to_dict() for copy in self.copies],
+                "explanation": self.explain(),
+            }
+        )
+
+    def __repr__(self) -> str:
+        kept = ", ".join(f"{copy.name} {percent(copy.kept)}" for copy in self.copies)
+        return f"CopyComparison({self.n} nearest {self.title}s kept: {kept})"
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one record per copy.
+
+        Columns
+        -------
+        copy : str
+            Name of the format or of the file.
+        columns : int
+            Number of columns.
+        bytes_per_vector : float
+            Bytes that a vector takes.
+        kept : float
+            Share of the lists that the copy keeps, with the ends of its 95 % interval.
+        proven : float
+            Share of the entries that stay in every copy with the same angles.
+        proven_for_queries : float
+            Share of the entries that stay for queries that are not copied.
+        kept_for_queries : float | None
+            Share of the lists of given queries that is kept.
+        median_angle, largest_angle : float
+            Angle in degrees between a row and its copy.
+        sure_lead : float
+            Lead in cosine with which a row stays before another one for every query.
+        n_lost : int
+            Rows that have no direction in the copy only.
+        is_turned : bool
+            True if angles are those after the best common rotation.
+        head_share, typical_head_cosine, kept_in_principal_axes : float | None
+            Figures of copies of the leading columns.
+        """
+        records = []
+        for copy in self.copies:
+            record = copy.to_dict()
+            del record["most_turned"], record["typical_range"]
+            records.append(record)
+        return records
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per copy; the columns are those of `records`."""
+        import pandas as pd
+
+        return pd.DataFrame(self.records())
+
+    def moved_frame(self) -> pd.DataFrame:
+        """Return the rows of each copy that turned most: `copy`, `name` and `angle`."""
+        import pandas as pd
+
+        records = [
+            {"copy": copy.name, **record}
+            for copy in self.copies
+            for record in copy.most_turned()
+        ]
+        return pd.DataFrame(records, columns=["copy", "name", "angle"])
+
+    @property
+    def by_size(self) -> list[StoredCopy]:
+        """The copies, smallest first; of equally small ones the one that keeps most."""
+        return sorted(
+            self.copies, key=lambda copy: (copy.bytes_per_vector, -round(copy.kept, 9))
+        )
+
+    @property
+    def cheapest(self) -> StoredCopy | None:
+        """The smallest copy that keeps 99 % of the lists; None if no copy does."""
+        return next((copy for copy in self.by_size if copy.keeps_enough), None)
+
+    @property
+    def lists(self) -> str:
+        """Name the measured lists and their number."""
+        return f"lists of {drawn_of(self.n_lists, self.n_rows, self.title)}"
+
+    @property
+    def conclusion(self) -> str:
+        """Say which copy is the smallest one that keeps 99 % of the lists."""
+        top = f"each {self.title}'s top {self.n}"
+        cheapest = self.cheapest
+        if cheapest is None:
+            most = max(self.copies, key=lambda copy: round(copy.kept, 9))
+            text = (
+                f"No copy is known to keep 99 % of {top} by cosine. {most.name} keeps "
+                f"most: {_kept_words(most)}, in {_bytes(most)} instead of "
+                f"{self.bytes_per_vector:,.0f} bytes per vector ({self.lists})."
+            )
+        else:
+            text = (
+                f"{cheapest.name} is the smallest of these copies that keeps 99 % of "
+                f"{top} by cosine: {_kept_words(cheapest)}, in {_bytes(cheapest)} "
+                f"instead of {self.bytes_per_vector:,.0f} bytes per vector "
+                f"({self.lists})."
+            )
+        undecided = [
+            copy
+            for copy in self.by_size
+            if copy.may_keep_enough
+            and (cheapest is None or copy.bytes_per_vector < cheapest.bytes_per_vector)
+        ]
+        for copy in undecided:
+            text += (
+                f" {copy.name} keeps {_kept_words(copy)}: more lists can decide "
+                "whether it keeps 99 %."
+            )
+        return text
+
+    def explain(self) -> str:
+        """Say which copy to store, and what each copy keeps."""
+        return " ".join(self.paragraphs)
+
+    @property
+    def paragraphs(self) -> tuple[str, ...]:
+        """The conclusion, and one paragraph for each copy."""
+        return (self.conclusion, *(self._on_copy(copy) for copy in self.copies))
+
+    def _on_copy(self, copy: StoredCopy) -> str:
+        """Describe one copy."""
+        texts = [
+            f"{copy.name}: {_kept_words(copy)} of the lists kept, in {_bytes(copy)} "
+            f"bytes per vector; rows turn by {_degrees(copy.median_angle)} (median)."
+        ]
+        if copy.kept_for_queries is not None and self.n_queries is not None:
+            texts.append(
+                f"Of the lists of {counted(self.n_queries, 'given query')}, "
+                f"{percent(copy.kept_for_queries)} are kept.".replace(
+                    "querys", "queries"
+                )
+            )
+        queries = "given queries" if self.n_queries is not None else "queries"
+        if copy.proven == 0 and copy.proven_for_queries == 0:
+            texts.append(
+                "These angles prove nothing: neighbours are nearer to each other than "
+                "the rows turn."
+            )
+        else:
+            texts.append(
+                f"Proven to stay are {at_least(copy.proven)} of the entries in every "
+                "copy that turns no row further, and "
+                f"{at_least(copy.proven_for_queries)} for {queries} that are not "
+                "copied."
+            )
+        if copy.sure_lead < 1:
+            texts.append(
+                "For every such query, a row that leads another one by "
+                f"{up(copy.sure_lead, 4):.2g} in cosine stays before it."
+            )
+        texts += self._on_head(copy)
+        if copy.n_lost:
+            lost = counted(copy.n_lost, self.title)
+            texts.append(f"{lost} have no direction in the copy, so no list has them.")
+        if copy.is_turned:
+            texts.append(
+                "The copy has other axes, so angles are those after the best common "
+                "rotation, and queries have to be rotated, too."
+            )
+        elif copy.median_angle > UNRELATED and copy.head_share is None:
+            texts.append(
+                "Unrelated rows turn as far: check that the copy holds the same rows "
+                "in the same order."
+            )
+        return " ".join(texts)
+
+    def _on_head(self, copy: StoredCopy) -> list[str]:
+        """Say what leading columns hold, and what principal axes would keep."""
+        texts = []
+        limits = copy.typical_range
+        if limits is not None and copy.head_share is not None:
+            low, high = max(down(limits[0]), -1.0), min(up(limits[1]), 1.0)
+            cosine = two_decimals(copy.typical_head_cosine or 0)
+            texts.append(
+                f"They hold {percent(copy.head_share)} of the squared length of the "
+                f"median row, so a cosine of {cosine} of two such heads can be that of "
+                f"whole rows from {low:.2f} to {high:.2f}."
+            )
+        if copy.kept_in_principal_axes is not None:
+            texts.append(
+                f"As many principal axes, to which a rotation changes no cosine, keep "
+                f"{percent(copy.kept_in_principal_axes)}."
+            )
+        return texts
+
+
+def _kept_words(copy: StoredCopy) -> str:
+    """Write the share of kept lists with its interval."""
+    low, high = copy.interval
+    if low < high:
+        return f"{percent(copy.kept)} ({percent(low)} to {percent(high)})"
+    return percent(copy.kept)
+
+
+def _bytes(copy: StoredCopy) -> str:
+    """Write the bytes of a vector."""
+    return f"{copy.bytes_per_vector:,.0f}"
+
+
+def _degrees(angle: float) -> str:
+    """Write an angle in degrees, with more digits for a small one.
+
+    Examples
+    --------
+    >>> _degrees(36.74), _degrees(0.0213), _degrees(4e-13)
+    ('36.7°', '0.021°', '0.0°')
+    """
+    if angle < 1e-9:
+        return "0.0°"
+    if angle < 1:
+        return f"{angle:.2g}°"
+    return f"{angle:.1f}°"
+
+
+@named_keywords
+def compare_copies(
+    original: FactorModel | AnyPath | object,
+    copies: object,
+    *,
+    queries: FactorModel | AnyPath | object | None = None,
+    role: SideName | str = "right",
+    n_neighbours: int | None = None,
+    n_lists: int | None = N_QUERIES,
+    rng: RNG = 0,
+) -> CopyComparison:
+    """Judge copies of vectors by the neighbour lists that they keep.
+
+    Parameters
+    ----------
+    original : FactorModel, path or object
+        The vectors, or an object that `embaudit.load` reads.
+    copies : str, path, array, FactorModel, mapping, or a list of these
+        Names of formats, which are made from the original: "float16", "bfloat16",
+        "int8" (one scale per row), "int8-columns" (a range per column, as FAISS and
+        sentence-transformers have it), "binary" (signs), "first:128" (the first
+        columns) and "pca:128" (the first principal axes). Or copies that are stored
+        already: models or files of them, arrays of int8, packed signs (uint8), or a
+        mapping, `.npz` or `.safetensors` file of codes with a "scale", an "offset" or
+        a "zero_point". A copy and the original are matched by ids if both have them,
+        and otherwise by the order of their rows.
+    queries : FactorModel, array, path or object, optional
+        Vectors that search the copies as they are. By default the rows themselves.
+    role : {"right", "left"}
+        Side of the rows.
+    n_neighbours : int, optional
+        Length of the lists. The default is 10, but at most a third of the other rows.
+    n_lists : int, optional
+        Number of rows whose lists are compared, and of queries, drawn at random if
+        there are more; None for all of them.
+    rng : numpy Generator or int
+        Draws the rows.
+
+    Returns
+    -------
+    CopyComparison
+
+    Raises
+    ------
+    InputError
+        If there is no such format, a copy cannot be read or holds other rows, or fewer
+        than 3 rows have a direction.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(size=(60, 16)).astype(np.float32)
+    >>> found = compare_copies(rows, ["int8", "first:8"])
+    >>> print(found.conclusion)
+    int8 is the smallest of these copies that keeps 99 % of each item's top 10 by
+    cosine: ... in 20 instead of 64 bytes per vector (lists of all 60 items).
+    """
+    model, draw = model_of(original), as_generator(rng)
+    if n_lists is not None:
+        as_count(n_lists, "n_lists")
+    require_ordinary_size(model)
+    role = model.side_name(role)
+    side = model.side(role)
+    title = model.title(role)
+    rows = side.directed
+    if len(rows) < 3:
+        raise must_be(
+            f"the {title}s that have a direction",
+            "at least 3",
+            len(rows),
+            "rows of zeros do not count",
+        )
+    require_length(n_neighbours, len(rows))
+    n = list_length(n_neighbours, len(rows), left_out=1)
+    made = [(name, *_copy_of(copy, side, role)) for name, copy in _named(copies)]
+    if n_lists is not None:
+        rows = sample_rows(rows, n_lists, draw)
+    search = _Search(side, rows, n, _query_rows(queries, side, n_lists, draw))
+    stored = []
+    for name, copied, kind in made:
+        stored.append(_judged(name, copied, kind, search, model.row_title(role)))
+    return CopyComparison(
+        role=role,
+        title=title,
+        n=n,
+        n_lists=len(rows),
+        n_rows=len(side.directed),
+        n_queries=None if search.queries is None else len(search.queries),
+        bytes_per_vector=float(side.rows.shape[1] * bytes_per_number(side.rows)),
+        copies=tuple(stored),
+    )
+
+
+def _named(copies: object) -> Iterable[tuple[str, object]]:
+    """Return the copies with their names."""
+    given: list[tuple[str, object]] = []
+    if isinstance(copies, Mapping) and not _is_mapping_of_codes(copies):
+        given = [(str(name), copy) for name, copy in copies.items()]
+    elif isinstance(copies, list | tuple):
+        given = [(_name_of(copy, place), copy) for place, copy in enumerate(copies, 1)]
+    else:
+        given = [(_name_of(copies, 1), copies)]
+    if not given:
+        raise must_be(
+            "copies",
+            "names of formats, or copies",
+            "none",
+            'for example copies=["int8", "float16"]',
+        )
+    return given
+
+
+def _is_mapping_of_codes(copies: Mapping[Any, Any]) -> bool:
+    """Return True for one copy of codes, not for copies by their names."""
+    return any(
+        isinstance(value, np.ndarray) and value.dtype in (np.int8, np.uint8)
+        for name, value in copies.items()
+        if name in ("codes", "vectors")
+    )
+
+
+def _name_of(copy: object, place: int) -> str:
+    """Return the name of a copy: its format, the name of its file, or its place."""
+    if isinstance(copy, str) and is_format_name(copy):
+        return copy
+    if is_path(copy):
+        return Path(str(copy)).name
+    return f"copy {place}"
+
+
+def _copy_of(
+    copy: object, side: Side, role: SideName
+) -> tuple[CopiedRows, Format | None]:
+    """Make a copy in a format, or read a given one."""
+    if isinstance(copy, str):
+        looks_like_file = "." in copy or "/" in copy or Path(copy).exists()
+        if is_format_name(copy) or not looks_like_file:
+            kind = format_named(copy)
+            return kind.copy(side.rows), kind
+    return given_copy(copy, side, role), None
+
+
+def _query_rows(
+    queries: object, side: Side, most: int | None, draw: np.random.Generator
+) -> Floats | None:
+    """Return given queries as unit rows, at most so many of them."""
+    if queries is None:
+        return None
+    given = model_of(queries).side("right")
+    width = side.rows.shape[1]
+    if given.rows.shape[1] != width:
+        raise must_be(
+            "queries",
+            f"vectors of {counted(width, 'column')}, as the original has",
+            counted(given.rows.shape[1], "column"),
+        )
+    rows = given.directed
+    if not len(rows):
+        raise must_be("queries", "vectors that are not all zero", "rows of zeros")
+    if most is not None:
+        rows = sample_rows(rows, most, draw)
+    return unit_rows(given.rows[rows])
+
+
+class _Search:
+    """The lists of the original, longer than needed, for rows and for queries."""
+
+    def __init__(
+        self, side: Side, rows: Indices, n: int, queries: Floats | None
+    ) -> None:
+        self.side = side
+        self.x: Rows = side.rows
+        self.rows = rows
+        self.n = n
+        self.queries = queries
+        length = min(n + N_NEAREST, len(self.x) - 1)
+        nearest = neighbours(self.x, length, rows=rows)
+        self.former: NeighbourLists = nearest.first(n)
+        self.lists = Lists(nearest.indices, nearest.cosines, nearest.runner_up, rows)
+        self.query_lists: Lists | None = None
+        if queries is not None:
+            order = Order("cosine", self.x)
+            self.by_query = best_matches(order, queries, n)
+            longer = best_matches(order, queries, min(n + N_NEAREST, len(self.x)))
+            values = np.where(longer.indices < 0, np.nan, longer.values)
+            # All other rows are at most as near as the last one.
+            bounds = longer.values[:, -1]
+            self.query_lists = Lists(longer.indices, values, bounds, None)
+
+
+def _judged(
+    name: str, copied: CopiedRows, kind: Format | None, search: _Search, row_title: str
+) -> StoredCopy:
+    """Measure one copy."""
+    changes = measure_changes(search.x, copied)
+    entries = search.former.indices >= 0
+    proven = stays_for_stored_rows(search.lists, search.n, search.x, changes)
+    if search.query_lists is None or search.queries is None:
+        for_queries = stays_for_queries(
+            search.lists, search.n, search.x, search.x, copied, changes
+        )
+        query_entries = entries
+    else:
+        for_queries = stays_for_queries(
+            search.query_lists, search.n, search.queries, search.x, copied, changes
+        )
+        query_entries = search.query_lists.indices[:, : search.n] >= 0
+    head_share = head_cosine = in_axes = None
+    if kind is not None and kind.n_kept is not None:
+        # The cosine of a row and its head is the root of the share of the head.
+        head_share = float(np.median(np.cos(changes.angles) ** 2))
+        head_cosine = _median_cosine(search.former, copied.rows)
+        if isinstance(kind, FirstColumns):
+            axes = PrincipalAxes(kind.n_columns).copy(search.x)
+            in_axes = float(_kept_by_list(search.former, axes.rows).mean())
+    labels = np.asarray(search.side.labels)
+    return StoredCopy(
+        name=name,
+        n_columns=int(copied.rows.shape[1]),
+        bytes_per_vector=float(copied.bytes_per_vector),
+        kept_by_list=_kept_by_list(search.former, copied.rows),
+        n_rows=len(search.side.directed),
+        proven=_share(proven, entries),
+        proven_for_queries=_share(for_queries, query_entries),
+        kept_by_query=_kept_by_query(search, copied),
+        angles=np.degrees(changes.angles),
+        n_lost=int(np.count_nonzero(~changes.is_listed[search.side.directed])),
+        sure_lead=_sure_lead(changes),
+        is_turned=kind is None and copied.axes is not None,
+        head_share=head_share,
+        typical_head_cosine=head_cosine,
+        kept_in_principal_axes=in_axes,
+        names=labels,
+        row_title=row_title,
+    )
+
+
+def _share(flags: Flags, entries: Flags) -> float:
+    """Return the share of flagged entries; 0 without entries."""
+    return int(np.count_nonzero(flags)) / max(int(np.count_nonzero(entries)), 1)
+
+
+def _kept_by_list(former: NeighbourLists, rows: Rows) -> Floats:
+    """Return the share of each list that the same rows of a copy keep."""
+    latter = neighbours(rows, former.indices.shape[1], rows=former.rows)
+    shares = kept_shares(former, latter, np.arange(len(rows)))
+    n_entries = np.count_nonzero(former.indices >= 0, axis=1)
+    return np.asarray(shares.sum(axis=1) / np.maximum(n_entries, 1))
+
+
+def _kept_by_query(search: _Search, copied: CopiedRows) -> Floats | None:
+    """Return the share of the list of each given query that a copy keeps."""
+    if search.queries is None:
+        return None
+    queries = search.queries
+    n_columns = copied.rows.shape[1]
+    if copied.axes is not None:
+        queries = queries @ copied.axes.T
+    elif n_columns <= queries.shape[1]:
+        queries = np.ascontiguousarray(queries[:, :n_columns])
+    else:
+        queries = np.pad(queries, ((0, 0), (0, n_columns - queries.shape[1])))
+    latter = best_matches(Order("cosine", copied.rows), queries, search.n)
+    return shares_kept(search.by_query, latter, FLOAT32_TIE)
+
+
+def _median_cosine(lists: NeighbourLists, rows: Rows) -> float:
+    """Return the median cosine of the entries of lists in a copy."""
+    row, place = np.nonzero(lists.indices >= 0)
+    pairs = np.column_stack([lists.rows[row], lists.indices[row, place]])
+    return float(np.nanmedian(pair_cosines(rows, rows, pairs)))
+
+
+def _sure_lead(changes: Changes) -> float:
+    """Bound the change of a lead in cosine: the sum of the two largest changes."""
+    largest = np.sort(changes.largest_distances[changes.is_listed])[-2:]
+    return float(largest.sum() + FLOAT32_TIE + 2 * changes.rounding)

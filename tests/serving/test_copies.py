@@ -1,0 +1,539 @@
+"""Copies of vectors: kept lists and proofs, against brute force and adversaries."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import embaudit as ea
+from embaudit.core.tolerances import FLOAT32_TIE
+from embaudit.errors import InputError
+from embaudit.linalg.nearest import neighbours
+from embaudit.serving import compare_copies, copy_proofs
+from embaudit.serving.copies import truncated_range
+from embaudit.serving.copy_formats import FORMATS, CopiedRows, format_named
+from embaudit.serving.copy_proofs import (
+    Changes,
+    Lists,
+    measure_changes,
+    stays_for_queries,
+    stays_for_stored_rows,
+)
+
+ALL = (*FORMATS, "first:9", "pca:9")
+WORDS = Path(__file__).parents[3] / "shared" / "data" / "survey" / "wordvecs"
+
+
+def clusters(n: int = 240, k: int = 24, seed: int = 0) -> np.ndarray:
+    """Draw rows around 12 centres, which have near neighbours."""
+    draw = np.random.default_rng(seed)
+    centres = draw.normal(size=(12, k))
+    rows = centres[draw.integers(0, 12, n)] + 0.6 * draw.normal(size=(n, k))
+    return rows.astype(np.float32)
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    """Divide rows by their lengths."""
+    rows = np.asarray(rows, dtype=np.float64)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def in_original_space(copied: CopiedRows, k: int) -> np.ndarray:
+    """Return the unit rows of a copy with the columns of the original."""
+    after = unit(copied.rows[:])
+    if copied.axes is not None:
+        return after @ copied.axes
+    return np.pad(after, ((0, 0), (0, k - after.shape[1])))
+
+
+def lists_by_hand(x: np.ndarray, n: int) -> np.ndarray:
+    """List the nearest rows by sorting all cosines."""
+    cosines = unit(x) @ unit(x).T
+    np.fill_diagonal(cosines, -np.inf)
+    return np.argsort(-cosines, axis=1, kind="stable")[:, :n]
+
+
+def lists_of(x: np.ndarray, n: int, longest: int = 50) -> Lists:
+    """Return lists as `compare_copies` searches them."""
+    found = neighbours(x, min(n + longest, len(x) - 1))
+    return Lists(found.indices, found.cosines, found.runner_up, found.rows)
+
+
+def least_margins(x: np.ndarray, copied: CopiedRows, listed: np.ndarray):
+    """Compute the least margin of each entry over all rows left out, by §16.
+
+    The first margins are those of angles for stored rows, the second ones those of
+    cosines for queries that are rows of the original.
+    """
+    before, after = unit(x), in_original_space(copied, x.shape[1])
+    cosines = np.clip(before @ before.T, -1, 1)
+    angles = np.arccos(cosines)
+    turns = np.arccos(np.clip(np.einsum("ij,ij->i", before, after), -1, 1))
+    change = after - before
+    moved = np.linalg.norm(change[:, None] - change[None], axis=2)
+    stored = np.empty(listed.shape)
+    for_queries = np.empty(listed.shape)
+    for i, entries in enumerate(listed):
+        left_out = np.setdiff1d(np.arange(len(x)), [i, *entries])
+        for place, j in enumerate(entries):
+            needed = 2 * turns[i] + turns[j] + turns[left_out]
+            stored[i, place] = (angles[i, left_out] - angles[i, j] - needed).min()
+            lead = cosines[i, j] - cosines[i, left_out]
+            for_queries[i, place] = (lead - moved[j, left_out]).min()
+    return stored, for_queries
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_proofs_are_the_condition_of_all_pairs_by_brute_force(name):
+    x = clusters(120)
+    copied = format_named(name).copy(x)
+    lists, changes = lists_of(x, 5, 200), measure_changes(x, copied)
+    margins = least_margins(x, copied, lists.indices[:, :5])
+    found = (
+        stays_for_stored_rows(lists, 5, x, changes),
+        stays_for_queries(lists, 5, x, x, copied, changes),
+    )
+    for flags, margin in zip(found, margins, strict=True):
+        # A proof also asks for the rounding of an index in float32.
+        assert not (flags & (margin <= 0)).any()
+        assert flags[margin > 1e-4].all()
+    if name in ("float16", "int8"):
+        assert found[0].mean() > 0.2
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "int8", "int8-columns", "first:20"])
+@pytest.mark.parametrize(("n_nearest", "n_turned"), [(0, 1), (3, 10), (50, 40)])
+def test_bounds_for_rows_that_are_not_looked_at_prove_nothing_false(
+    name, n_nearest, n_turned, monkeypatch
+):
+    monkeypatch.setattr(copy_proofs, "N_TURNED", n_turned)
+    x = clusters(150)
+    copied = format_named(name).copy(x)
+    lists, changes = lists_of(x, 5, max(n_nearest, 1)), measure_changes(x, copied)
+    stored, for_queries = least_margins(x, copied, lists.indices[:, :5])
+    assert not (stays_for_stored_rows(lists, 5, x, changes) & (stored <= 0)).any()
+    flags = stays_for_queries(lists, 5, x, x, copied, changes)
+    assert not (flags & (for_queries <= 0)).any()
+
+
+def test_a_million_triples_keep_every_proven_order():
+    n_triples = n_proven = 0
+    for seed in range(6):
+        x = clusters(220, 12, seed)
+        before = unit(x)
+        listed = lists_by_hand(x, 10)
+        lists = lists_of(x, 10)
+        for name in ("float16", "bfloat16", "int8", "int8-columns", "first:11"):
+            copied = format_named(name).copy(x)
+            changes = measure_changes(x, copied)
+            after = in_original_space(copied, x.shape[1])
+            flags = (
+                stays_for_stored_rows(lists, 10, x, changes),
+                stays_for_queries(lists, 10, x, x, copied, changes),
+            )
+            for proven, queries in zip(flags, (after, before), strict=True):
+                cosines = queries @ after.T
+                is_left_out = np.ones(cosines.shape, dtype=bool)
+                np.fill_diagonal(is_left_out, False)
+                np.put_along_axis(is_left_out, listed, False, axis=1)
+                rival = np.where(is_left_out, cosines, -np.inf).max(axis=1)
+                entries = np.take_along_axis(cosines, lists.indices[:, :10], axis=1)
+                n_triples += proven.size * (len(x) - 11)
+                n_proven += int(proven.sum()) * (len(x) - 11)
+                assert not (proven & (entries <= rival[:, None])).any()
+    assert n_triples > 10**6
+    assert n_proven > 10**6
+
+
+def turned_towards(rows: np.ndarray, targets: np.ndarray, angles: np.ndarray):
+    """Turn each unit row by an angle towards a target, in the plane of both."""
+    directions = targets - np.einsum("ij,ij->i", targets, rows)[:, None] * rows
+    directions = unit(directions)
+    return rows * np.cos(angles)[:, None] + directions * np.sin(angles)[:, None]
+
+
+@pytest.mark.parametrize("size", [1e-4, 0.01, 0.1])
+def test_no_adversary_within_the_angles_breaks_a_proof_for_stored_rows(size):
+    draw = np.random.default_rng(1)
+    x = unit(clusters(200, 8, 3))
+    turns = size * draw.uniform(0.2, 1, len(x))
+    everywhere = np.ones(len(x), dtype=bool)
+    changes = Changes(turns, 2 * np.sin(turns / 2), everywhere, 1e-12)
+    lists = lists_of(x, 5)
+    proven = stays_for_stored_rows(lists, 5, x, changes)
+    n_attacks = n_broken = 0
+    cosines = x @ x.T
+    for i, place in np.ndindex(*proven.shape):
+        j = lists.indices[i, place]
+        rivals = np.setdiff1d(np.arange(len(x)), [i, *lists.indices[i, :5]])
+        # The row turns towards the rival, the rival towards the row, and the entry away.
+        nearest = rivals[np.argsort(-cosines[i, rivals])[:3]]
+        for rival in nearest:
+            own, away, near = (
+                turned_towards(x[[a]], sign * x[[b]], turns[[a]])[0]
+                for a, b, sign in ((i, rival, 1), (j, i, -1), (rival, i, 1))
+            )
+            is_broken = own @ near >= own @ away
+            n_broken += is_broken
+            n_attacks += 1
+            assert not (proven[i, place] and is_broken)
+    assert n_attacks == proven.size * 3
+    assert size < 0.1 or n_broken > 0
+    assert size > 1e-4 or proven.any()
+
+
+def test_the_bound_is_reached_by_three_turns_in_one_plane():
+    # Seen from row 0, the entry is at 0.3 and the rival at 0.3 + 4 turns.
+    turn = 0.02
+    for extra, is_proven in ((1e-3, True), (-1e-3, False)):
+        angles = np.array([0.0, 0.3, -(0.3 + 4 * turn + extra), 2.5])
+        x = np.column_stack([np.cos(angles), np.sin(angles)])
+        turns = np.full(4, turn)
+        changes = Changes(turns, turns, np.ones(4, dtype=bool), 1e-12)
+        proven = stays_for_stored_rows(lists_of(x, 1), 1, x, changes)
+        assert proven[0, 0] == is_proven
+        moved = angles + np.array([-turn, turn, turn, 0])
+        distances = np.abs(moved - moved[0])
+        assert (distances[1] < distances[2]) == is_proven
+
+
+@given(seed=st.integers(0, 2**16), turn=st.sampled_from([0.0, 1e-9, 1e-7, 1e-5]))
+@settings(max_examples=25, deadline=None)
+def test_rows_that_are_nearly_equal_are_never_proven_by_rounding(seed, turn):
+    """Rows 1e-9 apart have cosines of 1, whose angles are rounding."""
+    draw = np.random.default_rng(seed)
+    base = draw.normal(size=(1, 6))
+    x = base + 1e-9 * draw.normal(size=(40, 6))
+    copied = CopiedRows(x + turn * draw.normal(size=x.shape), 0)
+    changes, lists = measure_changes(x, copied), lists_of(x, 3)
+    assert not stays_for_stored_rows(lists, 3, x, changes).any()
+    assert not stays_for_queries(lists, 3, x, x, copied, changes).any()
+
+
+def test_an_exact_copy_keeps_all_lists_and_turns_nothing():
+    x = clusters()
+    found = compare_copies(x, [x.copy(), 3 * x])
+    for copy in found.copies:
+        assert copy.kept == 1
+        assert copy.proven > 0.999
+        assert copy.proven_for_queries > 0.999
+    assert found.copies[0].most_turned() == []
+    assert found.copies[0].largest_angle < 1e-9
+
+
+def test_a_proven_entry_is_kept():
+    x = clusters()
+    for name in ALL:
+        copied = format_named(name).copy(x)
+        lists, changes = lists_of(x, 10), measure_changes(x, copied)
+        proven = stays_for_stored_rows(lists, 10, x, changes)
+        by_hand = lists_by_hand(copied.rows[:], 10)
+        is_kept = (lists.indices[:, :10, None] == by_hand[:, None, :]).any(axis=2)
+        assert is_kept[proven].all()
+
+
+@pytest.mark.parametrize(
+    "name", ["bfloat16", "int8", "int8-columns", "first:9", "pca:9"]
+)
+def test_kept_lists_are_those_of_a_sort_of_all_cosines(name):
+    x = clusters()
+    found = compare_copies(x, name)
+    former = lists_by_hand(x, 10)
+    latter = lists_by_hand(format_named(name).copy(x).rows[:], 10)
+    by_hand = [
+        len(np.intersect1d(*both)) / 10 for both in zip(former, latter, strict=True)
+    ]
+    assert found.copies[0].kept == pytest.approx(np.mean(by_hand), abs=1e-12)
+    assert found.copies[0].interval == (found.copies[0].kept,) * 2
+
+
+def test_formats_hold_what_numpy_and_the_definition_give():
+    x = clusters(40, 10)
+    assert (FORMATS["float16"].copy(x).rows[:] == x.astype(np.float16)).all()
+    codes = FORMATS["int8"].copy(x).rows[:]
+    scales = np.abs(x.astype(float)).max(axis=1, keepdims=True) / 127
+    assert np.abs(codes).max() == 127
+    assert (np.abs(codes * scales - x) <= scales / 2 * (1 + 1e-9)).all()
+    ranges = np.ptp(x.astype(float), axis=0) / 255
+    assert (
+        np.abs(FORMATS["int8-columns"].copy(x).rows[:] - x) <= 0.5001 * ranges
+    ).all()
+    bits = np.packbits(x > 0, axis=1)
+    signs = np.unpackbits(bits, axis=1)[:, :10] * 2.0 - 1
+    assert (FORMATS["binary"].copy(x).rows[:] == signs).all()
+    short = FORMATS["bfloat16"].copy(x).rows[:].astype(np.float32)
+    assert (short.view(np.uint32) & 0xFFFF == 0).all()
+    # Half a unit of the eighth digit, and the neighbours of the format are no nearer.
+    assert (np.abs(short - x) <= np.abs(x) * 2.0**-8).all()
+
+
+def test_principal_axes_hold_most_of_the_squared_length_of_unit_rows():
+    x = clusters()
+    values, vectors = np.linalg.eigh(unit(x).T @ unit(x))
+    copied = format_named("pca:5").copy(x)
+    shares = np.cos(measure_changes(x, copied).angles) ** 2
+    assert shares.mean() == pytest.approx(values[-5:].sum() / values.sum())
+    np.testing.assert_allclose(
+        np.abs(copied.axes @ vectors[:, :-6:-1]), np.eye(5), atol=1e-6
+    )
+
+
+def test_truncated_range_is_sharp():
+    draw = np.random.default_rng(0)
+    pairs = unit(draw.normal(size=(4000, 6))).reshape(-1, 2, 6)
+    heads = pairs[..., :4]
+    lengths = np.linalg.norm(heads, axis=2)
+    cosines = np.einsum("pk,pk->p", heads[:, 0], heads[:, 1]) / lengths.prod(axis=1)
+    for (first, second), cosine, length in zip(pairs, cosines, lengths, strict=True):
+        low, high = truncated_range(cosine, *(length**2))
+        assert low - 1e-12 <= first @ second <= high + 1e-12
+        # Tails of one direction, or of opposite ones, reach the ends.
+        tail = np.sqrt(1 - length**2)
+        ends = first[:4] @ second[:4] + np.array([-1, 1]) * tail.prod()
+        assert (low, high) == pytest.approx(tuple(ends))
+
+
+def test_typical_figures_of_truncated_rows():
+    x = clusters()
+    copy = compare_copies(x, "first:9").copies[0]
+    shares = np.square(unit(x)[:, :9]).sum(axis=1)
+    assert copy.head_share == pytest.approx(np.median(shares))
+    assert copy.kept_in_principal_axes == compare_copies(x, "pca:9").copies[0].kept
+    assert copy.bytes_per_vector == 9 * 4
+
+
+def test_sure_lead_holds_for_any_query():
+    x = clusters()
+    copied = format_named("int8").copy(x)
+    lead = compare_copies(x, "int8").copies[0].sure_lead
+    queries = unit(np.random.default_rng(4).normal(size=(500, x.shape[1])))
+    before = queries @ unit(x).T
+    after = queries @ unit(copied.rows[:]).T
+    is_ahead = before[:, :, None] - before[:, None, :] > lead
+    assert (after[:, :, None] > after[:, None, :])[is_ahead].all()
+    assert is_ahead.any()
+
+
+def test_given_queries_stay_as_they_are():
+    x = clusters()
+    queries = clusters(30, seed=9)
+    found = compare_copies(x, ["int8", "first:9"], queries=queries)
+    assert found.n_queries == 30
+    for copy in found.copies:
+        after = in_original_space(format_named(copy.name).copy(x), x.shape[1])
+        former, latter = (
+            np.argsort(-(queries @ rows.T), axis=1)[:, :10] for rows in (unit(x), after)
+        )
+        kept = [
+            len(np.intersect1d(*both)) / 10 for both in zip(former, latter, strict=True)
+        ]
+        np.testing.assert_allclose(copy.kept_by_query, kept)
+
+
+def test_signs_prove_nothing_and_are_said_to():
+    found = compare_copies(clusters(), "binary")
+    assert found.copies[0].proven == 0
+    assert found.copies[0].proven_for_queries == 0
+    assert "prove nothing" in found.explain()
+
+
+def test_rows_that_moved_most_are_named():
+    x = clusters(60)
+    copy = x.copy()
+    copy[7] = -copy[7]
+    copy[9] = np.roll(copy[9], 1)
+    model = ea.FactorModel.from_vectors(x, ids=[f"text {i}" for i in range(60)])
+    moved = compare_copies(model, copy).copies[0].most_turned()
+    assert [record["name"] for record in moved] == ["text 7", "text 9"]
+    assert moved[0]["angle"] == pytest.approx(180)
+
+
+def test_rows_without_direction_in_the_copy_or_the_original():
+    x = clusters(60)
+    copy = x.copy()
+    copy[3] = 0
+    lost = compare_copies(x, copy).copies[0]
+    assert lost.n_lost == 1
+    assert 0.9 < lost.kept < 1
+    assert 0.5 < lost.proven < 1
+    # A row that only the copy gives a direction could come before every other row.
+    zero = x.copy()
+    zero[3] = 0
+    gained = compare_copies(zero, x).copies[0]
+    assert gained.proven == 0
+    assert gained.kept < 1
+
+
+def test_a_rotated_copy_is_judged_after_the_best_rotation():
+    x = clusters()
+    turn = np.linalg.qr(np.random.default_rng(2).normal(size=(24, 24)))[0]
+    copy = compare_copies(x, x @ turn).copies[0]
+    assert copy.is_turned
+    assert copy.largest_angle < 1e-3
+    assert copy.kept == 1
+    assert copy.proven > 0.99
+
+
+def test_shuffled_rows_are_pointed_out_and_matched_by_ids():
+    x = clusters()
+    order = np.random.default_rng(0).permutation(len(x))
+    assert "same order" in compare_copies(x, x[order]).explain()
+    ids = np.arange(len(x))
+    original = ea.FactorModel.from_vectors(x, ids=ids)
+    shuffled = ea.FactorModel.from_vectors(x[order], ids=ids[order])
+    assert compare_copies(original, shuffled).copies[0].kept == 1
+
+
+# Copies as stores and files hold them
+
+
+def codes_with(x: np.ndarray, kind: str) -> dict[str, np.ndarray]:
+    """Quantise rows with scales of rows or of columns."""
+    if kind == "rows":
+        scale = np.abs(x).max(axis=1, keepdims=True) / 127
+        return {"codes": np.rint(x / scale).astype(np.int8), "scale": scale}
+    low = x.min(axis=0, keepdims=True)
+    scale = np.ptp(x, axis=0, keepdims=True) / 255
+    codes = np.rint((x - low) / scale).astype(np.uint8)
+    return {"codes": codes, "scale": scale, "offset": low}
+
+
+@pytest.mark.parametrize("kind", ["rows", "columns"])
+@pytest.mark.parametrize("suffix", ["", ".npz", ".safetensors"])
+def test_codes_are_read_with_their_scales(kind, suffix, tmp_path):
+    x = clusters()
+    codes = codes_with(x, kind)
+    source = codes
+    if suffix == ".npz":
+        source = tmp_path / "codes.npz"
+        np.savez(source, **codes)
+    elif suffix == ".safetensors":
+        from safetensors.numpy import save_file
+
+        source = tmp_path / "codes.safetensors"
+        save_file(codes, source)
+    found = compare_copies(x, [source]).copies[0]
+    made = compare_copies(x, "int8" if kind == "rows" else "int8-columns").copies[0]
+    assert found.kept == made.kept
+    assert found.bytes_per_vector == made.bytes_per_vector
+    np.testing.assert_allclose(found.angles, made.angles, atol=1e-4)
+
+
+def test_packed_signs_are_read():
+    x = clusters()
+    packed = np.packbits(x > 0, axis=1)
+    found = compare_copies(x, [packed, "binary"]).copies
+    assert found[0].kept == found[1].kept
+    assert found[0].bytes_per_vector == found[1].bytes_per_vector == 3
+
+
+def test_plain_codes_have_one_scale_per_row(tmp_path):
+    x = clusters()
+    np.save(tmp_path / "codes.npy", codes_with(x, "rows")["codes"])
+    found = compare_copies(x, tmp_path / "codes.npy").copies[0]
+    assert found.name == "codes.npy"
+    assert found.kept == compare_copies(x, "int8").copies[0].kept
+
+
+# The result
+
+
+def test_the_cheapest_copy_keeps_enough_at_the_low_end_of_its_interval():
+    x = clusters(900, 24)
+    found = compare_copies(x, ["float16", "int8", "binary"], n_lists=50)
+    for copy in found.copies:
+        low, high = copy.interval
+        assert low <= copy.kept <= high
+        assert copy.keeps_enough == (low >= 0.99 - 1e-9)
+    # Fifty lists cannot show losses in 6 % of all lists.
+    assert found.cheapest is None
+    assert "more lists can decide" in found.conclusion
+    assert (
+        compare_copies(x, ["float16", "binary"], n_lists=None).cheapest.name
+        == "float16"
+    )
+
+
+def test_the_record_is_plain_and_the_table_has_a_row_per_copy():
+    found = compare_copies(clusters(), list(ALL))
+    record = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert [copy["copy"] for copy in record["copies"]] == list(ALL)
+    frame = found.to_frame()
+    assert list(frame["copy"]) == list(ALL)
+    assert list(frame["bytes_per_vector"]) == [48, 48, 28, 24, 3, 36, 36]
+    assert (found.moved_frame()["angle"] > 0).all()
+    assert set(found.records()[0]) == set(frame.columns)
+
+
+def test_the_same_seed_gives_the_same_numbers():
+    x = clusters(900)
+    first, second = (compare_copies(x, "int8", n_lists=20, rng=3) for _ in range(2))
+    assert first.to_dict() == second.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("copies", "sentence"),
+    [
+        ("int4", "formats must be names of float16"),
+        ("first:0", "formats must be names of"),
+        ("first:24", "the columns of first:24 must be an integer from 1 to 23"),
+        ("pca:99", "the columns of pca:99 must be an integer from 1 to 23"),
+        ([], "copies must be names of formats, or copies; got none"),
+        (np.ones((5, 24)), "a copy must be one of the 240 rows of the original"),
+        (np.ones((240, 24), dtype=np.uint8), "signs packed by numpy.packbits, 3 bytes"),
+        (
+            {"codes": np.ones((240, 24), dtype=np.int8), "scale": np.ones(7)},
+            "the scale of codes must be one number, or of shape (240, 1) or (1, 24)",
+        ),
+    ],
+)
+def test_copies_that_cannot_be_read_are_refused_in_one_sentence(copies, sentence):
+    with pytest.raises(InputError) as caught:
+        compare_copies(clusters(), copies)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_other_bad_input_is_refused():
+    x = clusters()
+    ids = ea.FactorModel.from_vectors(x, ids=np.arange(240))
+    others = ea.FactorModel.from_vectors(x, ids=np.arange(1, 241))
+    calls = {
+        "no row with the id '0'": lambda: compare_copies(ids, others),
+        "numbers of at most 65,504": lambda: compare_copies(1e6 * x, "float16"),
+        "queries must be vectors of 24 columns": lambda: compare_copies(
+            x, "int8", queries=x[:, :3]
+        ),
+        "at least 3": lambda: compare_copies(x[:2], "int8"),
+        "n_neighbours must be": lambda: compare_copies(x, "int8", n_neighbours=240),
+    }
+    for sentence, call in calls.items():
+        with pytest.raises(InputError, match=sentence):
+            call()
+
+
+@pytest.mark.skipif(not WORDS.exists(), reason="the folder of real inputs is absent")
+def test_word_vectors_keep_their_lists_in_16_bits():
+    file = next(WORDS.glob("*.json"))
+    model = ea.load(file)
+    found = compare_copies(
+        model, ["float16", "int8", "binary", "first:64"], n_lists=None
+    )
+    by_name = {copy.name: copy for copy in found.copies}
+    x = np.asarray(model.right)
+    former = lists_by_hand(x, 10)
+    latter = lists_by_hand(format_named("int8").copy(x).rows[:], 10)
+    kept = [
+        len(np.intersect1d(*both)) / 10 for both in zip(former, latter, strict=True)
+    ]
+    assert by_name["int8"].kept == pytest.approx(np.mean(kept), abs=1e-3)
+    assert by_name["float16"].kept > 0.995
+    assert by_name["float16"].proven > 0.9
+    assert by_name["binary"].proven == 0
+    assert by_name["first:64"].kept_in_principal_axes > by_name["first:64"].kept
+    assert FLOAT32_TIE < by_name["float16"].sure_lead < by_name["int8"].sure_lead
