@@ -39,6 +39,7 @@ from embaudit.evaluation.result import MEASURE_TITLES, RAW
 from embaudit.linalg.pairs import n_pairs
 from embaudit.model import SideName
 from embaudit.report.audit_document import audit_document
+from embaudit.report.copies_document import copies_document
 from embaudit.report.document import (
     Charted,
     Document,
@@ -54,7 +55,7 @@ from embaudit.report.figures import (
     StackDisplay,
 )
 from embaudit.report.tables import Table
-from embaudit.serving import SpaceMap, StableNeighbours
+from embaudit.serving import CopyComparison, SpaceMap, StableNeighbours
 from embaudit.serving.runs import popularity_text
 from embaudit.simpson import SimpsonReport
 
@@ -1060,6 +1061,7 @@ def map_table(found: SpaceMap) -> Table:
 document.register(Audit, audit_document)
 document.register(BlockCosines, block_document)
 document.register(Comparison, comparison_document)
+document.register(CopyComparison, copies_document)
 document.register(Evaluation, evaluation_document)
 document.register(SimpsonReport, simpson_document)
 document.register(SpaceMap, space_map_document)

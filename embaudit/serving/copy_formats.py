@@ -75,7 +75,7 @@ class Float16(Format):
     array([[1.        , 0.09997559]])
     """
 
-    name: ClassVar[str] = "float16"  # type: ignore[misc]
+    name: ClassVar[str] = "float16"
 
     def copy(self, x: Rows) -> CopiedRows:
         """Return rows rounded to float16."""
@@ -83,8 +83,9 @@ class Float16(Format):
         def rounded(block: Floats) -> Floats:
             with np.errstate(over="ignore"):
                 short = block.astype(np.float16)
-            _require_finite(short, block, self.name, "65,504")
-            return short.astype(np.float64)
+            wide: Floats = short.astype(np.float64)
+            _require_finite(wide, block, self.name, "65,504")
+            return wide
 
         return CopiedRows(Mapped(x, rounded, x.shape[1]), 2 * x.shape[1])
 
@@ -99,7 +100,7 @@ class BFloat16(Format):
     array([[1.        , 0.10009766]])
     """
 
-    name: ClassVar[str] = "bfloat16"  # type: ignore[misc]
+    name: ClassVar[str] = "bfloat16"
 
     def copy(self, x: Rows) -> CopiedRows:
         """Return rows rounded to bfloat16."""
@@ -114,9 +115,9 @@ class BFloat16(Format):
             upper = (bits + np.uint32(0x7FFF) + last_bit) & np.uint32(0xFFFF0000)
             short = upper.view(np.float32)
             is_finite = np.isfinite(single) & np.isfinite(short)
-            short = np.where(is_finite, short, np.float32(np.inf))
-            _require_finite(short, block, self.name, "3.38e+38")
-            return short.astype(np.float64)
+            wide: Floats = np.where(is_finite, short, np.inf).astype(np.float64)
+            _require_finite(wide, block, self.name, "3.38e+38")
+            return wide
 
         return CopiedRows(Mapped(x, rounded, x.shape[1]), 2 * x.shape[1])
 
@@ -131,7 +132,7 @@ class Int8(Format):
     array([[127., -64.,   0.]])
     """
 
-    name: ClassVar[str] = "int8"  # type: ignore[misc]
+    name: ClassVar[str] = "int8"
 
     def copy(self, x: Rows) -> CopiedRows:
         """Return the codes. The scale of a row changes no cosine, so it is left out."""
@@ -160,7 +161,7 @@ class Int8ByColumn(Format):
     array([[1. , 0.3]])
     """
 
-    name: ClassVar[str] = "int8-columns"  # type: ignore[misc]
+    name: ClassVar[str] = "int8-columns"
 
     def copy(self, x: Rows) -> CopiedRows:
         """Return rows whose numbers are rounded to 256 levels of their column."""
@@ -189,7 +190,7 @@ class Binary(Format):
     array([[ 1., -1., -1.]])
     """
 
-    name: ClassVar[str] = "binary"  # type: ignore[misc]
+    name: ClassVar[str] = "binary"
 
     def copy(self, x: Rows) -> CopiedRows:
         """Return rows of 1 and -1. Their cosine is 1 less 2/k per different bit."""

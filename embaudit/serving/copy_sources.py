@@ -144,7 +144,7 @@ def _decoded(
 
         def signs(block: Floats) -> Floats:
             bits = np.unpackbits(block.astype(np.uint8), axis=1)[:, :width]
-            return bits * 2.0 - 1.0
+            return np.asarray(bits * 2.0 - 1.0, dtype=np.float64)
 
         return Mapped(codes, signs, width), n_bytes, ids
     return _Scaled(codes, scale, offset, zero_point), n_bytes, ids

@@ -60,6 +60,7 @@ MISSION = {
         MODEL, GROUP.sample(rng=0).act(MODEL), by_row=True
     ),
     "remedy": lambda: ea.fix(MODEL),
+    "copies of vectors": lambda: ea.compare_copies(MODEL, "int8"),
     "lists of an index": lambda: ea.index_metric(MODEL, "cosine"),
     "rows that queries find": lambda: ea.query_reach(MODEL),
     "local and global cosine": lambda: ea.block_cosines(

@@ -19,6 +19,7 @@ MODEL = ea.FactorModel.from_user_item(LEFT, RIGHT)
 TAKERS = {
     "audit": lambda given: ea.audit(given, n_gauges=1, n_pairs=100).to_dict(),
     "compare": lambda given: ea.compare(given, given, by_row=True).to_dict(),
+    "compare_copies": lambda given: ea.compare_copies(given, "int8").to_dict(),
     "fix": lambda given: ea.fix(given).vectors().tolist(),
     "nearly_equal": lambda given: ea.nearly_equal(given, noise=0.1).to_dict(),
     "position": lambda given: ea.position(given).to_dict(),
@@ -84,6 +85,9 @@ def axes():
 RANDOM = {
     "audit": lambda rng: ea.audit(MODEL, n_gauges=1, n_pairs=100, rng=rng).to_dict(),
     "compare": lambda rng: ea.compare(MODEL, MODEL, rng=rng).to_dict(),
+    "compare_copies": lambda rng: (
+        ea.compare_copies(MODEL, "binary", n_lists=9, rng=rng).to_dict()
+    ),
     "drift": lambda rng: ea.drift(MODEL, MODEL, condition_number=1.0, rng=rng).to_dict(),
     "evaluate_similarities": lambda rng: (
         ea.evaluate_similarities(MODEL, TRUTH, n_neighbours=2, rng=rng).to_frame().to_numpy()
@@ -168,6 +172,9 @@ SIDES = {
     "plot_prediction_cosines": lambda role: (
         ea.plot_prediction_cosines(MODEL, axes(), role=role).frame().to_numpy()
     ),
+    "compare_copies": lambda role: ea.compare_copies(
+        MODEL, "binary", role=role
+    ).to_dict(),
     "levels": lambda role: ea.levels(MODEL, role=role).to_dict(),
     "nearly_equal": lambda role: ea.nearly_equal(MODEL, noise=0.1, role=role).cosines,
     "side": lambda role: MODEL.side(role).labels,

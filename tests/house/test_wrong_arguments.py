@@ -157,6 +157,7 @@ CALLS = {
     },
     ea.identified_cosines: {"model": MODEL, "role": "right"},
     ea.identified_factors: {"model": MODEL, "role": "right"},
+    ea.compare_copies: {"original": MODEL, "copies": "int8", "n_neighbours": 2},
     ea.index_metric: {"model": MODEL, "served": "cosine", "n_neighbours": 2},
     ea.levels: {"model": MODEL},
     ea.levels(MODEL).below: {"cosines": [0.5]},

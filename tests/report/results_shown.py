@@ -102,6 +102,7 @@ def every_result() -> dict[str, Result]:
         ea.audit(model, n_gauges=1),
         ea.compare(model, equivalent),
         ea.evaluate_similarities(model, [f"{SCRIPT}{i % 3}" for i in range(30)]),
+        ea.compare_copies(model, ["int8", "first:1"]),
         ea.index_metric(model, "cosine"),
         ea.query_reach(model),
         ea.fix(model, align_to=equivalent).alignment,

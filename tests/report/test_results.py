@@ -21,6 +21,7 @@ NAMES = (
     "BlockCosines",
     "CertifiedNeighbours",
     "Comparison",
+    "CopyComparison",
     "CosineRange",
     "Drift",
     "Evaluation",
