@@ -69,6 +69,13 @@ def fix(
             "predictions stay. Options for reading apply to both models.",
         ),
     ] = None,
+    rotate: Annotated[
+        Text,
+        Option(
+            help="Only turn the vectors to their principal axes (pca), so that no "
+            "cosine changes and the first columns keep most lists.",
+        ),
+    ] = None,
     map_to: Annotated[
         File,
         Option(
@@ -160,6 +167,7 @@ def fix(
             model,
             None if as_ is None else str(as_),
             align_to=None if align_to is None else reading.read(align_to).model,
+            rotate=rotate,
             map_to=None if map_to is None else reading.read(map_to).model,
             by_map=None if by_map is None else by_map.value,
             role=role,

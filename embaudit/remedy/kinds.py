@@ -53,6 +53,7 @@ from embaudit.model.trainings import kept_objective
 from embaudit.remedy.vectors import PROBES, Remedy, TruncationLoss
 from embaudit.serving.align import align
 from embaudit.serving.index_metric import bias_of
+from embaudit.serving.copy_formats import principal_axes
 from embaudit.serving.map_fit import MapKind
 from embaudit.serving.space_map import SpaceMap, space_map
 
@@ -80,6 +81,7 @@ def fix(
     *,
     align_to: FactorModel | AnyPath | object | None = None,
     map_to: FactorModel | AnyPath | object | None = None,
+    rotate: str | None = None,
     by_map: MapKind | None = None,
     role: SideName | str | None = None,
     dimensions: int | None = None,
@@ -118,6 +120,11 @@ def fix(
         An older training run. The vectors of `model` are brought into its coordinates,
         without a change of predictions. `Remedy.alignment` says how far old and new
         vectors are apart then, and whether lists may mix them. `as_` must be None.
+    rotate : {"pca"}, optional
+        The vectors are only turned to the principal axes of the written side (of the
+        right one if both are written), so that no cosine, length or score changes.
+        The first columns then hold as much of the rows of length 1 as possible.
+        `as_` must be None.
     map_to : FactorModel, path or object, optional
         Vectors of the same items by a new encoder. The vectors of `model` are mapped
         into its space. `Remedy.space_map` says whether this is enough, or whether the
@@ -189,6 +196,8 @@ def fix(
                 Option("by_map"),
                 Option("map_to"),
             )
+    if rotate is not None:
+        require_one_of(rotate, "rotate", ("pca",))
     other = align_to if map_to is None else map_to
     are_models = isinstance(model, FactorModel) and isinstance(other, FactorModel)
     # Files without ids can hold other entities, or the same in another order.
@@ -196,7 +205,17 @@ def fix(
         by_row = False
     model, draw = model_of(model), as_generator(rng)
     _require_products(model)
-    if map_to is not None:
+    if rotate is not None:
+        _require_left_out(
+            "only rotated",
+            as_=as_,
+            align_to=align_to,
+            map_to=map_to,
+            dimensions=dimensions,
+            final_norm=final_norm,
+        )
+        remedy = _rotated(model, role, unit=unit)
+    elif map_to is not None:
         _require_left_out(
             "mapped into the space of another encoder",
             as_=as_,
@@ -343,6 +362,37 @@ def _mapped(
         maps={"right": affine(np.zeros(model.rank), matrix, precision)},
         biases={},
         space_map=found,
+    )
+
+
+def _rotated(model: FactorModel, role: SideName | str | None, *, unit: bool) -> Remedy:
+    """Turn a model to the principal axes of the last side that is written."""
+    roles = _roles(model, "rotated", role)
+    if unit:
+        _require_no_lengths(model, roles)
+    if not model.link.unit_sides:
+        require_ordinary_size(model)
+    if model.final_norm is not None:
+        raise must_be(
+            "vectors to rotate",
+            "those of a model without a final norm, which has axes of its own",
+            "a head behind a norm",
+            Sentence("fold the norm in with {}", Option("as_", "folded")),
+        )
+    axes = principal_axes(model.factors(roles[-1]))
+
+    def turned_rows(block: Floats) -> Floats:
+        return np.asarray(block @ axes.T)
+
+    return Remedy(
+        model=model,
+        kind="rotated",
+        roles=roles,
+        columns=model.rank,
+        unit=False,
+        maps=dict.fromkeys(roles, turned_rows),
+        biases={},
+        objective=kept_objective(model.objective, Linear.ROTATION),
     )
 
 

@@ -185,7 +185,8 @@ class Remedy(Result):
         predicts_products = self.model.left is not None and not (
             self.model.link.unit_sides
         )
-        if self.alignment is not None and predicts_products:
+        keeps_products = self.kind in ("aligned", "rotated")
+        if keeps_products and predicts_products:
             return "dot"
         return "cosine"
 
@@ -252,6 +253,8 @@ class Remedy(Result):
                     "Index them by dot product or cosine, which are the same for "
                     "vectors of length 1."
                 )
+            elif self.kind == "rotated":
+                texts.append("Index them as the stored vectors are.")
             elif self.alignment is not None:
                 texts.append("Index them as the old vectors are.")
             elif self.kind == "equal-length":
@@ -383,7 +386,7 @@ class Remedy(Result):
             for name, values in fields.items():
                 if values is not None:
                     fields[name] = np.asarray(values)[kept]
-        is_alone = self.kind in ("centred", "aligned") and model.left is None
+        is_alone = self.kind in ("centred", "aligned", "rotated") and model.left is None
         has_predictions = is_alone or bool(self.description)
         # A head without its lengths would predict otherwise. Rows that training compared
         # by cosine do not need them.
@@ -590,6 +593,8 @@ def _kind(remedy: Remedy) -> str | Sentence:
     """Describe the vectors in a clause, and add sentences on what they are good for."""
     if remedy.description:
         return remedy.description
+    if remedy.kind == "rotated":
+        return _rotated_words(remedy)
     if remedy.alignment is not None:
         return _aligned_words(remedy.alignment)
     if remedy.space_map is not None:
@@ -643,6 +648,21 @@ def _kind(remedy: Remedy) -> str | Sentence:
         f"in the {remedy.kind} gauge: {convention}. {predictions} Name the gauge when "
         "you report cosines, and use it for every model you compare."
     )
+
+
+def _rotated_words(remedy: Remedy) -> str:
+    """Describe rotated vectors in a clause."""
+    text = (
+        "turned to their principal axes, the longest first. Lengths, cosines and dot "
+        "products stay, and the first columns hold as much of the directions as so few "
+        "can."
+    )
+    if len(remedy.roles) == 1:
+        text += (
+            " If they are multiplied with vectors of another side, rotate both sides "
+            "together."
+        )
+    return text
 
 
 def _aligned_words(alignment: Alignment) -> str:
