@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from embaudit.cli.app import Count, Model, Rng, SameNumbers, Text, app
+from embaudit.cli.app import Count, File, Model, Rng, SameNumbers, Text, app
+from embaudit.cli.copies import compare_with_copies
 from embaudit.cli.groups import with_groups
 from embaudit.cli.reading import Given, Titles
 from embaudit.cli.terminal import (
@@ -35,18 +36,58 @@ if TYPE_CHECKING:
 def compare(
     before: Model,
     after: Annotated[
-        Path,
-        typer.Argument(help="Another model of the same entities.", show_default=False),
-    ],
+        Path | None,
+        typer.Argument(
+            help="Another model of the same entities, or a copy with --copy.",
+            show_default=False,
+        ),
+    ] = None,
     more: Annotated[
         list[Path] | None,
         typer.Argument(
             help="More training runs of the first model, to see which of its "
-            "neighbours all runs list.",
+            "neighbours all runs list; or more copies with --copy.",
             show_default=False,
         ),
     ] = None,
     *,
+    copy: Annotated[
+        bool,
+        typer.Option(
+            "--copy",
+            help="Each file after the first one holds the same vectors in fewer bits or "
+            "dimensions. Say which lists of nearest rows it keeps.",
+            rich_help_panel="Copies",
+        ),
+    ] = False,
+    formats: Annotated[
+        Text,
+        typer.Option(
+            "--formats",
+            metavar="NAMES",
+            help="Make copies of the first file and say which lists they keep: "
+            "float16, bfloat16, int8, int8-columns, binary, first:128, pca:128, with "
+            "commas between them.",
+            rich_help_panel="Copies",
+        ),
+    ] = None,
+    queries: Annotated[
+        File,
+        typer.Option(
+            "--queries",
+            help="Vectors that search the copies as they are.",
+            rich_help_panel="Copies",
+        ),
+    ] = None,
+    n_lists: Annotated[
+        Count,
+        typer.Option(
+            "--n-lists",
+            help="Largest number of rows, and of queries, whose lists are compared "
+            f"with those of copies (default: {N_QUERIES:,}).",
+            rich_help_panel="Copies",
+        ),
+    ] = None,
     n_neighbours: Annotated[
         Count,
         typer.Option(
@@ -58,7 +99,7 @@ def compare(
         Text,
         typer.Option(
             help="Side to report: right (item) or left (user). The default is both "
-            "sides of two models, and right of several runs."
+            "sides of two models, and right of several runs and of copies."
         ),
     ] = None,
     fail_below: Annotated[
@@ -107,6 +148,9 @@ def compare(
 ) -> None:
     """Compare two trained models: may the second one replace the first?
 
+    With --copy or --formats, compare vectors with copies in fewer bits or dimensions:
+    may you store int8?
+
     Three or more models are compared as training runs: which neighbours of the first
     run do all runs list? For them, --out can also name a table (.parquet, .feather,
     .csv or .tsv). It holds the neighbours of all rows, each with the number of runs
@@ -129,10 +173,47 @@ def compare(
         "--reference": reference is not None,
         "--allow-swapped": allow_swapped,
     }
+    if copy or formats is not None:
+        unused_options = {
+            "--paired": paired,
+            "--same-numbers": same_numbers,
+            "a second file": after is not None and not copy,
+        }
+        for option, is_given in (unused_options | judging_options).items():
+            if is_given:
+                raise must_be(
+                    option,
+                    "left out for copies of the same vectors",
+                    "it with --copy or --formats",
+                )
+        copies = [] if after is None else [after, *(more or [])]
+        compare_with_copies(
+            before,
+            copies,
+            formats,
+            queries,
+            role=role,
+            n_neighbours=n_neighbours,
+            n_lists=n_lists,
+            reading=reading,
+            titles=titles,
+            rng=rng,
+            output=output,
+            workers=workers,
+        )
+        return
+    copy_options = {"--queries": queries is not None, "--n-lists": n_lists is not None}
+    for option, is_given in copy_options.items():
+        if is_given:
+            raise must_be(option, "left out without copies", "no --copy and no --formats")
+    if after is None:
+        raise must_be(
+            "compare", "given a second model, or --formats to make copies", "one file"
+        )
     if paired:
-        is_given = {"a third model": bool(more), "--role": role is not None}
-        for option, given in (is_given | judging_options).items():
-            if given:
+        unused_options = {"a third model": bool(more), "--role": role is not None}
+        for option, is_given in (unused_options | judging_options).items():
+            if is_given:
                 raise must_be(
                     option, "left out if two encoders are compared", "it with --paired"
                 )

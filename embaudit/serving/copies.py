@@ -490,8 +490,8 @@ class CopyComparison(Result):
             )
         if copy.kept_in_principal_axes is not None:
             texts.append(
-                f"As many principal axes, to which a rotation changes no cosine, keep "
-                f"{percent(copy.kept_in_principal_axes)}."
+                "After `embaudit fix --rotate pca`, which changes no cosine, as many "
+                f"columns keep {percent(copy.kept_in_principal_axes)}."
             )
         return texts
 

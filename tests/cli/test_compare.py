@@ -183,3 +183,69 @@ def test_a_side_can_be_chosen_for_two_models_and_for_runs(embaudit):
     assert "10 nearest users by prediction cosine" in " ".join(result.out.split())
     record = json.loads(Path("three.json").read_text())
     assert record["role"] == "left"
+
+
+# Copies
+
+
+@pytest.fixture
+def vectors(tmp_path, monkeypatch):
+    """Write vectors, a copy of codes and queries."""
+    monkeypatch.chdir(tmp_path)
+    draw = np.random.default_rng(0)
+    x = draw.normal(size=(80, 16)).astype(np.float32)
+    np.save("x.npy", x)
+    np.save("queries.npy", draw.normal(size=(9, 16)).astype(np.float32))
+    scale = np.abs(x).max(axis=1, keepdims=True) / 127
+    np.save("codes.npy", np.rint(x / scale).astype(np.int8))
+    return x
+
+
+def test_formats_are_judged_on_screen_in_json_and_on_a_page(embaudit, vectors):
+    outputs = ("--json", "c.json", "--out", "c.html", "--full")
+    result = embaudit("compare", "x.npy", "--formats", "int8,binary", *outputs)
+    assert result.code == 0
+    found = ea.compare_copies(vectors, ["int8", "binary"])
+    record = json.loads(Path("c.json").read_text())
+    assert record["copies"] == found.to_dict()["copies"]
+    assert found.conclusion.split(":")[0] in " ".join(result.out.split())
+    assert "Which copy keeps the neighbour lists?" in Path("c.html").read_text()
+
+
+def test_a_copy_and_queries_are_read_from_files(embaudit, vectors):
+    options = ("--copy", "--queries", "queries.npy", "--json", "c.json")
+    result = embaudit("compare", "x.npy", "codes.npy", *options)
+    assert result.code == 0
+    record = json.loads(Path("c.json").read_text())
+    assert record["n_queries"] == 9
+    [copy] = record["copies"]
+    assert copy["copy"] == "codes.npy"
+    assert copy["kept"] == ea.compare_copies(vectors, "int8").copies[0].kept
+
+
+@pytest.mark.usefixtures("vectors")
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--formats", "int4"), "--formats must be names of float16, bfloat16"),
+        (("--copy",), "compare must be given copies with --copy, or names with"),
+        ((), "compare must be given a second model, or --formats to make copies"),
+        (("--queries", "x.npy"), "--queries must be left out without copies"),
+        (("x.npy", "--n-lists", "9"), "--n-lists must be left out without copies"),
+        (
+            ("--formats", "int8", "--same-numbers"),
+            "--same-numbers must be left out for copies",
+        ),
+        (("--formats", "int8", "--role", "side"), "--role must be one of"),
+        (
+            ("--formats", "int8", "--allow-swapped"),
+            "--allow-swapped must be left out for copies",
+        ),
+        (("codes.npy", "--formats", "int8"), "a second file must be left out for"),
+    ],
+)
+def test_options_that_do_not_fit_copies_are_refused(embaudit, arguments, sentence):
+    result = embaudit("compare", "x.npy", *arguments)
+    assert result.code == 2
+    assert result.err.startswith(f"embaudit: {sentence}")
+    assert result.err.count("\n") == 1

@@ -60,7 +60,7 @@ def model(tmp_path, monkeypatch):
 FUNCTIONS = {
     "audit": (ea.audit, gather),
     "blocks": (ea.block_cosines,),
-    "compare": (ea.compare, ea.stable_neighbours, ea.space_map),
+    "compare": (ea.compare, ea.stable_neighbours, ea.space_map, ea.compare_copies),
     "evaluate": (ea.evaluate_similarities, held_out_interactions),
     "fit": (ea.io.read_interactions, ea.ProductPenaltyMF),
     "fix": (ea.fix,),
@@ -83,7 +83,10 @@ TYPED = {
 """Options of the command line alone."""
 OWN = {
     "fit": {"rng"},  # random_state, as scikit-learn calls it
-    "compare": {"paired"},  # whether `ea.space_map` is called
+    "compare": {
+        "paired",  # whether `ea.space_map` is called
+        *("copy", "formats"),  # both are `copies` of `ea.compare_copies`
+    },
     "gauge": {"from"},  # the record
     "evaluate": {"truth"},  # the columns
     "reproduce": {"rng"},  # the seed of a setting
