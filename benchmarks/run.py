@@ -24,6 +24,7 @@ QUICK = {
     "bench_heads.py": ["--sizes", "800x512", "--rounds", "1"],
     "bench_fix.py": ["--scale", "0.05"],
     "bench_align.py": ["--scale", "0.05"],
+    "bench_copies.py": ["--rows", "10000", "--lists", "100"],
     "bench_served.py": ["--scale", "0.2", "--rounds", "1"],
     "bench_blocks.py": ["--gigabytes", "0.5"],
     "bench_simulate.py": [],

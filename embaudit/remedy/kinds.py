@@ -52,8 +52,8 @@ from embaudit.model.sizes import require_ordinary_size
 from embaudit.model.trainings import kept_objective
 from embaudit.remedy.vectors import PROBES, Remedy, TruncationLoss
 from embaudit.serving.align import align
-from embaudit.serving.index_metric import bias_of
 from embaudit.serving.copy_formats import principal_axes
+from embaudit.serving.index_metric import bias_of
 from embaudit.serving.map_fit import MapKind
 from embaudit.serving.space_map import SpaceMap, space_map
 

@@ -593,10 +593,8 @@ def _kind(remedy: Remedy) -> str | Sentence:
     """Describe the vectors in a clause, and add sentences on what they are good for."""
     if remedy.description:
         return remedy.description
-    if remedy.kind == "rotated":
-        return _rotated_words(remedy)
-    if remedy.alignment is not None:
-        return _aligned_words(remedy.alignment)
+    if remedy.kind in ("rotated", "aligned"):
+        return _turned_words(remedy)
     if remedy.space_map is not None:
         return (
             f"mapped into the space of the new encoder. {remedy.space_map.conclusion}"
@@ -650,8 +648,10 @@ def _kind(remedy: Remedy) -> str | Sentence:
     )
 
 
-def _rotated_words(remedy: Remedy) -> str:
-    """Describe rotated vectors in a clause."""
+def _turned_words(remedy: Remedy) -> str:
+    """Describe vectors in other axes in a clause."""
+    if remedy.alignment is not None:
+        return _aligned_words(remedy.alignment)
     text = (
         "turned to their principal axes, the longest first. Lengths, cosines and dot "
         "products stay, and the first columns hold as much of the directions as so few "
