@@ -369,7 +369,7 @@ def _rotated(model: FactorModel, role: SideName | str | None, *, unit: bool) -> 
     """Turn a model to the principal axes of the last side that is written."""
     roles = _roles(model, "rotated", role)
     if unit:
-        _require_no_lengths(model, roles)
+        _require_no_lengths(model, "rotated", roles)
     if not model.link.unit_sides:
         require_ordinary_size(model)
     if model.final_norm is not None:

@@ -40,7 +40,7 @@ def copies_table(found: CopyComparison) -> Table:
     """Tabulate bytes, kept lists, proven entries and angles of each copy."""
     import pandas as pd
 
-    rows = [
+    rows: list[tuple[str | float, ...]] = [
         (
             copy.name,
             f"{copy.bytes_per_vector:,.0f}",

@@ -51,6 +51,11 @@ def test_rows_of_zeros_stay_zero_and_words_say_what_stays():
     assert "Index them as the stored vectors are." in remedy.explain()
 
 
+def test_rotated_vectors_can_have_length_one():
+    turned = ea.fix(ea.FactorModel.from_vectors(ITEMS), rotate="pca", unit=True)
+    np.testing.assert_allclose(np.linalg.norm(turned.vectors(), axis=1), 1)
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
