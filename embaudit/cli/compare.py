@@ -162,10 +162,6 @@ def compare(
     Options for reading apply to all models, so a file of --labels or --ids must name
     the rows of each.
     """
-    from embaudit.comparison import compare as run
-    from embaudit.io.tables.written import TABLES
-    from embaudit.report.document import Origin
-
     # A limit that is no number is refused before two models are read.
     limits = values_in(fail_below, "fail-below", "kept=0.7", float)
     judging_options = {
@@ -173,20 +169,19 @@ def compare(
         "--reference": reference is not None,
         "--allow-swapped": allow_swapped,
     }
+    more = more or []
     if copy or formats is not None:
-        unused_options = {
-            "--paired": paired,
-            "--same-numbers": same_numbers,
-            "a second file": after is not None and not copy,
-        }
-        for option, is_given in (unused_options | judging_options).items():
-            if is_given:
-                raise must_be(
-                    option,
-                    "left out for copies of the same vectors",
-                    "it with --copy or --formats",
-                )
-        copies = [] if after is None else [after, *(more or [])]
+        _require_left_out(
+            judging_options
+            | {
+                "--paired": paired,
+                "--same-numbers": same_numbers,
+                "a second file": after is not None and not copy,
+            },
+            "for copies of the same vectors",
+            "it with --copy or --formats",
+        )
+        copies = [] if after is None else [after, *more]
         compare_with_copies(
             before,
             copies,
@@ -202,21 +197,21 @@ def compare(
             workers=workers,
         )
         return
-    copy_options = {"--queries": queries is not None, "--n-lists": n_lists is not None}
-    for option, is_given in copy_options.items():
-        if is_given:
-            raise must_be(option, "left out without copies", "no --copy and no --formats")
+    _require_left_out(
+        {"--queries": queries is not None, "--n-lists": n_lists is not None},
+        "without copies",
+        "no --copy and no --formats",
+    )
     if after is None:
         raise must_be(
             "compare", "given a second model, or --formats to make copies", "one file"
         )
     if paired:
-        unused_options = {"a third model": bool(more), "--role": role is not None}
-        for option, is_given in (unused_options | judging_options).items():
-            if is_given:
-                raise must_be(
-                    option, "left out if two encoders are compared", "it with --paired"
-                )
+        _require_left_out(
+            {"a third model": bool(more), "--role": role is not None} | judging_options,
+            "if two encoders are compared",
+            "it with --paired",
+        )
         _compare_encoders(
             before,
             after,
@@ -231,11 +226,62 @@ def compare(
         return
     if more:
         paths = [before, after, *more]
-        _require_two_models(
-            judging_options | {"--same-numbers": same_numbers}, len(paths)
+        _require_left_out(
+            judging_options | {"--same-numbers": same_numbers},
+            "if three or more models are compared",
+            counted(len(paths), "model"),
+            "compare two models to use it",
         )
         _compare_runs(paths, n_neighbours, role, reading, titles, rng, output, workers)
         return
+    has_failed = _compare_two(
+        before,
+        after,
+        reference,
+        roles=None if role is None else [role],
+        n_neighbours=n_neighbours,
+        fail_below=limits,
+        allow_swapped=allow_swapped,
+        reading=reading,
+        titles=titles,
+        same_numbers=same_numbers,
+        rng=rng,
+        output=output,
+        workers=workers,
+    )
+    raise typer.Exit(int(has_failed))
+
+
+def _require_left_out(
+    is_given: Mapping[str, bool], when: str, got: str, remedy: str = ""
+) -> None:
+    """Raise InputError if an option is given that another option rules out."""
+    for option, given in is_given.items():
+        if given:
+            raise must_be(option, f"left out {when}", got, remedy)
+
+
+def _compare_two(
+    before: Path,
+    after: Path,
+    reference: Path | None,
+    *,
+    roles: list[str] | None,
+    n_neighbours: int | None,
+    fail_below: dict[str, float],
+    allow_swapped: bool,
+    reading: Given,
+    titles: Titles,
+    same_numbers: bool,
+    rng: int,
+    output: Output,
+    workers: Workers,
+) -> bool:
+    """Compare two models, and return True if a share is below its limit."""
+    from embaudit.comparison import compare as run
+    from embaudit.io.tables.written import TABLES
+    from embaudit.report.document import Origin
+
     if output.out is not None and output.out.suffix.lower() in TABLES:
         raise must_be(
             "--out",
@@ -253,12 +299,12 @@ def compare(
             result = run(
                 loaded[0],
                 loaded[1],
-                roles=None if role is None else [role],
+                roles=roles,
                 n_neighbours=n_neighbours,
                 by_row=titles.by_row,
                 partial=titles.partial,
                 same_numbers=same_numbers,
-                fail_below=limits,
+                fail_below=fail_below,
                 reference=loaded[2] if reference is not None else None,
                 allow_swapped=allow_swapped,
                 rng=rng,
@@ -275,7 +321,7 @@ def compare(
         if failures:
             text = f"gate: stops, {', '.join(failures)}"
         output.console.print(text, markup=False, highlight=False, soft_wrap=True)
-    raise typer.Exit(int(bool(failures)))
+    return bool(failures)
 
 
 def _read_all(
@@ -301,18 +347,6 @@ def _read_all(
             number,
         ) from error
     return [Reading(titles.on(x.model, quiet=quiet), x.intake) for x in readings]
-
-
-def _require_two_models(is_given: Mapping[str, bool], n_models: int) -> None:
-    """Raise InputError if an option is given that applies to two models only."""
-    for option, given in is_given.items():
-        if given:
-            raise must_be(
-                option,
-                "left out if three or more models are compared",
-                counted(n_models, "model"),
-                "compare two models to use it",
-            )
 
 
 def _compare_encoders(

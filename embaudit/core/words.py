@@ -458,13 +458,16 @@ def drawn_of(count: int, total: int, noun: str) -> str:
     return counted(count, noun)
 
 
-def counted(count: int, noun: str) -> str:
-    """Write a count with its noun.
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Write a count with its noun. The plural ends in "s" unless it is given.
 
     Examples
     --------
     >>> counted(1, "model"), counted(2000, "model")
     ('1 model', '2,000 models')
+    >>> counted(0, "matrix", "matrices")
+    '0 matrices'
     """
-    plural = "" if count == 1 else "s"
-    return f"{count:,} {noun}{plural}"
+    if count == 1:
+        return f"{count:,} {noun}"
+    return f"{count:,} {plural or noun + 's'}"

@@ -436,11 +436,9 @@ class CopyComparison(Result):
             f"bytes per vector; rows turn by {_degrees(copy.median_angle)} (median)."
         ]
         if copy.kept_for_queries is not None and self.n_queries is not None:
+            queries = counted(self.n_queries, "given query", "given queries")
             texts.append(
-                f"Of the lists of {counted(self.n_queries, 'given query')}, "
-                f"{percent(copy.kept_for_queries)} are kept.".replace(
-                    "querys", "queries"
-                )
+                f"Of the lists of {queries}, {percent(copy.kept_for_queries)} are kept."
             )
         queries = "given queries" if self.n_queries is not None else "queries"
         if copy.proven == 0 and copy.proven_for_queries == 0:

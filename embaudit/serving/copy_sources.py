@@ -121,7 +121,7 @@ def _decoded(
         raise must_be(
             "a copy of codes",
             "one matrix of int8 or uint8, with a scale and ids next to it",
-            counted(len(matrices), "matrix of codes").replace("matrixs", "matrices"),
+            counted(len(matrices), "matrix of codes", "matrices of codes"),
         )
     codes = arrays[matrices[0]]
     scale = _number_of(arrays, SCALES, codes.shape)
