@@ -478,7 +478,7 @@ def gather(
             rng,
         )
         lists: list[Callable[[], Any]] = [
-            partial(_served, whole, options, stated, rng),
+            partial(_served, whole, options, stated, rows, rng),
             partial(_reach, listed or whole, queries, options, stated, rng),
         ]
         *visited_again, forms, served_by_index, reached = results_of(
@@ -528,20 +528,31 @@ def _with_rows(model: FactorModel, rows: Indices | None) -> FactorModel:
 
 
 def _served(
-    model: FactorModel, options: AuditOptions, stated: Metric | None, rng: int
+    model: FactorModel,
+    options: AuditOptions,
+    stated: Metric | None,
+    rows: Indices | None,
+    rng: int,
 ) -> IndexMetric | None:
     """Compare the lists of the index with those of the model, if its measure is known.
+
+    A quick audit of a long table searches only its sample of rows, like all its other
+    lists, and the size of the sample is stated with the lists. An index of a head lists
+    all labels, so its sample of labels is not used.
 
     The generator is seeded anew, so that this changes no other draw.
     """
     if options.served is None and not has_metric(stated):
         return None
+    if model.link.name == "softmax":
+        rows = None
     return served_lists(
         model,
         options.served,
         stated,
         n_neighbours=options.n_neighbours,
         n_lists=options.effort.n_lists,
+        rows=rows,
         rng=np.random.default_rng(rng),
     )
 

@@ -6,7 +6,7 @@ for one of them. If the two differ, the index lists other rows than the model do
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -27,7 +27,7 @@ from embaudit.core.results import Result
 from embaudit.core.sizes import N_QUERIES
 from embaudit.core.ties import exceeds
 from embaudit.core.tolerances import EXACT_SHAPE
-from embaudit.core.words import drawn_of, percent, row_called, three_digits
+from embaudit.core.words import drawn_of, in_millions, percent, row_called, three_digits
 from embaudit.errors import must_be
 from embaudit.io import read
 from embaudit.io.files import AnyPath
@@ -125,6 +125,8 @@ class ServedLists:
     """(m,) rows whose lists were compared."""
     n_rows: int
     """Number of rows that have a direction, from which the queries were drawn."""
+    sampled_from: int | None
+    """Number of rows of the table, if only a sample of them was searched; else None."""
     kept_by_query: Floats
     """(m,) share of each list that the index keeps."""
     labels: NDArray[Any] = field(repr=False)
@@ -164,8 +166,14 @@ class ServedLists:
 
     @property
     def measured_on(self) -> str:
-        """Number of measured lists, and number of lists that they were drawn from."""
-        return f"lists of {drawn_of(len(self.queries), self.n_rows, self.query)}"
+        """Number of measured lists, and number of lists that they were drawn from.
+
+        If a sample of a table was searched alone, the size of the table is added.
+        """
+        lists = f"lists of {drawn_of(len(self.queries), self.n_rows, self.query)}"
+        if self.sampled_from is None:
+            return lists
+        return f"{lists}, a sample of {in_millions(self.sampled_from)}"
 
     @property
     def bias_changes(self) -> bool:
@@ -219,6 +227,7 @@ class ServedLists:
                 "top_n": self.n,
                 "n_queries": len(self.queries),
                 "n_rows": self.n_rows,
+                "sampled_from": self.sampled_from,
                 "kept": self.kept,
                 "kept_without_bias": self.kept_without_bias,
                 "popularity": "length" if self.popularity_is_length else "interactions",
@@ -466,7 +475,7 @@ class IndexMetric(Result):
         for lists in self.directions:
             record = lists.to_dict()
             record["served"] = self.served
-            for name in ("role", "n_rows", "worst"):
+            for name in ("role", "n_rows", "sampled_from", "worst"):
                 del record[name]
             records.append(record)
         return records
@@ -705,6 +714,7 @@ def served_lists(
     *,
     n_neighbours: int | None = None,
     n_lists: int = N_QUERIES,
+    rows: Indices | None = None,
     rng: np.random.Generator,
 ) -> IndexMetric:
     """Compare the lists of an index with the lists of a model.
@@ -715,6 +725,9 @@ def served_lists(
         As for `index_metric`.
     stated : Metric, optional
         Metric that the store of the model states. It is used if `served` is None.
+    rows : array of int, optional
+        Rows of one table that are searched alone, as in a quick audit of a long table.
+        By default all rows are searched. Lengths are always those of all rows.
     """
     metric, source = index_measure(served, stated)
     require_ordinary_size(model)
@@ -726,22 +739,28 @@ def served_lists(
     if len(right.directed):
         short, long = np.quantile(right.norms[right.directed], [SHORT, LONG])
         ratio = float(long / short)
-    n = list_length(n_neighbours, model.n_right)
+    searched = model
+    if rows is not None:
+        searched = model.take(right=rows)
+    n = list_length(n_neighbours, searched.n_right)
     directions = []
-    for role, trained, basis in _directions(model):
-        side = model.side(role)
+    for role, trained, basis in _directions(searched):
+        side = searched.side(role)
         # Queries without direction have no cosine, so the lists cannot be compared. A
         # list without another row that has a direction could hold none by cosine.
-        rows = np.intersect1d(side.eligible_rows, side.directed)
-        n_listable = len(right.directed)
+        candidates = np.intersect1d(side.eligible_rows, side.directed)
+        n_listable = len(searched.right_side.directed)
         if role == "right":
             n_listable -= 1
-        if n < 1 or not len(rows) or n_listable < 1:
+        if n < 1 or not len(candidates) or n_listable < 1:
             continue
-        queries = sample_rows(rows, n_lists, rng)
-        directions.append(
-            _lists(model, role, queries, len(rows), metric, trained, basis, n)
+        queries = sample_rows(candidates, n_lists, rng)
+        lists = _lists(
+            searched, role, queries, len(candidates), metric, trained, basis, n
         )
+        if rows is not None:
+            lists = _renumbered(lists, model, rows)
+        directions.append(lists)
     return IndexMetric(
         served=metric,
         source=source,
@@ -841,6 +860,7 @@ def _lists(
         n=n,
         queries=queries,
         n_rows=n_rows,
+        sampled_from=None,
         kept_by_query=shares_kept(reference, index, tie),
         labels=side.labels[queries],
         row_title=model.row_title(role),
@@ -848,6 +868,28 @@ def _lists(
         popularity=(_median(popularity, reference), _median(popularity, index)),
         popularity_is_length=is_length,
         own_first=own_first,
+    )
+
+
+def _renumbered(lists: ServedLists, model: FactorModel, rows: Indices) -> ServedLists:
+    """Give the queries of a sample their numbers and names in the whole table.
+
+    Parameters
+    ----------
+    lists : ServedLists
+        Lists of the sample. Queries are numbered by their places in `rows`.
+    model : FactorModel
+        The whole table.
+    rows : array of int
+        The right rows in the sample.
+    """
+    queries = rows[lists.queries]
+    return replace(
+        lists,
+        queries=queries,
+        labels=model.right_side.labels[queries],
+        row_title=model.row_title("right"),
+        sampled_from=model.n_right,
     )
 
 

@@ -177,6 +177,42 @@ def test_a_quick_audit_describes_all_rows_of_a_long_table(
     assert quick.fingerprint == full.fingerprint
 
 
+def test_a_quick_audit_searches_its_sample_for_the_lists_of_an_index(
+    long_table: ea.FactorModel,
+) -> None:
+    names = [f"row {number}" for number in range(400)]
+    named = long_table.replace(right_names=names)
+    options = AuditOptions(quick=True, n_gauges=1, n_starts=0, served="l2")
+    rows = quick_rows(named, options, rng=0)
+    assert rows is not None
+    served = ea.audit(named, options=options).evidence.served
+    assert served is not None
+    (lists,) = served.directions
+    directed = np.setdiff1d(rows, [7, 367])
+    assert (lists.n_rows, lists.sampled_from) == (len(directed), 400)
+    assert np.isin(lists.queries, directed).all()
+    assert lists.measured_on == f"lists of all {len(directed)} items, a sample of 400"
+    assert lists.labels.tolist() == [names[row] for row in lists.queries]
+
+    # Brute force among the sampled rows.
+    x = named.right[directed].astype(np.float64)
+    unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+    for query, share in zip(lists.queries, lists.kept_by_query, strict=True):
+        own = int(np.flatnonzero(directed == query)[0])
+        cosines = unit @ unit[own]
+        squares = np.square(x - x[own]).sum(axis=1)
+        cosines[own], squares[own] = -np.inf, np.inf
+        by_cosine = set(np.argsort(-cosines)[: lists.n])
+        by_distance = set(np.argsort(squares)[: lists.n])
+        assert share == pytest.approx(len(by_cosine & by_distance) / lists.n)
+
+    # Lengths are those of all rows, whether or not they are in the sample.
+    whole = ea.index_metric(named, "l2")
+    assert served.length_ratio == whole.length_ratio
+    assert served.has_zero_rows
+    assert whole.directions[0].sampled_from is None
+
+
 def test_rows_that_a_quick_audit_did_not_draw_decide_whether_cosines_are_fixed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

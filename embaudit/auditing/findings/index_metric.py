@@ -48,11 +48,13 @@ ENTRY = Entry(
     ),
     computed=(
         "The first 10 rows by the measure of the training are compared with the first "
-        "10 of the index, for 400 drawn queries. Rows that tie with the last one count "
-        "as kept. Reported if more than 5 % of the rows are lost: an issue if it is "
-        "known how the model predicts, and a tip if that is assumed, or if one table "
-        "is compared with the cosine that the audit is about. `--served`, the store or "
-        "the FAISS file says how the index compares rows."
+        "10 of the index, for 400 drawn queries. A quick audit of a long table draws "
+        "100 queries from its sample of rows, and searches this sample alone. Rows "
+        "that tie with the last one count as kept. Reported if more than 5 % of the "
+        "rows are lost: an issue if it is known how the model predicts, and a tip if "
+        "that is assumed, or if one table is compared with the cosine that the audit "
+        "is about. `--served`, the store or the FAISS file says how the index compares "
+        "rows."
     ),
     reference=(
         "Bachrach et al.: Speeding Up the Xbox Recommender System Using a Euclidean "
