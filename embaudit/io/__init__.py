@@ -7,9 +7,9 @@ To add
 
 - a file format: write a module of `formats` whose reader is registered there;
 - the names that a library gives to its arrays: add a recipe to `layouts.recipes`;
-- a trained model of a library in memory: write a reader in `objects` and add it to
-  `objects.live.KINDS`; a model of two tables is one entry of
-  `objects.recommenders.LIBRARIES` instead;
+- a trained model of a library in memory: if it holds one or two tables of factors,
+  describe it in a module of `objects.libraries`; otherwise write a reader in `objects`
+  and add it to `objects.live.KINDS`;
 - a store of vectors: write a module of `stores`; see `stores.base`.
 
 `tables` reads what can lie next to a model: interactions, titles, ids and counts.

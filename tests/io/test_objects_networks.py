@@ -370,7 +370,7 @@ def watched(forward: Any, state: Any = TABLES) -> Any:
         (linear(ROWS), {"wieght": "x"}, "the nearest one is weight"),
         (linear(ROWS), {"bias": "x"}, "an option for Linear of torch must be one of"),
         (layer_of_torch("adaptive.AdaptiveLogSoftmaxWithLoss"), {},
-         "which has one a cluster of labels"),
+         "which has one per cluster of labels"),
         (watched(lambda _, user, item: 3), {}, "one array; got int; say link="),
         (watched(lambda _, user, item: [1.0]), {}, "one array; got list; say link="),
         (watched(lambda _, user, item: [][1]), {}, "what its forward takes"),

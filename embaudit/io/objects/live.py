@@ -1,29 +1,32 @@
-"""Models in memory, known by the library that made them, which is not imported."""
+"""Kinds of models in memory, recognised by the library that defines their class.
+
+No library is imported: an object whose class comes from a library has imported it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from embaudit.errors import InputError, Option, Sentence, must_be
 from embaudit.io.contents import Contents
 from embaudit.io.formats import ARRAYS
-from embaudit.io.objects import indexes, networks, recommenders, scikit_learn
+from embaudit.io.objects import indexes, networks, scikit_learn
 from embaudit.io.objects.arrays import kind_of_table
 from embaudit.io.objects.helpers import comes_from
 from embaudit.io.objects.kinds import LiveKind, ObjectReader
-from embaudit.io.objects.recommenders import LIBRARIES
+from embaudit.io.objects.libraries import LIBRARIES, lenskit, spark
 from embaudit.io.options import Request
 from embaudit.model import FactorModel
 
 KINDS = (
-    LiveKind(recommenders.lenskit_pipeline, ("lenskit",), ("Pipeline",)),
+    LiveKind(lenskit.read_pipeline, ("lenskit",), ("Pipeline",)),
     *(
         LiveKind(library.read, library.packages, library.classes, library.options)
         for library in LIBRARIES
     ),
-    LiveKind(recommenders.spark, ("pyspark",), ("ALSModel", "PipelineModel")),
+    LiveKind(spark.read, ("pyspark",), ("ALSModel", "PipelineModel")),
     LiveKind(indexes.faiss, ("faiss",), ("Index",)),
     LiveKind(indexes.hnswlib, ("hnswlib",), ("Index",)),
     LiveKind(
@@ -46,41 +49,65 @@ KINDS = (
     LiveKind(networks.module, ("torch",), ("Module",), ARRAYS),
 )
 """Kinds of trained models. The first kind whose class matches reads the object."""
-REFUSED = {
-    ("torch", "AdaptiveLogSoftmaxWithLoss"): (
-        "a head with one softmax",
-        "one a cluster of labels",
-        "pass the weights of one of them to FactorModel.from_softmax",
+
+
+@dataclass(frozen=True)
+class RefusedClass:
+    """A class of a library whose objects are refused with advice."""
+
+    package: str
+    name: str
+    expected: str
+    """What embaudit reads instead."""
+    content: str
+    """What the object holds."""
+    remedy: str
+
+
+REFUSED = (
+    RefusedClass(
+        "torch",
+        "AdaptiveLogSoftmaxWithLoss",
+        expected="a head with one softmax",
+        content="one per cluster of labels",
+        remedy="pass the weights of one of them to FactorModel.from_softmax",
     ),
-    ("cornac", "EASE"): (
-        "one with factors of users and items",
-        "weights between items",
-        "audit another model",
+    RefusedClass(
+        "cornac",
+        "EASE",
+        expected="one with factors of users and items",
+        content="weights between items",
+        remedy="audit another model",
     ),
-    ("sentence_transformers", "SentenceTransformer"): (
-        "the vectors that it makes of texts",
-        "tables of tokens",
-        "pass model.encode(texts)",
+    RefusedClass(
+        "sentence_transformers",
+        "SentenceTransformer",
+        expected="the vectors that it makes of texts",
+        content="tables of tokens",
+        remedy="pass model.encode(texts)",
     ),
-    ("sentence_transformers", "SparseEncoder"): (
-        "the vectors that it makes of texts",
-        "tables of tokens",
-        "pass model.encode(texts, convert_to_sparse_tensor=False)",
+    RefusedClass(
+        "sentence_transformers",
+        "SparseEncoder",
+        expected="the vectors that it makes of texts",
+        content="tables of tokens",
+        remedy="pass model.encode(texts, convert_to_sparse_tensor=False)",
     ),
-    ("sentence_transformers", "CrossEncoder"): (
-        "a network of transformers",
-        "one inside",
-        "pass model.model",
+    RefusedClass(
+        "sentence_transformers",
+        "CrossEncoder",
+        expected="a network of transformers",
+        content="one inside",
+        remedy="pass model.model",
     ),
-    ("gensim", "Doc2Vec"): (
-        "one table of vectors",
-        "documents in dv and words in wv",
-        "pass model.dv, or model.wv",
+    RefusedClass(
+        "gensim",
+        "Doc2Vec",
+        expected="one table of vectors",
+        content="documents in dv and words in wv",
+        remedy="pass model.dv, or model.wv",
     ),
-}
-"""By package and class of an object that is refused: what embaudit reads instead, what
-the object holds, and what to do.
-"""
+)
 MODEL = LiveKind(
     lambda model, _: Contents.from_model(model, {}),
     name="model",
@@ -107,23 +134,24 @@ def kind_of_object(model: Any) -> LiveKind:
     """
     if isinstance(model, FactorModel):
         return MODEL
-    table = kind_of_table(model)
-    if table is not None:
-        return table
+    kind_of_rows = kind_of_table(model)
+    if kind_of_rows is not None:
+        return kind_of_rows
     if isinstance(model, Mapping):
         return STATE_DICTIONARY
-    for (package, name), (what, held, remedy) in REFUSED.items():
-        if comes_from(model, (package,), (name,)):
+    for refused in REFUSED:
+        if comes_from(model, (refused.package,), (refused.name,)):
             raise must_be(
-                f"a model of {package}",
-                what,
-                f"{type(model).__name__}, which has {held}",
-                remedy,
+                f"a model of {refused.package}",
+                refused.expected,
+                f"{type(model).__name__}, which has {refused.content}",
+                refused.remedy,
             )
     for kind in KINDS:
         if comes_from(model, kind.packages, kind.classes):
             name = f"{type(model).__name__} of {kind.packages[0]}"
-            return replace(kind, read=_reader(kind), name=name, noun=name)
+            read = _without_left_of_head(kind)
+            return replace(kind, read=read, name=name, noun=name)
     raise InputError(
         "the object must be a fitted model of a known library; got "
         f"{type(model).__name__}; use FactorModel.from_user_item, from_softmax or "
@@ -131,8 +159,8 @@ def kind_of_object(model: Any) -> LiveKind:
     )
 
 
-def _reader(kind: LiveKind) -> ObjectReader:
-    """Return the reader of a trained model, which refuses a left side next to a head.
+def _without_left_of_head(kind: LiveKind) -> ObjectReader:
+    """Return the reader of a kind, which also refuses the option `left` for a head.
 
     Raises
     ------
