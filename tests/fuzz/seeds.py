@@ -32,6 +32,7 @@ import embaudit as ea
 from embaudit.blocks import block_cosines
 from embaudit.cli import main
 from embaudit.io import read_ids, read_interactions, read_labels, read_titles
+from embaudit.io.adapters import read_adapter
 
 DRAW = np.random.default_rng(0)
 LEFT, RIGHT = DRAW.normal(size=(5, 3)), DRAW.normal(size=(6, 3))
@@ -142,6 +143,28 @@ def _spark(path: Path) -> None:
         _table(columns, path.parents[1] / side / "part-0.parquet")
 
 
+def _adapter(path: Path) -> None:
+    """Write a low-rank adapter as PEFT does."""
+    module = "base_model.model.layers.0.q_proj"
+    arrays = {
+        f"{module}.lora_A.weight": LEFT.T.astype(np.float32),
+        f"{module}.lora_B.weight": RIGHT.astype(np.float16),
+    }
+    save_file(
+        {name: np.ascontiguousarray(array) for name, array in arrays.items()},
+        path.parent / "adapter_model.safetensors",
+    )
+    config = {
+        "peft_type": "LORA",
+        "r": 3,
+        "lora_alpha": 6,
+        "use_rslora": False,
+        "alpha_pattern": {"k_proj": 2},
+        "init_lora_weights": True,
+    }
+    (path.parent / "adapter_config.json").write_text(json.dumps(config))
+
+
 def _load(name: str) -> Callable[[Path], Any]:
     return lambda folder: ea.load(folder / name)
 
@@ -228,6 +251,10 @@ def _models() -> list[Seed]:
                 "config.json",
                 "tokenizer.json",
             )
+        ),
+        *(
+            Seed(name, read_adapter, _adapter)
+            for name in ("adapter_model.safetensors", "adapter_config.json")
         ),
     ]
 

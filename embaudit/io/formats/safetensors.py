@@ -30,6 +30,7 @@ from embaudit.io.layouts.checkpoints.config import config_of
 from embaudit.io.layouts.checkpoints.row_names import classes_of, named_by, tokens_of
 from embaudit.io.layouts.checkpoints.tasks import is_classifier
 from embaudit.io.layouts.layout import Layout
+from embaudit.io.layouts.low_rank import is_low_rank_adapter
 from embaudit.io.layouts.reading import contents_of_layout, layout_of
 from embaudit.io.options import Request
 
@@ -299,6 +300,14 @@ def read(path: Path, request: Request) -> Contents:
         If a file is damaged, or the tensors' names leave more than one reading.
     """
     checkpoint = _opened(path, request)
+    if request.weight is None and is_low_rank_adapter(checkpoint.tensors):
+        raise must_be(
+            File(path),
+            "a model or vectors",
+            "a low-rank adapter (LoRA)",
+            "audit it with embaudit.audit_lora or `embaudit audit`, or merge it into "
+            "its model (model.merge_and_unload() in PEFT) and save that",
+        )
     config = config_of(checkpoint.path.parent)
     layout = layout_of(checkpoint, request, path, config)
     contents = contents_of_layout(checkpoint, layout, request, path, config)
