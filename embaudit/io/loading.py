@@ -486,7 +486,8 @@ def read_arrays(
     """
     require_options(request, reader.options, reader.noun)
     if isinstance(reader, LiveKind):
-        return reader.read(location.value, request)
+        # Readers of objects carry the inputs through the layers before the factors.
+        return reader.read(location.value, _with_inputs_read(request))
     if location.address:
         return reader.read(location.address, request)
     if reader.takes_files:

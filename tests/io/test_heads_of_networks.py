@@ -169,6 +169,22 @@ def test_the_final_norm_of_a_live_network(
     assert load(network).final_norm is None
 
 
+@pytest.mark.parametrize(
+    ("config", "scale"),
+    [({}, 1.0), ({"model_type": "cohere", "logit_scale": 0.25}, 0.25)],
+)
+def test_states_of_a_live_network_can_lie_in_a_file(
+    tmp_path: Path, config: Any, scale: float
+) -> None:
+    states = np.float32([[1.0, 2.0, 3.0], [0.0, -1.0, 0.5]])
+    file = tmp_path / "states.npy"
+    np.save(file, states)
+    for place in (file, str(file)):
+        head = load(live(config), inputs=place)
+        np.testing.assert_array_equal(head.left, scale * states)
+        np.testing.assert_allclose(head.scores(), scale * states @ WORDS.T, rtol=1e-5)
+
+
 def stored(
     folder: Path, tensors: dict[str, Any], config: dict[str, Any] | None = None
 ) -> Path:

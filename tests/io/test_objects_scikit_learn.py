@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -28,10 +28,25 @@ from embaudit.errors import InputError
 from embaudit.io import load
 from embaudit.model import LINKS
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 DRAW = np.random.default_rng(7)
 X = DRAW.normal(size=(60, 4))
 THREE = np.array(["ant", "bee", "cat"])[(X[:, 0] > 0).astype(int) + (X[:, 1] > 0)]
 TWO = np.where(X[:, 0] + 0.3 * X[:, 1] > 0, "yes", "no")
+
+
+def test_inputs_of_predict_can_lie_in_a_file(tmp_path: Path) -> None:
+    """The file holds inputs of the whole pipeline, not of its last step."""
+    classifier = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, THREE)
+    file = tmp_path / "inputs.npy"
+    np.save(file, X[:7])
+    np.testing.assert_allclose(
+        load(classifier, inputs=file).predictions(),
+        classifier.predict_proba(X[:7]),
+        atol=1e-9,
+    )
 
 
 @pytest.mark.parametrize(
