@@ -164,7 +164,7 @@ def test_example_inputs_reach_a_head(last: str) -> None:
     other = Batched({"classifier.weight": ITEMS}, layers, lambda states: states)
     with pytest.raises(
         InputError,
-        match=r"outputs of Net must be 8 scores an input, one a label; got \(6, 3\)",
+        match=r"outputs of Net must be 8 scores per input, one per label; got \(6, 3\)",
     ):
         load(other, inputs=USERS)
 
@@ -377,7 +377,7 @@ def watched(forward: Any, state: Any = TABLES) -> Any:
         (watched(lambda _, batch: batch), {"inputs": ["a"]},
          "numbers, or a dictionary"),
         (watched(lambda _, batch: Tensor(ROWS)), {"inputs": ROWS},
-         "must be layers that forward calls; got others"),
+         "must be layers that forward calls with an array; got others"),
         (watched(lambda _, batch: batch), {},
          "pass example inputs of forward as inputs="),
     ],

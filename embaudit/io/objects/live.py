@@ -12,7 +12,14 @@ from typing import Any
 from embaudit.errors import InputError, Option, Sentence, must_be
 from embaudit.io.contents import Contents
 from embaudit.io.formats import ARRAYS
-from embaudit.io.objects import indexes, networks, scikit_learn
+from embaudit.io.objects import (
+    indexes,
+    keras_networks,
+    layers,
+    scikit_learn,
+    torch_networks,
+    transformers_models,
+)
 from embaudit.io.objects.arrays import kind_of_table
 from embaudit.io.objects.helpers import comes_from
 from embaudit.io.objects.kinds import LiveKind, ObjectReader
@@ -37,16 +44,16 @@ KINDS = (
     ),
     LiveKind(scikit_learn.read, ("sklearn",), ("BaseEstimator",)),
     LiveKind(
-        networks.transformer_lens,
+        transformers_models.read_transformer_lens,
         ("transformer_lens",),
         ("HookedTransformer", "TransformerBridge"),
     ),
-    LiveKind(networks.transformer, ("transformers",), ("PreTrainedModel",)),
-    LiveKind(networks.linear, ("keras", "tf_keras"), ("Dense",)),
-    LiveKind(networks.keras_model, ("keras", "tf_keras"), ("Model",), ARRAYS),
-    LiveKind(networks.linear, ("torch",), ("Linear",)),
-    LiveKind(networks.embedding, ("torch",), ("Embedding", "EmbeddingBag")),
-    LiveKind(networks.module, ("torch",), ("Module",), ARRAYS),
+    LiveKind(transformers_models.read, ("transformers",), ("PreTrainedModel",)),
+    LiveKind(layers.read_dense, ("keras", "tf_keras"), ("Dense",)),
+    LiveKind(keras_networks.read, ("keras", "tf_keras"), ("Model",), ARRAYS),
+    LiveKind(layers.read_linear, ("torch",), ("Linear",)),
+    LiveKind(layers.read_embedding, ("torch",), ("Embedding", "EmbeddingBag")),
+    LiveKind(torch_networks.read, ("torch",), ("Module",), ARRAYS),
 )
 """Kinds of trained models. The first kind whose class matches reads the object."""
 
@@ -114,7 +121,7 @@ MODEL = LiveKind(
     noun="model",
 )
 STATE_DICTIONARY = LiveKind(
-    networks.state_dictionary,
+    torch_networks.arrays_of_state,
     options=ARRAYS,
     name="state dictionary",
     noun="state dictionary",
