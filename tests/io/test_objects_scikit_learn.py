@@ -102,6 +102,12 @@ def test_one_sigmoid_a_label_is_no_softmax() -> None:
         (LogisticRegression(), "sklearn-logistic"),
         (LogisticRegression(C=np.inf), "sklearn-logistic-no-penalty"),
         (LogisticRegression(l1_ratio=1.0, solver="saga"), "sklearn-logistic-l1"),
+        (LogisticRegression(penalty=None), "sklearn-logistic-no-penalty"),
+        (
+            # The share of L1 is ignored.
+            LogisticRegression(penalty="l2", l1_ratio=0.5, solver="saga"),
+            "sklearn-logistic",
+        ),
         (LogisticRegressionCV(Cs=2), "sklearn-logistic"),
         (LogisticRegressionCV(Cs=[np.inf]), "sklearn-logistic-no-penalty"),
         (SGDClassifier("log_loss"), "sklearn-logistic"),

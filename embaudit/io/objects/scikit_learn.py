@@ -1,6 +1,6 @@
 """Live estimators of scikit-learn: linear classifiers, networks and decompositions.
 
-They may be inside pipelines and searches.
+An estimator can be inside a pipeline or a search.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from embaudit.io.objects.helpers import has, softmax_head
 from embaudit.io.options import Request
 from embaudit.model import FactorModel
 
-LINEAR = {
+PLACES_OF_LINEAR = {
     "right": "coef_",
     "right_bias": "intercept_",
     "right_ids": "classes_",
     "right_names": "classes_",
     "link": "its class",
 }
-NETWORK = {
-    **LINEAR,
+PLACES_OF_NETWORK = {
+    **PLACES_OF_LINEAR,
     "right": "the last of coefs_",
     "right_bias": "the last of intercepts_",
 }
-COMPONENTS = {
+PLACES_OF_DECOMPOSITION = {
     "right": "components_",
     "right_bias": "mean_",
     "right_ids": "feature_names_in_",
@@ -40,9 +40,9 @@ COMPONENTS = {
 
 
 def read(model: Any, request: Request) -> Contents:
-    """Take a fitted estimator, or the one inside a pipeline or a search.
+    """Read a fitted estimator, or the estimator inside a pipeline or a search.
 
-    The estimator inside sees transformed inputs.
+    The earlier steps of a pipeline transform the caller's inputs.
 
     Raises
     ------
@@ -53,34 +53,39 @@ def read(model: Any, request: Request) -> Contents:
     if has(model, "best_estimator_"):
         return read(model.best_estimator_, request)
     if has(model, "steps"):
-        before, last = model[:-1], model.steps[-1][1]
-        if request.inputs is not None and len(before):
-            request = replace(request, inputs=_quiet(before.transform, request.inputs))
-        return read(last, request)
+        earlier_steps = model[:-1]
+        _name, last_step = model.steps[-1]
+        if request.inputs is not None and len(earlier_steps):
+            inputs = _call(earlier_steps.transform, request.inputs)
+            request = replace(request, inputs=inputs)
+        return read(last_step, request)
     if has(model, "classes_") and (has(model, "coef_") or has(model, "coefs_")):
-        return _classifier(model, request.inputs)
+        return _read_classifier(model, request.inputs)
     if has(model, "components_"):
-        return _decomposition(model, request.inputs)
-    wanted, remedy = (
+        return _read_decomposition(model, request.inputs)
+    raise must_be(
+        "an estimator of scikit-learn",
         "a fitted linear classifier, network or decomposition",
+        type(model).__name__,
         "fit it first, or pass the one inside",
     )
-    raise must_be("an estimator of scikit-learn", wanted, type(model).__name__, remedy)
 
 
-def _quiet(function: Callable[[Any], Any], values: Any) -> Any:
-    """Call what warns of inputs without the names of their columns.
+def _call(method: Callable[[Any], Any], inputs: Any) -> Any:
+    """Call a method of an estimator without its warnings.
+
+    Estimators that were fitted on data frames warn of inputs without column names.
 
     Raises
     ------
     InputError
-        If they are no inputs of it: of another width, or negative where it takes
-        counts.
+        If the method does not take these inputs, for example because of their width, or
+        because they are negative and it takes counts.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return function(values)
+            return method(inputs)
         except ValueError as error:
             got = str(error).splitlines()[0].rstrip(".")
             raise must_be(
@@ -95,96 +100,102 @@ def _dense(values: Any) -> NDArray[Any]:
     return np.asarray(values.toarray() if hasattr(values, "toarray") else values)
 
 
-def _classifier(model: Any, inputs: Any) -> Contents:
-    """Score random inputs by a classifier itself.
+def _read_classifier(model: Any, inputs: Any) -> Contents:
+    """Read a classifier, and compare its scores of random inputs with its own.
 
-    All inputs are carried through the layers before the last one.
+    All inputs pass through the layers before the last one.
     """
-    made, sources = (
-        (_network(model), NETWORK) if has(model, "coefs_") else (_linear(model), LINEAR)
-    )
-    method = "predict_proba" if made.link.name == "softmax" else "decision_function"
+    if has(model, "coefs_"):
+        head, places = _head_of_network(model), PLACES_OF_NETWORK
+    else:
+        head, places = _head_of_linear(model), PLACES_OF_LINEAR
+    states = None
     if inputs is not None:
-        _quiet(
-            model.predict, inputs
-        )  # Refused there: layers are multiplied here without a check.
-    reaching = None if inputs is None else _reaching(model, inputs)
+        # `predict` refuses inputs that do not fit; the layers below do not check them.
+        _call(model.predict, inputs)
+        states = _inputs_of_last_layer(model, inputs)
+    # The probabilities of one sigmoid per label are normalised, so its scores are
+    # compared.
+    is_softmax = head.link.name == "softmax"
+    method = "predict_proba" if is_softmax else "decision_function"
     if not has(model, method):
-        # One sigmoid a label shows no softmax, so that its scores are not held against
-        # probabilities.
-        return Contents.from_model(made, sources, inputs=reaching)
+        return Contents.from_model(head, places, inputs=states)
     probes = np.random.default_rng(0).normal(size=(3, model.n_features_in_))
 
     def scores(rows: Indices, labels: Indices) -> Floats:
-        return np.asarray(_quiet(getattr(model, method), probes))[rows, labels]
+        return np.asarray(_call(getattr(model, method), probes))[rows, labels]
 
-    own = OwnScores(scores, method, _reaching(model, probes))
-    return Contents.from_model(made, sources, own=own, inputs=reaching)
+    own = OwnScores(scores, method, _inputs_of_last_layer(model, probes))
+    return Contents.from_model(head, places, own=own, inputs=states)
 
 
-def _decomposition(model: Any, inputs: Any) -> Contents:
-    """Read components that inputs are put together from again.
+def _read_decomposition(model: Any, inputs: Any) -> Contents:
+    """Read the components of a decomposition, one column per feature.
 
-    `inverse_transform` shows whether they are.
+    They are compared with what `inverse_transform` returns for unit vectors. With
+    inputs, the left side is what `transform` returns for them.
 
     Raises
     ------
     InputError
-        If nothing is put together from them, as in LDA of topics, NCA or Nystroem.
+        If the decomposition has no `inverse_transform`, such as LDA of topics, NCA or
+        Nystroem: its components do not reconstruct the inputs.
     """
-    name, names = type(model).__name__, getattr(model, "feature_names_in_", None)
-    back = getattr(model, "inverse_transform", None)
-    if not callable(back):
-        remedy = (
-            "pass its components_.T to FactorModel.from_vectors if their rows are "
-            "vectors all the same"
-        )
+    name = type(model).__name__
+    reconstruct = getattr(model, "inverse_transform", None)
+    if not callable(reconstruct):
         raise must_be(
             f"the components_ of {name}",
             "those of its inverse_transform",
             "none",
-            remedy,
+            "pass its components_.T to FactorModel.from_vectors if their rows are "
+            "vectors all the same",
         )
     components = _dense(model.components_)
-    units, rows = (
-        np.eye(len(components)),
-        None if inputs is None else np.asarray(_quiet(model.transform, inputs)),
+    units = np.eye(len(components))
+    if inputs is None:
+        # Vectors alone are compared without the mean of the data.
+        left, bias = None, None
+        mean = _dense(reconstruct(np.zeros((1, len(components)))))
+    else:
+        # A reconstruction is a product plus the mean, which is the bias.
+        left = np.asarray(_call(model.transform, inputs))
+        bias = getattr(model, "mean_", None)
+        mean = np.zeros(1)
+
+    def scores(rows: Indices, features: Indices) -> Floats:
+        return np.asarray(_dense(reconstruct(units)) - mean)[rows, features]
+
+    vectors = FactorModel.from_arrays(
+        None,
+        components.T,
+        right_bias=bias,
+        right_ids=getattr(model, "feature_names_in_", None),
     )
-    # Vectors alone are compared without the mean of the data, which is the bias of what
-    # inputs are put together to.
-    bias = None if rows is None else getattr(model, "mean_", None)
-    origin = _dense(back(0 * units[:1])) if rows is None else 0.0
-
-    def scores(left: Indices, right: Indices) -> Floats:
-        return np.asarray(_dense(back(units)) - origin)[left, right]
-
-    made = FactorModel.from_arrays(None, components.T, right_bias=bias, right_ids=names)
     own = OwnScores(scores, "inverse_transform", units)
-    return Contents.from_model(made, COMPONENTS, own=own, inputs=rows)
+    return Contents.from_model(vectors, PLACES_OF_DECOMPOSITION, own=own, inputs=left)
 
 
-def _linear(model: Any) -> FactorModel:
-    """Take a linear classifier.
+def _head_of_linear(model: Any) -> FactorModel:
+    """Return the head of a linear classifier: a softmax, or one sigmoid per label.
 
-    Its probabilities are a softmax, or one sigmoid per label, of linear scores.
-
-    With two labels scikit-learn stores one row w: the labels' rows are 0 and w. One
-    sigmoid per label is no softmax: only what keeps the scores keeps its probabilities.
+    For two labels scikit-learn stores one row w, which stands for the rows 0 and w.
 
     Raises
     ------
     InputError
-        For margins without probabilities (LinearSVC, hinge loss, ridge) and scores of
-        other kinds.
+        If the classifier predicts no probabilities (LinearSVC, hinge loss, ridge), or
+        does not predict them by a softmax or sigmoids of linear scores.
 
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"]
-    >>> _linear(LogisticRegression().fit(X, y)).right[0]
+    >>> _head_of_linear(LogisticRegression().fit(X, y)).right[0]
     array([0.])
     """
-    name, labels = type(model).__name__, np.asarray(model.classes_)
+    name = type(model).__name__
+    labels = np.asarray(model.classes_)
     if not hasattr(model, "predict_proba") or hasattr(model, "support_vectors_"):
         raise InputError(
             "the classifier must predict probabilities from linear scores; got "
@@ -199,30 +210,29 @@ def _linear(model: Any) -> FactorModel:
     weights = np.asarray(model.coef_)
     if 1 < len(weights) != len(labels):
         raise InputError(
-            f"coef_ must have one row a class; got {len(weights)} rows for "
+            f"coef_ must have one row per class; got {len(weights)} rows for "
             f"{len(labels)} classes."
         )
-    # SGDClassifier has a loss and fits each label alone; so do liblinear and
-    # multi_class="ovr" of LogisticRegression.
-    options = getattr(model, "solver", ""), getattr(model, "multi_class", "")
-    one_against_rest = (
-        hasattr(model, "loss") or options[0] == "liblinear" or options[1] == "ovr"
+    # SGDClassifier, which has a loss, fits each label against the others. So do the
+    # solver liblinear and multi_class="ovr" of LogisticRegression.
+    fits_one_against_rest = (
+        hasattr(model, "loss")
+        or getattr(model, "solver", "") == "liblinear"
+        or getattr(model, "multi_class", "") == "ovr"
     )
     bias = np.broadcast_to(np.asarray(model.intercept_, dtype=float), (len(weights),))
-    link = "sigmoid" if one_against_rest else "softmax"
+    link = "sigmoid" if fits_one_against_rest else "softmax"
     return softmax_head(weights, bias, labels, link=link, objective=_objective(model))
 
 
-NO_PENALTY, L2, L1 = (
-    "sklearn-logistic-no-penalty",
-    "sklearn-logistic",
-    "sklearn-logistic-l1",
-)
-"""Words for the training of linear classifiers, by their penalty."""
+NO_PENALTY = "sklearn-logistic-no-penalty"
+L2 = "sklearn-logistic"
+L1 = "sklearn-logistic-l1"
+"""Objectives of linear classifiers, by their penalty."""
 
 
 def _objective(model: Any) -> str:
-    """Name the training of a linear classifier by its penalty.
+    """Return the objective of a linear classifier, which follows from its penalty.
 
     Examples
     --------
@@ -234,45 +244,48 @@ def _objective(model: Any) -> str:
     >>> _objective(SimpleNamespace(alpha=1e-4, penalty="elasticnet", l1_ratio=0.15))
     'sklearn-logistic-l1'
     """
-    penalty = getattr(model, "penalty", None)
-    # LogisticRegressionCV has chosen one C and one share of L1 per class, of those that
-    # it was given.
-    l1_shares = getattr(model, "l1_ratio_", getattr(model, "l1_ratio", None))
+    penalty = getattr(model, "penalty", "deprecated")
     if has(model, "loss"):
-        # SGDClassifier names its penalty; its share of L1 counts only in an elastic
-        # net.
-        is_free = penalty is None or model.alpha == 0
-        l1_shares = l1_shares if penalty == "elasticnet" else None
+        # SGDClassifier
+        is_free = model.alpha == 0
     else:
-        # C divides the loss, so without a bound there is no penalty.
+        # C multiplies the loss, so an infinite C means that there is no penalty.
+        # LogisticRegressionCV keeps the C that it chose for each class in `C_`.
         strengths = getattr(model, "C_", getattr(model, "C", 1.0))
-        is_free = penalty == "none" or bool(np.isinf(strengths).any())
-    if is_free:
+        is_free = bool(np.isinf(strengths).any())
+    if is_free or penalty is None or penalty == "none":
         return NO_PENALTY
-    shares = [] if l1_shares is None else np.atleast_1d(l1_shares).tolist()
-    return L1 if penalty == "l1" or any(shares) else L2
+    if penalty == "l1":
+        return L1
+    if penalty == "l2":
+        return L2
+    # An elastic net, or "deprecated": LogisticRegression of scikit-learn 1.8 names no
+    # penalty, but its share of L1, which LogisticRegressionCV chooses for each class.
+    l1_ratio = getattr(model, "l1_ratio_", getattr(model, "l1_ratio", None))
+    return L1 if any(np.atleast_1d(l1_ratio).tolist()) else L2
 
 
-def _network(model: Any) -> FactorModel:
-    """Take the last layer of a fitted MLPClassifier.
+def _head_of_network(model: Any) -> FactorModel:
+    """Return the last layer of a fitted MLPClassifier as a head.
 
-    Its decay counts the layers before it, too.
+    The weight decay of the layers before it is part of the objective, too.
     """
-    # A network of two labels has one sigmoid, which is a softmax of the rows 0 and w.
+    # For two labels the network has one sigmoid, which is the softmax of rows 0 and w.
     is_softmax = model.out_activation_ == "softmax" or len(model.classes_) == 2
     link = "softmax" if is_softmax else "sigmoid"
     if getattr(model, "alpha", 0):
         objective = "last-layer-l2"
     else:
         objective = "last-layer" if is_softmax else "none"
-    weights, bias = np.asarray(model.coefs_[-1]).T, np.asarray(model.intercepts_[-1])
+    weights = np.asarray(model.coefs_[-1]).T
+    bias = np.asarray(model.intercepts_[-1])
     return softmax_head(weights, bias, model.classes_, link=link, objective=objective)
 
 
-def _reaching(model: Any, inputs: Any) -> NDArray[Any]:
-    """Return the inputs of the last layer.
+def _inputs_of_last_layer(model: Any, inputs: Any) -> NDArray[Any]:
+    """Return the outputs of all layers before the last one, for inputs of a classifier.
 
-    The inputs go through all layers before it, of which a linear model has none.
+    A linear classifier has no layers before the last one.
 
     Examples
     --------
@@ -280,15 +293,15 @@ def _reaching(model: Any, inputs: Any) -> NDArray[Any]:
     >>> coefs, intercepts = [[[1.0, -1.0]], [[1.0], [1.0]]], [[0.5, 0.0], [0.0]]
     >>> layers = SimpleNamespace(coefs_=coefs, intercepts_=intercepts)
     >>> layers.activation = "relu"
-    >>> _reaching(layers, [[2.0]])
+    >>> _inputs_of_last_layer(layers, [[2.0]])
     array([[2.5, 0. ]])
     """
     states = _dense(inputs)
-    if has(model, "coefs_"):
-        for weights, bias in zip(
-            model.coefs_[:-1], model.intercepts_[:-1], strict=True
-        ):
-            states = ACTIVATIONS[model.activation](states @ np.asarray(weights) + bias)
+    if not has(model, "coefs_"):
+        return states
+    activation = ACTIVATIONS[model.activation]
+    for weights, bias in zip(model.coefs_[:-1], model.intercepts_[:-1], strict=True):
+        states = activation(states @ np.asarray(weights) + bias)
     return states
 
 
