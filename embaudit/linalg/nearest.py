@@ -346,13 +346,14 @@ def _search(
 
 
 def _with_ties_in_order(
-    x: Rows, rows: Indices, keep: int, first: Indices | None
+    x: Rows, rows: Indices, keep: int, first: Indices | None, first_tied: bool
 ) -> TopK:
     """Find the `keep` largest cosines, with tied rows in order of their numbers.
 
     Cosines tie if they differ only by rounding. The last entry is the runner-up. If it
     ties with the entry before it, rounding would decide which of the tied rows are
-    listed, so these lists are searched again with all tied cosines made equal.
+    listed, so these lists are searched again with all tied cosines made equal, unless
+    `first_tied` is False.
     """
     best = _search(x, rows, keep, first)
     tolerance = cosine_rounding(x.shape[1])
@@ -360,7 +361,7 @@ def _with_ties_in_order(
     with np.errstate(invalid="ignore"):
         is_tied = last - best.values[:, -1] <= tolerance
     tied = np.flatnonzero(is_tied)
-    if len(tied):
+    if first_tied and len(tied):
         again = _search(x, rows[tied], keep, first, last[tied])
         best.columns[tied] = again.columns
     best.columns = order_lists(best.columns, best.values, tolerance)
@@ -416,7 +417,12 @@ def require_length(n: int | None, n_rows: int) -> None:
 
 
 def neighbours(
-    x: Rows, n: int = 10, *, rows: ArrayLike | None = None, first: Indices | None = None
+    x: Rows,
+    n: int = 10,
+    *,
+    rows: ArrayLike | None = None,
+    first: Indices | None = None,
+    first_tied: bool = True,
 ) -> NeighbourLists:
     """Find the exact `n` nearest rows by cosine.
 
@@ -431,6 +437,10 @@ def neighbours(
     first : array of int (p,), optional
         For each row, the number of the row that represents it. Only rows that represent
         themselves are listed, and the list of a row leaves out its representative.
+    first_tied : bool
+        Of the rows that tie with the last entry, list those of the smallest numbers.
+        False saves a second search where many rows tie. Rounding then decides which of
+        them are listed, so use only the cosines of the last entries.
 
     Examples
     --------
@@ -465,7 +475,7 @@ def neighbours(
     if not len(queries):
         raise must_be("rows", "at least one row number", "none")
     found = [
-        _with_ties_in_order(x, queries[batch], n + 1, first)
+        _with_ties_in_order(x, queries[batch], n + 1, first, first_tied)
         for batch in row_blocks(len(queries), x.shape[1])
     ]
     indices = np.concatenate([best.columns for best in found])

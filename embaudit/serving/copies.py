@@ -697,9 +697,11 @@ class _Search:
         self.n = n
         self.queries = queries
         length = min(n + N_NEAREST, len(self.x) - 1)
-        nearest = neighbours(self.x, length, rows=rows)
-        self.former: NeighbourLists = nearest.first(n)
-        self.lists = Lists(nearest.indices, nearest.cosines, nearest.runner_up, rows)
+        self.nearest = neighbours(self.x, length, rows=rows)
+        self.former: NeighbourLists = self.nearest.first(n)
+        self.lists = Lists(
+            self.nearest.indices, self.nearest.cosines, self.nearest.runner_up, rows
+        )
         self.query_lists: Lists | None = None
         if queries is not None:
             order = Order("cosine", self.x)
@@ -735,13 +737,13 @@ def _judged(
         head_cosine = _median_cosine(search.former, copied.rows)
         if isinstance(kind, FirstColumns):
             axes = PrincipalAxes(kind.n_columns).copy(search.x)
-            in_axes = float(_kept_by_list(search.former, axes.rows).mean())
+            in_axes = float(_kept_by_list(search, axes.rows).mean())
     labels = np.asarray(search.side.labels)
     return StoredCopy(
         name=name,
         n_columns=int(copied.rows.shape[1]),
         bytes_per_vector=float(copied.bytes_per_vector),
-        kept_by_list=_kept_by_list(search.former, copied.rows),
+        kept_by_list=_kept_by_list(search, copied.rows),
         n_rows=len(search.side.directed),
         proven=_share(proven, entries),
         proven_for_queries=_share(for_queries, query_entries),
@@ -763,11 +765,16 @@ def _share(flags: Flags, entries: Flags) -> float:
     return int(np.count_nonzero(flags)) / max(int(np.count_nonzero(entries)), 1)
 
 
-def _kept_by_list(former: NeighbourLists, rows: Rows) -> Floats:
+def _kept_by_list(search: _Search, rows: Rows) -> Floats:
     """Return the share of each list that the same rows of a copy keep."""
-    latter = neighbours(rows, former.indices.shape[1], rows=former.rows)
-    shares = kept_shares(former, latter, np.arange(len(rows)))
-    n_entries = np.count_nonzero(former.indices >= 0, axis=1)
+    former = search.nearest
+    # A row that ties with the last entry counts as kept, so it does not matter which
+    # of the tied rows are listed.
+    latter = neighbours(
+        rows, former.indices.shape[1], rows=former.rows, first_tied=False
+    )
+    shares = kept_shares(former, latter, np.arange(len(rows)), search.n)
+    n_entries = np.count_nonzero(search.former.indices >= 0, axis=1)
     return np.asarray(shares.sum(axis=1) / np.maximum(n_entries, 1))
 
 

@@ -110,12 +110,14 @@ class BFloat16(Format):
                 single = block.astype(np.float32)
             bits = single.view(np.uint32)
             # Round to the nearest, and half way to an even last bit: add half a unit
-            # of the last bit that stays, less 1 if that bit is 0.
-            last_bit = (bits >> np.uint32(16)) & np.uint32(1)
-            upper = (bits + np.uint32(0x7FFF) + last_bit) & np.uint32(0xFFFF0000)
-            short = upper.view(np.float32)
-            is_finite = np.isfinite(single) & np.isfinite(short)
-            wide: Floats = np.where(is_finite, short, np.inf).astype(np.float64)
+            # of the last bit that stays, less 1 if that bit is 0. A number that is too
+            # large becomes infinite by the carry.
+            half_unit = bits >> np.uint32(16)
+            half_unit &= np.uint32(1)
+            half_unit += np.uint32(0x7FFF)
+            bits += half_unit
+            bits &= np.uint32(0xFFFF0000)
+            wide: Floats = single.astype(np.float64)
             _require_finite(wide, block, self.name, "3.38e+38")
             return wide
 

@@ -15,6 +15,7 @@ from embaudit.core.tolerances import FLOAT32_TIE
 from embaudit.errors import InputError
 from embaudit.linalg.nearest import neighbours
 from embaudit.serving import compare_copies, copy_proofs
+from embaudit.serving import copies as serving_copies
 from embaudit.serving.copies import truncated_range
 from embaudit.serving.copy_formats import FORMATS, CopiedRows, format_named
 from embaudit.serving.copy_proofs import (
@@ -250,6 +251,41 @@ def test_kept_lists_are_those_of_a_sort_of_all_cosines(name):
     ]
     assert found.copies[0].kept == pytest.approx(np.mean(by_hand), abs=1e-12)
     assert found.copies[0].interval == (found.copies[0].kept,) * 2
+
+
+def chances_by_hand(x: np.ndarray, signs: np.ndarray, n: int) -> np.ndarray:
+    """Return the chance of each former neighbour to be listed by Hamming distance.
+
+    Tied rows share the last places by chance if more than twice as many rows as before
+    reach them, as `kept_shares` documents it.
+    """
+    former = lists_by_hand(x, n)
+    distances = (signs[:, None] != signs[None]).sum(axis=2)
+    np.fill_diagonal(distances, signs.shape[1] + 1)
+    chances = np.zeros(former.shape)
+    for i, entries in enumerate(former):
+        last = np.sort(distances[i])[n - 1]
+        n_before = (distances[i] < last).sum()
+        n_tied = (distances[i] == last).sum()
+        chance = 1.0
+        if n_before + n_tied > 2 * n:
+            chance = (n - n_before) / n_tied
+        chances[i, distances[i, entries] < last] = 1
+        chances[i, distances[i, entries] == last] = chance
+    return chances
+
+
+@pytest.mark.parametrize("n_columns", [4, 8, 24, 90])
+@pytest.mark.parametrize("n_nearest", [1, 50])
+def test_signs_that_tie_are_kept_by_their_chance(n_columns, n_nearest, monkeypatch):
+    """Few columns tie more rows than the longer lists of 60 hold, and 90 columns do not."""
+    monkeypatch.setattr(serving_copies, "N_NEAREST", n_nearest)
+    x = clusters(400, n_columns)
+    found = compare_copies(x, "binary", n_lists=None)
+    by_hand = chances_by_hand(x, x > 0, 10)
+    np.testing.assert_allclose(found.copies[0].kept_by_list, by_hand.mean(axis=1))
+    is_by_chance = (by_hand > 0) & (by_hand < 1)
+    assert is_by_chance.any() == (n_columns < 90)
 
 
 def test_formats_hold_what_numpy_and_the_definition_give():
