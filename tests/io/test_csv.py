@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from example_files import npy, npz, refusal, write, write_all
 
+from embaudit.errors import InputError
 from embaudit.io import inspect, load, read
 
 if TYPE_CHECKING:
@@ -173,6 +174,27 @@ def test_the_other_side_from_a_second_file(tmp_path: Path) -> None:
     towers = load(path, left_file=tmp_path / "u.npy", **names)
     assert (towers.roles, towers.link.name) == (("text", "image"), "cosine")
     assert towers.left_ids is None
+
+
+@pytest.mark.parametrize(
+    ("text", "refusal"),
+    [
+        ("a,b\nhello,world\nfoo,bar\n", "text without numbers; give the file with"),
+        ("A text, of words\nand, commas\n", "text without numbers; give the file with"),
+        ("id,e0,e1\na,1,2\nb,x,4\nc,5,6\n", "column e0 of .*; got 'x' in line 3"),
+        ('id,e0,e1\n"a\nb",1,2\nc,3,y\nd,5,6\n', "column e1 of .*; got 'y' in line 4"),
+        ("a,0.5,0.1\nb,0.5,1/2\n", "column 2 of .*; got '1/2' in line 2"),
+        ('a;"1,5";2,5\nb;3,5;4,5\n', "write decimals with a point"),
+    ],
+)
+def test_a_look_refuses_text_where_numbers_must_be(
+    tmp_path: Path, text: str, refusal: str
+) -> None:
+    path = tmp_path / "txt.csv"
+    path.write_text(text)
+    for reader in (inspect, read):
+        with pytest.raises(InputError, match=refusal):
+            reader(path)
 
 
 def test_a_look_does_not_count_the_lines_of_text(tmp_path: Path) -> None:

@@ -48,7 +48,12 @@ from embaudit.io.tables.delimited import (
     seem_to_hold_numbers,
     with_same_columns,
 )
-from embaudit.io.tables.delimited_rows import Cell, as_ids, read_delimited
+from embaudit.io.tables.delimited_rows import (
+    Cell,
+    as_ids,
+    read_delimited,
+    require_numbers,
+)
 from embaudit.io.tables.interactions import RATING_NAMES, USER_NAMES
 from embaudit.io.tables.lists import DECIMAL, is_list, is_vectors, matrix, n_numbers
 from embaudit.io.tables.titles import ID_NAMES
@@ -342,6 +347,9 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
             "empty cells",
         )
     _require_floats(table, vectors)
+    if table.text is not None:
+        _require_some_numbers(table, vectors)
+        require_numbers((table.text, *table.more), vectors)
     return TableLayout(vectors, False, beside)
 
 
@@ -446,6 +454,24 @@ def _require_only_fractions(table: TableFile, places: Sequence[int]) -> None:
         "fractions, as the other columns are",
         f"whole numbers such as {cell}",
         remedy,
+    )
+
+
+def _require_some_numbers(table: TableFile, places: Sequence[int]) -> None:
+    """Refuse a text whose first rows hold no numbers, such as a table of titles."""
+    assert table.text is not None
+    for row in table.text.first_rows:
+        for place in places:
+            cell = ""
+            if place < len(row):
+                cell = row[place]
+            if NUMBER.fullmatch(cell) or DECIMAL.fullmatch(cell):
+                return
+    raise must_be(
+        File(table.path),
+        "a table of vectors, one per row",
+        "text without numbers",
+        "give the file with the vectors of these texts",
     )
 
 

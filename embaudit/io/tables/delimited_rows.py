@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -107,6 +107,30 @@ def line_of(files: Sequence[DelimitedText], row: int) -> str:
     )
     file, line = next(islice(lines, row, None))
     return f"line {line}" if len(files) == 1 else f"line {line} of {file.path}"
+
+
+def require_numbers(files: Sequence[DelimitedText], positions: Collection[int]) -> None:
+    """Refuse columns whose first rows hold texts where numbers are needed.
+
+    Only the sample of rows that the separator was chosen from is examined. If it holds
+    such a text, the file is searched for the error that reading it would raise.
+
+    Raises
+    ------
+    InputError
+        At the first cell that is neither empty nor a number, with its line.
+    """
+    first_rows = files[0].first_rows
+    cells = [
+        row[place] for row in first_rows for place in positions if place < len(row)
+    ]
+    if all(NUMBER.fullmatch(cell) for cell in cells if cell):
+        return
+    columns: dict[int, Cell] = dict.fromkeys(positions, "number")
+    for file in files:
+        fault = _first_fault(_with_settled_quotes(file), columns)
+        if fault is not None:
+            raise fault
 
 
 def _read_file(file: DelimitedText, columns: Mapping[int, Cell]) -> pa.Table:
