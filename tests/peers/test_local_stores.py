@@ -472,6 +472,46 @@ def test_duckdb_tables_of_schemas_are_named_with_them(tmp_path: Path) -> None:
     assert reading.model.n_right == 9
 
 
+def test_duckdb_views_are_to_be_written_to_a_table(tmp_path: Path) -> None:
+    place = write_duckdb(tmp_path, arrow())
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(place)) as database:
+        database.execute("CREATE VIEW new AS SELECT * FROM films LIMIT 9")
+        database.execute("CREATE SCHEMA old")
+        database.execute('CREATE VIEW old."my films" AS SELECT * FROM films')
+    got = "must be a table; got a view; in DuckDB, write its rows to a table: "
+    create = "CREATE TABLE vectors AS FROM "
+    assert f'{got}{create}"new".' in refusal_of(f"duckdb:{place}/new")
+    sentence = refusal_of(f"duckdb:{place}/old.my films")
+    assert f'{got}{create}"old"."my films".' in sentence
+    # The advice works. Refusals have closed the file, so it can be opened for writing.
+    with duckdb.connect(str(place)) as database:
+        database.execute(sentence[sentence.index("CREATE TABLE") : -1])
+    for table in ("films", "vectors"):
+        reading = read_unchanged(place, f"duckdb:{place}/{table}")
+        assert reading.model.n_right == len(LEFT)
+
+
+def test_duckdb_files_of_views_alone_are_refused(tmp_path: Path) -> None:
+    place = tmp_path / "films.duckdb"
+    with pytest.importorskip("duckdb").connect(str(place)) as database:
+        database.execute("CREATE VIEW films AS SELECT 1 AS id")
+    for address in (place, f"duckdb:{place}"):
+        assert "got only the view films; in DuckDB, write" in refusal_of(address)
+
+
+def test_duckdb_indexes_that_state_the_default_metric_agree_with_it() -> None:
+    pytest.importorskip("pyarrow")
+    from embaudit.io.stores.duckdb import metric_of
+
+    sql = "CREATE INDEX {} ON t USING HNSW (v){};"
+    indexes = [
+        ("i", sql.format("i", "")),
+        ("j", sql.format("j", " WITH (metric = 'l2sq')")),
+    ]
+    assert str(metric_of("v", indexes)) == "l2, as the index j says"
+
+
 def test_duckdb_lists_of_different_length_are_refused(tmp_path: Path) -> None:
     lists = [row[: 15 if number == 90 else 16] for number, row in enumerate(ROWS)]
     place = write_duckdb(tmp_path, arrow(pa.array(lists, pa.list_(pa.float32()))))

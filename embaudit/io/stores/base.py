@@ -26,7 +26,7 @@ from embaudit.core.words import listed
 from embaudit.errors import File, InputError, Option, Sentence, must_be, without_secrets
 from embaudit.io.contents import Contents, Source
 from embaudit.io.formats.tables import BIAS_NAMES
-from embaudit.io.intake import Metric, Part
+from embaudit.io.intake import NOT_STATED, Metric, Part
 from embaudit.io.options import Request
 from embaudit.io.tables.delimited import plain_name
 from embaudit.io.tables.titles import TITLE_NAMES
@@ -63,6 +63,38 @@ def metric_named(name: str) -> str:
     """
     plain = name.lower().replace("_", "").replace(" ", "")
     return METRICS.get(plain, name.lower())
+
+
+def metric_of_indexes(metrics: Mapping[str, str]) -> Metric | None:
+    """Return the metric in which all indexes of a column agree.
+
+    Parameters
+    ----------
+    metrics : mapping of str to str
+        Metric of each index, by the name of the index.
+
+    Returns
+    -------
+    Metric or None
+        Its source is the first index. The metric is not stated if the indexes differ,
+        and None without an index.
+
+    Examples
+    --------
+    >>> print(metric_of_indexes({"by_id": "cosine", "by_year": "cosine"}))
+    cosine, as the index by_id says
+    >>> print(metric_of_indexes({"by_id": "cosine", "by_year": "dot"}))
+    not stated: its indexes differ (by_id cosine, by_year dot)
+    >>> metric_of_indexes({}) is None
+    True
+    """
+    if not metrics:
+        return None
+    if len(set(metrics.values())) > 1:
+        listing = ", ".join(f"{name} {metric}" for name, metric in metrics.items())
+        return Metric(NOT_STATED, f"its indexes differ ({listing})")
+    first_index, metric = next(iter(metrics.items()))
+    return Metric(metric, f"the index {first_index}")
 
 
 @dataclass(frozen=True)

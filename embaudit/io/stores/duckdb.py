@@ -6,12 +6,13 @@ To read, the file is opened for reading only.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from embaudit.core.words import listed
 from embaudit.errors import File, must_be
 from embaudit.io.contents import Contents
 from embaudit.io.draft import Draft
@@ -20,15 +21,16 @@ from embaudit.io.formats import COLUMNS, TableWriter, register, register_tables
 from embaudit.io.intake import NOT_STATED, Metric
 from embaudit.io.options import Request
 from embaudit.io.stores.base import (
+    LISTED,
     Address,
-    chosen_table,
     client,
     errors_of_client,
     metric_named,
+    metric_of_indexes,
     no_store,
     unreadable,
 )
-from embaudit.io.stores.tabular import ColumnTable, has_vectors
+from embaudit.io.stores.tabular import ColumnTable, chosen_table_of_columns
 from embaudit.io.stores.writing import (
     already_there,
     arrow_batches,
@@ -48,6 +50,11 @@ TABLES = """
 SELECT schema_name, table_name FROM duckdb_tables()
 WHERE database_name = current_database() AND NOT internal
 ORDER BY schema_name, table_name
+"""
+VIEWS = """
+SELECT schema_name, view_name FROM duckdb_views()
+WHERE database_name = current_database() AND NOT internal
+ORDER BY schema_name, view_name
 """
 INDEXES = """
 SELECT index_name, sql FROM duckdb_indexes()
@@ -86,7 +93,9 @@ def read(address: str | Path, request: Request) -> Contents:
     Raises
     ------
     InputError
-        If there is no such table, several and none is named, or it holds no vectors.
+        If there is no such table, several and none is named, or it holds no vectors. A
+        view is rejected, because its rows have no fixed places: two scans can return
+        them in different orders, which would give vectors the ids of other rows.
     """
     typed = Address.parse("duckdb", address)
     path, wanted = typed.split(is_store)
@@ -96,21 +105,59 @@ def read(address: str | Path, request: Request) -> Contents:
     duckdb = client("duckdb", extra="duckdb", what="a DuckDB table")
     with errors_of_client(typed, _errors()):
         database = duckdb.connect(str(path), read_only=True)
-        tables = {
-            name if schema == "main" else f"{schema}.{name}": (schema, name)
-            for schema, name in database.execute(TABLES).fetchall()
-        }
-        names = sorted(tables)
-        if len(names) > 1 and not wanted:
-            with_vectors = [
-                name
-                for name in names
-                if has_vectors(_Rows(database, store, *tables[name]).schema())
-            ]
-            names = with_vectors or names
-        name = chosen_table(store, names, wanted)
-        rows = _Rows(database, typed, *tables[name])
-        return rows.table(str(path)).contents(request)
+        try:
+            tables = _names(database, TABLES)
+            _require_no_view(store, wanted, tables, _names(database, VIEWS))
+            name = chosen_table_of_columns(
+                store,
+                sorted(tables),
+                wanted,
+                lambda name: _Rows(database, store, *tables[name]).schema(),
+            )
+            rows = _Rows(database, typed, *tables[name])
+            return rows.table(str(path)).contents(request)
+        except BaseException:
+            # Nothing will be read, and nobody can write to a file that is open here.
+            database.close()
+            raise
+
+
+def _names(database: Any, query: str) -> dict[str, tuple[str, str]]:
+    """Return schema and name of each table or view, by the name in an address.
+
+    In an address, the schema stands before the name unless it is main.
+    """
+    names = {}
+    for schema, name in database.execute(query).fetchall():
+        if schema == "main":
+            names[name] = (schema, name)
+        else:
+            names[f"{schema}.{name}"] = (schema, name)
+    return names
+
+
+def _rows_written(view: str) -> str:
+    """Return the advice for a view."""
+    name = ".".join(map(quoted, view.split(".")))
+    return f"in DuckDB, write its rows to a table: CREATE TABLE vectors AS FROM {name}"
+
+
+def _require_no_view(
+    store: Address, wanted: str, tables: Collection[str], views: Collection[str]
+) -> None:
+    """Refuse a view that was named, and a file that has views but no table."""
+    if wanted in views:
+        raise must_be(
+            File(store.with_table(wanted)), "a table", "a view", _rows_written(wanted)
+        )
+    if views and not tables:
+        view = min(views)
+        raise must_be(
+            File(store),
+            "a file with a table of vectors",
+            f"only {listed([f'the view {name}' for name in sorted(views)], LISTED)}",
+            _rows_written(view),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,24 +226,24 @@ def metric_of(column: str, indexes: Sequence[tuple[str, str | None]]) -> Metric:
     >>> print(metric_of("v", []))
     not stated: the column v has no HNSW index
     """
-    metrics = {}
+    stated = {}
+    defaults = {}
     for name, sql in indexes:
         index = HNSW.search(sql or "")
-        if index is not None and index["column"] in (column, quoted(column)):
-            option = METRIC.search(index["options"] or "")
-            metrics[name] = None if option is None else metric_named(option["metric"])
-    if not metrics:
+        if index is None or index["column"] not in (column, quoted(column)):
+            continue
+        option = METRIC.search(index["options"] or "")
+        if option is None:
+            defaults[name] = "l2"
+        else:
+            stated[name] = metric_named(option["metric"])
+    metric = metric_of_indexes({**stated, **defaults})
+    if metric is None:
         return Metric(NOT_STATED, f"the column {column} has no HNSW index")
-    if len(set(metrics.values())) > 1:
-        stated = ", ".join(
-            f"{name} {metric or 'l2'}" for name, metric in metrics.items()
-        )
-        return Metric(NOT_STATED, f"its indexes differ ({stated})")
-    index_name, stated_metric = next(iter(metrics.items()))
-    if stated_metric is None:
-        source = f"the default of the index {index_name}, which names no metric"
-        return Metric("l2", source, is_default=True)
-    return Metric(stated_metric, f"the index {index_name}")
+    if metric.is_stated and not stated:
+        source = f"the default of {metric.source}, which names no metric"
+        return Metric(metric.name, source, is_default=True)
+    return metric
 
 
 def _errors() -> tuple[type[Exception], ...]:

@@ -19,7 +19,7 @@ from embaudit.errors import File, must_be
 from embaudit.io.contents import Contents
 from embaudit.io.draft import Draft
 from embaudit.io.formats import COLUMNS, TableWriter, register, register_tables
-from embaudit.io.intake import NOT_STATED, Metric
+from embaudit.io.intake import Metric
 from embaudit.io.options import Request
 from embaudit.io.stores.base import (
     Address,
@@ -27,10 +27,11 @@ from embaudit.io.stores.base import (
     client,
     errors_of_client,
     metric_named,
+    metric_of_indexes,
     no_store,
     unreadable,
 )
-from embaudit.io.stores.tabular import ColumnTable, has_vectors
+from embaudit.io.stores.tabular import ColumnTable, chosen_table_of_columns
 from embaudit.io.stores.writing import (
     already_there,
     arrow_batches,
@@ -95,17 +96,14 @@ def read(address: str | Path, request: Request) -> Contents:
     if not names:
         raise no_store(typed, "a folder of LanceDB")
     if wanted:
-        # Tables are folders, so their names are known without the client.
-        names = [chosen_table(store, names, wanted)]
+        # Tables are folders, so a wrong name is refused even without the client.
+        chosen_table(store, names, wanted)
     lancedb = client("lancedb", extra="lancedb", what="a LanceDB table")
     with _errors_refused(typed):
         database = lancedb.connect(str(folder))
-        if len(names) > 1 and not wanted:
-            with_vectors = [
-                name for name in names if has_vectors(database.open_table(name).schema)
-            ]
-            names = with_vectors or names
-        name = chosen_table(store, names, wanted)
+        name = chosen_table_of_columns(
+            store, names, wanted, lambda name: database.open_table(name).schema
+        )
         rows = _Rows(database.open_table(name), typed)
         return rows.table(str(folder / f"{name}{SUFFIX}")).contents(request)
 
@@ -146,7 +144,11 @@ class _Rows:
                 yield batch.column(PLACE), batch.select(list(columns))
 
     def metric(self, column: str) -> Metric:
-        """Return the metric of the indexes of a column; without an index it is l2."""
+        """Return the metric of the indexes of a column.
+
+        The default of LanceDB is returned for a column without an index. If several
+        indexes agree, `codes` describes what the first of them searches.
+        """
         metrics = {}
         codes = {}
         for index in self.stored.list_indices():
@@ -156,13 +158,13 @@ class _Rows:
                 if name:
                     metrics[index.name] = metric_named(str(name))
                     codes[index.name] = _codes(str(statistics.index_type))
-        if not metrics:
+        metric = metric_of_indexes(metrics)
+        if metric is None:
             return DEFAULT
-        if len(set(metrics.values())) > 1:
-            stated = ", ".join(f"{name} {metric}" for name, metric in metrics.items())
-            return Metric(NOT_STATED, f"its indexes differ ({stated})")
-        index, metric = next(iter(metrics.items()))
-        return Metric(metric, f"the index {index}", codes=codes[index])
+        if not metric.is_stated:
+            return metric
+        first_index = next(iter(codes))
+        return replace(metric, codes=codes[first_index])
 
 
 def _codes(index_type: str) -> str:

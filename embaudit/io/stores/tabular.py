@@ -20,7 +20,7 @@ from embaudit.io.contents import Contents, Source
 from embaudit.io.formats.tables import contents_of_table, layout_of
 from embaudit.io.intake import NOT_STATED, Metric, Part
 from embaudit.io.options import Request
-from embaudit.io.stores.base import Address, title_column
+from embaudit.io.stores.base import Address, chosen_table, title_column
 from embaudit.io.tables.arrow import ArrowTable, is_text, width_of
 from embaudit.io.tables.columns import TableFile, to_texts
 from embaudit.io.tables.lists import is_list_type, is_vectors
@@ -32,6 +32,12 @@ BATCH_BYTES = 2**24
 """Approximate size of the vectors of one batch."""
 BATCH_ROWS = 65_536
 """Rows of one batch, at most."""
+BYTES_OF_LIST = 2**13
+"""Size that is assumed for a list of no fixed length: 2,048 numbers of float32."""
+BYTES_OF_VALUE = 2**6
+"""Size that is assumed for a number or a text."""
+SHOWN = 4
+"""Columns that a sentence names, at most."""
 
 
 class Scan(Protocol):
@@ -117,7 +123,7 @@ class ColumnTable:
 
 @dataclass(eq=False)
 class _ScanInOneOrder:
-    """Reads columns of a table, and checks that every scan meets the rows in one order.
+    """Reads columns of a table, and checks that every scan has the same order of rows.
 
     Ids and vectors are read one after the other. If the store returned its rows in
     another order, every vector would get the id of another row.
@@ -126,7 +132,9 @@ class _ScanInOneOrder:
     table: ColumnTable
     filled: Sequence[str]
     digests: set[bytes] = field(default_factory=set)
-    """Digest of the places of the rows, one for all scans that ran to their end."""
+    """Digests of the places of the rows, of the scans that ran to their end. All scans
+    must have the same digest.
+    """
 
     def __call__(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         digest = hashlib.blake2b()
@@ -158,7 +166,7 @@ def _with_titles(contents: Contents, table: TableFile) -> Contents:
 
     def read() -> NDArray[np.str_] | None:
         column = stored.column(title)
-        # A row without a title makes all go by their ids, as in files of tables.
+        # If a row has no title, all rows go by their ids, as in files of tables.
         if column.null_count:
             return None
         return to_texts(table, column, stored.schema.get_field_index(title))
@@ -178,13 +186,45 @@ def _batch_rows(schema: pa.Schema, columns: Sequence[str]) -> int:
         if types.is_fixed_size_list(kind):
             row_bytes += width_of(kind)
         elif is_vectors(kind):
-            row_bytes += 2**13
+            row_bytes += BYTES_OF_LIST
         else:
-            row_bytes += 2**6
+            row_bytes += BYTES_OF_VALUE
     return max(1, min(BATCH_ROWS, BATCH_BYTES // max(1, row_bytes)))
 
 
-def has_vectors(schema: pa.Schema) -> bool:
+def chosen_table_of_columns(
+    store: Address,
+    names: Sequence[str],
+    wanted: str,
+    schema_of: Callable[[str], pa.Schema],
+) -> str:
+    """Return the table that was named, or the only one, or the only one of vectors.
+
+    Parameters
+    ----------
+    store : Address
+        Address of the store, without a table.
+    names : sequence of str
+        Names of its tables.
+    wanted : str
+        The table that the caller named; empty for none.
+    schema_of : callable
+        Returns the names and types of the columns of a table. It is only called to
+        choose among several tables.
+
+    Raises
+    ------
+    InputError
+        As `chosen_table` does.
+    """
+    if not wanted and len(names) > 1:
+        with_vectors = [name for name in names if _has_vectors(schema_of(name))]
+        if with_vectors:
+            names = with_vectors
+    return chosen_table(store, names, wanted)
+
+
+def _has_vectors(schema: pa.Schema) -> bool:
     """Check for a column of vectors, or of several vectors in each row."""
     return any(is_vectors(kind) or _is_multiple(kind) for kind in schema.types)
 
@@ -192,21 +232,30 @@ def has_vectors(schema: pa.Schema) -> bool:
 def _require_single_vectors(
     schema: pa.Schema, address: Address, request: Request
 ) -> None:
-    """Refuse several vectors per row, as models of late interaction write them."""
+    """Refuse several vectors per row, as models of late interaction write them.
+
+    A column of several vectors per row is refused if the caller names it. If the caller
+    names no column, such columns are skipped unless there is no other.
+    """
     multiple = [column.name for column in schema if _is_multiple(column.type)]
     single = [column.name for column in schema if is_vectors(column.type)]
-    is_wanted = request.vector in multiple
-    if is_wanted or (multiple and not single and request.vector is None):
-        wanted = [request.vector] if is_wanted else multiple
-        remedy: str | Sentence = "store one vector per row, such as their mean"
-        if single:
-            remedy = Sentence("choose another with {}", Option("vector", single[0]))
-        raise must_be(
-            File(address),
-            "a table with one vector per row",
-            f"several vectors per row in {listed(list(map(str, wanted)), 4)}",
-            remedy,
-        )
+    if request.vector in multiple:
+        refused = [request.vector]
+    elif request.vector is None and not single:
+        refused = multiple
+    else:
+        refused = []
+    if not refused:
+        return
+    remedy: str | Sentence = "store one vector per row, such as their mean"
+    if single:
+        remedy = Sentence("choose another column with {}", Option("vector", single[0]))
+    raise must_be(
+        File(address),
+        "a table with one vector per row",
+        f"several vectors per row in {listed(refused, SHOWN)}",
+        remedy,
+    )
 
 
 def _is_multiple(kind: pa.DataType) -> bool:
