@@ -239,12 +239,12 @@ def _require_single_vectors(
     """
     multiple = [column.name for column in schema if _is_multiple(column.type)]
     single = [column.name for column in schema if is_vectors(column.type)]
-    if request.vector in multiple:
-        refused = [request.vector]
-    elif request.vector is None and not single:
-        refused = multiple
-    else:
+    if request.vector is not None:
+        refused = [name for name in multiple if name == request.vector]
+    elif single:
         refused = []
+    else:
+        refused = multiple
     if not refused:
         return
     remedy: str | Sentence = "store one vector per row, such as their mean"
