@@ -1,14 +1,13 @@
 """ONNX networks: the last linear map before the outputs.
 
-It is found by a walk from the outputs backwards through operations that change no order
-of labels.
+It is found by a walk from each output back through operations that keep the order of
+the labels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from importlib import import_module
 from math import prod
 from pathlib import Path
@@ -24,13 +23,19 @@ from embaudit.io.formats import register
 from embaudit.io.layouts.reading import OF_HEAD
 from embaudit.io.options import Request
 
-SOFTMAX = ("Softmax", "LogSoftmax")
-BENT = ("ZipMap", "Normalizer", "ArgMax", "Log", "Sigmoid", *SOFTMAX)
-"""Operations that make something else of scores: nothing is added behind them, and they
-stand there once.
+SOFTMAX = frozenset({"Softmax", "LogSoftmax"})
+CONVERTING = frozenset({"ZipMap", "Normalizer", "ArgMax", "Log", "Sigmoid", *SOFTMAX})
+"""Operations that turn scores into probabilities, labels or the like. They are followed
+only if no bias is added after them and no softmax follows.
 """
-PASSED = ("Identity", "Cast", "Flatten", "Squeeze", "Reshape", "Dropout", *BENT)
-"""Operations between scores and outputs that leave open which head it is."""
+FOLLOWED = frozenset(
+    {"Identity", "Cast", "Flatten", "Squeeze", "Reshape", "Dropout", *CONVERTING}
+)
+"""Operations that the walk follows from an output back to the scores."""
+FIRST_WITH_LAST_AXIS = 13
+"""Version of the operations from which a softmax without an axis uses the last one;
+before, it used the second axis.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,12 +45,22 @@ class OnnxHead:
     name: str
     """Name of the weights in the graph, or of the operation that holds them."""
     weight: NDArray[Any]
-    """One row a label."""
+    """(n, k) with one row per label."""
     biases: tuple[tuple[str, NDArray[Any]], ...]
-    """Name and numbers of what is added to the scores, the last addition first."""
+    """Name and numbers of each bias that is added to the scores, the last one first."""
     labels: tuple[str, ...] | None
     operations: frozenset[str]
-    """Operations that follow."""
+    """Operations between the linear map and the output."""
+
+    @property
+    def has_softmax(self) -> bool:
+        """True if the output is the softmax of the scores."""
+        return not SOFTMAX.isdisjoint(self.operations)
+
+    @property
+    def has_sigmoid(self) -> bool:
+        """True if the output is the sigmoid of the scores."""
+        return "Sigmoid" in self.operations
 
 
 @register(
@@ -61,53 +76,11 @@ def read(path: Path, request: Request) -> Contents:
     Raises
     ------
     InputError
-        If the file is damaged, its outputs are no linear map of something, or of
-        several, or scores that nothing calls those of labels.
+        If the file is damaged, if the outputs do not come from exactly one linear map,
+        or if neither a softmax nor the caller says that they are scores of labels.
     """
-    onnx = import_module("onnx")
-    try:
-        network = onnx.load(str(path))
-        versions = [
-            x.version for x in network.opset_import if x.domain in ("", "ai.onnx")
-        ]
-        # Where a softmax names no axis, it took the second before version 13.
-        walk = partial(
-            _head,
-            graph=network.graph,
-            onnx=onnx,
-            axis=1 if max(versions, default=13) < 13 else -1,
-        )
-        heads = [
-            head
-            for output in network.graph.output
-            if (head := walk(output.name)) is not None
-        ]
-    except (
-        Exception
-    ) as error:  # what protobuf raises has no class of its own that is public
-        raise must_be(
-            File(path), "a whole ONNX file", reason(error), "write it again"
-        ) from error
-    operations = frozenset[str]().union(*(head.operations for head in heads))
-    if len({head.name for head in heads}) != 1 or "Sigmoid" in operations:
-        got = (
-            ", ".join(
-                f"{x.name} with a sigmoid" if "Sigmoid" in x.operations else x.name
-                for x in heads
-            )
-            or "others"
-        )
-        raise must_be(
-            Sentence("the outputs of {}", File(path)),
-            "one linear map, perhaps with a softmax",
-            got,
-            "export the weights and the bias in Python: numpy.savez('head.npz', "
-            "W=weight, b=bias)",
-        )
-    # Scores may be an output beside probabilities, which say more.
-    is_softmax = bool(operations & {*SOFTMAX})
-    head = next((x for x in heads if x.operations & {*SOFTMAX}), heads[0])
-    if request.kind == "auto" and not is_softmax:
+    head = _only_head(path)
+    if request.kind == "auto" and not head.has_softmax:
         remedy = Sentence(
             "say with {} that the outputs are scores of labels", Option("kind", "head")
         )
@@ -121,96 +94,216 @@ def read(path: Path, request: Request) -> Contents:
     if request.kind == "vectors":
         return Contents(fields)
     if head.biases:
-        # A column adds to inputs, not to labels.
-        n = len(head.weight)
-        unlike = [
-            f"{name} {x.shape}"
-            for name, x in head.biases
-            if x.size != 1 and not x.size == x.shape[-1] == n
-        ]
-        if unlike:
-            raise must_be(
-                Sentence("the biases of {}", File(path)),
-                f"one number for each of {n} labels in a row",
-                ", ".join(unlike),
-            )
-        bias = np.sum(
-            [np.broadcast_to(array.reshape(-1), n) for _, array in head.biases], axis=0
-        )
-        fields["right_bias"] = Source.of(head.biases[0][0], bias)
-    fields["link"] = Source.of(
-        "a softmax" if is_softmax else "the kind asked for", "softmax"
-    )
+        name, _ = head.biases[0]
+        fields["right_bias"] = Source.of(name, _total_bias(head, path))
+    if head.has_softmax:
+        fields["link"] = Source.of("a softmax", "softmax")
+    else:
+        fields["link"] = Source.of("the kind asked for", "softmax")
     if head.labels is not None:
         fields["right_names"] = Source.of("its class labels", head.labels)
     return Contents(fields, roles=OF_HEAD)
 
 
-def _head(name: str, graph: Any, onnx: Any, axis: int) -> OnnxHead | None:
-    """Walk from an output back to the linear map it comes from.
+def _only_head(path: Path) -> OnnxHead:
+    """Return the linear map that all outputs come from.
 
-    None if another operation comes between.
+    Scores can be one output and probabilities another one. Then the head is returned as
+    it leads to the probabilities, because these say that a softmax follows.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged, or if the outputs come from several linear maps, from
+        other operations, or from a sigmoid.
+    """
+    heads = _heads(path)
+    names = {head.name for head in heads}
+    if len(names) != 1 or any(head.has_sigmoid for head in heads):
+        found = []
+        for head in heads:
+            name = head.name
+            if head.has_sigmoid:
+                name = f"{name} with a sigmoid"
+            found.append(name)
+        raise must_be(
+            Sentence("the outputs of {}", File(path)),
+            "one linear map, perhaps with a softmax",
+            ", ".join(found) or "others",
+            "export the weights and the bias in Python: numpy.savez('head.npz', "
+            "W=weight, b=bias)",
+        )
+    for head in heads:
+        if head.has_softmax:
+            return head
+    return heads[0]
+
+
+def _heads(path: Path) -> list[OnnxHead]:
+    """Return the linear map before each output that has one."""
+    onnx = import_module("onnx")
+    try:
+        network = onnx.load(str(path))
+        versions = [
+            operations.version
+            for operations in network.opset_import
+            if operations.domain in ("", "ai.onnx")
+        ]
+        softmax_axis = -1
+        if versions and max(versions) < FIRST_WITH_LAST_AXIS:
+            softmax_axis = 1
+        heads = []
+        for output in network.graph.output:
+            head = _head(output.name, network.graph, onnx, softmax_axis)
+            if head is not None:
+                heads.append(head)
+    # The errors of protobuf have no public class.
+    except Exception as error:
+        raise must_be(
+            File(path), "a whole ONNX file", reason(error), "write it again"
+        ) from error
+    return heads
+
+
+def _total_bias(head: OnnxHead, path: Path) -> NDArray[Any]:
+    """Return the sum of all biases of a head, (n,) for n labels.
+
+    Raises
+    ------
+    InputError
+        If a bias is neither one number nor one number per label. A column adds to
+        inputs, not to labels.
+    """
+    n_labels = len(head.weight)
+    unlike = []
+    for name, bias in head.biases:
+        # A bias of one number can have no axis.
+        is_row = bias.size == 1 or bias.size == n_labels == bias.shape[-1]
+        if not is_row:
+            unlike.append(f"{name} {bias.shape}")
+    if unlike:
+        raise must_be(
+            Sentence("the biases of {}", File(path)),
+            f"one number for each of {n_labels} labels in a row",
+            ", ".join(unlike),
+        )
+    rows = [np.broadcast_to(bias.reshape(-1), n_labels) for _, bias in head.biases]
+    return np.asarray(np.sum(rows, axis=0))
+
+
+def _head(name: str, graph: Any, onnx: Any, softmax_axis: int) -> OnnxHead | None:
+    """Walk from an output back to the linear map that it comes from.
+
+    Parameters
+    ----------
+    name : str
+        Name of the output.
+    graph : onnx.GraphProto
+        The operations and the stored arrays.
+    onnx : module
+        The package that reads them.
+    softmax_axis : int
+        Axis of a softmax that names none.
+
+    Returns
+    -------
+    OnnxHead or None
+        None if another operation comes between.
     """
     makers = {output: node for node in graph.node for output in node.output}
-    numbers, origins = _constants(graph, onnx)
-    # Axes of each value whose shape the graph tells, 0 where it tells none.
-    ranks = {
-        x.name: len(x.type.tensor_type.shape.dim)
-        for x in (*graph.value_info, *graph.output)
+    arrays, origins = _constants(graph, onnx)
+    # Number of axes of each value; 0 if the graph does not say.
+    n_axes = {
+        value.name: len(value.type.tensor_type.shape.dim)
+        for value in (*graph.value_info, *graph.output)
     }
     biases: list[tuple[str, NDArray[Any]]] = []
     operations: list[str] = []
-    # A damaged graph may lead in a circle: no walk is longer than all nodes.
+    # A damaged graph can lead in a circle, but no walk is longer than all operations.
     for _ in graph.node:
         node = makers.get(name)
         if node is None:
             return None
-        kind, attributes = (
-            node.op_type,
-            {x.name: onnx.helper.get_attribute_value(x) for x in node.attribute},
-        )
-        stored = [source for source in node.input if source in numbers]
-        # Labels lie along the last axis: a softmax over another one compares inputs, or
-        # places of a sequence.
-        is_other_axis = kind in SOFTMAX and attributes.get("axis", axis) not in (
-            -1,
-            (ranks.get(name) or 2) - 1,
-        )
-        is_behind = kind in BENT and (
-            bool(biases) or not {*SOFTMAX}.isdisjoint(operations)
-        )
-        if kind in PASSED and not is_other_axis and not is_behind:
+        kind = node.op_type
+        attributes = _attributes(node, onnx)
+        stored = [source for source in node.input if source in arrays]
+        if kind in FOLLOWED:
+            if kind in CONVERTING and (biases or not SOFTMAX.isdisjoint(operations)):
+                return None
+            axis = attributes.get("axis", softmax_axis)
+            # Labels are on the last axis. A softmax over another axis compares inputs,
+            # or places of a sequence.
+            last_axis = (n_axes.get(name) or 2) - 1
+            if kind in SOFTMAX and axis not in (-1, last_axis):
+                return None
             operations.append(kind)
             name = node.input[0]
         elif kind == "Add" and len(stored) == 1:
-            biases.append((origins[stored[0]], numbers[stored[0]]))
-            name = next(source for source in node.input if source not in numbers)
-        elif (
-            kind in ("MatMul", "Gemm")
-            and [*node.input[1:]] == stored
-            and numbers[stored[0]].ndim == 2
-        ):
-            for factor in ("alpha", "beta"):
-                if not np.isfinite(attributes.get(factor, 1.0)):
-                    raise ValueError(
-                        f"{factor} of {origins[stored[0]]!r} is {attributes[factor]}"
-                    )
-            weight = (
-                numbers[stored[0]] if attributes.get("transB") else numbers[stored[0]].T
-            )
-            biases += [
-                (origins[source], attributes.get("beta", 1.0) * numbers[source])
-                for source in stored[1:]
-            ]
-            scaled = attributes.get("alpha", 1.0) * weight
-            return OnnxHead(
-                origins[stored[0]], scaled, tuple(biases), None, frozenset(operations)
-            )
+            (bias,) = stored
+            biases.append((origins[bias], arrays[bias]))
+            name = next(source for source in node.input if source != bias)
+        elif kind in ("MatMul", "Gemm") and list(node.input[1:]) == stored:
+            return _product(stored, arrays, origins, attributes, biases, operations)
         elif kind == "LinearClassifier":
             return _classifier(attributes, biases, operations)
         else:
             return None
     return None
+
+
+def _attributes(node: Any, onnx: Any) -> dict[str, Any]:
+    """Return the attributes of an operation by name."""
+    return {
+        attribute.name: onnx.helper.get_attribute_value(attribute)
+        for attribute in node.attribute
+    }
+
+
+def _product(
+    stored: list[str],
+    arrays: dict[str, NDArray[Any]],
+    origins: dict[str, str],
+    attributes: dict[str, Any],
+    biases: list[tuple[str, NDArray[Any]]],
+    operations: list[str],
+) -> OnnxHead | None:
+    """Return the head of `alpha X W + beta b`, which MatMul and Gemm compute.
+
+    Parameters
+    ----------
+    stored : list of str
+        Name of the matrix W in the graph, and perhaps the name of the bias b.
+    arrays, origins : dict
+        As `_constants` returns them.
+    attributes : dict
+        alpha and beta, which are 1 by default, and transB if W has one row per label.
+    biases, operations : list
+        Those that the walk found after the product.
+
+    Raises
+    ------
+    ValueError
+        If alpha or beta is not finite.
+    """
+    matrix = arrays[stored[0]]
+    if matrix.ndim != 2:
+        return None
+    name = origins[stored[0]]
+    for factor in ("alpha", "beta"):
+        if not np.isfinite(attributes.get(factor, 1.0)):
+            raise ValueError(f"{factor} of {name!r} is {attributes[factor]}")
+    weight = matrix.T
+    if attributes.get("transB"):
+        weight = matrix
+    beta = attributes.get("beta", 1.0)
+    own_biases = [(origins[bias], beta * arrays[bias]) for bias in stored[1:]]
+    return OnnxHead(
+        name,
+        attributes.get("alpha", 1.0) * weight,
+        (*biases, *own_biases),
+        None,
+        frozenset(operations),
+    )
 
 
 def _constants(graph: Any, onnx: Any) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
@@ -221,19 +314,17 @@ def _constants(graph: Any, onnx: Any) -> tuple[dict[str, NDArray[Any]], dict[str
     Returns
     -------
     arrays : dict
-        By name in the graph.
+        Arrays by name in the graph.
     origins : dict
-        Names of the stored arrays that they are made of.
+        Name of the stored array that each array is made of.
     """
     arrays = {
         tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer
     }
     origins = {name: name for name in arrays}
-    # Operations of a graph stand behind those that they depend on.
+    # Each operation of a graph comes after those that it depends on.
     for node in graph.node:
-        attributes = {
-            x.name: onnx.helper.get_attribute_value(x) for x in node.attribute
-        }
+        attributes = _attributes(node, onnx)
         if node.op_type == "Constant" and "value" in attributes:
             arrays[node.output[0]] = onnx.numpy_helper.to_array(attributes["value"])
             origins[node.output[0]] = node.output[0]
@@ -260,7 +351,9 @@ def _reshaped(
 
 def _axes(others: list[NDArray[Any]], attributes: dict[str, Any]) -> tuple[int, ...]:
     """Return the axes of Squeeze and Unsqueeze, an attribute before version 13."""
-    axes = others[0].tolist() if others else attributes.get("axes", ())
+    axes = attributes.get("axes", ())
+    if others:
+        axes = others[0].tolist()
     return tuple(int(axis) for axis in axes)
 
 
@@ -301,15 +394,22 @@ def _dequantised(
     """
     if attributes.get("block_size"):
         raise ValueError("quantised in blocks")
-    sizes = [1] * array.ndim
     axis = attributes.get("axis", 1)
-    scale, *zero = others
-    if scale.ndim:
-        sizes[axis] = -1
+
+    def along_axis(values: NDArray[Any]) -> NDArray[Any]:
+        """Give values one axis for each of the array, so that they broadcast."""
+        if values.ndim == 0:
+            return values
+        shape = [1] * array.ndim
+        shape[axis] = -1
+        return values.reshape(shape)
+
+    scale = others[0]
     numbers = array.astype(scale.dtype)
-    if zero:
-        numbers -= zero[0].astype(scale.dtype).reshape(sizes if zero[0].ndim else ())
-    return np.asarray(numbers * scale.reshape(sizes if scale.ndim else ()))
+    if len(others) > 1:
+        zero_point = others[1].astype(scale.dtype)
+        numbers -= along_axis(zero_point)
+    return np.asarray(numbers * along_axis(scale))
 
 
 FOLDED: dict[
@@ -334,30 +434,39 @@ def _classifier(
     biases: list[tuple[str, NDArray[Any]]],
     operations: list[str],
 ) -> OnnxHead | None:
-    """Take the classifier of scikit-learn's converter.
+    """Return the head of a classifier that scikit-learn's converter wrote.
 
-    It has several labels with a softmax, or two with a sigmoid.
+    It has several labels with a softmax, or two labels with a sigmoid. None for a
+    sigmoid of other rows.
     """
     bias = np.array(attributes["intercepts"], dtype=np.float32)
-    weight: NDArray[Any] = np.array(
-        attributes["coefficients"], dtype=np.float32
-    ).reshape(len(bias), -1)
-    after = attributes.get("post_transform", b"NONE")
-    if after == b"LOGISTIC":
-        if len(bias) != 2 or not (
-            np.array_equal(weight[0], -weight[1]) and bias[0] == -bias[1]
-        ):
+    coefficients = np.array(attributes["coefficients"], dtype=np.float32)
+    weight: NDArray[Any] = coefficients.reshape(len(bias), -1)
+    activation = attributes.get("post_transform", b"NONE")
+    all_operations = list(operations)
+    if activation == b"SOFTMAX":
+        all_operations.append("Softmax")
+    if activation == b"LOGISTIC":
+        if len(bias) != 2:
             return None
-        # Two rows w and -w under a sigmoid are the scores 0 and w under a softmax.
+        is_mirrored = np.array_equal(weight[0], -weight[1]) and bias[0] == -bias[1]
+        if not is_mirrored:
+            return None
+        # The sigmoids of w·x and -w·x are the softmax of the scores 0 and w·x.
         weight[0], bias[0] = 0, 0
-    softmax = ["Softmax"] if after in (b"SOFTMAX", b"LOGISTIC") else []
+        all_operations.append("Softmax")
     labels = attributes.get("classlabels_strings") or attributes.get("classlabels_ints")
-    names = (
-        tuple(x.decode() if isinstance(x, bytes) else str(x) for x in labels)
-        if labels
-        else None
-    )
-    shifts = (*biases, ("its intercepts", bias))
+    names = None
+    if labels:
+        names = tuple(_label(label) for label in labels)
+    all_biases = (*biases, ("its intercepts", bias))
     return OnnxHead(
-        "LinearClassifier", weight, shifts, names, frozenset([*operations, *softmax])
+        "LinearClassifier", weight, all_biases, names, frozenset(all_operations)
     )
+
+
+def _label(stored: bytes | int) -> str:
+    """Return a class label as text."""
+    if isinstance(stored, bytes):
+        return stored.decode()
+    return str(stored)
