@@ -397,7 +397,7 @@ def test_chroma_row_without_a_vector_in_the_queue_is_refused(chroma):
     [
         ("collections SET name = x'ff'", "a collection without a name or a dimension"),
         ("collections SET dimension = 'x'", "a collection without a name or a dimension"),
-        ("segments SET id = '../x' WHERE scope = 'METADATA'", "a part without a number"),
+        ("segments SET id = '../x' WHERE scope = 'METADATA'", "a segment without an id"),
         ("embeddings SET embedding_id = x'ff'", "a row without an id"),
         ("embeddings_queue SET vector = 'x'", "no bytes of a vector for 'f0'"),
         ("embeddings_queue SET vector = x'00'", "1 bytes of FLOAT32 for 'f0'"),

@@ -50,11 +50,11 @@ METRICS: Mapping[str, str] = {
     "manhattan": "l1",
     "taxicab": "l1",
 }
-"""One name for each metric, by the names that stores use, in small letters."""
+"""One name for each metric, by the names that stores use, in lower case."""
 
 
 def metric_named(name: str) -> str:
-    """Return the name in `METRICS` of a metric; an unknown name in small letters.
+    """Return the name in `METRICS` of a metric, or an unknown name in lower case.
 
     Examples
     --------
@@ -189,10 +189,6 @@ def chosen_table(
     """
     if wanted in tables:
         return wanted
-    choices = [str(address.with_table(name)) for name in tables]
-    if keyword:
-        choices = [f"{keyword}={name!r}" for name in tables]
-    named = listed(choices, LISTED)
     if not tables:
         raise must_be(
             File(address),
@@ -200,19 +196,24 @@ def chosen_table(
             "none",
             "name another store",
         )
+    if keyword:
+        choices = [f"{keyword}={name!r}" for name in tables]
+    else:
+        choices = [str(address.with_table(name)) for name in tables]
+    remedy = f"name one of {listed(choices, LISTED)}"
     if wanted:
+        missing = address
+        if not address.typed:
+            missing = address.with_table(wanted)
         raise must_be(
-            File(address if address.typed else address.with_table(wanted)),
-            "a table of the store",
-            "none of that name",
-            f"name one of {named}",
+            File(missing), "a table of the store", "none of that name", remedy
         )
     if len(tables) > 1:
         raise must_be(
             File(address),
             "one table of vectors",
             f"{len(tables)} tables",
-            f"name one of {named}",
+            remedy,
         )
     return tables[0]
 
@@ -236,7 +237,8 @@ def no_store(address: Address, kind: str) -> InputError:
     """
     place = Path(address.place)
     found = f"{place}, another folder"
-    # The path can go on behind a file or a missing folder, because a table is named.
+    # Name the first part of the path that is a file or does not exist, because what
+    # follows it can be the name of a table.
     for path in (*reversed(place.parents), place):
         if path.is_file():
             found = f"{path}, another file"
@@ -297,6 +299,18 @@ class Batch:
 
 
 @dataclass(frozen=True, eq=False)
+class _Rows:
+    """All rows of a table."""
+
+    vectors: NDArray[Any]
+    """(n, k)"""
+    ids: NDArray[Any]
+    """(n,) empty if the table has no ids."""
+    titles: NDArray[np.str_] | None
+    """(n,) None if a row has no title."""
+
+
+@dataclass(frozen=True, eq=False)
 class VectorTable:
     """One table of a store: what describes it, and a reader of its rows.
 
@@ -344,17 +358,15 @@ class VectorTable:
             When they are read: if the store holds more or fewer rows than it said, or
             rows of another length.
         """
-        rows = cache(self._read)
-        fields = {
-            "right": Source(
-                self.vectors, lambda: rows()[0], (self.n_rows, self.n_columns)
-            ),
-        }
+        # All fields are read at once, when the first of them is used.
+        read = cache(self._read)
+        shape = (self.n_rows, self.n_columns)
+        fields = {"right": Source(self.vectors, lambda: read().vectors, shape)}
         if self.ids:
-            fields["right_ids"] = Source(self.ids, lambda: rows()[1], (self.n_rows,))
+            fields["right_ids"] = Source(self.ids, lambda: read().ids, (self.n_rows,))
         if self.titles:
             fields["right_names"] = Source(
-                self.titles, lambda: rows()[2], (self.n_rows,)
+                self.titles, lambda: read().titles, (self.n_rows,)
             )
         return Contents(
             fields,
@@ -363,14 +375,15 @@ class VectorTable:
             metric=self.metric,
         )
 
-    def _read(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.str_] | None]:
+    def _read(self) -> _Rows:
         """Read all rows into one array, backed by a temporary file if it is large."""
         matrix = scratch((self.n_rows, self.n_columns), storage_of(self.dtype))
         ids: list[Sequence[int | str] | NDArray[np.integer[Any]]] = []
         titles: list[str] = []
         n_read = 0
         for batch in self.batches():
-            start, n_read = n_read, n_read + len(batch.vectors)
+            start = n_read
+            n_read += len(batch.vectors)
             if n_read > self.n_rows:
                 break
             if batch.vectors.shape[1:] != (self.n_columns,):
@@ -390,13 +403,13 @@ class VectorTable:
                 "run the command again",
             )
         matrix.flags.writeable = False
-        return matrix, ids_of(ids, self.address), titles_of(titles, self.n_rows)
+        return _Rows(matrix, ids_of(ids, self.address), titles_of(titles, self.n_rows))
 
 
 def ids_of(
     batches: Sequence[Sequence[int | str] | NDArray[np.integer[Any]]], address: Address
 ) -> NDArray[Any]:
-    """Return the ids of all batches as whole numbers, if all are, else as texts.
+    """Return the ids of all batches: whole numbers if all ids are, else texts.
 
     Examples
     --------
@@ -407,7 +420,9 @@ def ids_of(
     array(['7', 'a'], dtype='<U1')
     """
     arrays = [ids for ids in batches if isinstance(ids, np.ndarray)]
-    if arrays and len(arrays) == len(batches) and len({x.dtype for x in arrays}) == 1:
+    are_arrays = len(arrays) == len(batches)
+    n_types = len({array.dtype for array in arrays})
+    if are_arrays and n_types == 1:
         return np.concatenate(arrays)
     values = [value for ids in batches for value in np.asarray(ids, object).tolist()]
     if values and all(type(value) is int for value in values):
@@ -455,7 +470,9 @@ def title_column(names: Sequence[str]) -> str:
     if "title" in names:
         return "title"
     customary = [name for name in names if plain_name(name) in TITLE_NAMES]
-    return customary[0] if len(customary) == 1 else ""
+    if len(customary) == 1:
+        return customary[0]
+    return ""
 
 
 def require_no_bias(address: Address, columns: Iterable[str], request: Request) -> None:
@@ -474,7 +491,7 @@ def require_no_bias(address: Address, columns: Iterable[str], request: Request) 
     """
     for name in columns:
         is_bias = plain_name(name) in BIAS_NAMES and not request.ignores(name)
-        # Vectors asked for as such need no bias.
+        # If the caller wants vectors alone, a bias is not needed.
         if is_bias and request.kind != "vectors":
             raise must_be(
                 Sentence("every column of {} that could matter", File(address)),
@@ -485,8 +502,12 @@ def require_no_bias(address: Address, columns: Iterable[str], request: Request) 
 
 
 def unreadable(address: Address, error: Exception, verb: str = "read") -> InputError:
-    """Build the error for a store that its client cannot read, or write."""
-    why = (str(error).strip().splitlines() or [""])[0] or type(error).__name__
+    """Build the error for a store that its client cannot read, or write.
+
+    The reason is the first line of the error of the client.
+    """
+    first_line = str(error).strip().partition("\n")[0].rstrip()
+    why = first_line or type(error).__name__
     return InputError("{} cannot be {}: {}.", File(address), verb, why.rstrip("."))
 
 
@@ -494,7 +515,7 @@ def unreadable(address: Address, error: Exception, verb: str = "read") -> InputE
 def errors_of_client(
     address: Address, errors: tuple[type[Exception], ...]
 ) -> Iterator[None]:
-    """Let the errors that a client raises inside be refusals that name the store.
+    """Turn errors of a client inside of the block into refusals that name the store.
 
     Examples
     --------

@@ -1,11 +1,11 @@
 """Collections of Chroma in a folder.
 
 The folder holds the file `chroma.sqlite3`, and a folder with an index for each large
-collection. Metric, ids and documents are read by the standard library. Vectors wait in
-a queue in the file until the index takes them, so those of a small collection are read
-from the queue. The index of a large collection needs a pickle to name its rows, which
-is never opened here. Instead, the client of Chroma reads a copy of the folder, because
-it would change the folder itself.
+collection. Metric, ids and documents are read from the file by the standard library.
+Vectors wait in a queue in the file until the index takes them, so the vectors of a
+small collection are read from the queue. The index of a large collection names its rows
+in a pickle, which is never opened here. Instead, the client of Chroma reads the index.
+It reads a copy of the folder, because it would change the folder itself.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ PICKLE = "index_metadata.pickle"
 PAGE_ROWS = 2_000
 """Rows that are read at a time."""
 SEGMENT = re.compile(r"[\w-]{1,99}")
-"""Number of a part of a collection."""
+"""Pattern of the id of a segment, which can also be the name of a folder."""
 DEFAULT_DATABASE = "default_database"
 ADD, UPDATE, UPSERT, DELETE = range(4)
 """Operations of the queue."""
@@ -86,6 +86,8 @@ IN_CONFIGURATION = (
 )
 """Keys to the metric in the configuration that versions from 1.0 on write."""
 BEFORE_1_0 = ("hnsw_configuration", "space")
+SPACES = {"cosine": "cosine", "dot": "ip"}
+"""Names of metrics in the configuration of a collection."""
 QUEUE = """
 SELECT operation, id, vector, encoding FROM embeddings_queue
 WHERE substr(topic, -36) = ? ORDER BY seq_id
@@ -93,8 +95,10 @@ WHERE substr(topic, -36) = ? ORDER BY seq_id
 
 
 def folder_of(path: Path) -> Path:
-    """Return the folder of a store, by itself or by the file in it."""
-    return path.parent if path.name == FILE else path
+    """Return the folder of a store from its own path or from the path of its file."""
+    if path.name == FILE:
+        return path.parent
+    return path
 
 
 def is_store(path: Path) -> bool:
@@ -147,13 +151,19 @@ class Collection:
 def _collections(
     database: sqlite3.Connection, address: Address
 ) -> dict[str, Collection]:
-    """Return the collections by name; `database/name` if not in the default one."""
+    """Return the collections by name.
+
+    A collection outside of the default database is called `database/name`.
+    """
     # Older versions lack these columns.
     columns = column_names(database, "collections")
-    query = COLLECTIONS.format(
-        schema="c.schema_str" if "schema_str" in columns else "NULL",
-        configuration="c.config_json_str" if "config_json_str" in columns else "NULL",
-    )
+    schema_column = "NULL"
+    if "schema_str" in columns:
+        schema_column = "c.schema_str"
+    configuration_column = "NULL"
+    if "config_json_str" in columns:
+        configuration_column = "c.config_json_str"
+    query = COLLECTIONS.format(schema=schema_column, configuration=configuration_column)
     collections = {}
     rows = database.execute(query).fetchall()
     for id_, name, dimension, store, tenant, schema, configuration in rows:
@@ -171,7 +181,9 @@ def _collections(
         if space is not None and isinstance(space[0], str):
             stated_space = space[0]
         metric = metric_of(schema, configuration, stated_space)
-        title = name if store == DEFAULT_DATABASE else f"{store}/{name}"
+        title = name
+        if store != DEFAULT_DATABASE:
+            title = f"{store}/{name}"
         collections[title] = Collection(
             id_, name, store, tenant, dimension or 0, metric
         )
@@ -201,7 +213,8 @@ def metric_of(
     if space is not None:
         source = "hnsw:space in the metadata of the collection"
         return Metric(metric_named(space), source)
-    # Versions before 1.0 wrote the configuration, and compared by the metadata.
+    # Versions before 1.0 compared by the metadata, even if the configuration stated
+    # another metric. Without metadata, the configuration counts.
     name = _inside(configuration, BEFORE_1_0)
     if name is not None:
         return Metric(metric_named(name), "the configuration of the collection")
@@ -223,12 +236,14 @@ def _inside(document: str | None, keys: Sequence[str]) -> str | None:
         if not isinstance(value, Mapping) or key not in value:
             return None
         value = value[key]
-    return value if isinstance(value, str) else None
+    if isinstance(value, str):
+        return value
+    return None
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """A collection in a folder that can be read."""
+    """Reads the rows of a collection in a folder."""
 
     folder: Path
     address: Address
@@ -244,7 +259,7 @@ class _Rows:
             raise must_be(File(self.address), "a collection with rows", "none")
         n_columns = self.collection.n_columns
         require_room(self.folder.rglob("*"), n_rows, n_columns, self.address)
-        # What has taken no vectors out of the queue has left them all there.
+        # If no index has taken vectors out of the queue, all of them are still there.
         batches = self._batches_of_queue
         if self._has_index(database):
             batches = self._batches_of_index
@@ -253,10 +268,14 @@ class _Rows:
         title = title_column(texts)
         if not title and DOCUMENT in keys:
             title = DOCUMENT
-        names = {DOCUMENT: "documents"}
+        names = {key: key for key in keys}
+        names[DOCUMENT] = "documents"
         left_over = tuple(
-            Part(names.get(key, key), "", (n_rows,)) for key in keys if key != title
+            Part(names[key], "", (n_rows,)) for key in keys if key != title
         )
+        titles = ""
+        if title:
+            titles = names[title]
         return VectorTable(
             self.address,
             n_rows,
@@ -265,7 +284,7 @@ class _Rows:
             lambda: batches(title),
             ids="ids",
             vectors="embeddings",
-            titles=names.get(title, title),
+            titles=titles,
             left_over=left_over,
             files=(str(self.folder),),
         )
@@ -278,10 +297,10 @@ class _Rows:
         ).fetchone()
         if row is None:
             return ""
-        # The number of the part is also the name of a folder.
+        # The id can be the name of a folder, so it must not lead to another place.
         segment = str(row[0])
         if SEGMENT.fullmatch(segment) is None:
-            raise self._damaged("a part without a number")
+            raise self._damaged("a segment without an id")
         return segment
 
     def _has_index(self, database: sqlite3.Connection) -> bool:
@@ -290,7 +309,7 @@ class _Rows:
         taken = database.execute(
             "SELECT 1 FROM max_seq_id WHERE segment_id = ?", [segment]
         ).fetchone()
-        # Older versions say it in the pickle alone.
+        # Older versions leave no other trace than the pickle.
         return taken is not None or (self.folder / segment / PICKLE).exists()
 
     def _rows(
@@ -327,15 +346,16 @@ class _Rows:
         for operation, name, stored, encoding in database.execute(
             QUEUE, [self.collection.id]
         ):
-            is_there = name in vectors
             if operation == DELETE:
                 vectors.pop(name, None)
                 continue
-            # A row is added once, and only a row that is there can be updated.
-            is_ignored = (operation == ADD and is_there) or (
-                operation == UPDATE and not is_there
-            )
-            if stored is None or is_ignored:
+            # Chroma does not add a row twice, and does not update a missing row.
+            if operation == ADD and name in vectors:
+                continue
+            if operation == UPDATE and name not in vectors:
+                continue
+            # An update of metadata alone has no vector.
+            if stored is None:
                 continue
             if not isinstance(stored, bytes):
                 raise self._damaged(f"no bytes of a vector for {name!r}")
@@ -382,7 +402,7 @@ class _Rows:
                 raise unreadable(self.address, error) from error
 
     def _copy(self, database: sqlite3.Connection, folder: Path) -> None:
-        """Copy the file and the index of the collection."""
+        """Copy the file, its logs and the index of the collection."""
         for ending in ("", *LOGS):
             file = self.folder / f"{FILE}{ending}"
             if file.exists():
@@ -392,7 +412,10 @@ class _Rows:
             shutil.copytree(self.folder / index, folder / index)
 
     def _vectors(self, collection: Any, ids: list[str]) -> NDArray[Any]:
-        """Return the vectors of some ids, which the client returns in another order."""
+        """Return the vectors of ids, in the order of the ids.
+
+        The client returns them in another order.
+        """
         page = collection.get(ids=ids, include=["embeddings"])
         places = {name: place for place, name in enumerate(page["ids"])}
         if len(places) != len(ids):
@@ -470,19 +493,15 @@ def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
                 store.delete_collection(name)
             collection.modify(name=name)
         except BaseException:
-            # Also after Ctrl-C. The first error is the one that counts.
+            # Also after Ctrl-C. If this fails as well, the first error is raised.
             with suppress(Exception):
                 store.delete_collection(part)
             raise
     return {}
 
 
-SPACES = {"cosine": "cosine", "dot": "ip"}
-"""Names of metrics in the configuration of a collection."""
-
-
 def _add(collection: Any, rows: Rows, size: int) -> None:
-    """Add rows, at most so many at a time as the client takes."""
+    """Add rows, at most `size` at a time."""
     for start in range(0, len(rows.ids), size):
         part = slice(start, start + size)
         metadata = None
@@ -497,10 +516,10 @@ def _add(collection: Any, rows: Rows, size: int) -> None:
 
 @contextmanager
 def _writing(address: Address, folder: Path) -> Iterator[Any]:
-    """Open a folder with the client, which makes it if there is none, and close it.
+    """Open a folder with the client, which creates it if need be, and close it.
 
-    A client that stays open would be used again for this folder, even if the folder
-    was removed and made anew in between.
+    Chroma would use a client that stays open again for this folder, even if the folder
+    was removed and created anew in between.
     """
     chromadb = client("chromadb", extra="chroma", what="a collection of Chroma")
     settings = chromadb.config.Settings(anonymized_telemetry=False)

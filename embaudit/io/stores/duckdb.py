@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 MAGIC = b"DUCK"
 """Bytes 8 to 11 of a file of DuckDB."""
 PLACE = "rowid"
-"""Column of the place of each row, which every table has."""
+"""Column of the place of each row, which every table has, and no view."""
 TABLES = """
 SELECT schema_name, table_name FROM duckdb_tables()
 WHERE database_name = current_database() AND NOT internal
@@ -65,7 +65,7 @@ HNSW = re.compile(
     r"(?:\s*WITH\s*\((?P<options>[^)]*)\))?",
     re.IGNORECASE,
 )
-"""Index of the extension vss in the words of SQL."""
+"""Pattern of the SQL that created an index of the extension vss."""
 METRIC = re.compile(r"\bmetric\s*=\s*'(?P<metric>\w+)'", re.IGNORECASE)
 
 
@@ -194,7 +194,8 @@ class _Rows:
         """Read columns in the order of the rows; see `Scan`."""
         names = ", ".join([PLACE, *map(quoted, columns)])
         query = f"SELECT {names} FROM {self._quoted}{_filter(filled)}"  # noqa: S608
-        # A cursor of its own, because another scan of this connection would end it.
+        # Each scan has a cursor of its own, because a connection ends a scan when it
+        # starts another one.
         cursor = self.database.cursor()
         with errors_of_client(self.address, _errors()):
             for batch in _reader(cursor.sql(query), n_rows):
@@ -247,7 +248,7 @@ def metric_of(column: str, indexes: Sequence[tuple[str, str | None]]) -> Metric:
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """Return the errors of the client, and those that Arrow raises in a scan."""
+    """Return the types of the errors of the client and of Arrow in a scan."""
     duckdb = client("duckdb", extra="duckdb", what="a DuckDB table")
     return duckdb.Error, OSError, RuntimeError, ValueError
 
@@ -265,7 +266,7 @@ def quoted(name: str) -> str:
 
 
 def _filter(filled: Sequence[str]) -> str:
-    """Return the clause of SQL for rows in which some columns are filled."""
+    """Return the WHERE clause for rows in which all these columns are filled."""
     if not filled:
         return ""
     conditions = (f"{quoted(name)} IS NOT NULL" for name in filled)
@@ -313,7 +314,8 @@ def _write(
 ) -> dict[str, str]:
     """Write a table in one transaction.
 
-    DuckDB itself states no metric: its extension vss does, for an index in memory.
+    The metric is not written, because DuckDB states none. Only its extension vss does,
+    for an index in memory.
     """
     address, path, name = _place(text)
     is_new = not path.exists()
@@ -341,14 +343,16 @@ def _write(
 
 
 def _type(kind: pa.DataType) -> str:
-    """Return the type of a column in the words of SQL."""
+    """Return the type of a column in SQL."""
     from pyarrow import types
 
     if types.is_fixed_size_list(kind):
         return f"FLOAT[{kind.list_size}]"
     if types.is_unsigned_integer(kind):
         return "UBIGINT"
-    return "BIGINT" if types.is_integer(kind) else "VARCHAR"
+    if types.is_integer(kind):
+        return "BIGINT"
+    return "VARCHAR"
 
 
 def _is_there(database: Any, name: str) -> bool:
@@ -375,5 +379,7 @@ def _writing(address: Address, path: Path) -> Iterator[Any]:
 
 register_tables(
     "duckdb",
-    TableWriter(_require_new, _write, _remove, keeps, lambda _: False),
+    TableWriter(
+        _require_new, _write, _remove, keeps, states_metric=lambda _draft: False
+    ),
 )

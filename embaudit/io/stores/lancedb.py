@@ -176,12 +176,14 @@ def _codes(index_type: str) -> str:
     ('PQ codes of them', 'SQ codes of them', '')
     """
     ending = index_type.upper().rpartition("_")[2]
-    return f"{ending} codes of them" if ending in CODES else ""
+    if ending in CODES:
+        return f"{ending} codes of them"
+    return ""
 
 
 @contextmanager
 def _errors_refused(address: Address) -> Iterator[None]:
-    """Let the errors of the client, and its panics, be refusals that name the store."""
+    """Turn errors of the client, and its panics, into refusals that name the store."""
     with errors_of_client(address, ERRORS):
         try:
             yield
@@ -228,8 +230,8 @@ def _remove(text: str) -> None:
 def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
     """Write a table with an index that states the metric.
 
-    A table that is replaced gets another version, and the old one holds until all rows
-    are written.
+    A table that is replaced gets a new version. If writing fails, its old version is
+    restored.
     """
     address = Address.parse("lancedb", text)
     folder, name = _folder_and_table(address)
@@ -241,13 +243,15 @@ def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
     failures: list[BaseException] = []
 
     def batches() -> Iterator[pa.RecordBatch]:
-        # The client would raise an error of its own, also after Ctrl-C.
+        # The client replaces an error of this generator by its own, also after Ctrl-C,
+        # so the error is kept.
         try:
             yield from arrow_batches(draft)
         except BaseException as error:
             failures.append(error)
             raise
 
+    mode = "create" if version is None else "overwrite"
     try:
         with removed_if_new(folder):
             database = lancedb.connect(str(folder))
@@ -255,7 +259,7 @@ def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
                 name,
                 batches(),
                 schema=arrow_schema(draft),
-                mode="create" if version is None else "overwrite",
+                mode=mode,
             )
             with announced("building the index"):
                 _build_index(table, metric, draft.right.shape[0])

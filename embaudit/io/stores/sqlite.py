@@ -15,6 +15,8 @@ from embaudit.io.stores.base import Address, unreadable
 
 MAGIC = b"SQLite format 3\0"
 """First bytes of a file of SQLite."""
+WRITE_AHEAD = b"\2\2"
+"""Bytes 18 and 19 of a file in write-ahead mode."""
 LOGS = ("-wal", "-journal")
 """Endings of the names of logs next to a file, with changes that are not in it yet."""
 
@@ -28,15 +30,15 @@ def is_sqlite(path: Path) -> bool:
 def opened(path: Path, address: Address) -> Iterator[sqlite3.Connection]:
     """Open a file of SQLite for reading, as it is at this moment.
 
-    Changes that lie in a log beside the file belong to it, and SQLite would write them
-    into the file, so both are copied first. Without a log, SQLite reads the file
-    itself: if the file keeps a write-ahead log, as immutable, because SQLite would
-    create an empty log otherwise.
+    A log next to the file holds changes that belong to it. SQLite would write them into
+    the file, so the file and its logs are copied, and the copy is read. Without a log,
+    the file itself is read. If the file is in write-ahead mode, it is opened as
+    immutable, because SQLite would create an empty log otherwise.
 
     Raises
     ------
     InputError
-        If it is damaged, or changed while it is read.
+        If the file is damaged, or changed while it is read.
 
     Examples
     --------
@@ -62,8 +64,8 @@ def opened(path: Path, address: Address) -> Iterator[sqlite3.Connection]:
                 yield database
         return
     uri = f"{path.absolute().as_uri()}?mode=ro"
-    keeps_log = first_bytes(path, 20)[18:] == b"\2\2"
-    if keeps_log:
+    has_write_ahead_mode = first_bytes(path, 20)[18:] == WRITE_AHEAD
+    if has_write_ahead_mode:
         uri += "&immutable=1"
     before = path.stat()
     with _connected(uri, address) as database:
@@ -71,9 +73,9 @@ def opened(path: Path, address: Address) -> Iterator[sqlite3.Connection]:
     after = path.stat()
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         raise must_be(
-            str(address),
+            File(address),
             "left alone while it is read",
-            "another file since",
+            "changes to the file",
             "run the command again",
         )
 
@@ -88,14 +90,14 @@ def _connected(uri: str, address: Address) -> Iterator[sqlite3.Connection]:
             database.execute("BEGIN")
             yield database
     except sqlite3.Error as error:
-        # Set by `_without_views`. Errors of Python's own checks have no code.
+        # `_without_views` causes this code. Errors that Python raises have no code.
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_AUTH:
             raise must_be(
                 File(address), "a store of tables", "a view", "write it again"
             ) from error
         raise unreadable(address, error) from error
     except UnicodeDecodeError as error:
-        # SQLite quotes the words that created a table in its messages.
+        # Messages of SQLite can quote a damaged CREATE TABLE statement.
         raise must_be(
             File(address),
             "a whole file of SQLite",
@@ -111,7 +113,7 @@ def _without_views(
     _database: str | None,
     view: str | None,
 ) -> int:
-    """Deny every action of a view, because the rows of a view can be without end."""
+    """Deny every action of a view, because a view can have endlessly many rows."""
     if view is None:
         return sqlite3.SQLITE_OK
     return sqlite3.SQLITE_DENY

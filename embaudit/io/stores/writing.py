@@ -28,7 +28,7 @@ As JSON they take about five times as much, and Qdrant takes 32 MiB at a time.
 
 
 def keeps(draft: Draft) -> frozenset[str]:
-    """Ids and titles, and a comparison of rows that is the metric of the table."""
+    """Ids and titles, and the link if it is a metric that a table can state."""
     fields = {"right_ids", "right_names"}
     if draft.link.compares in ("cosine", "dot"):
         fields.add("link")
@@ -62,6 +62,7 @@ def row_batches(draft: Draft) -> Iterator[Rows]:
     [['a', 'b']]
     """
     columns = columns_of(draft)
+    titles = columns.get("title")
     size = max(1, BATCH_BYTES // (4 * draft.right.shape[1]))
     start = 0
     for block in draft.right.rows():
@@ -70,12 +71,10 @@ def row_batches(draft: Draft) -> Iterator[Rows]:
                 vectors = np.asarray(block[first : first + size], dtype=np.float32)
             _require_finite(vectors)
             end = start + len(vectors)
-            titles = columns.get("title")
-            yield Rows(
-                columns["id"][start:end].tolist(),
-                None if titles is None else titles[start:end].tolist(),
-                vectors,
-            )
+            batch_titles = None
+            if titles is not None:
+                batch_titles = titles[start:end].tolist()
+            yield Rows(columns["id"][start:end].tolist(), batch_titles, vectors)
             start = end
 
 
@@ -91,7 +90,10 @@ def _require_finite(vectors: NDArray[np.float32]) -> None:
 
 
 def arrow_schema(draft: Draft) -> pa.Schema:
-    """Return the types of the columns id, title, if there are titles, and vector."""
+    """Return the types of the columns id and vector, and of title between them.
+
+    Without titles, there is no column title.
+    """
     import pyarrow as pa
 
     fields = [("id", pa.array(draft.tokens[:0]).type)]
@@ -137,14 +139,14 @@ def require_place(address: Address, path: Path, name: str, form: str) -> None:
     >>> require_place(address, path, "items", "duckdb:FILE/TABLE")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: the folder of the output must be there already; ...
+    embaudit.errors.InputError: the folder of the output must be one that exists; ...
     """
     if not name or path == Path():
         raise must_be("the output", form, File(address), "name a table in it")
     if not path.parent.is_dir():
         raise must_be(
             "the folder of the output",
-            "there already",
+            "one that exists",
             path.parent,
             "create it first",
         )
@@ -163,7 +165,7 @@ def removed_if_new(folder: Path) -> Iterator[None]:
 
 
 def already_there(address: Address) -> InputError:
-    """Return the refusal of a table that is there already."""
+    """Build the error for an output that is an existing table."""
     return must_be(
         "the output",
         "a table that does not exist yet",
