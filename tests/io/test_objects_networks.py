@@ -130,7 +130,7 @@ def test_example_inputs_show_what_a_network_of_batches_predicts(
     alone = Batched(state, TOWERS, lambda users, _: SCORES[users])
     with pytest.raises(
         InputError,
-        match="the outputs of Net must be one score a pair; got 8 for 3 pairs",
+        match="the outputs of Net must be one score per pair; got 8 for 3 pairs",
     ):
         load(alone, inputs=PAIRS)
 

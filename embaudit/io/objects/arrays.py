@@ -1,4 +1,4 @@
-"""Arrays, data frames and AnnData objects, read as those of files are."""
+"""Arrays, data frames and AnnData objects in memory."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def is_array(value: Any) -> bool:
 
 
 def kind_of_table(value: Any) -> LiveKind | None:
-    """Return what reads an array, a data frame or AnnData; None for other objects."""
+    """Return the kind of an array, a data frame or AnnData; None for other objects."""
     if hasattr(value, "obsm") and hasattr(value, "obs_names"):
         return ANNDATA
-    # Pandas, polars and DuckDB give tables of Arrow by this protocol. A lazy frame of
-    # polars gives one when it is collected.
+    # Data frames of pandas, polars and DuckDB have this method of the Arrow protocol.
+    # A lazy frame of polars has it once it is collected.
     is_table = hasattr(value, "__arrow_c_stream__") and not hasattr(value, "dtype")
     if is_table or type(value).__name__ == "LazyFrame":
         return FRAME
@@ -62,12 +62,16 @@ def read_anndata(data: Any, request: Request) -> Contents:
     Raises
     ------
     InputError
-        If it has no embedding of that name, or several and none is named.
+        If it has no embedding of the name that the caller gives, or if it does not have
+        exactly one and the caller names none.
     """
     name = request.weight
     if name is None and len(data.obsm) == 1:
         name = next(iter(data.obsm))
-    if name is None or name.removeprefix("obsm/") not in data.obsm:
+    if name is not None:
+        # Files of AnnData name the embedding by its place.
+        name = name.removeprefix("obsm/")
+    if name is None or name not in data.obsm:
         names = ", ".join(data.obsm) or "none"
         raise InputError(
             "{} must be one of the embeddings in obsm; they are {}; choose one with "
@@ -76,7 +80,7 @@ def read_anndata(data: Any, request: Request) -> Contents:
             names,
             Option("weight"),
         )
-    rows = np.asarray(data.obsm[name.removeprefix("obsm/")])
+    rows = np.asarray(data.obsm[name])
     contents = read_array(rows, replace(request, weight=None))
     ids = Source.of("obs_names", np.asarray(data.obs_names))
     return replace(contents, fields={**contents.fields, "right_ids": ids})
@@ -90,9 +94,8 @@ def read_array(array: Any, request: Request) -> Contents:
     InputError
         If it is several arrays, or no matrix.
     """
-    if isinstance(array, list | tuple) and any(
-        getattr(item, "ndim", 1) > 1 for item in array
-    ):
+    entries = array if isinstance(array, list | tuple) else ()
+    if any(getattr(entry, "ndim", 1) > 1 for entry in entries):
         raise must_be(
             "the array",
             "one matrix",
@@ -106,24 +109,27 @@ def read_array(array: Any, request: Request) -> Contents:
     if not np.ndim(arrays["weight"]):
         raise must_be("the array", "one matrix", "a number")
     for name, option in FILES.items():
-        values, file = getattr(request, name), getattr(request, option)
+        values = getattr(request, name)
         if values is not None:
             arrays[name] = as_array(values)
+        file = getattr(request, option)
         if file is not None:
             arrays[name] = Npy(existing_file(file))[UNNAMED]
     names = {name: name for name in arrays}
     return contents_beside(Memory(arrays), names, request, "the arrays")
 
 
-BESIDE = (*FILES, *FILES.values(), "transpose")
-"""Options of arrays: arrays or files of biases, and which sides are transposed."""
-ARRAY = LiveKind(read_array, options=("left", *BESIDE), name="array", noun="arrays")
+OPTIONS_OF_ARRAYS = (*FILES, *FILES.values(), "transpose")
+"""Options of arrays: arrays or files of biases, and the sides that are transposed."""
+ARRAY = LiveKind(
+    read_array, options=("left", *OPTIONS_OF_ARRAYS), name="array", noun="arrays"
+)
 FRAME = LiveKind(
     read_frame, options=("left", *COLUMNS), name="data frame", noun="data frames"
 )
 ANNDATA = LiveKind(
     read_anndata,
-    options=("left", "weight", *BESIDE),
+    options=("left", "weight", *OPTIONS_OF_ARRAYS),
     name="array",
     noun="arrays",
 )

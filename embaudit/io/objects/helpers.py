@@ -7,26 +7,27 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.io.layouts.reading import two_labels
 from embaudit.model import FactorModel
 
 WRAPPERS = ("OptimizedModule", "DataParallel", "DistributedDataParallel")
-"""Classes of torch that hold another network."""
+"""Classes of torch that wrap another network."""
 
 
 def softmax_head(
-    weights: Any,
-    bias: Any = None,
+    weights: NDArray[Any],
+    bias: NDArray[Any] | None = None,
     labels: Any = None,
     *,
     link: str = "softmax",
     objective: str | None = None,
 ) -> FactorModel:
-    """Make a head of labels.
+    """Return a head of labels; one row of weights stands for two labels.
 
-    One row stands for two labels, whose probabilities are a softmax whatever `link` is.
+    The probabilities of two labels are a softmax, whatever `link` is.
 
     Examples
     --------
@@ -36,7 +37,9 @@ def softmax_head(
            [2.]])
     """
     if len(weights) == 1:
-        weights, bias = two_labels(weights, np.zeros(1) if bias is None else bias)
+        if bias is None:
+            bias = np.zeros(1)
+        weights, bias = two_labels(weights, bias)
         link = "softmax"
     return FactorModel.from_softmax(
         weights, bias, labels=labels, objective=objective, link=link
@@ -46,18 +49,19 @@ def softmax_head(
 def comes_from(
     model: object, packages: tuple[str, ...], classes: tuple[str, ...] = ()
 ) -> bool:
-    """Return whether an object is of a class of a package.
+    """Return True if a package defines the class of an object.
 
-    The class of the object or one that it inherits from counts.
+    The class itself or a class that it inherits from can be the one. No package is
+    imported, and no attribute of the object is read.
 
     Parameters
     ----------
     model : object
-        Anything; nothing is imported and no attribute looked at.
+        Any object.
     packages : tuple of str
-        The first parts of module names.
+        Names of top-level packages.
     classes : tuple of str
-        Names of classes; any by default.
+        Names of classes; any class by default.
 
     Examples
     --------
@@ -67,25 +71,25 @@ def comes_from(
     >>> comes_from(OrderedDict(), ("collections",), ("Counter",))
     False
     """
-    return any(
-        kind.__module__.split(".")[0] in packages
-        and (not classes or kind.__name__ in classes)
-        for kind in type(model).__mro__
-    )
+    for ancestor in type(model).__mro__:
+        package = ancestor.__module__.split(".")[0]
+        if package in packages and (not classes or ancestor.__name__ in classes):
+            return True
+    return False
 
 
 def has(model: Any, *names: str) -> bool:
-    """Return whether an object has all of some attributes, and none of them is None."""
+    """Return True if an object has all these attributes, and none of them is None."""
     return all(getattr(model, name, None) is not None for name in names)
 
 
 def require_fitted(model: Any, *names: str) -> None:
-    """Refuse a model without what only training makes.
+    """Refuse a model without the attributes that training sets.
 
     Raises
     ------
     InputError
-        If an attribute is missing.
+        If an attribute is missing or None.
     """
     missing = [name for name in names if not has(model, name)]
     if missing:
@@ -97,25 +101,26 @@ def require_fitted(model: Any, *names: str) -> None:
         )
 
 
-def needed(function: Callable[..., Any]) -> list[str]:
+def required_parameters(function: Callable[..., Any]) -> list[str]:
     """Return the names of the parameters that a function cannot be called without.
 
     Examples
     --------
-    >>> needed(lambda user, item, scale=1.0, *rest: None)
+    >>> required_parameters(lambda user, item, scale=1.0, *others: None)
     ['user', 'item']
     """
-    parameters = inspect.signature(function).parameters.values()
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return [
-        p.name for p in parameters if p.default is p.empty and p.kind not in variadic
+        parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.default is parameter.empty and parameter.kind not in variadic
     ]
 
 
 def unwrapped(model: Any) -> Any:
-    """Return the network inside wrappers.
+    """Return the network inside the wrappers of PEFT, torch.compile and DataParallel.
 
-    Wrappers are those of torch.compile, of parallel training and of PEFT.
+    Other objects are returned as they are.
     """
     if comes_from(model, ("peft",), ("PeftModel",)):
         model = model.get_base_model()

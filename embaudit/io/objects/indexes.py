@@ -1,4 +1,4 @@
-"""Live indexes and clients of stores, which keep vectors as they were given."""
+"""Live indexes of FAISS and hnswlib, and clients of Qdrant."""
 
 from __future__ import annotations
 
@@ -19,8 +19,14 @@ from embaudit.model import FactorModel
 
 
 def faiss(index: Any, request: Request) -> Contents:  # noqa: ARG001
-    """Read the vectors of an index that keeps them as given, and their ids."""
-    # What an index was put into by may be known as an index of any kind only.
+    """Read the vectors of an index of FAISS, and their ids.
+
+    Raises
+    ------
+    InputError
+        If the index is empty, or does not keep whole vectors.
+    """
+    # The class of an index that another index holds can be a base class.
     inner = import_module("faiss").downcast_index(index)
     rows, ids = vectors_of(inner, "an index of FAISS")
     places = {"right": "the vectors it keeps", "right_ids": "the ids it was given"}
@@ -29,9 +35,9 @@ def faiss(index: Any, request: Request) -> Contents:  # noqa: ARG001
 
 
 def hnswlib(index: Any, request: Request) -> Contents:  # noqa: ARG001
-    """Read the vectors in the order of their labels.
+    """Read the vectors of an index of hnswlib in the order of their labels.
 
-    Labels that only count rows are no ids.
+    The labels are the ids, unless they only number the rows.
 
     Raises
     ------
@@ -44,15 +50,17 @@ def hnswlib(index: Any, request: Request) -> Contents:  # noqa: ARG001
     try:
         rows = np.asarray(index.get_items(labels), dtype=np.float32)
     except RuntimeError as error:
-        remedy = "pass the rows that are left to FactorModel.from_vectors"
         raise must_be(
-            "an index of hnswlib", "one without deleted vectors", str(error), remedy
+            "an index of hnswlib",
+            "one without deleted vectors",
+            str(error),
+            "pass the rows that are left to FactorModel.from_vectors",
         ) from error
-    counting = np.array_equal(labels, np.arange(len(labels)))
+    are_row_numbers = np.array_equal(labels, np.arange(len(labels)))
+    model = FactorModel.from_vectors(rows, ids=None if are_row_numbers else labels)
     places = {"right": "the vectors it keeps", "right_ids": "their labels"}
-    model = FactorModel.from_vectors(rows, ids=None if counting else labels)
     name = metric_named(index.space)
-    # An index by cosine divides vectors by their lengths when they are added.
+    # An index for cosines divides vectors by their lengths when they are added.
     metric = Metric(name, "the index", unit_rows=name == "cosine")
     return replace(Contents.from_model(model, places), metric=metric)
 

@@ -1,4 +1,4 @@
-"""Kinds of objects in memory: the library that defines their class, and the reader."""
+"""A kind of objects in memory: the library that defines their class, and the reader."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class LiveKind:
     classes: tuple[str, ...] = ()
     """Names of its class, or of a class that it inherits from; any by default."""
     options: tuple[str, ...] = ()
-    """Options of `load` that the reader takes, in addition to those of all kinds."""
+    """Options of `load` that the reader uses, besides the options of all kinds."""
     name: str = ""
     """Name in the report of a read."""
     noun: str = ""

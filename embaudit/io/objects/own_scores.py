@@ -1,4 +1,4 @@
-"""Scores of a live object are compared with those of its arrays."""
+"""Compare the scores of a live object with those of the model read from it."""
 
 from __future__ import annotations
 
@@ -11,28 +11,33 @@ from embaudit.io.contents import OwnScores
 from embaudit.model import FactorModel
 
 TOLERANCE = 1e-4
-"""Largest gap between two ways to one score in single precision, relative to the
-largest score.
+"""Largest difference between two computations of one score in single precision,
+relative to the largest score.
 """
+N_LEFT = 3
+N_RIGHT = 5
+"""Numbers of left and right rows whose scores are compared."""
 
 
 def require_own_scores(model: FactorModel, own: OwnScores, name: str) -> None:
     """Refuse a model whose scores are not those of the object it was read from.
 
+    Libraries return scores, predictions or logarithms of probabilities. One of the
+    three must agree with the object for all compared pairs.
+
     Parameters
     ----------
     model : FactorModel
-        The fields, with what the caller said next to them.
+        The model, with the fields and the link that the caller declares.
     own : OwnScores
         Scores of the object.
     name : str
-        What to call the object.
+        Name of the class of the object.
 
     Raises
     ------
     InputError
-        If one of a few scores, and the prediction made of it, differ by more than 1e-4
-        of the largest.
+        If none of the three agrees up to 1e-4 of the largest score.
 
     Examples
     --------
@@ -47,46 +52,53 @@ def require_own_scores(model: FactorModel, own: OwnScores, name: str) -> None:
     if scored.left_side is None:
         return
     left, right = own.pairs or _spread_pairs(scored)
-    theirs = np.asarray(own.score(left, right), dtype=float).ravel()
-    if not len(left) == len(right) == len(theirs):
+    own_scores = np.asarray(own.score(left, right), dtype=float).ravel()
+    if not len(left) == len(right) == len(own_scores):
         raise must_be(
             f"the outputs of {name}",
-            "one score a pair",
-            f"{len(theirs)} for {len(left)} pairs",
+            "one score per pair",
+            f"{len(own_scores)} for {len(left)} pairs",
         )
-    ways, is_number = np.stack(_ways(scored, left, right)), np.isfinite(theirs)
-    allowed = TOLERANCE * max(1.0, float(np.abs(theirs[is_number]).max(initial=0.0)))
+    # One row per kind of output, one column per pair.
+    outputs = np.stack(_possible_outputs(scored, left, right))
+    is_finite = np.isfinite(own_scores)
+    largest = float(np.abs(own_scores[is_finite]).max(initial=0.0))
+    allowed = TOLERANCE * max(1.0, largest)
     with np.errstate(invalid="ignore"):
-        gaps = np.where(is_number, np.abs(ways - theirs), np.inf)
+        gaps = np.where(is_finite, np.abs(outputs - own_scores), np.inf)
     if (gaps.max(axis=1) <= allowed).any():
         return
-    # Deviations that differ by less than the allowed error count as equal.
+    # Name the pair with the largest gap; gaps within the tolerance count as equal.
     k = first_largest(gaps[0], tolerance=allowed)
     raise InputError(
-        f"the scores read from {name} must be its own; got {ways[0, k]:.6g} where its "
-        f"{own.method} says {theirs[k]:.6g} (row {left[k]} of the left side, row "
-        f"{right[k]} of the right); it does more than multiply these factors: pass the "
-        "tables it really multiplies to FactorModel.from_user_item, or its vectors "
+        f"the scores read from {name} must be its own; got {outputs[0, k]:.6g} where "
+        f"its {own.method} says {own_scores[k]:.6g} (row {left[k]} of the left side, "
+        f"row {right[k]} of the right); it does more than multiply these factors: pass "
+        "the tables it really multiplies to FactorModel.from_user_item, or its vectors "
         "alone to from_vectors."
     )
 
 
 def _spread_pairs(model: FactorModel) -> tuple[Indices, Indices]:
-    """Return all pairs of three left rows and five right rows.
+    """Return all pairs of three left and five right rows, spread evenly over each side.
 
-    The rows are spread over all of their side.
+    Equal left rows stand side by side.
     """
-    left, right = (
-        np.unique(np.linspace(0, n_rows - 1, n_drawn).astype(int))
-        for n_rows, n_drawn in ((model.n_left, 3), (model.n_right, 5))
-    )
+    left = _spread_rows(model.n_left, N_LEFT)
+    right = _spread_rows(model.n_right, N_RIGHT)
     return np.repeat(left, len(right)), np.tile(right, len(left))
 
 
-def _ways(model: FactorModel, left: Indices, right: Indices) -> list[Floats]:
-    """Return what a library may give for pairs.
+def _spread_rows(n_rows: int, n_spread: int) -> Indices:
+    return np.unique(np.linspace(0, n_rows - 1, n_spread).astype(int))
 
-    These are scores, what the link makes of them, or logarithms of probabilities.
+
+def _possible_outputs(
+    model: FactorModel, left: Indices, right: Indices
+) -> list[Floats]:
+    """Return the outputs that a library can return for pairs, the usual one first.
+
+    These are scores, predictions, or logarithms of probabilities.
     """
     rows, place = np.unique(left, return_inverse=True)
     scores = model.scores(rows)[place, right]

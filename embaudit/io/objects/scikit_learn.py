@@ -261,7 +261,7 @@ def _objective(model: Any) -> str:
         return L2
     # An elastic net, or "deprecated": LogisticRegression of scikit-learn 1.8 names no
     # penalty, but its share of L1, which LogisticRegressionCV chooses for each class.
-    l1_ratio = getattr(model, "l1_ratio_", getattr(model, "l1_ratio", None))
+    l1_ratio: Any = getattr(model, "l1_ratio_", getattr(model, "l1_ratio", None))
     return L1 if any(np.atleast_1d(l1_ratio).tolist()) else L2
 
 

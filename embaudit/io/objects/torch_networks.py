@@ -20,7 +20,7 @@ from embaudit.io.objects.forward import (
     items_come_first,
     run_examples,
 )
-from embaudit.io.objects.helpers import has, needed
+from embaudit.io.objects.helpers import has, required_parameters
 from embaudit.io.objects.torch_last_layer import read_last_layer
 from embaudit.io.options import Request
 
@@ -70,7 +70,7 @@ def read(network: Any, request: Request) -> Contents:
     if not has_two_tables and not is_softmax and request.inputs is None:
         # Vectors have no predictions.
         return contents
-    parameters = needed(network.forward) if has(network, "forward") else []
+    parameters = required_parameters(network.forward) if has(network, "forward") else []
     items_first = items_come_first(parameters)
     if has_two_tables and items_first is not None:
         own = _scores_of_forward(network, items_first)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from embaudit.io.arrays import as_array
-from embaudit.io.objects.helpers import has, needed
+from embaudit.io.objects.helpers import has, required_parameters
 from embaudit.io.objects.libraries.library import Computed, Library, Query, attribute
 from embaudit.io.options import Request
 from embaudit.model import FactorModel
@@ -30,7 +30,7 @@ def _tables_of_forward(source: Any) -> tuple[Any, Any] | None:
 
     None is returned for models whose `forward` takes inputs or returns something else.
     """
-    if not has(source, "forward") or needed(source.forward):
+    if not has(source, "forward") or required_parameters(source.forward):
         return None
     if has(source, "eval"):
         # Dropout would compute other tables each time.
