@@ -1,8 +1,8 @@
 """Tables of PostgreSQL with a column of vectors.
 
-Each is read or written in one transaction. The metric is that of the operator class of
-an index of pgvector. A query can use another operator, and a table without an index
-states no metric at all.
+A table is read or written in one transaction. Its metric is that of the operator class
+of its index of pgvector. A query can use another operator, and a table without an index
+states no metric.
 """
 
 from __future__ import annotations
@@ -78,6 +78,28 @@ OPERATORS = re.compile(r"(vector|halfvec|sparsevec|bit)_(\w+)_ops")
 """An operator class of pgvector: the type that its index searches, and its metric."""
 UNINDEXED = "{} has no index, and the operator of each query decides"
 """Why a column states no metric."""
+ADVICE = {
+    "canceling statement": "run the command again",
+    "starting up": "run the command again",
+    "shutting down": "run the command again",
+    "password": "set PGUSER and PGPASSWORD, or write them to ~/.pgpass",
+    "Connection refused": "start the server, or check host and port",
+    "No such file": "start the server, or name its host in the address",
+    "resolve host": "check the host",
+    "timeout": "check host and port",
+    "SSL": "check sslmode in the address or PGSSLMODE",
+    "certificate": "check sslrootcert in the address or PGSSLROOTCERT",
+    "permission denied": "ask its owner to GRANT SELECT on the table to you",
+    "role ": "set PGUSER",
+    "database ": "check the database in the address or PGDATABASE",
+}
+"""What to do, by a word of what the server or the client says."""
+SHOWN = 12
+"""Tables and columns that a sentence names at most."""
+CLASSES = {"cosine": "vector_cosine_ops", "dot": "vector_ip_ops"}
+"""Operator classes of the indexes that are built, by metric."""
+LONGEST_INDEXED = 2000
+"""Number of dimensions of a vector up to which pgvector builds an index of it."""
 
 # Names are looked up in the catalogue and quoted as identifiers, so that none of them
 # is read as SQL.
@@ -123,15 +145,21 @@ WHERE i.indrelid = %(table)s AND i.indisvalid AND EXISTS (
 GROUP BY c.relname
 ORDER BY c.relname
 """
-"""Operator classes of the indexes of a column, also of those of an expression of it.
+"""Operator classes of the indexes of a column, and of expressions that use the column.
 
-An index of an expression, such as a cast to halfvec, depends on its columns, too.
+An index of an expression, such as a cast to halfvec, depends on its columns.
 """
+EXTENSION = """
+SELECT n.nspname FROM pg_catalog.pg_extension e
+JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace
+WHERE e.extname = 'vector'
+"""
+"""Schema that holds the types and operator classes of pgvector."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A table, and the database that it lies in.
+    """A table and its database, as an address names them.
 
     Examples
     --------
@@ -144,9 +172,9 @@ class Place:
     """
 
     database: str
-    """Its address for libpq, which takes missing parts from the environment."""
+    """Address of the database for libpq. The environment gives its missing parts."""
     table: str
-    """Name of a table, perhaps behind the name of its schema and a point."""
+    """Name of a table, perhaps with its schema: `items` or `public.items`."""
     vector: str | None
     """Column of the vectors, if the address names it."""
 
@@ -232,8 +260,7 @@ def table(address: Address, request: Request) -> VectorTable:
         name, table_id = _find_table(connection, place.table, address)
         columns = [Column(*row) for row in connection.execute(COLUMNS, [table_id])]
         vector = _vector_column(columns, _named_vector(place, request), address)
-        key = connection.execute(KEY, [table_id]).fetchone()
-        ids = _id_column(columns, request, key and key[0], address)
+        ids = _id_column(columns, request, _primary_key(connection, table_id), address)
         titles = title_column(
             [
                 column.name
@@ -243,8 +270,12 @@ def table(address: Address, request: Request) -> VectorTable:
                 and not request.ignores(column.name)
             ]
         )
-        used = (vector.name, ids, titles)
-        numbers = [c.name for c in columns if c.type in FIGURES and c.name not in used]
+        read_names = (vector.name, ids, titles)
+        numbers = [
+            column.name
+            for column in columns
+            if column.type in FIGURES and column.name not in read_names
+        ]
         require_no_bias(address, numbers, request)
         metric = _metric(connection, table_id, vector)
         n_rows, n_vectors = _counts(connection, name, vector)
@@ -254,11 +285,15 @@ def table(address: Address, request: Request) -> VectorTable:
                 "a vector in some row",
                 f"none in {n_rows:,} rows",
             )
-        read = [vector, *(c for c in columns if c.name in (ids, titles))]
-        first = next(_read_rows(connection, name, read, ids, 1))
-    read_columns = {vector.name, ids, titles}
+        # The vectors come first.
+        read_columns = [vector]
+        read_columns += [column for column in columns if column.name in (ids, titles)]
+        # The first row tells the length of the vectors.
+        first = next(_read_rows(connection, name, read_columns, ids, 1))
     left_over = [
-        Part(c.name, "", (n_rows,)) for c in columns if c.name not in read_columns
+        Part(column.name, "", (n_rows,))
+        for column in columns
+        if column.name not in read_names
     ]
     if n_rows > n_vectors:
         left_over.append(
@@ -270,7 +305,14 @@ def table(address: Address, request: Request) -> VectorTable:
         first.vectors.shape[1],
         metric,
         partial(
-            _batches, address, place, name, read, ids, n_vectors, first.vectors.nbytes
+            _batches,
+            address,
+            place,
+            name,
+            read_columns,
+            ids,
+            n_vectors,
+            first.vectors.nbytes,
         ),
         ids=ids,
         dtype=np.dtype(NUMBERS[vector.type]),
@@ -298,12 +340,13 @@ def connection_to(
 ) -> Iterator[Connection[Any]]:
     """Open a connection for one transaction, which sees one state of the database.
 
-    It can only read unless `writes` is True. If the block fails, nothing was written.
+    The transaction can only read unless `writes` is True. If the block fails, nothing
+    is written.
 
     Raises
     ------
     InputError
-        If the server cannot be reached, denies access, or fails meanwhile.
+        If the server cannot be reached, denies access, or fails inside the block.
     """
     psycopg = client("psycopg", extra="postgres", what="a table of PostgreSQL")
     client("pgvector", extra="postgres", what="a table of PostgreSQL")
@@ -315,53 +358,45 @@ def connection_to(
         ) as connection:
             connection.read_only = not writes
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-            # Whoever changes the table holds it.
+            # Another transaction that changes the table can lock it for a long time.
             connection.execute(f"SET LOCAL lock_timeout = {1000 * TIMEOUT_SECONDS}")
             yield connection
     except psycopg.Error as error:
-        raise _refusal(address, error, "written" if writes else "read") from error
+        verb = "written" if writes else "read"
+        raise _refusal(address, error, verb) from error
 
 
 def _default_timeout(place: Place) -> dict[str, int]:
-    """Return a timeout unless the address has one, which a keyword would override."""
+    """Return a timeout, unless the address has one.
+
+    A keyword of psycopg would override the timeout in the address.
+    """
     if "connect_timeout=" in place.database:
         return {}
     return {"connect_timeout": TIMEOUT_SECONDS}
 
 
 def _refusal(address: Address, error: Exception, verb: str) -> InputError:
-    """Return the refusal, with advice, of a table that the client cannot use."""
+    """Build the error, with advice, for a table that the client cannot use."""
     lines = [line.strip(" -\t") for line in str(error).splitlines() if line.strip()]
-    why = lines[0] if lines else type(error).__name__
+    why = type(error).__name__
+    if lines:
+        why = lines[0]
     if why.startswith("Multiple connection attempts failed") and len(lines) > 1:
         why = lines[-1]
-    # The server repeats its severity, and the client that the connection failed.
+    # Remove that the connection failed, and the severity, which are not the reason.
     why = re.sub(r"^(?:.*connection (?:failed|is bad): )+", "", why)
     why = re.sub(r"\b(?:FATAL|ERROR): +", "", why).rstrip(".")
-    advice = next((text for word, text in ADVICE.items() if word in why), "")
+    advice = ""
+    for word, text in ADVICE.items():
+        if word in why:
+            advice = text
+            break
     if verb == "written" and "permission denied" in why:
         advice = "ask its owner for the right to create tables there"
     if advice:
         return InputError("{} cannot be {}: {}; {}.", File(address), verb, why, advice)
     return InputError("{} cannot be {}: {}.", File(address), verb, why)
-
-
-ADVICE = {
-    "canceling statement": "run the command again",
-    "starting up": "run the command again",
-    "shutting down": "run the command again",
-    "password": "set PGUSER and PGPASSWORD, or write them to ~/.pgpass",
-    "Connection refused": "start the server, or check host and port",
-    "No such file": "start the server, or name its host in the address",
-    "resolve host": "check the host",
-    "timeout": "check host and port",
-    "SSL": "check sslmode in the address or PGSSLMODE",
-    "certificate": "check sslrootcert in the address or PGSSLROOTCERT",
-    "permission denied": "ask its owner to GRANT SELECT on the table to you",
-    "role ": "set PGUSER",
-    "database ": "check the database in the address or PGDATABASE",
-}
-"""What to do, by a word of what the server or the client says."""
 
 
 def _find_table(
@@ -375,20 +410,17 @@ def _find_table(
         If there is no such table, or several schemas have one.
     """
     rows = connection.execute(TABLES, [[*OF_PGVECTOR]]).fetchall()
-    found = [
-        (table_id, schema, name)
-        for table_id, schema, name, is_visible, _ in rows
-        if wanted
-        in ((name, f"{schema}.{name}") if is_visible else (f"{schema}.{name}",))
-    ]
+    found = []
+    offered = []
+    for table_id, schema, name, is_visible, has_vectors in rows:
+        # A table that is not on the search path needs the name of its schema.
+        full_name = f"{schema}.{name}"
+        if wanted == full_name or (is_visible and wanted == name):
+            found.append(((schema, name), table_id))
+        if has_vectors:
+            offered.append(name if is_visible else full_name)
     if len(found) == 1:
-        ((table_id, schema, name),) = found
-        return (schema, name), table_id
-    offered = [
-        name if is_visible else f"{schema}.{name}"
-        for _, schema, name, is_visible, has_vectors in rows
-        if has_vectors
-    ]
+        return found[0]
     remedy = "no table of the database has a column of vectors"
     if offered:
         remedy = f"name one of {listed(offered, SHOWN)}"
@@ -397,16 +429,12 @@ def _find_table(
     )
 
 
-SHOWN = 12
-"""Tables and columns that a sentence names at most."""
-
-
 def _vector_column(
     columns: Sequence[Column], wanted: str | None, address: Address
 ) -> Column:
     """Return the column of vectors that was named, or the only one.
 
-    A column of pgvector goes before arrays, which can hold other numbers.
+    A column of pgvector is preferred to arrays, which can hold other numbers.
     """
     where = Sentence("the vectors of {}", File(address))
     if wanted is not None:
@@ -448,16 +476,24 @@ def _vector_column(
 
 
 def _require_vectors(column: Column, where: Sentence) -> Column:
-    """Refuse a column whose cells are no vectors of floating-point numbers."""
+    """Refuse a column whose cells are not vectors of floating-point numbers."""
     if column.type in NUMBERS:
         return column
-    held, remedy = CODES.get(column.type, (f"type {column.type}", ""))
+    content, remedy = CODES.get(column.type, (f"type {column.type}", ""))
     raise must_be(
         where,
         "in a column of type vector, halfvec, real[] or double precision[]",
-        f"column {column.name}, of {held}",
+        f"column {column.name}, of {content}",
         remedy,
     )
+
+
+def _primary_key(connection: Connection[Any], table_id: int) -> str | None:
+    """Return the column that is the primary key of a table; None without one."""
+    row = connection.execute(KEY, [table_id]).fetchone()
+    if row is None:
+        return None
+    return str(row[0])
 
 
 def _id_column(
@@ -476,13 +512,16 @@ def _id_column(
         return wanted
     if key is not None:
         return key
-    # A view has no primary key.
-    return "id" if "id" in names else ""
+    # A view has no primary key, but can have a column of this name.
+    if "id" in names:
+        return "id"
+    return ""
 
 
 def _metric(connection: Connection[Any], table_id: int, column: Column) -> Metric:
     """Return the metric of the indexes of a column."""
     parameters = {"table": table_id, "column": column.number}
+    # By metric: the first index with this metric, and the type that it searches.
     sources: dict[str, tuple[str, str]] = {}
     for index, classes in connection.execute(INDEXES, parameters):
         for name in classes:
@@ -495,7 +534,8 @@ def _metric(connection: Connection[Any], table_id: int, column: Column) -> Metri
         differing = [f"{index} by {metric}" for metric, (index, _) in sources.items()]
         return Metric(NOT_STATED, f"its indexes differ: {' and '.join(differing)}")
     ((metric, (index, searched)),) = sources.items()
-    # An index of an expression, such as a cast to halfvec, searches what this returns.
+    # An index of an expression, such as a cast to halfvec, searches the values of the
+    # expression.
     codes = ""
     if searched != column.type:
         codes = f"{searched} copies of them"
@@ -538,10 +578,10 @@ def _read_rows(
     ids: str,
     size: int,
 ) -> Iterator[Batch]:
-    """Yield rows in batches of a size.
+    """Yield rows in batches of `size` rows.
 
-    The vectors are the first of the columns. A cursor of the server holds the result,
-    so that only one batch is in memory.
+    The first column holds the vectors. The others are ids, titles, or both. A cursor on
+    the server keeps the result, so that only one batch is in memory.
     """
     from psycopg import sql
     from psycopg.types.string import ByteaBinaryLoader
@@ -556,18 +596,24 @@ def _read_rows(
     if ids:
         query = sql.SQL("{} ORDER BY {}").format(query, sql.Identifier(ids))
     else:
-        # So that the rows have the same order whenever they are read.
+        # Without this, PostgreSQL can start a scan in the middle of a table, so rows
+        # could have another order each time they are read.
         connection.execute("SET LOCAL synchronize_seqscans = off")
     if vector.type in OF_PGVECTOR:
-        # Bytes as the server sends them, to be parsed one batch at a time.
+        # Keep the bytes that the server sends; `_stack` parses them, batch by batch.
         connection.adapters.register_loader(vector.type_id, ByteaBinaryLoader)
     with connection.cursor("embaudit", binary=True) as cursor:
         cursor.execute(query)
         while rows := cursor.fetchmany(size):
-            stored, *values = zip(*rows, strict=True)
-            cells = dict(zip(names, values, strict=True))
-            titles = next((cells[x] for x in names if x != ids), None)
-            yield Batch(_stack(stored, vector), _plain_ids(cells.get(ids, ())), titles)
+            vectors, *values = zip(*rows, strict=True)
+            ids_of_rows: Sequence[Any] = ()
+            titles = None
+            for column_name, cells in zip(names, values, strict=True):
+                if column_name == ids:
+                    ids_of_rows = cells
+                else:
+                    titles = cells
+            yield Batch(_stack(vectors, vector), _plain_ids(ids_of_rows), titles)
 
 
 def _plain_ids(ids: Sequence[Any]) -> list[int | str]:
@@ -576,14 +622,14 @@ def _plain_ids(ids: Sequence[Any]) -> list[int | str]:
     Raises
     ------
     InputError
-        If a row has none, which only a column without a primary key allows.
+        If a row has no id. A primary key does not allow this, but other columns do.
     """
     if any(value is None for value in ids):
         raise must_be(
             "the column of ids",
             "free of NULL",
             "a row without an id",
-            Sentence("choose another with {}", Option("vector_id")),
+            Sentence("choose another column with {}", Option("vector_id")),
         )
     return [value if type(value) is int else str(value) for value in ids]
 
@@ -668,18 +714,6 @@ def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
     return {}
 
 
-CLASSES = {"cosine": "vector_cosine_ops", "dot": "vector_ip_ops"}
-"""Operator classes of the indexes that are built, by metric."""
-LONGEST_INDEXED = 2000
-"""Number of dimensions of a vector up to which pgvector builds an index of it."""
-EXTENSION = """
-SELECT n.nspname FROM pg_catalog.pg_extension e
-JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace
-WHERE e.extname = 'vector'
-"""
-"""Schema that holds the types and operator classes of pgvector."""
-
-
 def _copy_rows(
     connection: Connection[Any], name: Any, draft: Draft, id_type: str
 ) -> None:
@@ -687,7 +721,10 @@ def _copy_rows(
     from pgvector import Vector
     from psycopg import sql
 
-    names, types = ["id"], ["int8" if id_type == "bigint" else "text"]
+    names = ["id"]
+    types = ["text"]
+    if id_type == "bigint":
+        types = ["int8"]
     if has_titles(draft):
         names.append("title")
         types.append("text")
@@ -698,12 +735,14 @@ def _copy_rows(
         # A vector is sent in the binary form of its own type, as bytes.
         copy.set_types([*types, "bytea"])
         for rows in row_batches(draft):
-            ids = (
-                rows.ids if id_type == "bigint" else [str(value) for value in rows.ids]
-            )
-            vectors = [Vector(row).to_binary() for row in rows.vectors]
-            cells = [ids] if rows.titles is None else [ids, rows.titles]
-            for row in zip(*cells, vectors, strict=True):
+            ids = rows.ids
+            if id_type == "text":
+                ids = [str(value) for value in ids]
+            columns = [ids]
+            if rows.titles is not None:
+                columns.append(rows.titles)
+            columns.append([Vector(row).to_binary() for row in rows.vectors])
+            for row in zip(*columns, strict=True):
                 copy.write_row(row)
 
 
@@ -715,7 +754,7 @@ def _is_there(connection: Connection[Any], table: str) -> bool:
 
 
 def _quoted(table: str) -> Any:
-    """Quote the name of a table, perhaps behind the name of its schema and a point."""
+    """Quote the name of a table, with or without its schema."""
     from psycopg import sql
 
     return sql.Identifier(*table.split(".", 1))
@@ -741,7 +780,7 @@ def _extension_schema(connection: Connection[Any], address: Address) -> str:
 
 
 def _is_indexed(draft: Draft) -> bool:
-    """Return whether vectors are short enough for an index, which states the metric."""
+    """Return whether an index of the vectors can be built, which states the metric."""
     return draft.right.shape[1] <= LONGEST_INDEXED
 
 

@@ -1,8 +1,8 @@
 """Collections of a Qdrant server, or of a live client.
 
-They are read by scrolling through their points. Collections that are compared by cosine
-hold rows that the server divided by their lengths. Folders of the local mode hold
-pickles and are refused.
+They are read by scrolling through their points. If a collection is compared by cosine,
+the server has divided its rows by their lengths. Folders of the local mode hold pickles
+and are refused.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ TIMEOUT_SECONDS = 60
 BATCH_BYTES = 2**22
 """Size of the vectors that are fetched at a time."""
 PEEKED = 100
-"""Points that are looked at to find the fields of the payload."""
+"""Points from which the fields of the payload are taken."""
 UNIT_TOLERANCE = 1e-3
 """Deviation of a length from 1 that numbers of 16 bits can cause."""
 SHOWN = 12
 """Names that a sentence lists at most."""
 FLOATS = (None, "float32", "float16")
-"""Types of stored numbers that are no codes, as Qdrant calls them."""
+"""Types of numbers that are not codes, as Qdrant calls them; None is its default."""
 
 
 @register(
@@ -154,11 +154,15 @@ def collection_table(
 
     For `keyword` see `chosen_table`.
     """
-    with _errors_in_words(store.with_table(wanted) if wanted else store):
+    place = store
+    if wanted:
+        place = store.with_table(wanted)
+    with _errors_in_words(place):
         name = wanted
         if not wanted or not client.collection_exists(wanted):
-            names = [one.name for one in client.get_collections().collections]
-            name = chosen_table(store, sorted(names), wanted, keyword=keyword)
+            collections = client.get_collections().collections
+            names = sorted(collection.name for collection in collections)
+            name = chosen_table(store, names, wanted, keyword=keyword)
     address = store.with_table(name)
     with _errors_in_words(address):
         config = client.get_collection(name).config
@@ -179,7 +183,9 @@ def collection_table(
             "a collection with vectors",
             f"none in {counted(n_points, 'point')}",
         )
-    fields = list(dict.fromkeys(key for point in peeked for key in point.payload or {}))
+    fields: list[str] = []
+    for point in peeked:
+        fields += [key for key in point.payload or {} if key not in fields]
     ids = _id_field(fields, request, address)
     titles = title_column(
         [
@@ -188,11 +194,10 @@ def collection_table(
             if key != ids and not request.ignores(key) and _is_text(peeked, key)
         ]
     )
-    require_no_bias(
-        address, [key for key in fields if key not in (ids, titles)], request
-    )
+    unused_fields = [key for key in fields if key not in (ids, titles)]
+    require_no_bias(address, unused_fields, request)
     left_over = [f"vector {other}" for other in _other_names(config.params, vector)]
-    left_over += [key for key in fields if key not in (ids, titles)]
+    left_over += unused_fields
     if n_points > n_vectors:
         left_over.append(
             f"{counted(n_points - n_vectors, 'point')} without this vector"
@@ -235,18 +240,17 @@ def _id_field(fields: Sequence[str], request: Request, address: Address) -> str:
 def _vector_params(
     config: Any, wanted: str | None, address: Address
 ) -> tuple[str, VectorParams]:
-    """Return name and parameters of the vectors that were named, or of the only ones.
+    """Return the name and the parameters of the vectors that the caller names.
 
-    The name is empty if points have one vector without a name.
+    If the caller names none, those of the only vectors are returned. Their name is
+    empty if points have one vector without a name.
     """
     where = Sentence("the vectors of {}", File(address))
     if config is None:
         raise must_be(where, "dense vectors", "sparse vectors only")
     if not isinstance(config, dict):
         if wanted not in (None, ""):
-            raise must_be(
-                where, "one of those it has", repr(wanted), "leave the name out"
-            )
+            raise must_be(where, "without a name", repr(wanted), "leave the name out")
         return "", _require_numbers(config, where)
     if wanted is not None and wanted in config:
         return wanted, _require_numbers(config[wanted], where)
@@ -256,7 +260,9 @@ def _vector_params(
         return usable[0], config[usable[0]]
     if wanted is None and len(names) == 1:
         return names[0], _require_numbers(config[names[0]], where)
-    got = f"{len(names)} vectors per point" if wanted is None else repr(wanted)
+    got = f"{len(names)} vectors per point"
+    if wanted is not None:
+        got = repr(wanted)
     raise must_be(
         where,
         "those of one name",
@@ -270,7 +276,7 @@ def _vector_params(
 
 
 def _is_readable(params: VectorParams) -> bool:
-    """Check for one vector per point, of numbers that are no codes."""
+    """Check for one vector per point whose numbers are not codes."""
     return params.multivector_config is None and _type_of(params) in FLOATS
 
 
@@ -279,7 +285,7 @@ def _type_of(params: VectorParams) -> str | None:
 
 
 def _require_numbers(params: VectorParams, where: Sentence) -> VectorParams:
-    """Refuse vectors of codes, and points with a matrix each."""
+    """Refuse vectors of codes, and several vectors per point under one name."""
     if params.multivector_config is not None:
         raise must_be(
             where, "one per point", "a matrix per point, for late interaction"
@@ -308,7 +314,7 @@ def _filter_for(vector: str) -> Filter:
 
 
 def _is_text(points: Sequence[Any], key: str) -> bool:
-    """Check that a field is text wherever it is there."""
+    """Check that a field is text in all points that have it."""
     values = [point.payload[key] for point in points if key in (point.payload or {})]
     return all(isinstance(value, str) for value in values if value is not None)
 
@@ -317,7 +323,7 @@ def _rows_are_unit(params: VectorParams, vectors: NDArray[Any]) -> bool:
     """Check that Qdrant divided the rows of a collection by their lengths.
 
     A server does so if it compares by cosine. A folder of the local mode that was
-    opened again holds the rows as they were, so some of them are looked at.
+    opened again holds the rows as they were, so the lengths of some rows are checked.
     """
     lengths = np.linalg.norm(vectors, axis=1)
     is_unit = np.abs(lengths[lengths > 0] - 1) < UNIT_TOLERANCE
@@ -331,14 +337,18 @@ def _codes(quantization: Any) -> str:
     """
     if quantization is None:
         return ""
+    # The only field that is set names the kind, such as scalar, binary or product. Its
+    # settings can name the type of the codes, such as int8.
     (kind,) = quantization.model_fields_set
     code = getattr(getattr(quantization, kind), "type", None)
-    return f"{kind if code is None else code.value} codes of them"
+    if code is None:
+        return f"{kind} codes of them"
+    return f"{code.value} codes of them"
 
 
 @dataclass(frozen=True)
 class Page:
-    """What is read of each point of a collection."""
+    """The vector and the fields that are read of each point of a collection."""
 
     collection: str
     vector: str
@@ -418,7 +428,7 @@ def _text_of(point: Any, key: str) -> str | None:
 
 @contextmanager
 def _errors_in_words(address: Address, verb: str = "read") -> Iterator[None]:
-    """Refuse what the client cannot read, or write, in one sentence."""
+    """Turn errors of the client into refusals that name the collection."""
     from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
     try:
@@ -438,7 +448,7 @@ def _errors_in_words(address: Address, verb: str = "read") -> Iterator[None]:
         raise InputError(
             "{} cannot be {}: {}; {}.", File(address), verb, why, remedy
         ) from error
-    # What the client cannot parse: another server, or one of another version.
+    # The client cannot parse answers of another server or of another version.
     except (ValueError, AssertionError) as error:
         raise must_be(
             File(address),
@@ -449,14 +459,14 @@ def _errors_in_words(address: Address, verb: str = "read") -> Iterator[None]:
 
 
 def _refusal_of_answer(address: Address, error: Any, verb: str) -> InputError:
-    """Return the refusal of an answer of the server that is an error."""
+    """Build the error for an answer of the server that states an error."""
     try:
         why = error.structured()["status"]["error"]
     except (ValueError, TypeError, KeyError):
         why = f"the server answered {error.status_code} {error.reason_phrase}".strip()
     advice = {
         401: f"set {KEY}",
-        403: f"set {KEY} to a key that may read it",
+        403: f"set {KEY} to a key that can read it",
         404: "check the path",
     }
     remedy = advice.get(error.status_code, "")
@@ -486,9 +496,9 @@ def _remove(text: str) -> None:
 def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
     """Write a collection.
 
-    It is removed again if the block fails. Qdrant can rename no collection, so the rows
-    that replace a collection go to one of another name, and then the old name leads
-    there.
+    The collection is removed again if writing fails. Qdrant cannot rename a collection.
+    So if a collection is replaced, the new rows go to a collection of another name, and
+    then the old name becomes an alias of the new collection.
     """
     server, name, store = _server(Address.parse("qdrant", text))
     address = store.with_table(name)
@@ -500,19 +510,26 @@ def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
         try:
             are_ids = _fill(server, written, draft, metric)
         except BaseException:
-            # Also after Ctrl-C: half of a collection would be taken for a whole one.
+            # Also after Ctrl-C, because half of a collection would look like a whole
+            # one.
             with suppress(Exception):
                 server.delete_collection(written)
             raise
         if is_there:
             _replace(server, name, written)
-    return {} if are_ids else {"vector_id": "id"}
+    if are_ids:
+        return {}
+    return {"vector_id": "id"}
 
 
 def _fill(server: QdrantClient, name: str, draft: Draft, metric: str) -> bool:
-    """Make a collection of the rows of a draft; return whether points have its ids.
+    """Fill a new collection with the rows of a draft.
 
-    Ids that no point can have lie in the field id of the payload.
+    Returns
+    -------
+    bool
+        True if the ids of the points are the ids of the draft. Otherwise, points are
+        numbered, and their field `id` holds the ids of the draft.
     """
     from qdrant_client.models import Batch as Points
     from qdrant_client.models import Distance, VectorParams
@@ -538,7 +555,9 @@ def _fill(server: QdrantClient, name: str, draft: Draft, metric: str) -> bool:
 
 
 def _can_be_ids(ids: NDArray[Any]) -> bool:
-    """Check for whole numbers >= 0, or UUIDs as Qdrant writes them.
+    """Return True for ids that points can have: whole numbers >= 0, or UUIDs.
+
+    UUIDs must be written as Qdrant writes them.
 
     Examples
     --------
@@ -554,7 +573,7 @@ def _can_be_ids(ids: NDArray[Any]) -> bool:
 
 
 def _replace(server: QdrantClient, name: str, written: str) -> None:
-    """Let a name lead to another collection than before."""
+    """Make the name of an old collection an alias of a new one, `written`."""
     from qdrant_client.models import (
         CreateAlias,
         CreateAliasOperation,

@@ -1,9 +1,9 @@
 """Tables of sqlite-vec in a file of SQLite, read by the standard library alone.
 
-A table `X` keeps its vectors in chunks. For each place of a chunk, `X_chunks` has a bit
-that says whether the place is filled, and the number of its row. `X_vector_chunks00`
-has the numbers of the first column of vectors, one vector after the other, including
-places that are not filled.
+A table `X` keeps its vectors in chunks of places, which hold one row each. For each
+place, `X_chunks` has a bit that says whether it is filled, and the number of its row.
+`X_vector_chunks00` has the vectors of the first column of vectors, including places
+that are not filled.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ COLUMN = re.compile(
 FLOATS = ("float", "f32")
 """Kinds of vectors whose numbers are stored as they are, in float32."""
 PREFIX_BYTES = 12
-"""Bytes of a text that lie in a chunk of metadata; the whole text of a longer one lies
-in a table of its own.
+"""Length in bytes up to which a text is stored in a chunk of metadata. Longer texts are
+stored in a table of their own.
 """
 
 
@@ -86,7 +86,7 @@ class TextColumn:
 
 @dataclass(frozen=True)
 class Declaration:
-    """The columns of a table, by the words that created it.
+    """The columns of a table, as its CREATE statement declares them.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class Declaration:
 
     @classmethod
     def parse(cls, sql: str | None) -> Declaration | None:
-        """Read the words that created a table; None for a table of another kind."""
+        """Read a CREATE statement; return None for a table of another kind."""
         match = ARGUMENTS.search(sql or "")
         if match is None:
             return None
@@ -120,19 +120,23 @@ class Declaration:
         vectors: list[VectorColumn] = []
         texts: list[TextColumn] = []
         others: list[str] = []
-        n_auxiliary = n_metadata = 0
+        n_auxiliary = 0
+        n_metadata = 0
         for argument in match["arguments"].split(","):
             text = argument.strip()
             vector = VECTOR.fullmatch(text)
             column = COLUMN.fullmatch(text)
             if vector is not None:
-                metric = METRIC.search(vector["options"])
+                stated = METRIC.search(vector["options"])
+                metric = None
+                if stated is not None:
+                    metric = stated["metric"]
                 vectors.append(
                     VectorColumn(
                         vector["name"],
                         vector["kind"].lower(),
                         int(vector["width"]),
-                        None if metric is None else metric["metric"],
+                        metric,
                         len(vectors),
                     )
                 )
@@ -144,10 +148,14 @@ class Declaration:
             elif "partition" in column["role"].lower():
                 others.append(column["name"])
             else:
+                # Auxiliary columns and columns of metadata are numbered apart.
                 is_auxiliary = bool(column["auxiliary"])
-                number = n_auxiliary if is_auxiliary else n_metadata
-                n_auxiliary += is_auxiliary
-                n_metadata += not is_auxiliary
+                if is_auxiliary:
+                    number = n_auxiliary
+                    n_auxiliary += 1
+                else:
+                    number = n_metadata
+                    n_metadata += 1
                 if column["kind"].lower() == "text":
                     texts.append(TextColumn(column["name"], is_auxiliary, number))
                 else:
@@ -181,21 +189,25 @@ def read(address: str | Path, request: Request) -> Contents:
         raise no_store(typed, "a file of SQLite")
     with opened(path, store) as database:
         stored = dict(database.execute(TABLES).fetchall())
-        declared = {name: Declaration.parse(sql) for name, sql in stored.items()}
-        tables = {name: x for name, x in declared.items() if x is not None}
+        tables = {}
+        for name, sql in stored.items():
+            declaration = Declaration.parse(sql)
+            if declaration is not None:
+                tables[name] = declaration
         if not tables:
             raise _without_vectors(store, sorted(stored))
-        name = chosen_table(store, sorted(tables), wanted)
-        rows = _Rows(path, typed, name, tables[name])
+        chosen = chosen_table(store, sorted(tables), wanted)
+        rows = _Rows(path, typed, chosen, tables[chosen])
         return rows.table(database, request).contents()
 
 
 def _without_vectors(store: Address, names: Sequence[str]) -> InputError:
     """Build the error for a file of SQLite that has only tables of other kinds."""
     got = "no tables"
-    if names:
-        noun = "only the table" if len(names) == 1 else "only the tables"
-        got = f"{noun} {listed(names, LISTED)}"
+    if len(names) == 1:
+        got = f"only the table {names[0]}"
+    elif names:
+        got = f"only the tables {listed(names, LISTED)}"
     return must_be(
         File(store),
         "a file of SQLite with a table of vectors of sqlite-vec",
@@ -206,7 +218,7 @@ def _without_vectors(store: Address, names: Sequence[str]) -> InputError:
 
 @dataclass(frozen=True)
 class _Rows:
-    """A table in a file that can be read."""
+    """Reads the rows of a table in a file."""
 
     path: Path
     address: Address
@@ -225,9 +237,12 @@ class _Rows:
         files = [self.path.with_name(f"{self.path.name}{end}") for end in ("", *LOGS)]
         require_room(files, n_rows, column.width, self.address)
         declared = self.declaration
-        left_over = [x.name for x in declared.vectors if x != column]
-        left_over += [x.name for x in declared.texts if x != titles]
+        left_over = [other.name for other in declared.vectors if other != column]
+        left_over += [text.name for text in declared.texts if text != titles]
         left_over += declared.others
+        name_of_titles = ""
+        if titles is not None:
+            name_of_titles = titles.name
         return VectorTable(
             self.address,
             n_rows,
@@ -236,7 +251,7 @@ class _Rows:
             lambda: self._batches(column, titles),
             ids=declared.key,
             vectors=f"column {column.name}",
-            titles="" if titles is None else titles.name,
+            titles=name_of_titles,
             left_over=tuple(Part(name, "", (n_rows,)) for name in left_over),
             files=(str(self.path),),
         )
@@ -248,16 +263,20 @@ class _Rows:
             raise must_be(
                 File(self.address), "a table with a column of vectors", "none"
             )
-        names = ", ".join(f"{x.name} ({x.kind}[{x.width}])" for x in columns)
+        names = ", ".join(
+            f"{column.name} ({column.kind}[{column.width}])" for column in columns
+        )
         if request.vector is not None:
-            columns = tuple(x for x in columns if x.name == request.vector)
+            columns = tuple(
+                column for column in columns if column.name == request.vector
+            )
             if not columns:
                 raise must_be(
                     "vector",
                     Sentence("one of {} in {}", names, File(self.address)),
                     repr(request.vector),
                 )
-        floats = [x for x in columns if x.kind in FLOATS]
+        floats = [column for column in columns if column.kind in FLOATS]
         if not floats:
             raise must_be(
                 Sentence("the vectors of {}", File(self.address)),
@@ -298,20 +317,32 @@ class _Rows:
                 rows = np.frombuffer(stored, "<i8")[places]
                 ids: Sequence[int | str] | NDArray[np.integer] = rows
                 if has_names:
-                    query = f"SELECT rowid, id FROM {self._shadow('rowids')}"  # noqa: S608
-                    names = _by_row(database, query, rows)
-                    ids = [name for name in names if name is not None]
-                    if len(ids) < len(names):
-                        raise self._damaged(f"rows without an id in chunk {chunk}")
+                    ids = self._named(database, rows, chunk)
                 texts = None
                 if titles is not None and titles.is_auxiliary:
-                    column_of_titles = f"value{titles.number:02d}"
-                    table = self._shadow("auxiliary")
-                    query = f"SELECT rowid, {column_of_titles} FROM {table}"  # noqa: S608
-                    texts = _by_row(database, query, rows)
+                    texts = self._auxiliary(database, titles, rows)
                 elif titles is not None:
                     texts = self._metadata(database, titles, chunk, size, rows, places)
                 yield Batch(vectors, ids, texts)
+
+    def _named(
+        self, database: sqlite3.Connection, rows: NDArray[np.int64], chunk: int
+    ) -> list[str]:
+        """Return the ids of rows, by their numbers, in a table with texts as ids."""
+        query = f"SELECT rowid, id FROM {self._shadow('rowids')}"  # noqa: S608
+        names = _by_row(database, query, rows)
+        ids = [name for name in names if name is not None]
+        if len(ids) < len(names):
+            raise self._damaged(f"rows without an id in chunk {chunk}")
+        return ids
+
+    def _auxiliary(
+        self, database: sqlite3.Connection, titles: TextColumn, rows: NDArray[np.int64]
+    ) -> list[str | None]:
+        """Return the texts of rows, by their numbers, in an auxiliary column."""
+        column = f"value{titles.number:02d}"
+        query = f"SELECT rowid, {column} FROM {self._shadow('auxiliary')}"  # noqa: S608
+        return _by_row(database, query, rows)
 
     def _vectors(
         self, database: sqlite3.Connection, column: VectorColumn, chunk: int, size: int
@@ -335,8 +366,8 @@ class _Rows:
     ) -> list[str | None]:
         """Return the texts of a chunk.
 
-        A chunk holds the length of each text and its first 12 bytes. Longer texts lie
-        in a table of their own.
+        A chunk holds the length of each text in 4 bytes, and then its first 12 bytes.
+        Longer texts are stored in a table of their own.
         """
         table = self._shadow(f"metadatachunks{titles.number:02d}")
         query = f"SELECT data FROM {table} WHERE rowid = ?"  # noqa: S608
@@ -403,9 +434,23 @@ def metric_of(column: VectorColumn) -> Metric:
 def _by_row(
     database: sqlite3.Connection, query: str, rows: NDArray[np.int64]
 ) -> list[str | None]:
-    """Return the text of each row by a query of numbers of rows and their texts."""
+    """Return the text of each row; None for a row without a text.
+
+    Parameters
+    ----------
+    database : Connection
+    query : str
+        Selects numbers of rows and their texts, without a condition.
+    rows : array of int
+        Numbers of the rows.
+    """
     wanted = f"{query} WHERE rowid IN (SELECT value FROM json_each(?))"  # noqa: S608
-    texts = dict(database.execute(wanted, [json.dumps(rows.tolist())]).fetchall())
-    return [
-        None if texts.get(row) is None else str(texts[row]) for row in rows.tolist()
-    ]
+    numbers = rows.tolist()
+    stored = dict(database.execute(wanted, [json.dumps(numbers)]).fetchall())
+    texts: list[str | None] = []
+    for number in numbers:
+        text = stored.get(number)
+        if text is not None:
+            text = str(text)
+        texts.append(text)
+    return texts
