@@ -175,7 +175,7 @@ def test_damaged_files_of_tensors_are_refused(
     ("homes", "part"),
     [
         ({"w": "no.safetensors"}, "got no file no.safetensors; fetch it too"),
-        ({"x": "a.safetensors"}, "got 'x', which is in none"),
+        ({"x": "a.safetensors"}, "got 'x', which a.safetensors does not hold"),
         ({"w": "../a.safetensors"}, "got '../a.safetensors'; move it there"),
     ],
 )

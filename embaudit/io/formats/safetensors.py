@@ -1,6 +1,7 @@
 """safetensors: a length of eight bytes, a JSON header, then the bytes of the tensors.
 
-A checkpoint lies in one file or in shards.
+A checkpoint is one file, or several shards with an index that says which shard holds
+which tensor.
 Reference: https://huggingface.co/docs/safetensors (format).
 """
 
@@ -10,7 +11,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import IO, Any
@@ -35,52 +36,59 @@ from embaudit.io.layouts.reading import contents_of_layout, layout_of
 from embaudit.io.options import Request
 
 MOST_NUMBERS = 2**59
-"""Numbers of a tensor at most: in float64 they take half of the addresses."""
+"""Largest number of entries of a tensor that NumPy can address in float64."""
 MOST_HEADER = 10**8
-"""Bytes of a header at most, as the library has it."""
+"""Largest number of bytes of a header that the library safetensors accepts."""
 SINGLE = "model.safetensors"
+"""Name of the only file of a checkpoint in a folder."""
 INDEX = "model.safetensors.index.json"
+"""Name of the index of the shards of a checkpoint in a folder."""
 DTYPES = {
     "F64": "float64",
     "F32": "float32",
     "F16": "float16",
     "BF16": "bfloat16",
-    **{
-        f"{sign}{bits}": f"{'u' * (sign == 'U')}int{bits}"
-        for sign in "IU"
-        for bits in (8, 16, 32, 64)
-    },
+    "I8": "int8",
+    "I16": "int16",
+    "I32": "int32",
+    "I64": "int64",
+    "U8": "uint8",
+    "U16": "uint16",
+    "U32": "uint32",
+    "U64": "uint64",
     "BOOL": "bool",
 }
+"""Types of numbers by their codes in a header, as NumPy names them."""
 CODES = {
     np.dtype(name).newbyteorder("<").str: code
     for code, name in DTYPES.items()
     if name != "bfloat16"
 }
+"""Codes by the types of NumPy for arrays in little-endian order."""
 
 
 def recognises(path: Path) -> bool:
-    """Return whether a path is a file, an index of shards, or a folder with one."""
+    """Return True for a file, an index of shards, or a folder with one of the two."""
     if path.is_dir():
         return (path / SINGLE).exists() or (path / INDEX).exists()
     return path.name.lower().endswith((".safetensors", ".safetensors.index.json"))
 
 
 def widen_bfloat16(raw: NDArray[Any]) -> NDArray[np.float32]:
-    """Read the upper halves of float32 numbers, which is what bfloat16 is.
+    """Return the numbers of bfloat16, which are the upper halves of float32 numbers.
 
     Examples
     --------
     >>> widen_bfloat16(np.array([0x3F80, 0xC000], dtype=np.uint16))
     array([ 1., -2.], dtype=float32)
     """
-    # Shifted as integers: no rounding, and the bits of a NaN stay.
+    # The bits are shifted as integers: nothing is rounded, and a NaN keeps its bits.
     wide = np.left_shift(np.asarray(raw), np.uint32(16), dtype=np.uint32)
     return np.asarray(wide).view(np.float32)
 
 
 def numbers_at(place: Place, dtype: str) -> NDArray[Any]:
-    """Map numbers into memory, so that they stay on disk.
+    """Return the numbers at a place, which are mapped into memory and stay on disk.
 
     Numbers in float16 and bfloat16 become float32.
     """
@@ -92,31 +100,40 @@ def numbers_at(place: Place, dtype: str) -> NDArray[Any]:
     return as_stored(raw) if dtype == "float16" else raw
 
 
+@dataclass(frozen=True)
+class StoredTensor:
+    """A tensor of a checkpoint, and the place of its numbers."""
+
+    tensor: Tensor
+    place: Place
+
+
 class Safetensors:
     """The tensors of a checkpoint.
 
-    It is one file, the shards that an index names, or a directory with one of them.
+    Parameters
+    ----------
+    path : path
+        One file, an index of shards, or a folder with one of the two.
 
     Raises
     ------
     InputError
-        If a file is missing, cut off or no safetensors file.
+        If a file is missing or cut off, or is no safetensors file.
     """
 
     def __init__(self, path: Path) -> None:
         if path.is_dir():
             path = path / SINGLE if (path / SINGLE).exists() else path / INDEX
         self.path = existing_file(path)
-        self.metadata, placed = (
-            ({}, _sharded(path))
-            if path.suffix.lower() == ".json"
-            else _with_header(path)
-        )
-        """Texts that the header of a single file holds beside the tensors, and the
-        tensors.
-        """
-        self.tensors = {name: tensor for name, (tensor, _) in placed.items()}
-        self._places = {name: place for name, (_, place) in placed.items()}
+        self.metadata: dict[str, str] = {}
+        """Texts in the header of a single file, next to the tensors."""
+        if path.suffix.lower() == ".json":
+            stored = _read_shards(path)
+        else:
+            self.metadata, stored = _read_header(path)
+        self.tensors = {name: entry.tensor for name, entry in stored.items()}
+        self._places = {name: entry.place for name, entry in stored.items()}
 
     def place(self, name: str) -> Place:
         """Return the place of the numbers of a tensor.
@@ -124,63 +141,70 @@ class Safetensors:
         Raises
         ------
         InputError
-            If it is stored in a type that is no plain number.
+            If NumPy cannot compute with its type, such as float8.
         """
-        tensor, place = self.tensors[name], self._places[name]
-        if tensor.dtype not in DTYPES.values():
-            what = Sentence("tensor {} of {}", repr(name), File(place.path))
+        dtype = self.tensors[name].dtype
+        place = self._places[name]
+        if dtype not in DTYPES.values():
             raise must_be(
-                what, "of dtype " + ", ".join(DTYPES), tensor.dtype, "convert it to F32"
+                Sentence("tensor {} of {}", repr(name), File(place.path)),
+                "of dtype " + ", ".join(DTYPES),
+                dtype,
+                "convert it to F32",
             )
         return place
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """Map one tensor into memory.
+        """Return one tensor, which is mapped into memory.
 
-        Numbers in float16 and bfloat16 become float32, in a temporary file if they are
-        many.
+        Numbers in float16 and bfloat16 become float32. Large tensors are then kept in a
+        temporary file.
         """
         return numbers_at(self.place(name), self.tensors[name].dtype)
 
     def open(self, name: str) -> Read:
         """Return a reader of pieces of one tensor."""
-        read, is_short = (
-            self.place(name).entries,
-            self.tensors[name].dtype == "bfloat16",
-        )
-        return (
-            (lambda start, stop: widen_bfloat16(read(start, stop)))
-            if is_short
-            else read
-        )
+        read = self.place(name).entries
+        if self.tensors[name].dtype == "bfloat16":
+            return lambda start, stop: widen_bfloat16(read(start, stop))
+        return read
 
 
-def _sharded(index: Path) -> dict[str, tuple[Tensor, Place]]:
-    """Place every tensor of the shards that an index names."""
+def _read_shards(index: Path) -> dict[str, StoredTensor]:
+    """Return the tensors that an index names, with their places in the shards."""
     try:
-        homes: dict[str, str] = parsed(index.read_bytes())["weight_map"]
-        files = sorted({os.fspath(name) for name in homes.values()})
+        shard_of: dict[str, str] = parsed(index.read_bytes())["weight_map"]
+        files = sorted({os.fspath(name) for name in shard_of.values()})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise must_be(
             f"{index}",
             "an index of safetensors shards with a weight_map",
             "other content",
         ) from error
-    shards = {name: _with_header(_shard(index, name))[1] for name in files}
-    absent = [name for name, home in homes.items() if name not in shards[home]]
-    if absent:
-        raise must_be(
-            f"{index}",
-            "an index of tensors its files hold",
-            f"{absent[0]!r}, which is in none",
-        )
-    return {name: shards[home][name] for name, home in homes.items()}
+    shards = {}
+    for file in files:
+        _texts, shards[file] = _read_header(_shard_beside(index, file))
+    tensors = {}
+    for name, file in shard_of.items():
+        if name not in shards[file]:
+            raise must_be(
+                f"{index}",
+                "an index of tensors that its shards hold",
+                f"{name!r}, which {file} does not hold",
+            )
+        tensors[name] = shards[file][name]
+    return tensors
 
 
-def _shard(index: Path, name: str) -> Path:
-    """Find one shard below the folder of its index.
+def _shard_beside(index: Path, name: str) -> Path:
+    """Return the path of a shard in the folder of its index, or below it.
 
-    An index must not lead to other files of the reader.
+    An index that somebody else wrote must not lead to other files of this machine.
+
+    Raises
+    ------
+    InputError
+        If the shard is not there.
     """
     if Path(name).is_absolute() or ".." in Path(name).parts:
         raise must_be(
@@ -188,8 +212,8 @@ def _shard(index: Path, name: str) -> Path:
         )
     try:
         is_there = (index.parent / name).is_file()
-    # Names that no file can have.
     except (OSError, ValueError):
+        # No file can have such a name.
         is_there = False
     if not is_there:
         raise must_be(
@@ -198,18 +222,18 @@ def _shard(index: Path, name: str) -> Path:
     return existing_file(index.parent / name)
 
 
-def _with_header(path: Path) -> tuple[dict[str, str], dict[str, tuple[Tensor, Place]]]:
-    """Return the texts in the header of one file, and its tensors with their places."""
+def _read_header(path: Path) -> tuple[dict[str, str], dict[str, StoredTensor]]:
+    """Return the texts in the header of one file, and the tensors by name."""
     from safetensors import SafetensorError, safe_open
 
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
-            # The library refuses a longer header.
+            # The library refuses a longer header below.
             text = file.read(min(length, MOST_HEADER))
             require_few_keys(text)
-            # The library checks that the tensors fill the file, one after another, but
-            # does not say where they begin.
+            # The library checks that the tensors fill the file without gaps, but does
+            # not return where they begin. So the header is parsed here as well.
             with safe_open(path, framework="numpy"):
                 header = parsed_once(text)
     except (SafetensorError, ValueError) as error:
@@ -217,11 +241,11 @@ def _with_header(path: Path) -> tuple[dict[str, str], dict[str, tuple[Tensor, Pl
         raise must_be(
             File(path), "a safetensors file that is whole", got, "fetch it again"
         ) from error
-    metadata = header.pop("__metadata__", None) or {}
-    placed = {}
+    texts = header.pop("__metadata__", None) or {}
+    tensors = {}
     for name, entry in header.items():
-        kind, shape = DTYPES.get(entry["dtype"], entry["dtype"]), tuple(entry["shape"])
-        # numpy makes no such array, even if another dimension is 0.
+        shape = tuple(entry["shape"])
+        # NumPy creates no array of such a shape, even if another dimension is 0.
         if prod(max(size, 1) for size in shape) > MOST_NUMBERS:
             raise must_be(
                 Sentence("tensor {} of {}", repr(name), File(path)),
@@ -229,22 +253,28 @@ def _with_header(path: Path) -> tuple[dict[str, str], dict[str, tuple[Tensor, Pl
                 shape,
                 "fetch it again",
             )
-        # Halves of float32 are read as integers, and numbers that numpy does not know
-        # as bytes.
-        stored = np.dtype(
-            "u2" if kind == "bfloat16" else kind if kind in DTYPES.values() else "u1"
-        ).newbyteorder("<")
-        placed[name] = (
-            Tensor(shape, kind),
-            Place(path, 8 + length + entry["data_offsets"][0], stored, shape),
-        )
-    return metadata, placed
+        # Types that NumPy does not know keep their code, and `place` refuses them.
+        dtype = DTYPES.get(entry["dtype"], entry["dtype"])
+        start = 8 + length + entry["data_offsets"][0]
+        place = Place(path, start, _dtype_in_file(dtype), shape)
+        tensors[name] = StoredTensor(Tensor(shape, dtype), place)
+    return texts, tensors
+
+
+def _dtype_in_file(dtype: str) -> np.dtype[Any]:
+    """Return the type of NumPy that the bytes of a tensor are mapped as."""
+    if dtype == "bfloat16":
+        # NumPy has no bfloat16. `widen_bfloat16` takes its bits as integers.
+        dtype = "uint16"
+    elif dtype not in DTYPES.values():
+        dtype = "uint8"
+    return np.dtype(dtype).newbyteorder("<")
 
 
 def write_tensors(
     file: IO[bytes], streams: Mapping[str, Stream], metadata: Mapping[str, str]
 ) -> None:
-    """Write tensors a block of rows at a time."""
+    """Write a safetensors file, one block of rows at a time."""
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     end = 0
     for name, stream in streams.items():
@@ -263,11 +293,10 @@ def write_tensors(
 
 
 NAMES = "embaudit_names"
-"""Under which name the header of a file holds the titles of its rows, as a JSON list.
-"""
+"""Key in the header under which embaudit writes the names of rows, as a JSON list."""
 MODEL2VEC = "model2vec"
-"""The `model_type` whose matrices of int8 have one scale for all numbers, which changes
-no cosine.
+"""The `model_type` of Model2Vec. Its matrices of int8 have one scale for all numbers,
+so their cosines are those of the numbers that they stand for.
 """
 SHARD = re.compile(r"-\d{5}-of-(\d{5})\.safetensors$")
 """Ending of the file name of one shard of a checkpoint."""
@@ -290,16 +319,16 @@ SHARD = re.compile(r"-\d{5}-of-(\d{5})\.safetensors$")
     recognises=recognises,
 )
 def read(path: Path, request: Request) -> Contents:
-    """Determine a head, two factor matrices or one table of vectors.
+    """Read a head, two factor matrices or one table of vectors.
 
-    The names of rows are read from files next to the checkpoint.
+    The names of the rows of a head are read from files next to the checkpoint.
 
     Raises
     ------
     InputError
         If a file is damaged, or the tensors' names leave more than one reading.
     """
-    checkpoint = _opened(path, request)
+    checkpoint = _open(path, request)
     if request.weight is None and is_low_rank_adapter(checkpoint.tensors):
         raise must_be(
             File(path),
@@ -311,30 +340,30 @@ def read(path: Path, request: Request) -> Contents:
     config = config_of(checkpoint.path.parent)
     layout = layout_of(checkpoint, request, path, config)
     contents = contents_of_layout(checkpoint, layout, request, path, config)
-    stored = fields_in(
-        {name: str(text) for name, text in checkpoint.metadata.items()}, request.kind
-    )
-    fields = {
-        **contents.fields,
-        **{field: Source.of("the metadata", value) for field, value in stored.items()},
-    }
-    # One row of a binary head stands for two labels.
-    n_rows = max(layout.n_rows(checkpoint.tensors), 1 + layout.head)
-    names = {} if "right_names" in fields else _names(checkpoint, layout, n_rows)
-    return replace(contents, fields={**fields, **names})
+    fields = dict(contents.fields)
+    texts = {name: str(text) for name, text in checkpoint.metadata.items()}
+    for field, value in fields_in(texts, request.kind).items():
+        fields[field] = Source.of("the metadata", value)
+    if "right_names" not in fields:
+        n_rows = layout.n_rows(checkpoint.tensors)
+        if layout.head and n_rows == 1:
+            # One row of a binary head stands for two labels.
+            n_rows = 2
+        fields |= _names(checkpoint, layout, n_rows)
+    return replace(contents, fields=fields)
 
 
 def _names(checkpoint: Safetensors, layout: Layout, n_rows: int) -> dict[str, Source]:
-    """Return the names of the rows as the file has them.
+    """Return the fields that name the rows: names in the header, else those of a head.
 
-    The rows of a head are named by a vocabulary or a configuration next to the file.
+    A head is named by its configuration (classes) or its vocabulary (tokens).
     """
     try:
-        titles = parsed(str(checkpoint.metadata.get(NAMES, "null")).encode())
+        names = parsed(str(checkpoint.metadata.get(NAMES, "null")).encode())
     except ValueError:
-        titles = None
-    if isinstance(titles, list) and len(titles) == n_rows:
-        return {"right_names": Source.of("the metadata", list(map(str, titles)))}
+        names = None
+    if isinstance(names, list) and len(names) == n_rows:
+        return {"right_names": Source.of("the metadata", list(map(str, names)))}
     if not layout.head:
         return {}
     folder = checkpoint.path.parent
@@ -344,67 +373,71 @@ def _names(checkpoint: Safetensors, layout: Layout, n_rows: int) -> dict[str, So
     return named_by(tokens_of(folder, n_rows))
 
 
-def _opened(path: Path, request: Request) -> Safetensors:
+def _open(path: Path, request: Request) -> Safetensors:
     """Open a checkpoint.
 
-    One part of many is no model, unless the caller names an array of it.
+    Raises
+    ------
+    InputError
+        If the file is one shard of several, and the caller names no array of it.
     """
     shard = SHARD.search(path.name)
-    if shard and int(shard[1]) > 1 and request.weight is None:
-        remedy = Sentence(
-            "give its folder or its .safetensors.index.json, or name an array of this "
-            "part with {}",
-            Option("weight"),
-        )
+    n_shards = 1 if shard is None else int(shard[1])
+    if n_shards > 1 and request.weight is None:
         raise must_be(
-            File(path), "a whole checkpoint", f"one part of {int(shard[1])}", remedy
+            File(path),
+            "a whole checkpoint",
+            f"one part of {n_shards}",
+            Sentence(
+                "give its folder or its .safetensors.index.json, or name an array of "
+                "this part with {}",
+                Option("weight"),
+            ),
         )
     checkpoint = Safetensors(path)
     if config_of(checkpoint.path.parent).model_type == MODEL2VEC:
-        whole = {name: x for name, x in checkpoint.tensors.items() if x.dtype == "int8"}
-        checkpoint.tensors |= {
-            name: replace(x, dtype="float32", rounded="I8") for name, x in whole.items()
-        }
+        for name, tensor in checkpoint.tensors.items():
+            if tensor.dtype == "int8":
+                checkpoint.tensors[name] = replace(
+                    tensor, dtype="float32", rounded="I8"
+                )
     return checkpoint
 
 
 def keeps(draft: Draft) -> frozenset[str]:
     """Return the fields that a file holds next to the vectors.
 
-    These are link, objective, counts and titles, the bias of a head, and ids that are
+    These are link, objective, counts and names, the bias of a head, and ids that are
     signed integers of 64 bits.
     """
+    fields = {"link", "objective", "right_counts", "right_names"}
     ids = draft.fields.get("right_ids")
-    integers = (
-        {"right_ids"}
-        if ids is not None and ids.dtype.kind in "iu" and ids.max() < 2**63
-        else set()
-    )
-    bias = {"right_bias"} if draft.link.name == "softmax" else set()
-    return frozenset(
-        {"link", "objective", "right_counts", "right_names", *integers, *bias}
-    )
+    if ids is not None and ids.dtype.kind in "iu" and ids.max() < 2**63:
+        fields.add("right_ids")
+    if draft.link.name == "softmax":
+        fields.add("right_bias")
+    return frozenset(fields)
 
 
 @register_writer("safetensors", keeps)
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write a head as weight and bias, and other vectors as one table.
 
-    The reader knows the names.
+    The tensors get names by which `read` recognises them.
     """
     name = "lm_head" if draft.link.name == "softmax" else "item_factors"
     tensors = {f"{name}.weight": draft.right}
-    beside = (
-        ("right_bias", f"{name}.bias"),
-        ("right_ids", "item_ids"),
-        ("right_counts", "item_counts"),
-    )
-    for field, tensor in beside:
-        array = draft.fields.get(field)
-        if array is not None:
-            tensors[tensor] = Stream.of(
-                array.astype("<i8") if field == "right_ids" else array
-            )
+    bias = draft.fields.get("right_bias")
+    if bias is not None:
+        tensors[f"{name}.bias"] = Stream.of(bias)
+    ids = draft.fields.get("right_ids")
+    if ids is not None:
+        tensors["item_ids"] = Stream.of(ids.astype("<i8"))
+    counts = draft.fields.get("right_counts")
+    if counts is not None:
+        tensors["item_counts"] = Stream.of(counts)
+    metadata = dict(draft.metadata)
     names = draft.fields.get("right_names")
-    titles = {} if names is None else {NAMES: json.dumps([str(name) for name in names])}
-    write_tensors(file, tensors, {**draft.metadata, **titles})
+    if names is not None:
+        metadata[NAMES] = json.dumps([str(name) for name in names])
+    write_tensors(file, tensors, metadata)
