@@ -1,8 +1,8 @@
 """The structure of a pickle, read from its operations without running any of them.
 
-A pickle is a program for a stack machine. `outline` follows how it puts dictionaries,
-lists and arrays together, and writes down the name of each class where `pickle` would
-import and call it.
+A pickle is a program for a stack machine. `outline` follows how the program builds
+dictionaries, lists and arrays. Where `pickle` would import a class and call it,
+`outline` records the name of the class.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing import Any
 from embaudit.io.unpacked import member
 
 MOST_OPERATIONS = 10**6
-"""Operations that are followed, which takes about two seconds."""
+"""Largest number of operations that are followed, which takes about two seconds."""
 MOST_BYTES = 2**28
-"""Bytes of a pickle that are read."""
+"""Largest number of bytes of a pickle that are read."""
 TENSORS = (
     "torch._utils._rebuild_tensor",
     "torch._utils._rebuild_tensor_v2",
@@ -30,14 +30,14 @@ TENSORS = (
     "torch._utils._rebuild_parameter",
     "torch._utils._rebuild_parameter_with_state",
 )
-"""Functions that make a tensor of PyTorch or a parameter of a network."""
+"""Functions that return a tensor of PyTorch or a parameter of a network."""
 ARRAYS = ("_reconstruct", "_frombuffer")
-"""Functions that make an array of NumPy."""
+"""Endings of the names of functions that return an array of NumPy."""
 MAPPINGS = ("collections.OrderedDict", "collections.defaultdict", "collections.Counter")
 """Classes that are filled like a dictionary."""
 MAGIC = 0x1950A86A20F9469CFC6C
-"""First number in a file of PyTorch before version 1.6; three pickles come before the
-data.
+"""The first pickle in a file of PyTorch before version 1.6. Two more pickles follow,
+with the version of the protocol and the sizes of numbers, and then that of the data.
 """
 DAMAGE = (
     OSError,
@@ -51,17 +51,19 @@ DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""Errors at a file that is cut off, altered, or something else."""
+"""Errors that reading a file can raise if it is cut off, altered, or no pickle."""
 
 
 @dataclass(eq=False)
 class Built:
-    """An object that a pickle makes by calling a class or a function."""
+    """An object that a pickle builds by calling a class or a function."""
 
     name: str
     """Module and name of the class or function, such as "argparse.Namespace"."""
     arguments: object = ()
+    """Arguments of the call."""
     state: object = None
+    """State that the object gets after the call; None if there is none."""
 
     @property
     def is_tensor(self) -> bool:
@@ -85,14 +87,14 @@ class Built:
         if "_rebuild_parameter" in self.name:
             tensor = arguments[0] if arguments else None
             return tensor.shape if isinstance(tensor, Built) else ()
-        # Tensors get their numbers, an offset and the shape, `_frombuffer` gets the
-        # numbers, their type and the shape. `_reconstruct` fills an array by its state,
-        # which is a version, the shape, and more.
-        values, place = arguments, 2
         if self.name.endswith("_reconstruct"):
-            values = self.state if isinstance(self.state, tuple) else ()
-            place = 1
-        shape = values[place] if len(values) > place else ()
+            # The state of the array is a version, the shape, and more.
+            state = self.state if isinstance(self.state, tuple) else ()
+            shape = state[1] if len(state) > 1 else ()
+        else:
+            # The arguments for a tensor are its numbers, an offset and the shape; those
+            # of `_frombuffer` are the numbers, their type and the shape.
+            shape = arguments[2] if len(arguments) > 2 else ()
         return shape if isinstance(shape, tuple) else ()
 
 
@@ -105,11 +107,12 @@ class Class:
 
 @dataclass(eq=False)
 class Outline:
-    """What a pickle holds."""
+    """The structure of a pickle."""
 
     root: object
-    """Dictionaries, lists, texts and numbers as they are, everything else `Built`. None
-    if nothing is known, for example of a damaged file.
+    """The object in the pickle: dictionaries, lists, texts and numbers as they are, and
+    `Built` for all other objects. None if nothing is known, for example because the
+    file is damaged.
     """
     imports: frozenset[str] = frozenset()
     """Classes and functions that loading would import."""
@@ -139,8 +142,8 @@ def outline(path: Path) -> Outline:
         content, is_script = _content(path)
         machine.run(content)
     except DAMAGE:
-        # For example, arrays of joblib lie between the operations. What came before is
-        # known.
+        # For example, joblib writes the numbers of arrays between the operations. The
+        # operations before them have been followed.
         machine.close()
     return Outline(
         machine.root, frozenset(machine.imports), machine.is_whole, is_script
@@ -156,36 +159,43 @@ def _content(path: Path) -> tuple[bytes, bool]:
         names = archive.namelist()
         is_script = any(name.endswith("/constants.pkl") for name in names)
         pickles = [name for name in names if name.endswith("data.pkl")]
-        # An archive that lost its pickle says nothing of its arrays.
+        # Without a pickle the archive does not tell which arrays it holds.
         content = member(archive, pickles[0]) if pickles else b""
         return content, is_script
 
 
 @dataclass(eq=False)
 class _Machine:
-    """The stack and the memo of a pickle, with `Built` and `Class` for its objects."""
+    """A stack machine that follows a pickle and calls nothing."""
 
     stack: list[Any] = field(default_factory=list)
     marks: list[int] = field(default_factory=list)
-    """Heights of the stack at which the open containers begin."""
+    """Heights of the stack at which the values of the open containers begin."""
     memo: dict[int, Any] = field(default_factory=dict)
+    """Values that later operations can push again, by number."""
     imports: set[str] = field(default_factory=set)
     result: Any = None
+    """The object of the pickle, once its last operation has been followed."""
     is_whole: bool = True
 
     @property
     def root(self) -> Any:
-        """The object that the pickle makes, as far as it is known."""
-        return self.stack[0] if self.result is None and self.stack else self.result
+        """The object of the pickle, or its outermost container if it is cut off."""
+        if self.result is None and self.stack:
+            return self.stack[0]
+        return self.result
 
     def run(self, content: bytes) -> None:
         """Follow the operations, at most `MOST_OPERATIONS` of each pickle."""
         stream = BytesIO(content)
         self._run_one(stream)
         if self.result == MAGIC:
-            # Two more pickles: the version of the protocol and sizes of numbers.
+            # Three more pickles follow; the last one is that of the data.
             for _ in range(3):
-                self.stack, self.marks, self.memo, self.result = [], [], {}, None
+                self.stack = []
+                self.marks = []
+                self.memo = {}
+                self.result = None
                 self._run_one(stream)
 
     def _run_one(self, stream: BytesIO) -> None:
@@ -196,21 +206,26 @@ class _Machine:
             self.close()
 
     def close(self) -> None:
-        """Fill the outermost container where the operations end before it is whole.
+        """Fill the outermost container if the operations end before it is whole.
 
-        Its last entry is dropped, because it may be incomplete.
+        The last entry is dropped, because it can be incomplete.
         """
         self.is_whole = False
-        if self.marks and self.marks[0] > 0:
-            values = self.stack[self.marks[0] :]
-            if len(self.marks) > 1:
-                values = self.stack[self.marks[0] : self.marks[1]]
-            container = self.stack[self.marks[0] - 1]
-            n_whole = (len(values) - 1) // 2 * 2 if isinstance(container, dict) else -1
-            self._fill(container, values[:n_whole])
+        if not self.marks or self.marks[0] == 0:
+            return
+        start = self.marks[0]
+        container = self.stack[start - 1]
+        # The values of an inner container begin at the next mark.
+        stop = self.marks[1] if len(self.marks) > 1 else len(self.stack)
+        values = self.stack[start:stop]
+        n_kept = max(len(values) - 1, 0)
+        if isinstance(container, dict):
+            # Keys and values alternate, so an even number of entries is whole.
+            n_kept -= n_kept % 2
+        self._fill(container, values[:n_kept])
 
     def _follow(self, name: str, argument: Any) -> None:
-        """Change the stack as one operation does."""
+        """Change the stack as one operation of a pickle does."""
         if name in IGNORED:
             return
         if name in CONSTANTS:
@@ -220,7 +235,7 @@ class _Machine:
         elif name in OPERATIONS:
             OPERATIONS[name](self, argument)
         else:
-            # Texts, numbers and bytes.
+            # All other operations push a text, a number or bytes.
             self.stack.append(argument)
 
     def stop(self, _argument: Any) -> None:
@@ -256,17 +271,17 @@ class _Machine:
         self.stack.append(self.stack[-1])
 
     def make_dict(self, _argument: Any) -> None:
-        """Make a dictionary of the values of a container."""
+        """Build a dictionary from the values of a container."""
         values = self._values()
         self.stack.append({})
         self._fill(self.stack[-1], values)
 
     def make_list(self, _argument: Any) -> None:
-        """Make a list, also for a set that cannot change."""
+        """Build a list, also in place of a frozen set."""
         self.stack.append(self._values())
 
     def make_tuple(self, _argument: Any) -> None:
-        """Make a tuple of the values of a container."""
+        """Build a tuple from the values of a container."""
         self.stack.append(tuple(self._values()))
 
     def fill(self, _argument: Any) -> None:
@@ -284,40 +299,40 @@ class _Machine:
         self._fill(self.stack[-1], [key, value])
 
     def persistent(self, _argument: Any) -> None:
-        """Note a value that lies outside the pickle, as the numbers of tensors do."""
+        """Record a value outside the pickle, such as the numbers of a tensor."""
         self.stack[-1] = Built("persistent", self.stack[-1])
 
     def name_class(self, argument: Any) -> None:
-        """Note a class whose module and name the operation holds."""
+        """Record a class whose module and name the operation holds."""
         self.stack.append(self._imported(argument.replace(" ", ".", 1)))
 
     def name_class_on_stack(self, _argument: Any) -> None:
-        """Note a class whose module and name are the last values."""
+        """Record a class whose module and name are the last values."""
         module, name = self._take(2)
         self.stack.append(self._imported(f"{module}.{name}"))
 
     def call(self, _argument: Any) -> None:
-        """Note the call of a class or a function with a tuple of arguments."""
-        called, arguments = self._take(2)
-        self.stack.append(_call(called, arguments))
+        """Record the call of a class or a function with a tuple of arguments."""
+        function, arguments = self._take(2)
+        self.stack.append(_call(function, arguments))
 
     def call_with_keywords(self, _argument: Any) -> None:
-        """Note the call of a class with arguments and keywords."""
-        called, arguments, _ = self._take(3)
-        self.stack.append(_call(called, arguments))
+        """Record the call of a class with arguments and keywords."""
+        function, arguments, _keywords = self._take(3)
+        self.stack.append(_call(function, arguments))
 
     def call_named(self, argument: Any) -> None:
-        """Note the call of the class that the operation names, with the last values."""
-        called = self._imported(argument.replace(" ", ".", 1))
-        self.stack.append(_call(called, tuple(self._values())))
+        """Record the call of a class that the operation names."""
+        function = self._imported(argument.replace(" ", ".", 1))
+        self.stack.append(_call(function, tuple(self._values())))
 
     def call_first(self, _argument: Any) -> None:
-        """Note the call of the first value of a container with the others."""
-        called, *arguments = self._values()
-        self.stack.append(_call(called, tuple(arguments)))
+        """Record the call of the first value of a container with the others."""
+        function, *arguments = self._values()
+        self.stack.append(_call(function, tuple(arguments)))
 
     def build(self, _argument: Any) -> None:
-        """Note the state that an object gets."""
+        """Record the state that an object gets."""
         state = self.stack.pop()
         if isinstance(self.stack[-1], Built):
             self.stack[-1].state = state
@@ -398,14 +413,16 @@ OPERATIONS: dict[str, Callable[[_Machine, Any], None]] = {
 
 
 def _key(key: Any) -> Any:
-    """Return a key of a dictionary; a key of another type stands for its kind."""
-    return key if isinstance(key, str | int | float) else f"<{type(key).__name__}>"
+    """Return a text or a number as it is, and the name of its type for other keys."""
+    if isinstance(key, str | int | float):
+        return key
+    return f"<{type(key).__name__}>"
 
 
-def _call(called: Any, arguments: Any) -> Any:
-    """Return a dictionary if a class of mappings is called, else `Built`."""
-    name = called.name if isinstance(called, Class) else "unknown"
-    # Old protocols call a function with the class.
+def _call(function: Any, arguments: Any) -> Any:
+    """Return a dictionary if a class of mappings is called, otherwise `Built`."""
+    name = function.name if isinstance(function, Class) else "unknown"
+    # Old protocols call a function whose first argument is the class.
     is_indirect = name in ("copy_reg._reconstructor", "copyreg._reconstructor")
     if is_indirect and arguments and isinstance(arguments[0], Class):
         name = arguments[0].name
