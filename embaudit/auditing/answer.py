@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.answer_word import AnswerWord
 from embaudit.auditing.certainty import Certainty, certainty_of
 from embaudit.auditing.diagnosis import (
     CONVENTIONS,
@@ -21,6 +20,7 @@ from embaudit.auditing.diagnosis import (
     Origin,
 )
 from embaudit.auditing.wording import Nouns, is_head
+from embaudit.core.answer_word import AnswerWord
 from embaudit.model import Equivalence, FactorModel
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from embaudit.auditing.answer_word import AnswerWord
 from embaudit.auditing.diagnosis import Case, Diagnosis
 from embaudit.auditing.finding import Finding, Kind
 from embaudit.auditing.wording import Nouns
+from embaudit.core.answer_word import AnswerWord
 from embaudit.model import FactorModel
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from embaudit.auditing.answer_word import AnswerWord
 from embaudit.auditing.audit import Audit
 from embaudit.auditing.equivalents import ISOMETRY, REARRANGED, WORST
 from embaudit.auditing.evidence import Evidence
@@ -33,6 +32,7 @@ from embaudit.auditing.wording import (
     prediction_phrase,
 )
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel
+from embaudit.core.answer_word import AnswerWord
 from embaudit.core.tolerances import FLOAT32_TIE, PRINTED_COSINE
 from embaudit.core.words import (
     at_least,

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from shlex import join
 
-from embaudit.auditing.answer_word import AnswerWord
 from embaudit.auditing.audit import Audit
 from embaudit.auditing.wording import is_alone, is_head, prediction_phrase
+from embaudit.core.answer_word import AnswerWord
 from embaudit.core.words import listed
 from embaudit.model import Equivalence
 from embaudit.model.objectives import Status, usual_objectives

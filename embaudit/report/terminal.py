@@ -17,12 +17,12 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from embaudit.auditing.answer_word import AnswerWord
 from embaudit.auditing.audit import Audit
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.findings import nearly_equal_notes
 from embaudit.auditing.glance import Glance
 from embaudit.auditing.wording import is_head
+from embaudit.core.answer_word import AnswerWord
 from embaudit.core.results import Result
 from embaudit.model import FactorModel
 from embaudit.report.audit_document import (

@@ -11,10 +11,10 @@ from models import random_model
 from raised import ALONE, COSINE, LISTS, WITH_INPUTS, cases, decayed, gauged
 
 from embaudit import audit
-from embaudit.auditing.answer_word import AnswerWord
 from embaudit.auditing.audit import VERDICT, Audit
 from embaudit.auditing.identity import ScoreChange
 from embaudit.auditing.predicted import Predicted
+from embaudit.core.answer_word import AnswerWord
 from embaudit.core.plain import plain
 from embaudit.errors import InputError
 from embaudit.model import FactorModel

@@ -9,9 +9,9 @@ from models import random_model
 from report.results_shown import KINDS, shown
 
 import embaudit as ea
-from embaudit.auditing.answer_word import AnswerWord
 from embaudit.auditing.catalogue import entry
 from embaudit.auditing.words import WORDS
+from embaudit.core.answer_word import AnswerWord
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.documents import document
 

@@ -8,10 +8,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from embaudit.auditing.answer import Answer
-from embaudit.auditing.answer_word import AnswerWord
 from embaudit.auditing.catalogue import CODES
 from embaudit.auditing.certainty import Certainty
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.core.answer_word import AnswerWord
 from embaudit.report.gate.forges import junit, markdown
 from embaudit.report.gate.gate import Baseline, Gate
 
