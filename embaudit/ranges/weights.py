@@ -13,7 +13,7 @@ are two cases:
 - Some weights make the cosine positive. Then the best weights are κ² in a window of the
   sorted ratios `ln(y / x)` and 1 elsewhere; see `_window_weights`.
 - No weights do. Then the largest cosine of x and y is minus the smallest cosine of x
-  and -y, which is positive for all weights; see `_saddle_weights`.
+  and -y, which is positive for all weights; see `saddle_weights`.
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ def largest_cosine(x: Floats, y: Floats, max_condition: float) -> Best:
     weights[can_be_positive] = _window_weights(
         x[can_be_positive], y[can_be_positive], square
     )
-    weights[never_positive] = _saddle_weights(
-        x[never_positive], -y[never_positive], square
+    acute_x, acute_y = x[never_positive], -y[never_positive]
+    weights[never_positive] = saddle_weights(
+        (acute_x * acute_y, acute_x**2, acute_y**2), square
     )
     roots = np.sqrt(weights)
     return Best(half_angle_tangents(roots * x, roots * y), weights)
@@ -246,7 +247,7 @@ def _window_sums(outward: Floats, pairs: Ints, start: Ints, stop: Ints) -> Float
     return sums
 
 
-def _saddle_weights(x: Floats, y: Floats, square: float) -> Floats:
+def saddle_weights(terms: tuple[Floats, Floats, Floats], square: float) -> Floats:
     """Minimise the cosine of unit rows to which all weights give a positive one.
 
     The minimum over w of the maximum over s is the maximum over s of
@@ -258,13 +259,21 @@ def _saddle_weights(x: Floats, y: Floats, square: float) -> Floats:
     rises at one and falls at the other: the smaller of their quotients bounds the
     maximum. It is largest at some s, which replaces one of the two points, until λ
     attains the bound there.
+
+    Parameters
+    ----------
+    terms : three arrays of shape (m, k)
+        Parts of the products `x·y`, `x·x` and `y·y` that have a weight of their own:
+        one coordinate each, or the sum over several coordinates.
+    square : float
+        κ², the largest weight; the smallest is 1.
     """
-    terms = x * y, x * x, y * y
+    n_pairs = len(terms[0])
     # Weighted lengths of unit rows lie between 1 and κ, so √(Q / P) between 1/κ and κ.
-    low = np.full(len(x), 1 / np.sqrt(square))
+    low = np.full(n_pairs, 1 / np.sqrt(square))
     high = 1 / low
     # A cosine is at most 1, so 1 is a level to start from.
-    first_level = np.ones(len(x))
+    first_level = np.ones(n_pairs)
     at_low, rising = _least_quotient(terms, low, first_level, square)
     at_high, falling = _least_quotient(terms, high, first_level, square)
     while True:
@@ -287,7 +296,7 @@ def _saddle_weights(x: Floats, y: Floats, square: float) -> Floats:
     # mixture whose slope is 0 has its peak at s, so its cosine is the minimum.
     rising_slope = _slope(rising, s)
     falling_slope = _slope(falling, s)
-    share = np.zeros(len(x))
+    share = np.zeros(n_pairs)
     np.divide(
         rising_slope,
         rising_slope - falling_slope,
