@@ -52,6 +52,9 @@ from .movements import Twins as Twins
 from .movements import levels as levels
 from .movements import movement as movement
 from .movements import twins as twins
+from .networks import AttentionAudit as AttentionAudit
+from .networks import audit_attention as audit_attention
+from .networks import equivalent_attention as equivalent_attention
 from .ranges import CertifiedNeighbours as CertifiedNeighbours
 from .ranges import CosineRange as CosineRange
 from .ranges import RangeSummary as RangeSummary

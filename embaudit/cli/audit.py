@@ -17,8 +17,8 @@ from embaudit.cli.app import FailOn, File, Model, More, Rng, Text, Texts, app
 from embaudit.cli.groups import parameters_of, with_groups
 from embaudit.cli.reading import Given, Titles, read_for_audit
 from embaudit.cli.settings import SETTINGS, Settings
-from embaudit.cli.terminal import Output, Workers
-from embaudit.errors import InputError, without_secrets
+from embaudit.cli.terminal import Output, Workers, shown_name
+from embaudit.errors import InputError, must_be, without_secrets
 
 if TYPE_CHECKING:
     from embaudit.auditing.audit import Audit
@@ -250,6 +250,81 @@ def _invocation(context: typer.Context, titles: Titles) -> Invocation:
     )
 
 
+OF_HEADS = {
+    "path",
+    "attention",
+    "states",
+    "inputs",
+    "n_neighbours",
+    "max_condition",
+    "rng",
+    *parameters_of(Output),
+    *parameters_of(Workers),
+}
+"""Parameters that apply to the audit of an attention head."""
+
+
+def _require_options_of_heads(context: typer.Context) -> None:
+    """Refuse a typed option that does not apply to an attention head."""
+    for option in context.command.params:
+        name = str(option.name)
+        source = context.get_parameter_source(name)
+        is_typed = source is not None and source.name == "COMMANDLINE"
+        if is_typed and name not in OF_HEADS and context.params.get(name):
+            flag = max(option.opts, key=len)
+            if name == "more":
+                flag = "a second path"
+            raise must_be(flag, "left out with --attention", "it")
+
+
+def _head_named(attention: str) -> tuple[int, int]:
+    """Return the numbers of the layer and of the head in `LAYER.HEAD`.
+
+    Examples
+    --------
+    >>> _head_named("3.11")
+    (3, 11)
+    """
+    layer, _, head = attention.partition(".")
+    for number in (layer, head):
+        if not (number.isascii() and number.isdecimal() and len(number) < 10):
+            raise must_be(
+                "--attention", "LAYER.HEAD, two integers from 0", repr(attention)
+            )
+    return int(layer), int(head)
+
+
+def _audit_attention(
+    path: Path,
+    attention: str,
+    reading: Given,
+    options: AuditOptions,
+    rng: int,
+    output: Output,
+    workers: Workers,
+) -> None:
+    """Say whether the outputs of an attention head fix the cosines of its rows."""
+    from embaudit.networks import audit_attention
+    from embaudit.report.document import Origin
+
+    layer, head = _head_named(attention)
+    files = [reading.states, reading.inputs]
+    with output.promised([path, *files]) as write:
+        with workers.at_work(quiet=output.quiet):
+            found = audit_attention(
+                path,
+                layer,
+                head,
+                states=reading.states,
+                inputs=reading.inputs,
+                n_neighbours=options.n_neighbours,
+                max_condition=options.max_condition,
+                rng=rng,
+            )
+        write(found, f"Head {attention} of {shown_name(path)}", Origin(seed=rng))
+    output.show(found)
+
+
 @app.command()
 @with_groups
 def audit(
@@ -265,8 +340,21 @@ def audit(
     picture: Heatmap,
     workers: Workers,
     gating: Gating,
+    attention: Annotated[
+        Text,
+        Option(
+            help="Audit an attention head of a network: LAYER.HEAD, both from 0.",
+            rich_help_panel="Your file",
+            metavar="LAYER.HEAD",
+            hidden=True,
+        ),
+    ] = None,
 ) -> None:
     """Audit a model: do its predictions fix its cosines, why, and what is next?"""
+    if attention is not None:
+        _require_options_of_heads(context)
+        _audit_attention(path, attention, reading, options, rng, output, workers)
+        return
     from embaudit.auditing.audit import audit as run
     from embaudit.io import source_of
     from embaudit.report.document import Origin

@@ -5,4 +5,7 @@ and a key by `W_Q W_Kᵀ`. Another pair with the same product computes the same 
 cosines of rows of one factor depend on the pair that training happened to reach.
 """
 
-__all__: list[str] = []
+from embaudit.networks.attention import AttentionAudit, audit_attention
+from embaudit.networks.head_gauges import equivalent_attention
+
+__all__ = ["AttentionAudit", "audit_attention", "equivalent_attention"]

@@ -38,6 +38,7 @@ from embaudit.evaluation import Evaluation
 from embaudit.evaluation.result import MEASURE_TITLES, RAW
 from embaudit.linalg.pairs import n_pairs
 from embaudit.model import SideName
+from embaudit.networks import AttentionAudit
 from embaudit.report.audit_document import audit_document
 from embaudit.report.copies_document import copies_document
 from embaudit.report.document import (
@@ -1064,5 +1065,70 @@ document.register(Comparison, comparison_document)
 document.register(CopyComparison, copies_document)
 document.register(Evaluation, evaluation_document)
 document.register(SimpsonReport, simpson_document)
+
+
+def attention_document(found: AttentionAudit) -> Document:
+    """Build the document of an attention head."""
+    rows = f"{len(found.rows.keys):,}"
+    return Document(
+        f"Are the cosines fixed in head {found.head} of layer {found.layer}?",
+        tuple(found.sentences),
+        sections=(
+            Section.of(
+                "attention", "Cosines", "Cosines of the head", attention_table(found)
+            ),
+        ),
+        facts=(
+            ("layer", f"{found.layer}"),
+            ("head", f"{found.head}"),
+            ("columns", f"{found.width:,}"),
+            ("rotary planes", f"{len(found.freedom.planes):,}"),
+            ("query heads that share the keys", f"{len(found.group):,}"),
+            ("inputs", rows),
+        ),
+    )
+
+
+def attention_table(found: AttentionAudit) -> Table:
+    """Tabulate how far the cosines of queries, keys and values of a head move."""
+    import pandas as pd
+
+    rows = []
+    for table in found.tables:
+        kept = "–"
+        if table.predicted.top_n:
+            kept = percent(table.predicted.top_n_overlap)
+        rows.append(
+            (
+                table.name,
+                str(table.answer),
+                f"{table.range_width:.2f}",
+                f"{table.shown.mean_abs:.2f}",
+                f"{table.predicted.mean_abs:.2f}",
+                kept,
+            )
+        )
+    top_n = max(table.predicted.top_n for table in found.tables)
+    columns = [
+        "rows",
+        "fixed?",
+        "mean width of ranges",
+        "moved in a drawn head",
+        "from prediction cosines",
+        f"nearest {top_n} by both",
+    ]
+    notes = [
+        f"ranges of {table.name}: {table.range_set}, {table.n_ranges:,} pairs"
+        for table in found.tables
+    ]
+    return Table(
+        "cosines in heads with the same outputs",
+        pd.DataFrame(rows, columns=columns),
+        "; ".join(notes),
+        formats=dict.fromkeys(columns, str),
+    )
+
+
+document.register(AttentionAudit, attention_document)
 document.register(SpaceMap, space_map_document)
 document.register(StableNeighbours, runs_document)

@@ -82,6 +82,7 @@ TYPED = {
 }  # fmt: skip
 """Options of the command line alone."""
 OWN = {
+    "audit": {"attention"},  # layer and head of `ea.audit_attention`
     "fit": {"rng"},  # random_state, as scikit-learn calls it
     "compare": {
         "paired",  # whether `ea.space_map` is called

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from attention_files import LLAMA, Live
 from imitations import imitation
 from matplotlib.figure import Figure
 
@@ -82,7 +83,10 @@ def axes():
     return Figure().add_subplot()
 
 
+NETWORK = Live(LLAMA)
 RANDOM = {
+    "audit_attention": lambda rng: ea.audit_attention(NETWORK, 0, 0, n_rows=9, rng=rng).to_dict(),
+    "equivalent_attention": lambda rng: ea.equivalent_attention(NETWORK, 0, 0, rng=rng),
     "audit": lambda rng: ea.audit(MODEL, n_gauges=1, n_pairs=100, rng=rng).to_dict(),
     "compare": lambda rng: ea.compare(MODEL, MODEL, rng=rng).to_dict(),
     "compare_copies": lambda rng: (

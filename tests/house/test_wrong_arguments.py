@@ -13,6 +13,7 @@ from types import FunctionType
 import numpy as np
 import pandas as pd
 import pytest
+from attention_files import LLAMA, Live
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator
@@ -46,6 +47,8 @@ SMALL = {"n_gauges": 1, "n_pairs": 5, "groups": ["translation"], "roles": ["righ
 AUDIT = ea.audit(MODEL, **SMALL)
 PINNING = ea.pinned_test(MODEL.replace(link="cosine", right_bias=None))
 REMEDY = ea.fix(MODEL)
+NETWORK = Live(LLAMA)
+HEAD_AUDIT = ea.audit_attention(NETWORK, 0, 0)
 IO = ea.io
 
 
@@ -107,6 +110,10 @@ CALLS = {
     GROUP.contains: {"gauge": GAUGE},
     ea.at_exponent: {"model": MODEL, "exponent": 0.5},
     ea.audit: {"model": MODEL, "max_condition": 1.0, **SMALL},
+    ea.audit_attention: {"source": NETWORK, "layer": 0, "head": 0, "n_neighbours": 2},
+    ea.equivalent_attention: {"source": NETWORK, "layer": 0, "head": 0},
+    HEAD_AUDIT.prediction_rows: {"name": "keys"},
+    HEAD_AUDIT.table: {"name": "keys"},
     AUDIT.plot: {},
     AUDIT.plot_heatmap: {"ax": AXES, "beside": []},
     AUDIT.plot_prediction_cosines: {"ax": AXES},

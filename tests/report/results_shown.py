@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from attention_files import LLAMA, folder_of
 from browsing import HOSTILE
 from models import random_model
 
@@ -72,6 +75,12 @@ def scripts(count):
     return [f"{SCRIPT} {i}" for i in range(count)]
 
 
+def audited_head() -> ea.AttentionAudit:
+    """Audit a head of a small network."""
+    with TemporaryDirectory() as folder:
+        return ea.audit_attention(folder_of(Path(folder), LLAMA), 0, 0)
+
+
 @cache
 def every_result() -> dict[str, Result]:
     """Return a small result of each public type, by the name of the type."""
@@ -100,6 +109,7 @@ def every_result() -> dict[str, Result]:
     pairs = [[0, 1], [2, 3]]
     results = [
         ea.audit(model, n_gauges=1),
+        audited_head(),
         ea.compare(model, equivalent),
         ea.evaluate_similarities(model, [f"{SCRIPT}{i % 3}" for i in range(30)]),
         ea.compare_copies(model, ["int8", "first:1"]),

@@ -17,6 +17,7 @@ NAMES = (
     "Alignment",
     "Argmaxable",
     "Attack",
+    "AttentionAudit",
     "Audit",
     "BlockCosines",
     "CertifiedNeighbours",
