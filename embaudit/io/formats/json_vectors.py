@@ -1,6 +1,6 @@
 """Vectors in JSON: lists, `{id: vector}`, records of an id and a vector, or columns.
 
-A file is one document, or has one document per line.
+A file holds one document, or one document per line.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ ALLOWED = "vectors: lists of numbers, {id: vector}, or records of an id and a ve
 OF_REQUESTS = ("custom_id", "key", "recordId", "id", "_id", "uuid")
 """Keys under which a service returns the id that the caller gave to a request."""
 ACTIONS = ("index", "create")
-"""Keys of the actions in a bulk request of Elasticsearch that hold documents."""
+"""Actions in a bulk request of Elasticsearch that a document follows."""
 COLUMN_NAMES = {"ids": "id", "documents": "title", "texts": "title"}
-"""Names of columns by the names that services give to lists."""
+"""Names of columns, by the keys under which services return them as lists."""
 SHOWN = 4
-"""Tables, or keys of an object, that a sentence names."""
+"""Number of tables, or of keys of an object, that a sentence names."""
 DEEPEST = 3
 """Levels of a document that are searched for a table."""
 BLOCK = 2**26
-"""A line must fit into so many bytes, which is a vector of some million dimensions."""
+"""Longest line in bytes, which is a vector of some million dimensions."""
 
 
 def table(path: Path) -> pa.Table:
-    """Read all of a file as a table; its columns keep their names where they have any.
+    """Read all of a file as a table. Columns keep the names that the file gives them.
 
     Raises
     ------
     InputError
-        If it is no JSON, or holds something else than vectors.
+        If the file is not valid JSON, or does not hold vectors.
     """
     import pyarrow as pa
     from pyarrow import json
@@ -67,16 +67,17 @@ def table(path: Path) -> pa.Table:
                 file, read_options=json.ReadOptions(block_size=BLOCK)
             )
         has_actions = not {*ACTIONS}.isdisjoint(records.column_names)
-        if has_actions or not any(is_vectors(x.type) for x in records.schema):
-            # pyarrow does not flatten nested records.
+        has_vectors = any(is_vectors(column.type) for column in records.schema)
+        if has_actions or not has_vectors:
+            # The vectors can be inside nested records, which pyarrow does not flatten.
             with open_bytes(path) as file:
                 answers = _of_answers(_without_actions(_lines(file)))
             if answers is not None:
                 return answers
-        # Bytes that are no UTF-8 raise an error only here.
+        # Bytes that are not UTF-8 raise an error only here.
         records.validate(full=True)
         for column in records.columns:
-            # pyarrow reads NaN and Infinity, which are no JSON.
+            # pyarrow reads NaN and Infinity, which JSON does not have.
             _require_finite(column)
         return records
     except InputError:
@@ -97,22 +98,27 @@ def _lines(file: IO[bytes]) -> list[Any]:
 def _without_actions(records: list[Any]) -> list[Any]:
     """Join actions of a bulk request of Elasticsearch with the documents after them.
 
+    Other records are returned as they are.
+
     Examples
     --------
     >>> _without_actions([{"index": {"_id": "a"}}, {"embedding": [0.5]}])
     [{'embedding': [0.5], '_id': 'a'}]
     """
+    if len(records) % 2:
+        return records
     joined = []
-    for action, document in zip(records[::2], records[1::2], strict=False):
+    for action, document in zip(records[::2], records[1::2], strict=True):
         if not (isinstance(action, dict) and isinstance(document, dict)):
             return records
         kind = next(iter(action), "")
         if len(action) != 1 or kind not in ACTIONS:
             return records
-        target = action[kind]
-        names = {"_id": target["_id"]} if "_id" in (target or {}) else {}
-        joined.append({**document, **names})
-    return joined if len(records) == 2 * len(joined) else records
+        target = action[kind] or {}
+        if "_id" in target:
+            document = {**document, "_id": target["_id"]}
+        joined.append(document)
+    return joined
 
 
 def _only_table(content: Any, path: Path) -> pa.Table:
@@ -121,7 +127,7 @@ def _only_table(content: Any, path: Path) -> pa.Table:
     Raises
     ------
     InputError
-        If it holds no vectors, or more than one table of vectors.
+        If the document holds no table of vectors, or several tables.
     """
     if isinstance(content, dict):
         purpose = _purpose_of(content, path)
@@ -146,11 +152,15 @@ def _described(content: Any) -> str:
     >>> _described({"error": {"message": "rate limit"}}), _described([]), _described(3)
     ('an object with the keys error', 'an empty list', 'a number')
     """
+    if content == {}:
+        return "an empty object"
+    if content == []:
+        return "an empty list"
     if isinstance(content, dict):
         keys = listed([str(key) for key in content], SHOWN)
-        return f"an object with the keys {keys}" if keys else "an empty object"
+        return f"an object with the keys {keys}"
     if isinstance(content, list):
-        return "a list with other entries" if content else "an empty list"
+        return "a list with other entries"
     if isinstance(content, str):
         return "a text"
     if content is None or isinstance(content, bool):
@@ -159,24 +169,37 @@ def _described(content: Any) -> str:
 
 
 def _tables_in(content: Any, depth: int = DEEPEST) -> dict[str, pa.Table]:
-    """Return the tables of vectors in a document, by the key that each has.
+    """Return the tables of vectors in a document, by the path of keys to each table.
 
-    Answers of services hold them next to other entries, such as their usage.
+    The path is empty if the document itself is a table. Answers of services hold tables
+    next to other entries, such as their usage.
+
+    Parameters
+    ----------
+    content : Any
+        The document, as JSON.
+    depth : int
+        Levels of maps that are searched.
     """
     table = _table_of(content)
     if table is not None:
         return {"": table}
-    if not isinstance(content, dict) or not depth:
+    if not isinstance(content, dict) or depth == 0:
         return {}
-    columns = _columns_in(content)
     tables = {}
+    columns = _columns_in(content)
     if columns:
+        # The table has the name of its first column of vectors.
         vectors = [name for name, value in columns.items() if _is_vector(value[0])]
         tables[vectors[0]] = _of_columns(columns)
     for key, value in content.items():
-        if key not in columns and not _is_setting(value):
-            for inner, table in _tables_in(value, depth - 1).items():
-                tables[f"{key}.{inner}" if inner else key] = table
+        if key in columns or _is_setting(value):
+            continue
+        for inner_path, table in _tables_in(value, depth - 1).items():
+            path = key
+            if inner_path:
+                path = f"{key}.{inner_path}"
+            tables[path] = table
     return tables
 
 
@@ -189,7 +212,10 @@ def _is_setting(value: Any) -> bool:
 
 
 def _table_of(content: Any) -> pa.Table | None:
-    """Make a table of records, of vectors, or of a map of either; None for others."""
+    """Make a table of a list or a map of records or of vectors.
+
+    Return None for other content.
+    """
     import pyarrow as pa
 
     vectors = pa.list_(pa.float64())
@@ -202,7 +228,7 @@ def _table_of(content: Any) -> pa.Table | None:
             return pa.table({"vector": pa.array(content, vectors)})
     if isinstance(content, dict) and content:
         if all(_is_vector(value) for value in content.values()):
-            # JSON has keys as text only.
+            # Keys of JSON are texts, also if they stand for numbers.
             ids = as_ids(list(content))
             return pa.table({"id": ids, "vector": pa.array(content.values(), vectors)})
         if all(isinstance(value, dict) for value in content.values()):
@@ -211,33 +237,33 @@ def _table_of(content: Any) -> pa.Table | None:
 
 
 def _columns_in(content: dict[str, Any]) -> dict[str, list[Any]]:
-    """Return the lists of a map that are as long as its longest list of vectors."""
+    """Return the lists of a map that are as long as its longest list of vectors.
+
+    Return an empty map without a list of vectors.
+    """
     lists = {
         name: value
         for name, value in content.items()
         if isinstance(value, list) and value
     }
     lengths = [len(value) for value in lists.values() if _is_vector(value[0])]
-    return {
-        name: value
-        for name, value in lists.items()
-        if len(value) == max(lengths, default=0)
-    }
+    if not lengths:
+        return {}
+    n_rows = max(lengths)
+    return {name: value for name, value in lists.items() if len(value) == n_rows}
 
 
 def _of_columns(columns: dict[str, list[Any]]) -> pa.Table:
     """Make a table of a list for each column."""
     import pyarrow as pa
 
-    vectors = pa.list_(pa.float64())
-    return pa.table(
-        {
-            COLUMN_NAMES.get(name, name): pa.array(
-                value, vectors if _is_vector(value[0]) else None
-            )
-            for name, value in columns.items()
-        }
-    )
+    arrays = {}
+    for name, value in columns.items():
+        kind = None
+        if _is_vector(value[0]):
+            kind = pa.list_(pa.float64())
+        arrays[COLUMN_NAMES.get(name, name)] = pa.array(value, kind)
+    return pa.table(arrays)
 
 
 def _of_answers(records: list[Any]) -> pa.Table | None:
@@ -249,8 +275,8 @@ def _of_answers(records: list[Any]) -> pa.Table | None:
     Returns
     -------
     pyarrow.Table or None
-        None unless all vectors lie in one place of the records. A record without a
-        vector, such as that of a request that failed, has an empty cell.
+        None unless all vectors are in one place of the records. A record without a
+        vector, such as the answer to a request that failed, has an empty cell.
     """
     import pyarrow as pa
 
@@ -263,16 +289,23 @@ def _of_answers(records: list[Any]) -> pa.Table | None:
         found = list(_vectors_in(record))
         places.update(place for place, _ in found)
         name = next((record[key] for key in OF_REQUESTS if key in record), None)
-        vectors += [vector for _, vector in found] or [None]
-        if len(found) > 1:
-            # A request can hold several texts.
-            ids += [f"{name}/{number}" for number in range(len(found))]
-        else:
+        if not found:
+            vectors.append(None)
             ids.append(name)
-    # Lists of whole numbers are shapes of arrays, numbers of tokens and the like.
-    if len(places) != 1 or not any(
+        elif len(found) == 1:
+            vectors.append(found[0][1])
+            ids.append(name)
+        else:
+            # A request can hold several texts, so its vectors are numbered.
+            for number, (_, vector) in enumerate(found):
+                vectors.append(vector)
+                ids.append(f"{name}/{number}")
+    # Lists that hold only whole numbers are shapes of arrays, numbers of tokens and the
+    # like.
+    has_fractions = any(
         isinstance(number, float) for vector in vectors for number in vector or ()
-    ):
+    )
+    if len(places) != 1 or not has_fractions:
         return None
     column = {places.pop()[-1]: pa.array(vectors, pa.list_(pa.float64()))}
     if all(name is None for name in ids):
@@ -324,15 +357,17 @@ def _require_finite(column: pa.ChunkedArray) -> None:
 
 
 def _is_vector(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(type(x) in (int, float) for x in value)
-    )
+    """Return True for a list of numbers that is not empty. Booleans are rejected."""
+    if not isinstance(value, list) or not value:
+        return False
+    return all(type(number) in (int, float) for number in value)
 
 
 def _purpose_of(content: dict[str, Any], path: Path) -> tuple[str, Sentence] | None:
-    """Return what a document next to a model is, and what to give; None for others."""
+    """Return what a file next to a model is, and what to give instead of it.
+
+    Return None for other documents.
+    """
     if "embaudit_version" in content:
         return "an audit", Sentence("give the model that was audited")
     if content and all(type(value) is int for value in content.values()):
@@ -355,5 +390,5 @@ def _purpose_of(content: dict[str, Any], path: Path) -> tuple[str, Sentence] | N
     options=COLUMNS,
 )
 def read(path: Path, request: Request) -> TableFile:  # noqa: ARG001
-    """Take a document as a table. It has no header, so all of it is read for that."""
+    """Read a document as a table. All of it is read, because JSON has no header."""
     return TableFile.from_arrow(ArrowTable.from_memory(path, table(path)))
