@@ -1,7 +1,7 @@
 """Tables of vectors in Parquet, Arrow, JSON and text, in one file or in many.
 
 A row is an id with a list of numbers, or an id with numbers in columns of their own.
-Names, contents, or the caller tell the roles of the columns.
+The role of a column is found by its name or its content, or the caller states it.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ KNOWN = ID_NAMES | {"user", "userid", "token", "word", "name", "label", "key"}
 SHOWN = 4
 """Fields of records that a sentence names."""
 LONG = 5
-"""Length from which a vector is never 0, 1, 2, … by chance."""
+"""Length from which a vector is not 0, 1, 2, … by chance."""
 UNNAMED = ("", "Unnamed: 0")
 """Names that data frames write above their index."""
 NUMBERED = re.compile(r"(.*?)(\d+)")
-"""Pattern of the name of a dimension: the name of its family, and a number."""
+"""Pattern of the name of a dimension: its family and a number, as in e63."""
 LONGEST_ID = 2
 """Numbers in an id of a data frame with an index of several levels, at most."""
 PANDAS_INDEX = "__index_level_0__"
@@ -105,14 +105,14 @@ class TableLayout:
     lists: bool
     """True if the only column of vectors holds a list in each row."""
     beside: Mapping[str, int]
-    """Positions of ids, biases, titles and counts, by the field of a model that they
-    become.
+    """Positions of the columns of ids, biases, titles and counts, by the field of a
+    model that each column becomes.
     """
 
     def left_over(self, table: TableFile) -> tuple[int, ...]:
         """Return the columns that are not read."""
         used = {*self.vectors, *self.beside.values()}
-        return tuple(i for i in range(table.width) if i not in used)
+        return tuple(place for place in range(table.width) if place not in used)
 
     def title(self, table: TableFile) -> str:
         """Name the columns of the vectors."""
@@ -143,15 +143,15 @@ def open_vectors(path: Path, files: tuple[Path, ...] = ()) -> TableFile:
     Parameters
     ----------
     path : Path
-        A table, or the folder of several that lie one below another.
+        A table, or a folder of tables that are read as one, one below another.
     files : tuple of Path
-        Some files of that folder; by default all tables in it.
+        Tables of that folder; by default all of them.
 
     Raises
     ------
     InputError
-        If a file cannot be read, or they are of different kinds or have different
-        columns.
+        If a file cannot be read, or if the files are of different kinds or have
+        different columns.
     """
     if not files and not path.is_dir():
         return _with_header(path)
@@ -174,7 +174,7 @@ def open_vectors(path: Path, files: tuple[Path, ...] = ()) -> TableFile:
         raise must_be(what, "tables of one kind: Parquet, Arrow or CSV", got, remedy)
     if kinds <= {*SUFFIXES}:
         return TableFile.from_arrow(ArrowTable.open(path, files))
-    # Some files may hold a header only.
+    # The largest file tells how text is cut, because others can hold a header only.
     table = _with_header(max(files, key=lambda file: file.stat().st_size))
     assert table.text is not None
     first, *more = (with_same_columns(table.text, file) for file in files)
@@ -182,7 +182,7 @@ def open_vectors(path: Path, files: tuple[Path, ...] = ()) -> TableFile:
 
 
 def _with_header(path: Path) -> TableFile:
-    """Open a table whose header can be the numbers that data frames give to columns."""
+    """Open a table whose header can be numbers, as data frames write them."""
     table = open_table(path, customary=KNOWN)
     if table.text is None or table.names is not None:
         return table
@@ -192,10 +192,10 @@ def _with_header(path: Path) -> TableFile:
 
 
 def _is_numbered(first: tuple[str, ...], *following: tuple[str, ...]) -> bool:
-    """Check for numbers of columns above vectors, perhaps after the name of an index.
+    """Check whether the first row is a header of numbers, as data frames write it.
 
-    Data frames without names of columns write 0, 1, 2, …, others write the numbers of
-    features.
+    Data frames whose columns have no names write 0, 1, 2, … above the vectors, and some
+    write the numbers of features. The name of an index can stand before these numbers.
 
     Parameters
     ----------
@@ -216,9 +216,7 @@ def _is_numbered(first: tuple[str, ...], *following: tuple[str, ...]) -> bool:
     """
     has_unnamed_index = first[0].strip() in UNNAMED
     has_index = has_unnamed_index or not NUMBER.fullmatch(first[0])
-    start = 0
-    if has_index:
-        start = 1
+    start = 1 if has_index else 0
     names = [cell.strip() for cell in first[start:]]
     if has_unnamed_index and _counts(names):
         return True
@@ -252,7 +250,7 @@ def _are_features(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _are_places(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Check for 0, 1, 2, … above rows of which none consists of whole numbers.
+    """Check for 0, 1, 2, … above rows that do not consist of whole numbers.
 
     A short vector can begin with 0, 1, 2 by chance. Then other vectors consist of whole
     numbers as well.
@@ -290,31 +288,32 @@ def _counts(names: Sequence[str]) -> bool:
 def layout_of(table: TableFile, request: Request) -> TableLayout:
     """Assign a role to each column by its name and by its type.
 
-    Columns of text have no type, so that their first rows decide.
+    In a table of text, columns have no types, so their first rows decide.
 
     Raises
     ------
     InputError
-        If they leave open which hold the ids or the vectors, or whether one is a bias.
+        If it is not clear which columns hold the ids or the vectors, or whether a
+        column is a bias.
     """
     # The order matters. Ids come first, because the other columns can be dimensions;
     # then lists, and a bias, which must not be a dimension; then titles and counts. If
     # there are no lists, one family of numbered columns is the vectors. Columns without
     # a role are left over, and the report names them.
-    lists = [
-        i
-        for i in range(table.width)
-        if _holds_lists(table, i) and not request.ignores(table.title(i))
+    considered = [
+        place for place in range(table.width) if not request.ignores(table.title(place))
     ]
+    lists = [place for place in considered if _holds_lists(table, place)]
     if not lists:
         _require_vectors(table)
-    # A column with the vectors of titles can be called title as well.
-    vector_columns = {i for i in lists if _holds_vectors(table, i)}
+    # The vectors of titles can be in a column called title, so such a column cannot be
+    # ids or titles.
+    vector_columns = {place for place in lists if _holds_vectors(table, place)}
     ids = _ids(table, request, vector_columns)
     if ids is None and table.text is not None:
         ids = _ids_of_text(table, lists)
         _require_whole_ids(table, ids)
-    lists = [i for i in _chosen(table, lists, request) if i != ids]
+    lists = [place for place in _chosen(table, lists, request) if place != ids]
     bias = _bias(table, request, {ids, *lists}, dimensions=not lists)
     used = {ids, bias, *vector_columns}
     places = {
@@ -323,18 +322,15 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
         "right_names": _place(table, "title", used),
         "right_counts": _place(table, COUNTS, used),
     }
-    beside = {field: i for field, i in places.items() if i is not None}
+    beside = {field: place for field, place in places.items() if place is not None}
     if lists:
         _require_no_family(table, lists[0], request)
         return TableLayout(tuple(lists), True, beside)
-    columns = [
-        i
-        for i in range(table.width)
-        if i not in beside.values() and not request.ignores(table.title(i))
-    ]
+    columns = [place for place in considered if place not in beside.values()]
     if table.text is not None:
         # A separator at the end of each line makes an empty column.
-        columns = [i for i in columns if _has_text(table.text.first_rows, i)]
+        rows = table.text.first_rows
+        columns = [place for place in columns if _has_text(rows, place)]
     vectors = tuple(columns)
     if table.names is None:
         _require_only_fractions(table, columns)
@@ -372,7 +368,7 @@ def _holds_lists(table: TableFile, place: int) -> bool:
 def _holds_vectors(table: TableFile, place: int) -> bool:
     """Check that a column of lists cannot be ids or titles.
 
-    In text, the title "(500)" and the id "(12, 34)" look like lists, too.
+    In a table of text, the title "(500)" and the id "(12, 34)" look like lists as well.
     """
     if table.text is None:
         return True
@@ -381,22 +377,22 @@ def _holds_vectors(table: TableFile, place: int) -> bool:
 
 
 def _ids_of_text(table: TableFile, lists: list[int]) -> int | None:
-    """Return the first column of text as ids if it holds neither numbers nor titles.
+    """Return the first column, 0, if it holds ids: neither numbers, lists nor titles.
 
     Raises
     ------
     InputError
-        If it holds integers, which could be ids or numbers of the vectors.
+        If it holds integers, which can be ids or numbers of the vectors.
     """
     assert table.text is not None
-    first = [row[0] for row in table.text.first_rows]
-    is_taken = 0 in lists or table.title(0) == "title"
+    cells = [row[0] for row in table.text.first_rows]
+    are_lists_or_titles = 0 in lists or table.title(0) == "title"
     are_numbers = all(
-        NUMBER.fullmatch(cell) or DECIMAL.fullmatch(cell) for cell in first
+        NUMBER.fullmatch(cell) or DECIMAL.fullmatch(cell) for cell in cells
     )
-    if not is_taken and not are_numbers:
+    if not are_lists_or_titles and not are_numbers:
         return 0
-    if not lists and table.names is None and all(cell.isdigit() for cell in first):
+    if not lists and table.names is None and all(cell.isdigit() for cell in cells):
         remedy = Sentence(
             "write a header that calls ids id, or choose them with {}",
             Option("vector_id"),
@@ -414,7 +410,7 @@ def _ids_of_text(table: TableFile, lists: list[int]) -> int | None:
 def _require_whole_ids(table: TableFile, place: int | None) -> None:
     """Refuse ids such as `a 1.5` in a table without a header.
 
-    The table `a 1.5,2.5` is cut by a comma, although a space cuts off the ids.
+    In the line `a 1.5,2.5`, a comma cuts the numbers and a space cuts off the id.
     """
     assert table.text is not None
     if place is None or table.names is not None:
@@ -476,17 +472,20 @@ def _require_some_numbers(table: TableFile, places: Sequence[int]) -> None:
 
 
 def _require_floats(table: TableFile, vectors: tuple[int, ...]) -> None:
-    """Refuse dimensions that are integers in a file; text and JSON write 1 for 1.0."""
+    """Refuse dimensions that a binary file stores as integers.
+
+    Integers can be counts or codes. Text and JSON write 1 for 1.0, so integers in them
+    are accepted.
+    """
     from pyarrow import types
 
     if table.arrow is None:
         return
-    kinds = {i: table.arrow.schema.field(i).type for i in vectors}
-    for place, kind in kinds.items():
-        if not (
-            types.is_floating(kind)
-            or (types.is_int64(kind) and table.arrow.content is not None)
-        ):
+    is_json = table.arrow.content is not None
+    for place in vectors:
+        kind = table.arrow.schema.field(place).type
+        is_number_of_json = is_json and types.is_int64(kind)
+        if not types.is_floating(kind) and not is_number_of_json:
             remedy = "write it as float32 if each number counts as it is"
             raise must_be(
                 table.column_and_file(place), "of floating-point numbers", kind, remedy
@@ -504,72 +503,82 @@ def _family(table: TableFile, places: list[int], request: Request) -> tuple[int,
     InputError
         If there is no such family, or more than one.
     """
-    names = {table.title(i): i for i in places}
-    first, colon, last = (request.vector or "").partition(":")
-    if colon:
-        ends = [table.position(name, "vector") for name in (first, last)]
-        return tuple(i for i in places if ends[0] <= i <= ends[1])
-    whole = _whole_families(names, request.vector)
-    if len(whole) != 1:
-        _require_no_records(table)
-        remedy = Sentence(
-            "choose them with {}, or with the name before their number",
-            Option("vector", placeholder="FIRST:LAST"),
-        )
-        got = table.list_columns()
-        if whole:
-            got = f"{len(whole)} such families in {got}"
-        raise must_be(
-            Sentence("the vectors of {}", File(table.path)),
-            "a column of lists, or columns such as e0 to e63",
-            got,
-            remedy,
-        )
-    return whole[0]
+    if request.vector is not None and ":" in request.vector:
+        first_name, _, last_name = request.vector.partition(":")
+        first = table.position(first_name, "vector")
+        last = table.position(last_name, "vector")
+        return tuple(place for place in places if first <= place <= last)
+    names = {table.title(place): place for place in places}
+    families = _whole_families(names, request.vector)
+    if len(families) == 1:
+        return families[0]
+    _require_no_records(table)
+    remedy = Sentence(
+        "choose them with {}, or with the name before their number",
+        Option("vector", placeholder="FIRST:LAST"),
+    )
+    got = table.list_columns()
+    if families:
+        got = f"{len(families)} such families in {got}"
+    raise must_be(
+        Sentence("the vectors of {}", File(table.path)),
+        "a column of lists, or columns such as e0 to e63",
+        got,
+        remedy,
+    )
 
 
 def _whole_families(
     names: Mapping[str, int], wanted: str | None = None
 ) -> list[tuple[int, ...]]:
-    """Return the positions of numbered columns, by family.
+    """Return the positions of the columns of each family of numbered columns.
+
+    Parameters
+    ----------
+    names : mapping of str to int
+        Positions of columns by name.
+    wanted : str, optional
+        Name of the only family to look for, such as `e` for e0 to e63.
 
     Examples
     --------
     >>> _whole_families({"e1": 3, "e0": 2, "year2020": 4, "x2": 5, "x3": 6})
     [(2, 3)]
     """
-    # Numbers by family name, `e0, e1, ...` or `0, 1, ...`; one number alone, such as
-    # `year2020`, is no family.
+    # The number and the position of each column, by the name of its family. The name
+    # can be empty, as for the columns 0, 1, 2, …
     families: dict[str, list[tuple[int, int]]] = {}
-    for name, i in names.items():
+    for name, place in names.items():
         match = NUMBERED.fullmatch(name.removesuffix(".0"))
         if match is not None and wanted in (None, match[1]):
-            families.setdefault(match[1], []).append((int(match[2]), i))
+            families.setdefault(match[1], []).append((int(match[2]), place))
     # The numbers of a family must run from 0 or 1 on, without gaps, and each number
-    # once, because e1 and e01 are the same number.
+    # once, because e1 and e01 are the same number. A single column, such as year2020,
+    # is not a family.
     whole = []
     for family in families.values():
         family.sort()
         numbers = [number for number, _ in family]
-        runs = (list(range(len(family))), list(range(1, len(family) + 1)))
-        if len(family) > 1 and numbers in runs:
-            whole.append(tuple(i for _, i in family))
+        from_0 = list(range(len(family)))
+        from_1 = list(range(1, len(family) + 1))
+        if len(family) > 1 and numbers in (from_0, from_1):
+            whole.append(tuple(place for _, place in family))
     return whole
 
 
 def _require_no_family(table: TableFile, place: int, request: Request) -> None:
-    """Refuse a list without brackets next to columns such as e0 to e63.
+    """Refuse lists without brackets next to columns such as e0 to e63.
 
-    It can be a date such as `2020 01 31`, or a place such as `52.5, 13.4`.
+    These lists can be dates such as `2020 01 31`, or places such as `52.5, 13.4`.
     """
     if table.text is None or table.names is None or request.vector is not None:
         return
     if table.text.first_rows[0][place].strip()[0] in BRACKETS:
         return
     names = {
-        name: i
-        for i, name in enumerate(table.names)
-        if i != place and not request.ignores(name)
+        name: other
+        for other, name in enumerate(table.names)
+        if other != place and not request.ignores(name)
     }
     families = _whole_families(names)
     if families:
@@ -594,7 +603,8 @@ def _require_no_records(table: TableFile) -> None:
     """Refuse a column of records that hold vectors or parts of them, as Spark writes.
 
     A record holds a vector if one of its fields is a list of numbers. A list of records
-    is a vector of one of their numeric fields.
+    holds a vector if the records have a field of floating-point numbers. The advice
+    takes the last such field.
     """
     from pyarrow import types
 
@@ -602,18 +612,23 @@ def _require_no_records(table: TableFile) -> None:
         return
     for column in table.arrow.schema:
         kind = column.type
-        is_list = types.is_list(kind) or types.is_large_list(kind)
-        record = kind.value_type if is_list else kind
+        if types.is_list(kind) or types.is_large_list(kind):
+            what = "lists of records"
+            record = kind.value_type
+            holds_vectors = types.is_floating
+            vector = "[entry[{!r}] for entry in row]"
+        else:
+            what = "records"
+            record = kind
+            holds_vectors = is_vectors
+            vector = "row[{!r}]"
         if not types.is_struct(record):
             continue
         fields = [record.field(place) for place in range(record.num_fields)]
-        is_part = types.is_floating if is_list else is_vectors
-        names = [field.name for field in fields if is_part(field.type)]
+        names = [field.name for field in fields if holds_vectors(field.type)]
         if not names:
             continue
-        vector = f"row[{names[-1]!r}]"
-        if is_list:
-            vector = f"[entry[{names[-1]!r}] for entry in row]"
+        vector = vector.format(names[-1])
         remedy = "write one of them as lists of numbers"
         if table.path.suffix.lower() in PARQUET:
             remedy = (
@@ -622,7 +637,6 @@ def _require_no_records(table: TableFile) -> None:
                 f"d[{column.name!r}] = [{vector} for row in d[{column.name!r}]]; "
                 "d.to_parquet('vectors.parquet')"
             )
-        what = "lists of records" if is_list else "records"
         shown = listed(names, SHOWN)
         raise must_be(
             Sentence("the vectors of {}", File(table.path)),
@@ -633,9 +647,10 @@ def _require_no_records(table: TableFile) -> None:
 
 
 def _place(table: TableFile, name: str, used: set[int | None]) -> int | None:
-    """Return the position of a column that `write` puts next to ids, or None.
+    """Return the position of the column of titles or of counts, or None.
 
-    The column is called title, which holds texts, or interactions, which holds numbers.
+    Their names are those that `write` gives them: `title` for texts, and `interactions`
+    for numbers.
     """
     from pyarrow import types
 
@@ -662,7 +677,7 @@ def _index(table: TableFile) -> list[Any]:
         return []
     try:
         return list((table.arrow.schema.pandas_metadata or {}).get("index_columns", []))
-    # The metadata are no JSON, or no map.
+    # The metadata are not valid JSON, or not a map.
     except (ValueError, AttributeError, TypeError, RecursionError):
         return []
 
@@ -672,45 +687,60 @@ def _ids(
 ) -> int | None:
     """Return the position of the column of ids, or None.
 
-    The column that the caller names comes first, then the named index of a data frame,
-    then a column with a customary name that holds no vectors.
+    In this order, it is the column that the caller names, the named index of a data
+    frame, a column with a customary name that is not among `vectors`, or the index of a
+    data frame without a name.
     """
     if request.vector_id is not None:
         return table.position(
             request.vector_id, "id", file_remedy("vector_id", request.vector_id)
         )
-    # An index without a name comes last. No level of an index of several levels is the
-    # ids.
-    names_of_columns = table.names or ()
+    if table.names is None:
+        return None
+    # A level of an index of several levels does not identify a row.
     index = _index(table)
-    place = None
-    if len(index) == 1 and index[0] in names_of_columns and index[0] != PANDAS_INDEX:
-        place = names_of_columns.index(index[0])
+    if len(index) == 1 and index[0] in table.names and index[0] != PANDAS_INDEX:
+        return table.names.index(index[0])
     # A column called id goes before one called name, which can hold titles.
     for names in (ID_NAMES, KNOWN):
-        if place is None:
-            place = table.find_column(
-                "id", None, names, option="vector_id", excluded=vectors
-            )
-    if place is not None or table.names is None:
-        return place
-    # The first column without a name is an index of a data frame, unless it holds
-    # fractions.
-    first = [row[0] for row in table.text.first_rows] if table.text is not None else []
-    is_index = table.names[0] in UNNAMED and all(
-        x.isdigit() or not NUMBER.fullmatch(x) for x in first
-    )
-    is_counted = _counts(table.names[1:]) and not _counts(table.names)
-    if is_index or (first and is_counted):
+        place = table.find_column(
+            "id", None, names, option="vector_id", excluded=vectors
+        )
+        if place is not None:
+            return place
+    if _begins_with_index(table):
         return 0
-    is_alone = PANDAS_INDEX in table.names and len(index) < 2
-    return table.names.index(PANDAS_INDEX) if is_alone else None
+    if PANDAS_INDEX in table.names and len(index) < 2:
+        return table.names.index(PANDAS_INDEX)
+    return None
+
+
+def _begins_with_index(table: TableFile) -> bool:
+    """Check whether the first column is the index of a data frame.
+
+    Its name is one that data frames write above an index without a name, and its cells
+    are not fractions. In text, it can also have another name before columns that are
+    called 0, 1, 2, …
+    """
+    assert table.names is not None
+    cells = []
+    if table.text is not None:
+        cells = [row[0] for row in table.text.first_rows]
+    holds_fractions = any(
+        NUMBER.fullmatch(cell) and not cell.isdigit() for cell in cells
+    )
+    if table.names[0] in UNNAMED and not holds_fractions:
+        return True
+    precedes_numbers = _counts(table.names[1:]) and not _counts(table.names)
+    return table.text is not None and precedes_numbers
 
 
 def _chosen(table: TableFile, lists: list[int], request: Request) -> list[int]:
-    """Return the one column of lists, if there is one and no family is chosen."""
-    # The option can also name a family of columns, `e` for e0 to e63. `_family` looks
-    # for that.
+    """Return the column of lists that holds the vectors, as a list of one position.
+
+    The list is empty if there is no such column, or if the caller names a family of
+    columns, such as `e` for e0 to e63, which `_family` finds.
+    """
     if _names_family(table, request.vector):
         return []
     is_column = bool(lists) or table.names is None or request.vector in table.names
@@ -726,10 +756,10 @@ def _chosen(table: TableFile, lists: list[int], request: Request) -> list[int]:
         return [position]
     if len(lists) > 1:
         # A title such as (500) can look like a list, so the name vector goes first.
-        vectors = [i for i in lists if table.title(i) == "vector"]
+        vectors = [place for place in lists if table.title(place) == "vector"]
         if vectors:
             return vectors
-        got = " and ".join(table.names[i] if table.names else str(i) for i in lists)
+        got = " and ".join(table.title(place) for place in lists)
         remedy = Sentence("keep one, or choose it with {}", Option("vector"))
         raise must_be(
             Sentence("the vectors of {}", File(table.path)),
@@ -743,11 +773,11 @@ def _chosen(table: TableFile, lists: list[int], request: Request) -> list[int]:
 def _names_family(table: TableFile, vector: str | None) -> bool:
     """Return True for `e0:e63`, and for `e` if there are columns e0, e1, and so on.
 
-    A name that is the name of a column does not choose a family.
+    If a column has exactly this name, it chooses that column instead.
     """
     if vector is None or table.names is None or vector in table.names:
         return False
-    names = {name: i for i, name in enumerate(table.names)}
+    names = {name: place for place, name in enumerate(table.names)}
     return ":" in vector or bool(_whole_families(names, vector))
 
 
@@ -775,9 +805,9 @@ def _bias(
     # With kind="vectors" a bias is not needed, but it must not become a dimension.
     if request.kind == "vectors" and not dimensions:
         return None
-    for i, name in enumerate(table.names or ()):
+    for place, name in enumerate(table.names or ()):
         is_bias = plain_name(name) in BIAS_NAMES
-        if is_bias and i not in used and not request.ignores(name):
+        if is_bias and place not in used and not request.ignores(name):
             remedy = Sentence(
                 "name it with {}, or leave it out with {}",
                 Option("bias", name),
@@ -791,7 +821,7 @@ def _bias(
 
 
 def _require_vectors(table: TableFile) -> None:
-    """Refuse a table of interactions, which is no model."""
+    """Refuse a table of interactions, which is not a model."""
     plain = {plain_name(name) for name in table.names or ()}
     has_users = not plain.isdisjoint(USER_NAMES)
     has_items = not plain.isdisjoint(ID_NAMES - {"id"})
@@ -903,8 +933,8 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
     stored_link = stored.get("link")
     is_head = stored_link is not None and stored_link.name == "softmax"
     if request.kind == "head" or is_head:
-        # The rows of a head are labels, and the column of ids names them. The column
-        # gives the ids as well if the file has columns that embaudit writes next to
+        # The rows of a head are labels, and the column of ids names them. It gives the
+        # ids as well if the file has metadata or columns that embaudit writes next to
         # ids.
         keeps_ids = (
             bool(stored)
@@ -918,7 +948,10 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
         fields["link"] = Source.of("", "softmax")
         roles = OF_HEAD
     fields |= {name: Source.of("the metadata", value) for name, value in stored.items()}
-    rows = None if table.arrow is None else table.arrow.rows
+    # The number of rows of a text is known only when all of it is read.
+    rows = None
+    if table.arrow is not None:
+        rows = table.arrow.rows
     left_over = tuple(
         Part(_name_of(table, place), "", (rows,)) for place in layout.left_over(table)
     )
@@ -937,11 +970,8 @@ def _rows_of_text(
 ) -> tuple[tuple[str, int], ...]:
     """Return the name and the number of rows of each file."""
     assert table.text is not None
-    files = (table.text, *table.more)
-    return tuple(
-        (str(file.path), n_rows)
-        for file, n_rows in zip(files, parsed()[2], strict=True)
-    )
+    paths = [str(file.path) for file in (table.text, *table.more)]
+    return tuple(zip(paths, parsed().n_rows, strict=True))
 
 
 def _name_of(table: TableFile, place: int) -> str:
@@ -1004,10 +1034,16 @@ def _values_beside(
     return to_array(table, column, place)
 
 
-ParsedText: TypeAlias = (
-    "tuple[NDArray[Any], dict[int, pa.ChunkedArray], tuple[int, ...]]"
-)
-"""Vectors, the other columns by place, and the number of rows of each file."""
+@dataclass(frozen=True, eq=False)
+class ParsedText:
+    """The columns of all files of a text."""
+
+    vectors: NDArray[Any]
+    """(n, k)"""
+    beside: dict[int, pa.ChunkedArray]
+    """The other columns that are read, by position."""
+    n_rows: tuple[int, ...]
+    """Number of rows of each file."""
 
 
 def _of_text(
@@ -1019,10 +1055,14 @@ def _of_text(
     """
 
     def read_beside(field: str, place: int) -> NDArray[Any] | None:
-        return _values_beside(table, parsed()[1][place], field, place)
+        return _values_beside(table, parsed().beside[place], field, place)
 
-    width = None if layout.lists else len(layout.vectors)
-    fields = {"right": Source(layout.title(table), lambda: parsed()[0], (None, width))}
+    # The length of lists is known only when they are parsed.
+    width = None
+    if not layout.lists:
+        width = len(layout.vectors)
+    name = layout.title(table)
+    fields = {"right": Source(name, lambda: parsed().vectors, (None, width))}
     for field, place in layout.beside.items():
         read = partial(read_beside, field, place)
         fields[field] = Source(_name_of(table, place), read, (None,))
@@ -1049,11 +1089,11 @@ def _parsed(table: TableFile, layout: TableLayout) -> ParsedText:
         for place, position in enumerate(layout.vectors):
             # `pop` frees the memory of each column that has been copied.
             vectors[:, place] = to_numbers(table, columns.pop(position), position)
-    return vectors, columns, n_rows
+    return ParsedText(vectors, columns, n_rows)
 
 
 def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001
-    """One side: ids, titles and counts. Link and objective lie in the metadata."""
+    """Name the fields next to the vectors: the metadata hold link and objective."""
     return frozenset({"right_ids", "right_names", "right_counts", "link", "objective"})
 
 
@@ -1068,13 +1108,15 @@ def columns_of(draft: Draft) -> dict[str, NDArray[Any]]:
     >>> columns_of(Draft.of(FactorModel.from_vectors([[1.0], [2.0]])))
     {'id': array([0, 1])}
     """
-    names = draft.fields.get("right_names") if draft.tokens_are == "right_ids" else None
-    beside = {
-        "id": draft.tokens,
-        "title": names,
-        COUNTS: draft.fields.get("right_counts"),
-    }
-    return {name: values for name, values in beside.items() if values is not None}
+    columns = {"id": draft.tokens}
+    # If the titles are the tokens, they are in the column of ids already.
+    titles = draft.fields.get("right_names")
+    if titles is not None and draft.tokens_are == "right_ids":
+        columns["title"] = titles
+    counts = draft.fields.get("right_counts")
+    if counts is not None:
+        columns[COUNTS] = counts
+    return columns
 
 
 @register_writer("parquet", keeps)
@@ -1104,25 +1146,25 @@ def _write_batches(open_writer: Callable[[pa.Schema], Any], draft: Draft) -> Non
 
     columns = columns_of(draft)
     width = draft.right.shape[1]
-    start = 0
     fields = [(name, pa.array(values[:0]).type) for name, values in columns.items()]
     vector = ("vector", pa.list_(pa.from_numpy_dtype(draft.right.dtype), width))
     schema = pa.schema([*fields, vector], metadata=draft.metadata)
+    start = 0
     with open_writer(schema) as writer:
         for block in draft.right.rows():
-            vectors = pa.FixedSizeListArray.from_arrays(
-                pa.array(block.reshape(-1)), width
-            )
-            beside = [
-                pa.array(values[start : start + len(block)])
-                for values in columns.values()
-            ]
+            end = start + len(block)
+            numbers = pa.array(block.reshape(-1))
+            vectors = pa.FixedSizeListArray.from_arrays(numbers, width)
+            beside = [pa.array(values[start:end]) for values in columns.values()]
             writer.write_batch(pa.record_batch([*beside, vectors], schema=schema))
-            start += len(block)
+            start = end
 
 
 def keeps_in_text(draft: Draft) -> frozenset[str]:
-    """One side: ids, titles and counts. Text has no metadata."""
+    """Name the fields next to the vectors, without link and objective.
+
+    Text has no metadata that could hold them.
+    """
     return keeps(draft) - {"link", "objective"}
 
 
@@ -1136,8 +1178,8 @@ def write_csv(file: IO[bytes], draft: Draft) -> None:
     Raises
     ------
     InputError
-        If an id is empty, or a number with spaces around it, which do not read back as
-        they are.
+        If an id would not be read as it is written: if it is empty, or a number with
+        spaces around it.
     """
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text, lineterminator="\n")
@@ -1152,7 +1194,12 @@ def write_csv(file: IO[bytes], draft: Draft) -> None:
                 "save it as .parquet",
             )
     writer.writerow([*columns, "vector"])
-    beside = zip(*(map(str, values) for values in columns.values()), strict=True)
-    vectors = (row for block in draft.right.rows() for row in block)
-    writer.writerows([*next(beside), f"[{','.join(map(str, row))}]"] for row in vectors)
+    start = 0
+    for block in draft.right.rows():
+        end = start + len(block)
+        cells = [map(str, values[start:end]) for values in columns.values()]
+        vectors = [f"[{','.join(map(str, row))}]" for row in block]
+        writer.writerows(zip(*cells, vectors, strict=True))
+        start = end
+    # The caller closes the file.
     text.detach()
