@@ -36,9 +36,11 @@ FILE_MARKS = (b"ARROW1", b"FEA1")
 STREAM_END = bytes.fromhex("ffffffff00000000")
 """Last bytes of a complete stream."""
 BATCH_ROWS = 4096
-"""Rows of lists that are read at a time from Parquet."""
+"""Rows that are read at a time from Parquet, if a column holds lists."""
 BATCH_ROWS_OF_NUMBERS = 8 * BATCH_ROWS
-"""The same for columns of numbers, each of which costs a call per batch."""
+"""Rows that are read at a time without lists. More, because each of many columns of
+numbers costs a call per batch.
+"""
 WIDTHS = {"INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 12}
 """Bytes of a value by its physical type in Parquet; one byte for other types."""
 SAFE_BYTES = 2**26
@@ -49,11 +51,16 @@ PLAUSIBLE_RATIO = 10
 """Largest ratio of unpacked to packed bytes of a file of vectors. A larger claim must
 fit into memory. Real vectors can exceed memory, because they are read in batches.
 """
+MEMORY = Path("/proc/meminfo")
+"""File of Linux that states the available memory."""
 
 
 @dataclass(frozen=True, eq=False)
 class ArrowTable:
-    """The columns of a table: in files, one below another, in memory or in a store."""
+    """The columns of a table in files, in memory or in a store.
+
+    Several files are read as one table, one below another.
+    """
 
     path: Path
     """The file, or the folder of the files, for messages."""
@@ -92,8 +99,8 @@ class ArrowTable:
         Raises
         ------
         InputError
-            If a file is damaged or has other columns than the first, or if the files
-            claim to hold more than memory does.
+            If a file is damaged or has other columns than the first file, or if the
+            files claim to hold more than fits into memory.
         """
         files = tuple(files) or (path,)
         headers = [_header(existing_file(file)) for file in files]
@@ -139,6 +146,7 @@ class ArrowTable:
             return
         if self.content is not None:
             yield from self.content.select(list(columns)).to_batches()
+            return
         for file in self.files if files is None else files:
             constants = {
                 name: value
@@ -148,14 +156,15 @@ class ArrowTable:
             stored = [name for name in columns if name not in constants]
             try:
                 if file.suffix.lower() in PARQUET:
-                    # Several files are read in a thread each.
+                    # Each of several files is read in a thread of its own already.
+                    is_alone = len(self.files) == 1
                     batches = _of_parquet(
-                        file, stored, self.schema, in_threads=len(self.files) == 1
+                        file, stored, self.schema, in_threads=is_alone
                     )
                 else:
                     batches = _of_arrow(file, stored)
                 for batch in batches:
-                    # Unvalidated, damaged lists make Arrow end the process.
+                    # Arrow ends the process at damaged lists that are not validated.
                     batch.validate(full=True)
                     for name, value in constants.items():
                         batch = batch.append_column(name, pa.repeat(value, len(batch)))
@@ -210,10 +219,14 @@ class ArrowTable:
         return pa.table(columns, schema=self.schema).to_pandas()  # type: ignore[no-any-return]
 
     def first_list(self, name: str, called: Sentence) -> NDArray[Any]:
-        """Read the first list of a column, (1, k), or (0, 0) if there are no rows.
+        """Read the first list of a column, for the length of lists and their type.
 
-        If the type of the column says both, zeros stand for the numbers of floats, so
-        that no store starts a scan for one row.
+        If the type of the column tells both, zeros are returned, so that no store
+        starts a scan for one row. This is so for floats in lists of fixed length.
+
+        Returns
+        -------
+        array of shape (1, k), or (0, 0) if there are no rows
         """
         from pyarrow import types
 
@@ -225,10 +238,10 @@ class ArrowTable:
             and kind.list_size
         ):
             return np.zeros((1, kind.list_size), kind.value_type.to_pandas_dtype())
-        first = next(
-            (batch.column(0) for batch in self.batches([name]) if len(batch)), None
-        )
-        return np.empty((0, 0)) if first is None else stack(first.slice(0, 1), called)
+        for batch in self.batches([name]):
+            if len(batch):
+                return stack(batch.column(0).slice(0, 1), called)
+        return np.empty((0, 0))
 
     def matrix(self, name: str, called: Sentence) -> NDArray[Any]:
         """Read a column of lists as a matrix, several files in parallel.
@@ -245,7 +258,7 @@ class ArrowTable:
         kind = self.schema.field(name).type
         if not is_vectors(kind):
             raise must_be(called, "lists of numbers", str(kind))
-        # A document in memory is JSON, which writes 1 for 1.0. Other integers are
+        # A table in memory comes from JSON, which writes 1 for 1.0. Other integers are
         # counts or codes, unless all are 1 or -1.
         is_json = self.content is not None
         are_numbers = types.is_floating(kind.value_type) or (
@@ -257,15 +270,18 @@ class ArrowTable:
         def fill(out: NDArray[Any], batch: pa.RecordBatch, row: int) -> None:
             out[:] = stack(batch.column(0), called, row, width)
 
-        # The first row decides for most files, before all rows are read.
-        is_refused = not are_numbers and not (np.abs(first) == 1).all()
-        if not is_refused:
-            rows = self._filled([name], width, first.dtype, fill)
-            is_refused = not are_numbers and not are_signs(rows)
-        if is_refused:
-            remedy = "store the numbers they stand for as float32"
-            got = f"{kind.value_type}, counts or codes"
-            raise must_be(called, "lists of floating-point numbers", got, remedy)
+        refusal = must_be(
+            called,
+            "lists of floating-point numbers",
+            f"{kind.value_type}, counts or codes",
+            "store the numbers they stand for as float32",
+        )
+        # Most codes are refused by the first row, before all rows are read.
+        if not are_numbers and not (np.abs(first) == 1).all():
+            raise refusal
+        rows = self._filled([name], width, first.dtype, fill)
+        if not are_numbers and not are_signs(rows):
+            raise refusal
         return rows
 
     def side_by_side(self, columns: Sequence[str], dtype: DTypeLike) -> NDArray[Any]:
@@ -313,17 +329,20 @@ class ArrowTable:
         matrix = scratch((self.rows, width), storage_of(np.dtype(dtype)))
         # The rows of each file are known, so files are decoded in parallel without
         # locks.
-        ends = np.cumsum(self.lengths)
+        file_ends = np.cumsum(self.lengths)
 
         def fill_from(number: int) -> None:
-            done, end = int(ends[number] - self.lengths[number]), int(ends[number])
+            n_rows = self.lengths[number]
+            file_end = int(file_ends[number])
+            file_start = file_end - n_rows
+            n_read = 0
             for batch in self.batches(columns, self.files[number : number + 1]):
-                start, done = done, done + len(batch)
-                if len(batch) and done <= end:
-                    fill(matrix[start:done], batch, start)
-            if done != end:
-                n_rows = self.lengths[number]
-                n_read = done - end + n_rows
+                start = file_start + n_read
+                end = start + len(batch)
+                n_read += len(batch)
+                if len(batch) and end <= file_end:
+                    fill(matrix[start:end], batch, start)
+            if n_read != n_rows:
                 file = self.path
                 if self.files:
                     file = self.files[number]
@@ -341,7 +360,10 @@ def _list_missing(schema: pa.Schema, other: pa.Schema) -> str:
 
 
 def _header(path: Path) -> tuple[pa.Schema, int, int]:
-    """Return the schema of a file, its number of rows, and the unpacked size by it."""
+    """Return the schema of a file, its number of rows, and its unpacked size in bytes.
+
+    The size is what the header claims; 0 for Arrow, whose header does not say.
+    """
     from pyarrow import parquet
 
     try:
@@ -381,8 +403,9 @@ def _require_lengths(schema: pa.Schema) -> None:
 
 
 def _size_of_lists(path: Path, metadata: Any) -> int:
-    """Return the bytes of all values in lists; the number of rows does not tell."""
+    """Return the bytes of all values in lists, which can have any length."""
     leaves = [metadata.schema.column(leaf) for leaf in range(metadata.num_columns)]
+    # In Parquet, a column of lists is a leaf whose values repeat.
     in_lists = [
         leaf for leaf, column in enumerate(leaves) if column.max_repetition_level > 0
     ]
@@ -436,11 +459,16 @@ def _require_sound_columns(path: Path, metadata: Any, leaves: Sequence[int]) -> 
 
 def _constants(path: Path) -> dict[str, Any]:
     """Return the columns in names of folders, as Hive and Spark write `year=2020`."""
-    pairs = (name.partition("=") for name in path.parts[:-1])
-    return {name: unquote(value) for name, equals, value in pairs if equals}
+    constants = {}
+    for folder in path.parts[:-1]:
+        name, equals, value = folder.partition("=")
+        if equals:
+            constants[name] = unquote(value)
+    return constants
 
 
 def _with_constants(schema: pa.Schema, constants: Mapping[str, Any]) -> pa.Schema:
+    """Add the columns in names of folders to a schema, unless it has them."""
     import pyarrow as pa
 
     for name in constants:
@@ -455,8 +483,9 @@ def _of_parquet(
     """Yield batches of columns of a file, which `in_threads` decodes in parallel."""
     from pyarrow import parquet, types
 
-    # Texts are read as dictionaries, so that one long text of all rows is stored once.
-    # The file is mapped, because Arrow otherwise holds a whole row group in memory.
+    # Texts are read as dictionaries, so that a long text that all rows have is stored
+    # once. The file is mapped, because otherwise Arrow holds a whole row group in
+    # memory.
     texts = [name for name in columns if is_text(schema.field(name).type)]
     has_lists = any(types.is_nested(schema.field(name).type) for name in columns)
     rows = BATCH_ROWS if has_lists else BATCH_ROWS_OF_NUMBERS
@@ -473,7 +502,9 @@ def _schema_of_arrow(path: Path) -> pa.Schema:
     from pyarrow import ipc
 
     with pa.memory_map(str(path)) as file:
-        return (ipc.open_stream if is_stream(path) else ipc.open_file)(file).schema
+        if is_stream(path):
+            return ipc.open_stream(file).schema
+        return ipc.open_file(file).schema
 
 
 def _of_arrow(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -556,17 +587,22 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def width_of(kind: pa.DataType) -> int:
-    """Return the fewest bytes of a value; a text or list takes an offset of 4 bytes."""
+    """Return the smallest size of a value in bytes.
+
+    Texts and lists have at least an offset of 4 bytes.
+    """
     from pyarrow import types
 
     if types.is_fixed_size_list(kind):
         return int(kind.list_size) * width_of(kind.value_type)
-    # Booleans take a bit in Arrow and a byte in NumPy.
-    return max(1, kind.bit_width // 8) if types.is_primitive(kind) else 4
+    if types.is_primitive(kind):
+        # Booleans take a bit in Arrow and a byte in NumPy.
+        return max(1, kind.bit_width // 8)
+    return 4
 
 
 def _require_room(path: Path, files: Sequence[Path], claimed: int) -> None:
-    """Raise InputError if files claim to hold more than memory or is plausible."""
+    """Raise InputError if files claim more bytes than memory has or is plausible."""
     packed = sum(file.stat().st_size for file in files)
     available = available_memory()
     if claimed > max(available, PLAUSIBLE_RATIO * packed):
@@ -588,6 +624,3 @@ def available_memory() -> int:
         sizes = dict(line.split(":") for line in MEMORY.read_text().splitlines())
         return 1024 * int(sizes["MemAvailable"].split()[0])
     return 2**36
-
-
-MEMORY = Path("/proc/meminfo")

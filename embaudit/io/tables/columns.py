@@ -65,7 +65,9 @@ class TableFile:
 
     def title(self, position: int) -> str:
         """Return the name of a column, or its position if there is no header."""
-        return self.names[position] if self.names else str(position)
+        if self.names:
+            return self.names[position]
+        return str(position)
 
     def column_and_file(self, position: int) -> Sentence:
         """Name a column and its file, as error messages do."""
@@ -118,7 +120,7 @@ class TableFile:
         Raises
         ------
         InputError
-            If there is none.
+            If there is no such column, or as `find_column` does.
         """
         position = self.find_column(what, name, customary, place, option=option)
         if position is None:
@@ -149,9 +151,10 @@ class TableFile:
         name : str, int or None
             Name or position that the caller gives.
         customary : iterable of str
-            Names, as `plain_name` returns them, that the column has otherwise.
+            Names, as `plain_name` returns them, by which the column is found if the
+            caller gives none.
         place : int, optional
-            Its usual position in a table without a header.
+            Position of the column in a table without a header.
         option : str
             The option that chooses the column; `what` by default.
         excluded : collection of int
@@ -165,7 +168,9 @@ class TableFile:
         if name is not None:
             return self.position(name, what)
         if self.names is None:
-            return place if place is not None and place < self.width else None
+            if place is not None and place < self.width:
+                return place
+            return None
         accepted = set(customary)
         found = [
             position
@@ -179,7 +184,9 @@ class TableFile:
                 " and ".join(self.names[position] for position in found),
                 Sentence("choose it with {}", Option(option or what)),
             )
-        return found[0] if found else None
+        if found:
+            return found[0]
+        return None
 
 
 def open_table(
@@ -236,7 +243,7 @@ def table_of_frame(frame: Any) -> TableFile:
     if type(frame).__name__ == "LazyFrame":
         frame = frame.collect()
     if type(frame).__module__.partition(".")[0] == "pandas":
-        # Row numbers are no ids; any other index is.
+        # An index is kept as ids, unless it is only the numbers of the rows.
         is_range = type(frame.index).__name__ == "RangeIndex"
         keeps_index = not (is_range and frame.index.name is None)
         try:
@@ -270,29 +277,38 @@ def read_columns(
 def _convert(
     table: TableFile, column: pa.ChunkedArray, position: int, cell: Cell
 ) -> pa.ChunkedArray:
-    """Convert a column of Arrow to ids, numbers, times or texts."""
+    """Convert a column of Arrow to ids, numbers, times or texts.
+
+    Times become numbers. Dates become microseconds since 1970.
+    """
     import pyarrow as pa
     from pyarrow import types
 
-    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    kind = column.type
+    if types.is_dictionary(kind):
+        kind = kind.value_type
     is_number = types.is_integer(kind) or types.is_floating(kind)
     if cell == "number":
-        needs, target = "numbers", pa.float64()
+        needs = "numbers"
+        target = pa.float64()
         accepts = is_number or types.is_boolean(kind) or types.is_decimal(kind)
     elif cell == "id":
+        needs = "integers or text"
         # Floats that are integers are ids. Casting rejects other floats.
-        needs, target = "integers or text", pa.int64() if is_number else pa.string()
+        target = pa.int64() if is_number else pa.string()
         accepts = is_number or types.is_string(kind) or types.is_large_string(kind)
     elif cell == "time":
-        is_temporal = types.is_timestamp(kind) or types.is_date(kind)
-        needs, target = "numbers or dates", pa.float64()
-        accepts = is_number or is_temporal
-        if is_temporal:
-            # Microseconds since 1970; float64 holds them for 285 years.
+        needs = "numbers or dates"
+        target = pa.float64()
+        accepts = is_number
+        if types.is_timestamp(kind) or types.is_date(kind):
+            # float64 holds microseconds exactly for 285 years.
             stamps = column.cast(kind).cast(pa.timestamp("us"), safe=False)
             return stamps.cast(pa.int64()).cast(target)
     else:
-        needs, target, accepts = "text", pa.string(), True
+        needs = "text"
+        target = pa.string()
+        accepts = True
     if not accepts:
         raise must_be(table.column_and_file(position), needs, str(column.type))
     try:
@@ -324,8 +340,9 @@ def to_numbers(table: TableFile, column: pa.ChunkedArray, position: int) -> Floa
     wrong = ~np.isfinite(values)
     if wrong.any():
         row = int(np.argmax(wrong))
-        is_empty = column[row].as_py() is None
-        got = "an empty cell" if is_empty else str(values[row])
+        got = str(values[row])
+        if column[row].as_py() is None:
+            got = "an empty cell"
         raise must_be(
             table.column_and_file(position),
             "finite numbers",
@@ -349,7 +366,7 @@ def to_codes(
     from pyarrow import types
 
     _require_ids(table, column, position)
-    # In a dictionary, each distinct text is converted and sorted once.
+    # As a dictionary, each distinct text is converted and sorted once.
     if not types.is_dictionary(column.type):
         column = column.dictionary_encode()
     chunks = column.unify_dictionaries().chunks
@@ -414,12 +431,15 @@ def read_by_id(
         clashes = clashes[is_other]
     if len(clashes):
         code = codes[clashes[0]]
-        two = [cells[first_rows[code]], cells[clashes[0]]]
-        shown = [repr(str(value)) if cell == "text" else str(value) for value in two]
+        first = str(cells[first_rows[code]])
+        second = str(cells[clashes[0]])
+        if cell == "text":
+            first = repr(first)
+            second = repr(second)
         raise must_be(
             table.column_and_file(values),
             "one for each id",
-            f"{' and '.join(shown)} for {distinct_ids[code]}",
+            f"{first} and {second} for {distinct_ids[code]}",
             "keep one row for each id",
         )
     return distinct_ids, cells[first_rows]
@@ -496,7 +516,10 @@ def read_frame(table: Any, quantities: Collection[str | None] = ()) -> pd.DataFr
 
 
 def _frame_of_text(file: TableFile, quantities: Collection[str | None]) -> pd.DataFrame:
-    """Read all columns of a text file, with numbers where `read_frame` says so."""
+    """Read all columns of a text file, and convert columns of numbers.
+
+    `read_frame` says which columns these are.
+    """
     import pandas as pd
 
     columns = read_columns(file, dict.fromkeys(range(file.width), "text"))
