@@ -597,7 +597,7 @@ def width_of(kind: pa.DataType) -> int:
         return int(kind.list_size) * width_of(kind.value_type)
     if types.is_primitive(kind):
         # Booleans take a bit in Arrow and a byte in NumPy.
-        return max(1, kind.bit_width // 8)
+        return max(1, int(kind.bit_width) // 8)
     return 4
 
 
