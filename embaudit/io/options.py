@@ -168,7 +168,7 @@ class Request:
             is_rare=True,
         ),
     )
-    """Sides that are stored with one column an entity."""
+    """Sides that are stored with one column per entity."""
     vector: str | None = field(
         default=None,
         metadata=typed(

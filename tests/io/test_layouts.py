@@ -198,7 +198,7 @@ def test_ids_tell_that_a_table_has_one_column_per_entity(
     np.savez(tmp_path / "v.npz", x=ITEMS.T, **beside)
     found = read(tmp_path / "v.npz")
     np.testing.assert_array_equal(found.model.right, ITEMS)
-    assert found.intake.assumed == ("x has one column an entity",)
+    assert found.intake.assumed == ("x has one column per entity",)
     with pytest.raises(InputError, match=r"one per row|vector of 4"):
         load(tmp_path / "v.npz", transpose="none")
 
@@ -242,4 +242,4 @@ def test_the_shapes_tell_more_than_the_name_of_a_factor(tmp_path: Path) -> None:
     np.savez(tmp_path / "wh.npz", W=USERS[:4], H=ITEMS.T)
     found = read(tmp_path / "wh.npz")
     np.testing.assert_array_equal(found.model.right, ITEMS)
-    assert "H has one column an entity" in found.intake.assumed
+    assert "H has one column per entity" in found.intake.assumed

@@ -65,7 +65,7 @@ def test_a_norm_may_be_named_or_left_out(tmp_path):
         ({"norm": "model.nrom"}, "norm must be the name of a tensor of "),
         (
             {"norm": "lm_head.weight"},
-            "the norm lm_head.weight must be one number a dimension; got shape (9, 4)",
+            "the norm lm_head.weight must be one number per dimension; got shape (9, 4)",
         ),
         (
             {"norm_kind": "batch"},

@@ -97,7 +97,7 @@ def test_numbers_in_the_other_byte_order_are_read_exactly(tmp_path: Path) -> Non
 
 def test_turned_sides_are_named_as_assumed(tmp_path: Path) -> None:
     path = write_all(tmp_path, {"m.npz": npz(u=USERS.T, v=ITEMS.T)})
-    assert "u has one column an entity" in read(path).intake.assumed
+    assert "u has one column per entity" in read(path).intake.assumed
     assert read(path, transpose="both", link="identity").intake.assumed == ()
 
 

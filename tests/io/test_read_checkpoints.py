@@ -140,7 +140,7 @@ EMBEDDING = {"model.embed_tokens.weight": HEAD}
          "got the problem_type multi_label_classification"),
         # The final norm is another one.
         (LLAMA, {}, {"norm": "model.nrom"}, "norms there: model.norm.weight"),
-        (LLAMA, {}, {"norm": "lm_head"}, "one number a dimension; got shape (4, 3)"),
+        (LLAMA, {}, {"norm": "lm_head"}, "one number per dimension; got shape (4, 3)"),
         (LLAMA, {}, {"norm_kind": "batch"}, "must be one of rms, layer; got 'batch'"),
     ],
 )  # fmt: skip

@@ -93,7 +93,7 @@ def test_lightfm_rows_are_features(loss: str, link: Link) -> None:
         InputError, match="the scores read from LightFM must be its own"
     ):
         load(model, user_features="none", item_features="none")
-    with pytest.raises(InputError, match="one column a feature: 8; got 6"):
+    with pytest.raises(InputError, match="one column per feature: 8; got 6"):
         load(model, user_features="none", item_features=features)
     with pytest.raises(
         InputError, match="must be a matrix or \"none\"; got 'identity'"

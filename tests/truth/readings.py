@@ -125,7 +125,7 @@ def pairs() -> Iterator[Reading]:
         "a pair", npz(P=P, Q=Q),
         f"Read as npz: P (5 × 2) as left factors, Q (7 × 2) as right factors. {PQ} Assumed: the identity link. "
         f"{NO_USERS} {NO_ITEMS}",
-        "read as npz: P, Q", both, arrays=("P", "Q"), never=("Not used", "column an entity", "bias"),
+        "read as npz: P, Q", both, arrays=("P", "Q"), never=("Not used", "column per entity", "bias"),
     )  # fmt: skip
     yield Reading(
         "a pair whose link was said", npz(P=P, Q=Q),
@@ -138,7 +138,7 @@ def pairs() -> Iterator[Reading]:
             seed=1),
         "Read as npz: P (5 × 2) as left factors, Q (2 × 7) as right factors, user_bias (5) as left bias, item_bias "
         "(7 × 1) as right bias, global_mean as offset, item_ids (7) as right ids, item_names (7) as right names. "
-        f"{PQ} Not used: seed. Assumed: Q has one column an entity, the identity link. {NO_USERS}",
+        f"{PQ} Not used: seed. Assumed: Q has one column per entity, the identity link. {NO_USERS}",
         "read as npz: P, Q, user_bias, item_bias, global_mean, item_ids, item_names; not used: seed",
         {**both, "left_bias": A, "right_bias": B, "offset": 3.5, "right_ids": IDS, "right_names": list("abcdefg")},
         arrays=("P", "Q", "user_bias", "item_bias", "global_mean", "item_ids", "item_names", "seed"),
@@ -198,7 +198,7 @@ def heads() -> Iterator[Reading]:
         f"stands for two labels, the first with scores of 0. {NO_LABELS}",
         "read as npz: coef_, intercept_",
         {"right": [[0, 0], Q[0]], "right_bias": [0, B[0]], "link": "softmax"}, arrays=("coef_", "intercept_"),
-        never=("column an entity",),
+        never=("column per entity",),
     )  # fmt: skip
 
 

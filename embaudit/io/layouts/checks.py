@@ -1,4 +1,4 @@
-"""Check that a layout leaves nothing over that would make it a wrong reading.
+"""Check that no array that a layout leaves over makes it a wrong reading.
 
 `CHECKS` is one list in the order in which its checks run. Each check raises
 `InputError` with its own question, or returns. A check sees names, shapes and types of
@@ -26,7 +26,7 @@ from embaudit.io.layouts.recipes import head_recipe, is_tied
 from embaudit.io.options import Request
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
-"""Types whose numbers are used. What a format has dequantised itself is float32."""
+"""Types whose numbers are used. Numbers that a format dequantises count as float32."""
 SCALES = (
     "scales",  # GPTQ, AWQ, MLX
     "qzeros",  # GPTQ, AWQ
@@ -39,9 +39,10 @@ SCALES = (
     "SCB",  # bitsandbytes, int8
 )
 """Endings of the names of numbers that a quantised matrix is multiplied with."""
-QUANTISED_STATES = ("quant_map", "quant_state")  # bitsandbytes, with its format behind
+QUANTISED_STATES = ("quant_map", "quant_state")
+"""Parts of the names of numbers next to a matrix that bitsandbytes has quantised."""
 ADAPTERS = ("base_layer", "modules_to_save", "original_module")
-"""What PEFT puts behind the name of a layer that it changes, next to `lora_…`."""
+"""Parts that PEFT appends to the name of a layer that it changes, next to `lora_…`."""
 EMBEDDINGS = ("emb", "wte", "tok", "shared")
 """Parts of the names of input embeddings."""
 ID_OPTIONS = {"left": "left_id_array", "right": "id_array"}
@@ -63,6 +64,7 @@ class Chosen:
     tensors: Mapping[str, Tensor]
     """The arrays of the file without those that the caller ignores."""
     all_tensors: Mapping[str, Tensor]
+    """All arrays of the file."""
     request: Request
     where: object
     """The file, as an error names it."""
@@ -75,7 +77,7 @@ class Chosen:
 
     @property
     def matrices(self) -> dict[str, Shape]:
-        """Shapes of all matrices but the right one."""
+        """Shapes of all matrices except the right side."""
         return {
             name: tensor.shape
             for name, tensor in self.tensors.items()
@@ -88,7 +90,7 @@ class Chosen:
         return self.layout.head and self.request.weight is None
 
     def refuse_head(self, allowed: str, got: str, remedy: str | Sentence) -> NoReturn:
-        """Raise the error of a head."""
+        """Raise the error for a head: what it must be, what it is, and a remedy."""
         raise must_be(
             Sentence("the head of {}", File(self.where)), allowed, got, remedy
         )
@@ -96,15 +98,15 @@ class Chosen:
     def refuse_left_over(
         self, name: str, reason: str, remedy: Sentence | None = None
     ) -> NoReturn:
-        """Raise the error of an array that is left over and could matter."""
-        way_out = Sentence("leave it out with {}", Option("ignore", name))
+        """Raise the error for an array that is left over and could matter."""
+        whole_remedy = Sentence("leave it out with {}", Option("ignore", name))
         if remedy is not None:
-            way_out = Sentence("{}, or {}", remedy, way_out)
+            whole_remedy = Sentence("{}, or {}", remedy, whole_remedy)
         raise must_be(
             Sentence("every array of {} that could matter", File(self.where)),
             "named or left out",
             f"{name} {self.tensors[name].shape}, {reason}",
-            way_out,
+            whole_remedy,
         )
 
 
@@ -121,7 +123,8 @@ def require_floats(name: str, tensors: Mapping[str, Tensor], where: object) -> N
     Raises
     ------
     InputError
-        If the array holds no floating-point numbers, or they are to be multiplied.
+        If the array holds no floating-point numbers, or if an array next to it holds
+        scales that these numbers are multiplied with.
     """
     dtype = tensors[name].dtype
     what: File | Sentence = File(where)
@@ -148,7 +151,7 @@ def require_floats(name: str, tensors: Mapping[str, Tensor], where: object) -> N
 
 
 def _as_numbers(name: str, dtype: str, where: object) -> str:
-    """Return how integers become the numbers that they stand for."""
+    """Return a remedy for integers: how to store the numbers that they stand for."""
     stored = "store the numbers they stand for as float32"
     suffix = Path(str(where)).suffix.lower()
     if suffix not in (".npy", ".npz"):
@@ -176,7 +179,7 @@ def _is_scale(name: str) -> bool:
 
 
 def singular_values(chosen: Chosen) -> None:
-    """Ask where Σ belongs: U Σ Vᵀ has many factorisations, and cosines differ."""
+    """Refuse U, Σ and V: the cosines depend on the side that Σ is multiplied into."""
     layout, tensors = chosen.whole, chosen.tensors
     if not layout.is_pair or chosen.request.left is not None:
         return
@@ -231,7 +234,7 @@ def number_for_each_dimension(chosen: Chosen) -> None:
 
 
 def second_table(chosen: Chosen) -> None:
-    """Refuse a table with the shape of one of two tables: it could be the right one."""
+    """Refuse a table with the shape of one of the two tables: it could replace it."""
     layout = chosen.layout
     if not layout.is_pair:
         return
@@ -247,7 +250,7 @@ def second_table(chosen: Chosen) -> None:
 
 
 def layer_beside_two_tables(chosen: Chosen) -> None:
-    """Refuse two tables whose rows pass through layers before they are multiplied.
+    """Refuse two tables next to a layer, which their rows can pass through first.
 
     A matrix with the shape of one of the tables is left to `second_table`.
     """
@@ -311,7 +314,7 @@ def rival_of_tied_embeddings(chosen: Chosen) -> None:
 
 
 def last_layer(chosen: Chosen) -> None:
-    """Refuse a layer of a common name that another layer follows, or without labels."""
+    """Refuse a layer with a common name if it is not the last one, or has no labels."""
     name = chosen.layout.right
     recipe = head_recipe(name)
     if not chosen.is_head_by_name or recipe is None or not recipe.is_common:
@@ -325,12 +328,14 @@ def last_layer(chosen: Chosen) -> None:
     )
     # A layer that takes as many inputs as this one has outputs comes after it.
     for other, (_, n_inputs) in chosen.matrices.items():
-        if n_inputs == n_labels > 1 and other.endswith(".weight"):
+        takes_outputs = n_inputs == n_labels and n_labels > 1
+        if takes_outputs and other.endswith(".weight"):
             got = f"{name} {shape}, whose outputs {other} takes"
             chosen.refuse_head("its last layer", got, remedy)
     # A factorisation machine has one number for each row of its factors.
+    is_vector = 1 in shape and max(shape) > 1
     for other, (n_rows, _) in chosen.matrices.items():
-        if 1 in shape and n_rows == max(shape) > 1:
+        if is_vector and n_rows == max(shape):
             got = f"{name} {shape}, one number for each row of {other}"
             chosen.refuse_head("rows of labels", got, remedy)
 
@@ -359,14 +364,15 @@ def require_head_of_network(head: str, config: Config, where: object) -> None:
     """
     if not is_tied(head) or not config.no_head:
         return
-    first_way: str | Sentence = "fetch the rest of the checkpoint"
-    if not config.has_own_head:
-        first_way = Sentence(
+    if config.has_own_head:
+        way_to_head = Sentence("fetch the rest of the checkpoint")
+    else:
+        way_to_head = Sentence(
             "name its head with {}", Option("weight", placeholder="NAME")
         )
     remedy = Sentence(
         "{}, or read these with {} and {}",
-        first_way,
+        way_to_head,
         Option("kind", "vectors"),
         Option("weight", head),
     )
@@ -405,10 +411,12 @@ def require_softmax(head: str, config: Config, request: Request, where: object) 
 
 
 CHECKS = (
-    # Codes first: whoever is asked about their scales would call them biases.
+    # Codes come before the checks of single arrays: a check of arrays that are left
+    # over would ask the caller to name the scales of codes as a bias.
     codes,
     singular_values,
-    # Layers before their biases, which would be called biases or scales of the tables.
+    # Layers come before their biases: the checks below would ask the caller to name the
+    # bias of a layer as a bias of the tables.
     layer_beside_two_tables,
     number_for_each_entity,
     number_for_each_dimension,
@@ -426,7 +434,7 @@ OF_PREDICTIONS = (
     second_table,
     layer_beside_two_tables,
 )
-"""Checks of arrays that change predictions. The vectors of one side make none."""
+"""Checks of arrays that change predictions. Vectors of one side have no predictions."""
 
 
 def require_settled(chosen: Chosen) -> None:
@@ -457,9 +465,10 @@ def require_settled(chosen: Chosen) -> None:
 
 
 def _sides(chosen: Chosen) -> Iterator[tuple[str, Shape]]:
-    """Yield each side with (rows, columns); none if the sides do not fit each other.
+    """Yield each side with (rows, columns).
 
-    Sides that do not fit are refused later, when a model is made of them.
+    Nothing is yielded if the sides have different numbers of columns. Such sides are
+    refused later, when a model is built of them.
     """
     shapes = chosen.layout.shapes(chosen.tensors)
     are_matrices = all(len(shape) == 2 for shape in shapes.values())
@@ -482,7 +491,8 @@ def _is_vector(tensor: Tensor, size: int) -> bool:
 def _is_in_other_layer(name: str, chosen: Chosen) -> bool:
     """Return True for an array of another layer of a network with a head.
 
-    Arrays of that layer lie next to it and have its size, as those of a norm do.
+    Then an array of the same layer has the size of this array as its number of outputs:
+    for example the weight of a norm next to its bias.
     """
     layer, dot, _ = name.rpartition(".")
     if not chosen.layout.head or not dot:

@@ -131,7 +131,11 @@ def _named(shapes: Shapes, request: Request, where: object) -> Layout:
 def _heads_outside(
     pairs: list[Layout], shapes: Shapes, matrices: Shapes, request: Request
 ) -> list[Layout]:
-    """Return the layouts of heads; W next to H is a factor unless b makes it a head."""
+    """Return the layouts of heads whose weights are not one of two tables.
+
+    A name can be both: W is a factor if H is there, and a head if b is there. If both
+    are there, both layouts are returned, and the caller is asked.
+    """
     factors = {name for pair in pairs for name in (pair.fields["left"], pair.right)}
     layouts = []
     for weight, recipe in heads_by_name(shapes, matrices):
@@ -144,8 +148,9 @@ def _heads_outside(
 def _only_matrix(shapes: Shapes, matrices: Shapes, request: Request) -> list[Layout]:
     """Return the layout of a single matrix without a known name, which is one table.
 
-    A bias that the caller names makes it a head. The weights of a layer of Keras are
-    vectors only if the caller says so. Of two matrices, none is chosen by its shape.
+    If the caller names a bias, the matrix is a head. The weights of a layer of Keras
+    are vectors only if the caller says so. If there are several matrices, no layout is
+    returned, because shapes do not tell which of them is meant.
     """
     if len(matrices) != 1 or request.kind == "factors":
         return []

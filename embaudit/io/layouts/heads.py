@@ -14,11 +14,12 @@ INPUTS = ("inputs", "hidden_states")  # hidden_states: outputs of transformers
 
 
 def heads_by_name(shapes: Shapes, matrices: Shapes) -> list[tuple[str, Recipe]]:
-    """Return the matrices that are heads by their names, all of the first rank found.
+    """Return the matrices that are heads by their names, with their recipes.
 
-    The ranks are: a head by its whole name, a head below a prefix, input embeddings by
-    their whole name, and input embeddings below a prefix. Layers inside a network can
-    have the name of a head below a prefix as well, so a whole name comes first.
+    Only heads of the best rank are returned. The ranks are: a head by its whole name, a
+    head behind a prefix, input embeddings by their whole name, and input embeddings
+    behind a prefix. A whole name comes first because layers inside a network can have
+    the name of a head behind a prefix, too.
     """
     ranks: list[list[tuple[str, Recipe]]] = [[], [], [], []]
     for name in matrices:
@@ -32,7 +33,10 @@ def heads_by_name(shapes: Shapes, matrices: Shapes) -> list[tuple[str, Recipe]]:
             ranks[rank].append((name, recipe))
         elif not is_inside(name):
             ranks[rank + 1].append((name, recipe))
-    return next((found for found in ranks if found), [])
+    for heads in ranks:
+        if heads:
+            return heads
+    return []
 
 
 def head_of(
@@ -53,13 +57,13 @@ def head_of(
 
 
 def _bias(shapes: Shapes, weight: str, recipe: Recipe | None) -> str | None:
-    """Find the bias of a head: next to its weights, else where its library puts it."""
+    """Find the bias of a head: next to its weights, else under a known name."""
     layer, part = layer_and_part(weight)
     bias = None
     if recipe is not None and recipe.bias:
         bias = weight.removesuffix(recipe.right) + recipe.bias
     elif layer and part in ("weight", "kernel"):
-        # What torch, Keras and Flax call the bias of a layer.
+        # torch, Keras and Flax give this name to the bias of a layer.
         bias = f"{layer}bias"
     if bias in shapes:
         return bias

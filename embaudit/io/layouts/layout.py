@@ -25,7 +25,7 @@ class Layout:
     transposed: frozenset[str] = frozenset()
     """The sides that are stored with one column per entity."""
     title: str = ""
-    """The recipe that fitted, or what else decided, for the report of what was read."""
+    """Title of the recipe that fitted, or the reason without a recipe, for reports."""
 
     @property
     def right(self) -> str:
@@ -47,11 +47,12 @@ class Layout:
         return shapes
 
     def n_rows(self, tensors: Mapping[str, Tensor]) -> int:
-        """Return the rows of the right side, which an array can hold in its columns."""
-        return tensors[self.right].shape["right" in self.transposed]
+        """Return the number of rows of the right side."""
+        shape = tensors[self.right].shape
+        return shape[1] if "right" in self.transposed else shape[0]
 
     def left_over(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return the arrays that are no field.
+        """Return the arrays that hold no field of the model.
 
         Examples
         --------

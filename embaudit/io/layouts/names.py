@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 WRAPPERS = ("_orig_mod.", "module.")
-"""Prefixes of torch.compile and DataParallel to the names of all arrays of a module."""
+"""Prefixes that torch.compile and DataParallel put before the names of all arrays."""
 ENDINGS = (".weight", ".embeddings")
 """Endings that torch and Keras add to the name of an embedding layer."""
 NUMBERED = ("layer", "layers", "block", "blocks", "h")
@@ -56,7 +56,7 @@ def layer_and_part(name: str) -> tuple[str, str]:
 
 
 def is_kernel(name: str) -> bool:
-    """Return True for the weights of a layer of Keras or Flax: one column per output.
+    """Return True for weights of Keras or Flax, which have one column per output.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def is_inside(name: str) -> bool:
 
 
 def first_of(names: Iterable[str], customary: Iterable[str]) -> str | None:
-    """Return the first name that is a customary one but for case and punctuation.
+    """Return the first name that equals a customary name up to case and punctuation.
 
     Examples
     --------

@@ -33,14 +33,23 @@ def vectors_of(shapes: Shapes, request: Request, weight: str, title: str) -> Lay
 def transposed_table(
     shapes: Shapes, request: Request, fields: Mapping[str, str]
 ) -> frozenset[str]:
-    """Return {"right"} if one table or a head has one column per entity.
+    """Return {"right"} if one table or a head has one column per entity, else {}.
 
-    The option decides, then the name. torch stores one row per label, TensorFlow one
-    column, so the length of the bias decides next, unless the matrix is square; and
-    without a bias the number of ids, names and counts.
+    The first of these decides:
+
+    1. the option `transpose`;
+    2. the name, if a convention says how the array is stored;
+    3. the length of the bias: torch stores one row per label, TensorFlow one column;
+    4. the number of ids, names and counts.
+
+    Raises
+    ------
+    InputError
+        If the matrix is square, so that the length of the bias does not decide.
     """
     weight = fields["right"]
-    by_column, by_row = frozenset({"right"}), frozenset[str]()
+    by_column = frozenset({"right"})
+    by_row = frozenset[str]()
     if request.transpose is not None:
         return by_column if request.transposes("right") else by_row
     if is_transposed_by_name(weight):
@@ -57,13 +66,14 @@ def transposed_table(
     numbers_of_ids = {
         prod(shapes[fields[field]]) for field in BESIDE_ONE_TABLE if field in fields
     }
-    if rows != columns > 1 and numbers_of_ids == {columns}:
+    is_one_column = columns == 1
+    if rows != columns and not is_one_column and numbers_of_ids == {columns}:
         return by_column
     return by_row
 
 
 def _square(weight: str, size: int) -> InputError:
-    """Return the question of a square matrix, whose bias does not tell how it lies."""
+    """Build the error for a square matrix, whose bias fits its rows and its columns."""
     return must_be(
         f"the labels of {weight}",
         "rows or columns",

@@ -1,4 +1,4 @@
-"""Turn named arrays into the fields of a model; nothing but headers is read."""
+"""Turn named arrays into the fields of a model, whose numbers are read later."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ OF_HEAD = ("input", "label")
 
 @dataclass(frozen=True, eq=False)
 class Signs:
-    """Arrays in which matrices of integers that are all 1 or -1 count as numbers.
+    """Arrays in which a matrix of the integers 1 and -1 has the type float32.
 
-    Binary embeddings are stored so. Other integers are counts or codes, whose cosines
-    are not those of the numbers that they stand for.
+    Binary embeddings are stored like this. Matrices of other integers keep their type,
+    and are refused as counts or codes.
     """
 
     arrays: Arrays
@@ -77,7 +77,7 @@ def contents_of(
 def contents_beside(
     arrays: Arrays, names: Mapping[str, str], request: Request, where: object
 ) -> Contents:
-    """Determine what one array is from the arrays that options put next to it.
+    """Determine whether one array is a head or vectors, by the arrays next to it.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def contents_beside(
     where : path or str
         The file, as an error names it.
     """
-    # Next to a left side that comes from elsewhere a bias is that of factors.
+    # If the left side comes from elsewhere, a bias belongs to factors, not to a head.
     has_left = request.left_file is not None and request.kind in ("auto", "factors")
     kind: Kind = request.kind
     if has_left:
@@ -106,7 +106,7 @@ def contents_beside(
 def layout_of(
     arrays: Arrays, request: Request, where: object, config: Config | None = None
 ) -> Layout:
-    """Choose the layout of named arrays, and check that nothing left over could matter.
+    """Choose the layout of named arrays, and check the arrays that are left over.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def layout_of(
     whole = choose(shapes, request, where)
     fields = dict(whole.fields)
     if request.kind == "vectors" and "left" in fields:
-        # Vectors are the right side alone; arrays of the left side are left over.
+        # Vectors are only the right side, so arrays of the left side are left over.
         fields = {field: name for field, name in fields.items() if field in OF_VECTORS}
     if request.left_id_array is not None:
         fields["left_ids"] = request.left_id_array
@@ -155,7 +155,7 @@ def contents_of_layout(
     assumed = []
     if request.transpose is None:
         assumed = [
-            f"{layout.fields[side]} has one column an entity"
+            f"{layout.fields[side]} has one column per entity"
             for side in sorted(layout.transposed)
         ]
     roles = Contents.roles
@@ -198,7 +198,7 @@ def _source(arrays: Arrays, layout: Layout, field: str, where: object) -> Source
 
 
 def _rows_of_side(arrays: Arrays, name: str, transposed: bool) -> NDArray[Any]:
-    """Read the rows of a side; rows in the type of models stay on disk."""
+    """Read the rows of a side. They stay on disk if models can use their type."""
     matrix = arrays[name]
     if matrix.ndim > 2:
         matrix = matrix.reshape(squeezed(matrix.shape))
@@ -214,7 +214,7 @@ def _values_beside(arrays: Arrays, name: str, field: str) -> Any:
             raise must_be(f"the array {name}", "one number", got)
         return float(array.reshape(()))
     if field.endswith(("_ids", "_names")) and array.dtype.kind == "f":
-        # Ids are no fractions, so the array may be a bias under another name.
+        # Ids are no fractions, so the array can be a bias under another name.
         fractions = array[array != np.floor(array)]
         if fractions.size:
             raise must_be(
@@ -223,8 +223,8 @@ def _values_beside(arrays: Arrays, name: str, field: str) -> Any:
                 f"fractions such as {fractions.flat[0]}",
                 Sentence("leave it out with {}", Option("ignore", name)),
             )
-    # Embedding layers keep a bias as a column, networks that add it to all logits as a
-    # row.
+    # Embedding layers store a bias as a column. Networks that add it to all logits
+    # store it as a row.
     if array.ndim == 2 and 1 in array.shape:
         return array.reshape(-1)
     return array
@@ -249,8 +249,8 @@ def _tying(arrays: Arrays, head: str, config: Config) -> Tying | None:
         return tying_of(
             head, embeddings, arrays, config, predicts_tokens=predicts_tokens
         )
-    # The matrix is named like input embeddings: it was chosen because there is no other
-    # head, or the caller named it although there is one.
+    # The matrix has the name of input embeddings. It was chosen because the checkpoint
+    # holds no other head, or the caller chose it although there is another head.
     heads = [
         name
         for name in same_shape
@@ -270,7 +270,7 @@ def _two_labels_of(fields: Mapping[str, Source]) -> dict[str, Source]:
     """Return weights and bias of two labels for a head that stores one row."""
     weight = fields["right"]
     bias = fields.get("right_bias", Source.of("", np.zeros(1)))
-    # Weights and bias are completed together, once, when one of them is used.
+    # Weights and bias are completed together, when the first of them is read.
     both = cache(lambda: two_labels(weight.read(), bias.read()))
     return {
         "right": replace(weight, read=lambda: both()[0]),

@@ -1,15 +1,16 @@
-"""The layouts that are known: which array is what, by the names of one library.
+"""The known layouts: the names that each library gives to the arrays of a model.
 
 `RECIPES` is one list in the order in which it is tried:
 
-1. Two tables, and heads. If a file holds both, or two pairs, or two heads, nothing
-   tells which of them is meant, so the read stops and asks.
+1. Two tables, and heads. If a file holds both, or two pairs, or two heads, the names
+   do not tell which of them is meant, so the caller is asked.
 2. Input embeddings that are also the head, if the file holds no other head.
 3. Vectors: one table.
 
 The names of two tables and of vectors fit whatever their case and punctuation are, with
-or without `.weight` at the end and wrappers such as `module.` before them. Outputs of
-two networks have no `.weight`, which would make them a layer.
+or without `.weight` at the end and wrappers such as `module.` before them. The
+names of outputs of two networks do not fit with `.weight`, because an array with this
+ending is a layer.
 
 The name of a head fits as it is written, or behind a prefix such as `model.`; among
 heads a name without a prefix comes first.
@@ -42,8 +43,9 @@ class Recipe:
     """
 
     kind: Kind
-    """Two factor matrices; the weights of a softmax head; input embeddings that are
-    also the head, if no other head is stored; or one table of vectors.
+    """What the arrays are: two factor matrices; the weights of a softmax head; input
+    embeddings that are also the head, if no other head is stored; or one table of
+    vectors.
     """
     source: str
     """The library or convention, as reports name it."""
@@ -55,23 +57,23 @@ class Recipe:
     """Name of the bias of a head, behind the same prefix as the weights."""
     transposed: bool = False
     """True if the right array has one column per entity by convention. The convention
-    decides where the shapes allow more than one way.
+    decides if the shapes do not.
     """
     rows: Literal["", "tokens", "classes"] = ""
     """What the rows of a head are, so that their names can be found; empty if that is
     not known.
     """
     needs_bias: bool = False
-    """True if the name alone does not make a head, because other networks have it."""
-    is_common: bool = False
-    """True if other layers of networks have the name, too, so that the shapes of the
-    layers are checked (`checks.last_layer`).
+    """True if the array is a head only with its bias, because other networks use the
+    name for something else.
     """
-
+    is_common: bool = False
+    """True if other layers of networks have the name, too. Then `checks.last_layer`
+    compares the shapes of the layers.
+    """
     is_output: bool = False
-    """True if the outputs of two networks have these names.
-
-    Weights of these names, such as `query_tower.weight`, are then a layer.
+    """True if the outputs of two networks have these names. Arrays with these names and
+    `.weight`, such as `query_tower.weight`, are then layers and do not fit.
     """
 
     @property
@@ -256,7 +258,7 @@ BIASES_OF_TIED_HEADS = (
 
 
 def of_kind(*kinds: Kind) -> Iterator[Recipe]:
-    """Yield the recipes of some kinds in their order."""
+    """Yield the recipes of these kinds in the order of `RECIPES`."""
     for recipe in RECIPES:
         if recipe.kind in kinds:
             yield recipe
@@ -267,10 +269,11 @@ HEADS = {recipe.right: recipe for recipe in of_kind("head", "tied head")}
 
 
 def head_recipe(name: str) -> Recipe | None:
-    """Return the recipe of a head whose weights have a name, perhaps below a prefix.
+    """Return the recipe of a head by the name of its weights, also behind a prefix.
 
-    The longest name that fits decides. A name without a dot has no prefix: `my.W` is
-    not the W of a softmax regression. None is returned for other names.
+    The recipe with the longest name that fits is returned. Names without a dot fit only
+    without a prefix: `my.W` is not the W of a softmax regression. None is returned if
+    no recipe fits.
 
     Examples
     --------
@@ -289,7 +292,7 @@ def head_recipe(name: str) -> Recipe | None:
 
 
 def is_tied(name: str) -> bool:
-    """Return True for input embeddings, which are the head only if the two are one.
+    """Return True for the name of input embeddings that can also be the head.
 
     Examples
     --------

@@ -8,13 +8,13 @@ from embaudit.errors import File, InputError, Sentence, must_be
 from embaudit.io.json_text import parsed_file
 
 MODULES = "modules.json"
-"""The layers of a model of sentence-transformers."""
+"""File that lists the layers of a model of sentence-transformers."""
 SENTENCE_TRANSFORMERS = "config_sentence_transformers.json"
 CONFIG = "config.json"
 BY_SIMILARITY = {"cosine": "sentence-transformers", "dot": "msmarco-dot"}
-"""Word for the training by `similarity_fn_name` of sentence-transformers."""
+"""Training objective by the `similarity_fn_name` of sentence-transformers."""
 BY_MODEL_TYPE = {"clip": "clip", "siglip": "siglip"}
-"""Word for the training by `model_type` of transformers."""
+"""Training objective by the `model_type` of transformers."""
 ENCODE = "numpy.save('vectors.npy', SentenceTransformer({path!r}).encode(texts))"
 EXPORTS = {
     MODULES: ENCODE,
@@ -27,26 +27,32 @@ EXPORTS = {
 
 
 def encoder_of(folder: Path) -> tuple[str, str] | None:
-    """Return how the encoder in a folder was trained, and the file that says so.
+    """Return the training objective of the encoder in a folder, and its source.
 
-    A last layer that normalises fixes the lengths, whatever similarity is configured.
-    Without such a layer the configured similarity decides. If neither is there, it is
-    not known how vectors are compared, and the word is empty. None is returned if the
-    folder holds no encoder.
+    A layer that normalises the vectors decides, whatever similarity is configured.
+    Without such a layer, the configured similarity decides. The objective is empty if
+    the folder says neither.
+
+    Returns
+    -------
+    tuple of (str, str) or None
+        The objective, and the name of the file that says it. None if the folder holds
+        no encoder.
     """
     modules = parsed_file(folder / MODULES)
     is_sentence_transformer = isinstance(modules, list)
-    for module in modules if isinstance(modules, list) else []:
-        is_layer = isinstance(module, dict)
-        if is_layer and str(module.get("type")).endswith(".Normalize"):
-            return "sentence-transformers", MODULES
-    for file, key, words in (
+    if isinstance(modules, list):
+        for module in modules:
+            is_layer = isinstance(module, dict)
+            if is_layer and str(module.get("type")).endswith(".Normalize"):
+                return "sentence-transformers", MODULES
+    for file, key, objectives in (
         (SENTENCE_TRANSFORMERS, "similarity_fn_name", BY_SIMILARITY),
         (CONFIG, "model_type", BY_MODEL_TYPE),
     ):
         content = parsed_file(folder / file)
-        if isinstance(content, dict) and str(content.get(key)) in words:
-            return words[str(content.get(key))], file
+        if isinstance(content, dict) and str(content.get(key)) in objectives:
+            return objectives[str(content.get(key))], file
     return ("", MODULES) if is_sentence_transformer else None
 
 
@@ -58,14 +64,14 @@ def refusal_of(folder: Path) -> InputError | None:
     encoder = encoder_of(folder)
     if encoder is None:
         return None
-    word, file = encoder
+    objective, file = encoder
     return must_be(
         "the input",
         "vectors",
         Sentence(
             "{}, an encoder ({}, as {} says)",
             File(folder),
-            word or "sentence-transformers",
+            objective or "sentence-transformers",
             file,
         ),
         f"export them in Python: {EXPORTS[file].format(path=str(folder))}",

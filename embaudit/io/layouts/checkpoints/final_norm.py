@@ -126,7 +126,7 @@ def _norm_by_name(
 
 
 def _kind_of(checkpoint: Arrays, config: Config, layer: str) -> NormKind:
-    """Tell a LayerNorm by its bias, or by the name of the epsilon."""
+    """Return the kind of a norm: a LayerNorm has a bias, or an epsilon named for it."""
     has_bias = any(f"{layer}.{shift}" in checkpoint.tensors for shift in SHIFTS)
     says_layer = any(key.startswith("layer_norm_e") for key in config.values)
     says_rms = "rms_norm_eps" in config.values
@@ -186,7 +186,10 @@ def _read_norm(
 
     Logits are s·W(γ·x̂ + β) = W(sγ·x̂ + sβ), so the norm can carry the scale s.
     """
-    gain = scale * (_vector(checkpoint, _weight(checkpoint, layer)) + adds_one)
+    gain = _vector(checkpoint, _weight(checkpoint, layer))
+    if adds_one:
+        gain = 1 + gain
+    gain = scale * gain
     shift = None
     for name in SHIFTS:
         if shift is None and f"{layer}.{name}" in checkpoint.tensors:
@@ -201,7 +204,7 @@ def _vector(checkpoint: Arrays, name: str) -> np.ndarray:
     if vector.ndim != 1:
         raise must_be(
             f"the norm {name}",
-            "one number a dimension",
+            "one number per dimension",
             f"shape {vector.shape}",
             "name another, or none",
         )

@@ -92,7 +92,7 @@ def _features_of_side(side: str, biases: Any, features: Any, ids: Any) -> Any:
     if features.shape[1] != n_rows:
         raise must_be(
             name,
-            f"one column a feature: {n_rows}",
+            f"one column per feature: {n_rows}",
             features.shape[1],
             "pass the matrix the model was trained with",
         )
