@@ -375,8 +375,9 @@ class StatedTraining:
     def unless_agreed(self, declared: str, *, alone: bool) -> StatedTraining | None:
         """Return this statement if a declared training has another law.
 
-        Return None if both words name the same law, or differ only in whether the
-        temperature was learned, so that they agree.
+        Return None if the two words agree: they name the same law, they differ only in
+        whether the temperature was learned, or the source states that no penalty was
+        used and no law is known for the declared training.
 
         Parameters
         ----------
@@ -392,6 +393,11 @@ class StatedTraining:
         # A stored temperature does not show whether training learned it.
         laws = {law.name for law in (stated, own) if law is not None}
         if laws == {"temperature", "fixed-temperature"}:
+            return None
+        # Pairwise ranking without decay, for example: the source knows that there was
+        # no penalty, the word says what was compared.
+        is_without_law = own is not None and own.status is Status.UNKNOWN
+        if stated is not None and stated.name == "none" and is_without_law:
             return None
         return self
 

@@ -74,3 +74,17 @@ def test_the_folder_of_an_encoder_is_a_source_too(tmp_path):
     loaded = ea.load(file, objective="word2vec")
     (finding,) = contradictions(ea.audit(loaded, **FEW))
     assert finding.title == f"you declared word2vec, but modules.json says {stated}"
+
+
+def test_a_word_without_a_law_agrees_with_training_without_a_penalty():
+    users, items = DRAW.standard_normal((30, 3)), DRAW.standard_normal((20, 3))
+    model = ea.FactorModel.from_arrays(users, items, link="ranking", objective="none")
+    audit = ea.audit(model, objective="warp", **FEW)
+    assert not contradictions(audit)
+    assert audit.answer.word == "NO"
+    # Weight decay has a law, so a word without a law contradicts it.
+    decayed = ea.FactorModel.from_arrays(users, items, objective="factors")
+    (finding,) = contradictions(
+        ea.audit(decayed.replace(link="ranking"), objective="warp", **FEW)
+    )
+    assert finding.title == "you declared warp, but the model says factors"
