@@ -41,7 +41,7 @@ class Ratings:
     films: pd.DataFrame
 
     @classmethod
-    def read(cls, folder: Path) -> Ratings:
+    def from_folder(cls, folder: Path) -> Ratings:
         """Read both tables."""
         frame = pd.read_csv(folder / "ratings.csv").sort_values(
             "timestamp", kind="stable"
@@ -81,10 +81,15 @@ class Ratings:
             shape=(len(self.users), len(self.items)),
         )
 
-    @property
-    def ids(self) -> dict[str, Any]:
-        """Ids of both sides, as `embaudit.load` takes them."""
-        return {"user_ids": self.users, "item_ids": self.items}
+    def read(self, live: Any) -> ea.FactorModel:
+        """Read a fitted model of a library, with the ids of users and films."""
+        return ea.load(live, left_ids=self.users, ids=self.items)
+
+    def model(self, users: Any, items: Any, **options: Any) -> ea.FactorModel:
+        """Return a model of these vectors, with the ids of users and films."""
+        return ea.FactorModel.from_user_item(
+            users, items, user_ids=self.users, item_ids=self.items, **options
+        )
 
 
 @dataclass(frozen=True)
@@ -110,12 +115,12 @@ def als(iterations: int) -> Callable[[Path], Any]:
     def train(folder: Path) -> Any:
         from implicit.als import AlternatingLeastSquares
 
-        ratings = Ratings.read(folder / "ml-latest-small")
+        ratings = Ratings.from_folder(folder / "ml-latest-small")
         live = AlternatingLeastSquares(
             iterations=iterations, random_state=0, num_threads=1
         )
         live.fit(ratings.matrix, show_progress=False)
-        return ea.load(live, **ratings.ids)
+        return ratings.read(live)
 
     return train
 
@@ -124,10 +129,10 @@ def implicit_bpr(folder: Path) -> Any:
     """Train implicit's BPR at its defaults."""
     from implicit.bpr import BayesianPersonalizedRanking
 
-    ratings = Ratings.read(folder / "ml-latest-small")
+    ratings = Ratings.from_folder(folder / "ml-latest-small")
     live = BayesianPersonalizedRanking(random_state=0, num_threads=1)
     live.fit(ratings.matrix, show_progress=False)
-    return ea.load(live, **ratings.ids)
+    return ratings.read(live)
 
 
 def spark_als(folder: Path) -> Any:
@@ -135,7 +140,7 @@ def spark_als(folder: Path) -> Any:
     from pyspark.ml.recommendation import ALS
     from pyspark.sql import SparkSession
 
-    ratings = Ratings.read(folder / "ml-latest-small")
+    ratings = Ratings.from_folder(folder / "ml-latest-small")
     session = (
         SparkSession.builder.master("local[1]")
         .config("spark.ui.enabled", "false")
@@ -152,7 +157,7 @@ def surprise_svd(folder: Path) -> Any:
     """Train Surprise's SVD at its defaults."""
     import surprise
 
-    ratings = Ratings.read(folder / "ml-latest-small")
+    ratings = Ratings.from_folder(folder / "ml-latest-small")
     table = ratings.frame[["userId", "movieId", "rating"]]
     data = surprise.Dataset.load_from_df(
         table, surprise.Reader(rating_scale=(0.5, 5))
@@ -164,32 +169,30 @@ def lightfm_warp(folder: Path) -> Any:
     """Train LightFM with the WARP loss, on films rated 4 and better."""
     from lightfm import LightFM
 
-    ratings = Ratings.read(folder / "ml-latest-small")
+    ratings = Ratings.from_folder(folder / "ml-latest-small")
     live = LightFM(loss="warp", random_state=0)
     live.fit((ratings.matrix >= 4).astype(np.float32), epochs=30)
-    return ea.load(live, **ratings.ids)
+    return ratings.read(live)
 
 
 def nmf(folder: Path) -> Any:
     """Train scikit-learn's NMF with 50 components."""
     from sklearn.decomposition import NMF
 
-    ratings = Ratings.read(folder / "ml-latest-small")
+    ratings = Ratings.from_folder(folder / "ml-latest-small")
     live = NMF(n_components=50, random_state=0, max_iter=500)
     users = live.fit_transform(ratings.matrix)
-    return ea.FactorModel.from_user_item(
-        users, live.components_.T, objective="nmf", **ratings.ids
-    )
+    return ratings.model(users, live.components_.T, objective="nmf")
 
 
 def truncated_svd(folder: Path) -> Any:
     """Train scikit-learn's TruncatedSVD with 50 components, as PureSVD does."""
     from sklearn.decomposition import TruncatedSVD
 
-    ratings = Ratings.read(folder / "ml-latest-small")
+    ratings = Ratings.from_folder(folder / "ml-latest-small")
     live = TruncatedSVD(n_components=50, random_state=0)
     users = live.fit_transform(ratings.matrix)
-    return ea.FactorModel.from_user_item(users, live.components_.T, **ratings.ids)
+    return ratings.model(users, live.components_.T)
 
 
 def logistic_regression(folder: Path) -> Any:
@@ -197,7 +200,7 @@ def logistic_regression(folder: Path) -> Any:
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
 
-    films = Ratings.read(folder / "ml-latest-small").films
+    films = Ratings.from_folder(folder / "ml-latest-small").films
     genres = films["genres"].str.split("|").str[0]
     words = TfidfVectorizer(min_df=5).fit_transform(films["title"])
     return LogisticRegression(max_iter=1000).fit(words, genres)
@@ -207,7 +210,7 @@ def unit_towers(folder: Path) -> Any:
     """Train two tables of unit rows with PyTorch: cosine over a temperature, softmax over the films of a batch."""
     import torch
 
-    ratings = Ratings.read(folder / "ml-latest-small")
+    ratings = Ratings.from_folder(folder / "ml-latest-small")
     torch.manual_seed(0)
     torch.set_num_threads(1)
     users, items = (
@@ -226,14 +229,14 @@ def unit_towers(folder: Path) -> Any:
             loss.backward()
             adam.step()
     left, right = (unit(table.weight.detach()).numpy() for table in (users, items))
-    return ea.FactorModel.from_user_item(left, right, link="cosine", **ratings.ids)
+    return ratings.model(left, right, link="cosine")
 
 
 def word2vec(folder: Path) -> Any:
     """Train gensim's Word2Vec at its defaults; a user is a sentence, the films in the order of their ratings."""
     from gensim.models import Word2Vec
 
-    ratings = Ratings.read(folder / "ml-latest-small")
+    ratings = Ratings.from_folder(folder / "ml-latest-small")
     sentences = ratings.frame.groupby("userId")["movieId"].agg(
         lambda films: [str(film) for film in films]
     )
@@ -282,8 +285,9 @@ SUBJECTS = (
             truncated_svd, {}, "scikit-learn"),
     Subject("scikit-learn LogisticRegression", MOVIELENS, "softmax over genres of words in titles, L2",
             logistic_regression, {}, "scikit-learn"),
-    Subject("PyTorch towers of unit rows", MOVIELENS, "cosine of user with film, softmax over a batch; Adam",
-            unit_towers, {"objective": "two-tower-cosine"}, "torch"),
+    Subject("PyTorch towers of unit rows", MOVIELENS, "cosine of user with film over a "
+            "temperature of 0.1, softmax over a batch; Adam",
+            unit_towers, {"objective": "fixed-temperature"}, "torch"),
     Subject("gensim Word2Vec", MOVIELENS, "input · context, films rated by a user as a sentence", word2vec,
             {"objective": "word2vec"}, "gensim"),
 )  # fmt: skip
@@ -298,6 +302,7 @@ def surveyed(subject: Subject, folder: Path) -> dict[str, Any]:
     moved = audit.to_frame().query("role == @role")
     model = audit.model
     levels = ea.levels(model, role=role)
+    gap = audit.evidence.diagnosis.penalty_gap
     return {
         "name": subject.name,
         "source": subject.source,
@@ -308,6 +313,8 @@ def surveyed(subject: Subject, folder: Path) -> dict[str, Any]:
         "because": audit.answer.because,
         "lists": _share(1 - moved["top_n_overlap"].min()),
         "fix": _fixed(what, audit, role),
+        "penalty": None if gap is None else _share(gap.share_changed),
+        "served": _served(model),
         "levels": [_floor(np.quantile(levels.cosines, share)) for share in SHARES],
         "findings": sorted({finding.code for finding in audit.findings}),
     }
@@ -325,6 +332,8 @@ def _fixed(what: Any, audit: ea.Audit, role: str) -> dict[str, Any]:
         measured is not None
     ):  # the answer tells this number, too: one sample of lists for both
         return {"kind": "prediction", "lists": _share(1 - measured.top_n_overlap)}
+    if audit.evidence.head is None:
+        return {"kind": None, "lists": None}
     kind = "folded-centred" if is_behind_norm else "centred"
     # The norm is beside the head in its folder.
     vectors = ea.fix(what if is_behind_norm else model, kind, role=role).vectors()
@@ -332,6 +341,20 @@ def _fixed(what: Any, audit: ea.Audit, role: str) -> dict[str, Any]:
         ea.FactorModel.from_vectors(rows) for rows in (model.side(role).rows, vectors)
     )
     return {"kind": kind, "lists": _share(1 - ea.movement(before, after).top_n_overlap)}
+
+
+def _served(model: ea.FactorModel) -> dict[str, float | None] | None:
+    """Return the share of each user's ten best items that an index by another measure changes.
+
+    None stands for a model without users.
+    """
+    if model.left is None or model.title("left") != "user":
+        return None
+    changed = {}
+    for measure in ("cosine", "l2"):
+        for_users = ea.index_metric(model, measure).directions[0]
+        changed[measure] = _share(1 - for_users.kept)
+    return changed
 
 
 def _floor(cosine: float) -> float:

@@ -38,8 +38,16 @@ def results() -> dict[str, Any]:
 
 def survey_table() -> str:
     """Write a row for each model."""
-    heads = ["model", "compared and trained", "answer", "lists that differ", "lists that `fix` changes",
-             "1 % of pairs at least", "findings"]  # fmt: skip
+    heads = [
+        "model",
+        "compared and trained",
+        "answer",
+        "lists that differ",
+        "lists that `fix` changes",
+        "users' lists by cosine, by distance",
+        "1 % of pairs at least",
+        "findings",
+    ]
     rows = [f"| {' | '.join(_cells(row))} |" for row in results()["models"]]
     return "\n".join([f"| {' | '.join(heads)} |", "|---" * len(heads) + "|", *rows])
 
@@ -53,9 +61,17 @@ def _cells(row: dict[str, Any]) -> list[str]:
         row["answer"],
         _percent(row["lists"]),
         f"{_percent(fixed['lists'])} ({fixed['kind']})" if fixed["kind"] else "–",
+        _served(row),
         _at_least(row["levels"][-1]),
         ", ".join(codes) or "none",
     ]
+
+
+def _served(row: dict[str, Any]) -> str:
+    """Write the shares of users' lists that an index by cosine and by distance changes."""
+    if row["served"] is None:
+        return "–"
+    return f"{_percent(row['served']['cosine'])}, {_percent(row['served']['l2'])}"
 
 
 def survey_reasons() -> str:
@@ -106,15 +122,22 @@ def survey_lessons() -> str:
         for n in (15, 300)
     )
     high = sum(row["levels"][-1] < 0.8 for row in rows)
+    served = sorted(
+        (row for row in rows if row["served"] is not None),
+        key=lambda row: row["served"]["cosine"],
+    )
+    safe = [row["name"] for row in served if row["served"]["cosine"] == 0]
+    changed_by_index = [row for row in served if row["served"]["cosine"] > 0]
     return "\n\n".join([
         f"**The answer follows the training.** The answers for {len(rows)} models: {answers['NO']} NO, "
         f"{answers['BY CONVENTION']} BY CONVENTION, {answers['UNKNOWN']} UNKNOWN, "
         f"{answers['YES']} YES. YES is for training that compares cosines: {_names(rows, 'YES')}. "
-        "A convention is what weight decay leaves, and what a head has whose mean row changes little: "
-        f"{_names(rows, 'BY CONVENTION')}. "
+        "A convention is what weight decay leaves, what a temperature leaves within a side, and what a head has whose "
+        f"mean row changes little: {_names(rows, 'BY CONVENTION')}. "
         "More iterations bring such a model nearer to its convention, slowly: implicit's penalty would have changed "
-        f"{_number(short)} of the neighbours after 15 iterations, and {_number(long)} after 300. "
-        "UNKNOWN is for files that lack the second table, and for more dimensions than embaudit tries a proof for.",
+        f"{_percent(short['penalty'])} of the neighbours after 15 iterations, and "
+        f"{_percent(long['penalty'])} after 300. "
+        "UNKNOWN is for files that lack the second table.",
         f"**The neighbours are not safe.** In {len(changed)} of {len(rows)} models an equivalent model has other "
         f"neighbours: from {_percent(changed[0]['lists'])} ({changed[0]['name']}) to "
         f"{_percent(changed[-1]['lists'])} ({changed[-1]['name']}); in half of them {_percent(_median(changed))} or "
@@ -128,17 +151,17 @@ def survey_lessons() -> str:
         f"{_at_least(scale[-1]['levels'][-1])} in {scale[-1]['name']}. A cosine of 0.80 is above that mark in {high} "
         f"models, and an ordinary value in the other {len(rows) - high}. So a threshold belongs to one model, and does "
         "not carry over to the next one.",
+        "**An index must rank as the model does.** An index by cosine changes "
+        f"{_percent(changed_by_index[0]['served']['cosine'])} ({changed_by_index[0]['name']}) to "
+        f"{_percent(changed_by_index[-1]['served']['cosine'])} ({changed_by_index[-1]['name']}) of each user's ten best "
+        f"items in {len(changed_by_index)} of {len(served)} recommenders, and none in {', '.join(safe)}. The lengths of "
+        "item vectors and the item biases are a part of the score, and a cosine ignores both. `embaudit audit --served "
+        "cosine` measures it for your model, and `embaudit fix --as equal-length` mends it.",
     ])  # fmt: skip
 
 
 def _names(rows: list[dict[str, Any]], answer: str) -> str:
     return "; ".join(row["name"] for row in rows if row["answer"] == answer)
-
-
-def _number(row: dict[str, Any]) -> str:
-    """Find the share of neighbours that the reason of an answer names."""
-    words = row["because"].split()
-    return " ".join(words[words.index("%") - 1 : words.index("%") + 1])
 
 
 def _median(rows: list[dict[str, Any]]) -> float:
