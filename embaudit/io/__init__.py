@@ -1,7 +1,14 @@
 """Reading and writing of models, interactions and titles; nothing is unpickled.
 
-`loading` has the five steps from a file, an address or an object to a model: locate it,
-detect its format, read its arrays, assign their roles, combine the fields.
+`loading` has the five steps from a file, an address or an object to a model:
+
+1. locate it (`files`, `remote`);
+2. detect its format (`formats`), its store (`stores`) or its library (`objects.live`);
+3. read names and shapes of its arrays, with the reader of that format or library;
+4. assign their roles: arrays become fields of a model by their names (`layouts`), and
+   columns of tables by names and types (`formats.tables`). The result is `Contents`;
+5. combine the fields with other files and options, and build the `FactorModel`
+   (`combining`).
 
 To add
 
