@@ -299,7 +299,7 @@ def test_the_key_comes_from_the_environment(
     with pytest.raises(InputError, match="set QDRANT_API_KEY"):
         read(address)
     reading = read_with_secret(
-        address, "QDRANT_API_KEY", monkeypatch, refusal="a key that may read it"
+        address, "QDRANT_API_KEY", monkeypatch, refusal="a key that can read it"
     )
     np.testing.assert_array_equal(reading.model.right, X[ORDER])
 

@@ -145,7 +145,7 @@ def sniff(
     header: Header = "auto",
     customary: frozenset[str] = frozenset(),
 ) -> DelimitedText:
-    """Find out from the first lines of a text file how it is cut into columns.
+    """Determine from the first lines of a text file how it is cut into columns.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def _read_sample(path: Path) -> tuple[str, str]:
 
 def _find_separator(path: Path, text: str, encoding: str) -> DelimitedText:
     """Cut a text by the separator that fits it best."""
-    # The separator of the suffix goes first: of equally good ones, the first is taken.
+    # Of equally good separators, the first is taken, so that of the suffix goes first.
     by_suffix = SEPARATOR_BY_SUFFIX.get(plain_suffix(path))
     ordered = sorted(SEPARATORS, key=lambda separator: separator != by_suffix)
     candidates = [
@@ -278,20 +278,29 @@ def _find_separator(path: Path, text: str, encoding: str) -> DelimitedText:
     _require_no_comment(path, text)
     for table in candidates:
         _require_no_short_line(table)
+    got = "a single column"
+    if candidates:
+        got = "lines of different widths"
     raise must_be(
         File(path),
         "a table with equally many columns in every line, cut by one of :: tab , ; | "
         "space",
-        "lines of different widths" if candidates else "a single column",
+        got,
         "repair it, or put ids before a single column",
     )
 
 
 def _cut(path: Path, text: str, encoding: str, separator: str) -> list[DelimitedText]:
-    """Cut a text at a separator: with quotes that enclose cells, then as letters."""
-    has_quotes = '"' in text and separator not in WITHOUT_QUOTES
+    """Cut a text at a separator.
+
+    If the text has double quotes, it is cut twice: with quotes that enclose cells, and
+    with quotes as letters.
+    """
+    choices = [False]
+    if '"' in text and separator not in WITHOUT_QUOTES:
+        choices = [True, False]
     tables = []
-    for quoted in [True, False] if has_quotes else [False]:
+    for quoted in choices:
         table = DelimitedText(path, separator, encoding, quoted)
         rows, n_blank = _sample_rows(text, table)
         if rows:
@@ -325,9 +334,11 @@ def _sample_rows(text: str, table: DelimitedText) -> tuple[list[Row], int]:
         and all(len(row) == len(rows[0]) + 1 for row in rows[1:-1])
     ):
         rows[0] = ("", *rows[0])
-    # A quoted line end or damage may cut off the last row of the sample. Reading the
-    # whole file reports damage.
-    return (rows[:-1] if len(rows) > 2 else rows), n_blank
+    # The last row of the sample can be incomplete, because of a quoted line end or
+    # damage. Reading the whole file reports damage.
+    if len(rows) > 2:
+        rows = rows[:-1]
+    return rows, n_blank
 
 
 def _is_even(rows: Sequence[Row]) -> bool:
@@ -397,19 +408,12 @@ def _is_number_or_list(cell: str) -> bool:
 def _with_header(
     table: DelimitedText, header: Header, customary: frozenset[str]
 ) -> DelimitedText:
-    """Take the first row as the header if the caller or its names say that it is."""
+    """Take the first row as the header if the caller or its cells say so."""
     first, *rows = table.first_rows
+    has_header = header
     if header == "auto":
-        has_words_only = not any(map(_is_number_or_list, first))
-        next_row = rows[0][: len(first)] if rows else ()
-        has_numbers_below = any(map(_is_number_or_list, next_row))
-        has_customary_name = any(plain_name(cell) in customary for cell in first)
-        header = (
-            has_customary_name
-            or (has_words_only and has_numbers_below)
-            or _is_number_in_comment(first, rows)
-        )
-    if not header:
+        has_header = _is_header(first, rows, customary)
+    if not has_header:
         return table
     if not rows:
         raise must_be(
@@ -420,6 +424,23 @@ def _with_header(
     names = _names_in(first)
     require_distinct(filter(None, names), table.path)
     return replace(table, names=names, first_rows=tuple(rows))
+
+
+def _is_header(first: Row, rows: Sequence[Row], customary: frozenset[str]) -> bool:
+    """Return True if the first row looks like a header.
+
+    It has a customary name, or only words above a row with numbers, or a number behind
+    a comment sign.
+    """
+    if any(plain_name(cell) in customary for cell in first):
+        return True
+    if _is_number_in_comment(first, rows):
+        return True
+    if not rows:
+        return False
+    has_words_only = not any(map(_is_number_or_list, first))
+    has_numbers_below = any(map(_is_number_or_list, rows[0][: len(first)]))
+    return has_words_only and has_numbers_below
 
 
 def _is_number_in_comment(first: Row, rows: Sequence[Row]) -> bool:

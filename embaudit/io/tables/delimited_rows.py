@@ -54,8 +54,8 @@ def read_delimited(
     Raises
     ------
     InputError
-        At the first line of another width and the first cell that is not the number it
-        should be, with its line.
+        At the first line of another width, and at the first cell that must be a number
+        and is not, with its line.
     """
     import pyarrow as pa
 
@@ -98,15 +98,18 @@ def as_ids(column: pa.ChunkedArray | list[str]) -> pa.ChunkedArray:
 
 
 def line_of(files: Sequence[DelimitedText], row: int) -> str:
-    """Name the line that a row below the headers ends in; of several files, the file.
+    """Name the line in which a row ends, and its file if there are several.
 
-    This walks over the rows, slowly, and serves error messages only.
+    Rows are counted below the headers. This reads all rows before it, slowly, so it is
+    used for error messages only.
     """
     lines = (
         (file, line) for file in files for line, _ in _with_settled_quotes(file).rows()
     )
     file, line = next(islice(lines, row, None))
-    return f"line {line}" if len(files) == 1 else f"line {line} of {file.path}"
+    if len(files) == 1:
+        return f"line {line}"
+    return f"line {line} of {file.path}"
 
 
 def require_numbers(files: Sequence[DelimitedText], positions: Collection[int]) -> None:
@@ -155,7 +158,7 @@ def _read_file(file: DelimitedText, columns: Mapping[int, Cell]) -> pa.Table:
 def _parse_in_its_encoding(
     file: DelimitedText, columns: Mapping[int, Cell]
 ) -> pa.Table:
-    """Parse columns, in the next encoding if a byte behind the sample is invalid."""
+    """Parse columns, in the next encoding if a byte after the sample is invalid."""
     encodings = ENCODINGS[ENCODINGS.index(file.encoding) :]
     for encoding in encodings:
         try:
@@ -166,7 +169,7 @@ def _parse_in_its_encoding(
             )
             if not is_encoding or encoding == encodings[-1]:
                 raise
-    raise AssertionError("one encoding at least is tried")
+    raise AssertionError("at least one encoding is tried")
 
 
 def _parse(file: DelimitedText, columns: Mapping[int, Cell]) -> pa.Table:
@@ -207,10 +210,10 @@ def _with_settled_quotes(file: DelimitedText) -> DelimitedText:
     """Decide for a whole file if double quotes enclose cells or are letters.
 
     No parser decides this: pandas and pyarrow read the title `"Heroes" and "Low"` as
-    `Heroes and "Low"`. The quotes are letters if one of them is misplaced, or rows
-    have different widths, unless quotes are letters. In a file cut by tabs they are
-    also letters if lines inside of quotes are rows by themselves: a title that begins
-    with a quote and another that ends with one would swallow the rows between them.
+    `Heroes and "Low"`. The quotes are letters if a quote is misplaced, or if only then
+    all rows have the same width. In a file cut by tabs they are also letters if lines
+    inside of quotes are rows by themselves: a title that begins with a quote and
+    another title that ends with one would swallow the rows between them.
 
     Raises
     ------
@@ -287,9 +290,9 @@ def _scan_quotes(
 def _first_fault(
     file: DelimitedText, columns: Mapping[int, Cell] | None = None
 ) -> InputError | None:
-    """Return the error for the first row that cannot be read, if there is one.
+    """Return the error for the first row that cannot be read; None without one.
 
-    Its width may be wrong, a quote misplaced, or a text in a column of numbers.
+    Such a row has another width, a misplaced quote, or a text in a column of numbers.
     """
     numeric = [
         position
@@ -303,7 +306,9 @@ def _first_fault(
                 return wrong_width(file, file.width, len(row), line)
             for position in numeric:
                 if row[position] and not NUMBER.fullmatch(row[position]):
-                    name = file.names[position] if file.names else position
+                    name = str(position)
+                    if file.names:
+                        name = file.names[position]
                     remedy = ""
                     if DECIMAL.fullmatch(row[position]):
                         remedy = (

@@ -223,9 +223,9 @@ def _read_texts(
 def _from_lines(text: str, n_rows: int) -> list[str]:
     """Return one label per line, without header, row numbers and quotes.
 
-    These are dropped only if the text is what a CSV writer writes and they leave
-    `n_rows` rows. Otherwise each line is a label, because a quote or a comma can be a
-    token of a vocabulary.
+    Header, row numbers and quotes are dropped only if the text is exactly as a CSV
+    writer writes it, and `n_rows` labels are left. Otherwise each line is a label,
+    because a quote or a comma can be a token of a vocabulary.
     """
     rows = [row for row in _csv_rows(text) if row]
     if len(rows) == n_rows + 1 and plain_name(rows[0][-1]) in LABEL_NAMES:
@@ -287,7 +287,9 @@ def _from_json(content: Any, n_rows: int) -> list[str]:
     labels = dict(pairs)
     missing = [row for row in range(n_rows) if row not in labels]
     if missing or len(pairs) != n_rows:
-        got = f"none for row {missing[0]}" if len(pairs) == n_rows else len(pairs)
+        got = str(len(pairs))
+        if len(pairs) == n_rows:
+            got = f"none for row {missing[0]}"
         raise must_be(
             "the labels",
             f"a map of {n_rows} labels, one for each row from 0 to {n_rows - 1}",

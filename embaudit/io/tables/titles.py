@@ -236,22 +236,23 @@ def join_texts(
     Parameters
     ----------
     side : Side
-        Whose rows.
+        The side whose rows get texts.
     path : path
         The table, as `read_titles` takes it.
     title, id : str or int, optional
         Its columns of texts and of ids; those with customary names by default.
     by_row : bool
-        Whether the table has the rows of the side, in their order; its ids are not
-        looked at.
+        Whether the table has one row for each row of the side, in the same order. Its
+        ids are ignored.
     partial : bool
-        Whether less than half of the rows may be found.
+        Whether less than half of the rows can have a text.
 
     Raises
     ------
     InputError
-        If the side has no ids, they are of another kind than the table's, or less than
-        half of them are found there; by row if the table has another length.
+        If the side has no ids, if they are of another kind than those of the table, or
+        if less than half of them are found there. With `by_row`, if the table has
+        another number of rows.
 
     Examples
     --------
