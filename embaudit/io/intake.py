@@ -284,9 +284,9 @@ class Intake:
         read = ", ".join(
             f"{part} as {WORDS.get(part.became, part.became)}" for part in self.parts
         )
-        sentences = [
-            f"Read as {self.format}: {read}." if read else f"Read as {self.format}."
-        ]
+        sentences = [f"Read as {self.format}."]
+        if read:
+            sentences = [f"Read as {self.format}: {read}."]
         if self.layout:
             sentences.append(f"Layout: {self.layout}.")
         if self.left_over:
@@ -425,4 +425,6 @@ def _shape_in(model: FactorModel, name: str) -> tuple[int, ...]:
     side = {"left": model.left_side, "right": model.right_side}.get(role)
     if side is None or getattr(side, field or "rows") is None:
         return ()
-    return (len(side),) if field else side.shape
+    if field:
+        return (len(side),)
+    return side.shape

@@ -75,7 +75,7 @@ FIELDS_FROM_OPTIONS = {
     "left_counts": "left_counts",
     "right_counts": "right_counts",
 }
-"""Options that bring a field of a model from outside its source, and that field."""
+"""The field of a model that each of these options gives, from outside of the source."""
 
 
 def load(
@@ -316,7 +316,10 @@ def _given(
     format: str | None,  # noqa: A002
     options: dict[str, Any],
 ) -> dict[str, Any]:
-    """Return the options that the caller gave; None and kind="auto" give nothing."""
+    """Return the options that the caller gave.
+
+    An option that is None, and kind="auto", count as not given.
+    """
     options = {"kind": kind, "format": format, **options}
     given = {name: value for name, value in options.items() if value is not None}
     if given.get("kind") == "auto":
@@ -466,7 +469,9 @@ def detect(location: Location, request: Request) -> Format | LiveKind:
         refusal = refusal_of(location.path)
         if refusal is not None:
             raise refusal
-    return detect_format(location.path) if name is None else format_named(name)
+    if name is not None:
+        return format_named(name)
+    return detect_format(location.path)
 
 
 # 3. Read arrays
@@ -504,7 +509,7 @@ def assign_roles(
     reader: Format | LiveKind,
     request: Request,
 ) -> Contents:
-    """Say which array or column becomes which field of a model.
+    """Determine which array or column becomes which field of a model.
 
     Raises
     ------
@@ -522,7 +527,9 @@ def assign_roles(
         return contents
     if location.path is not None and not location.files:
         # A vocabulary next to a table of tokens names its rows.
-        folder = location.path if location.path.is_dir() else location.path.parent
+        folder = location.path
+        if not folder.is_dir():
+            folder = folder.parent
         tokens = tokens_beside(folder, contents)
         contents = replace(contents, fields={**contents.fields, **tokens})
     _require_files(request, contents)
@@ -600,7 +607,9 @@ def combine(contents: Contents, request: Request, location: Location) -> Reading
     # An object that can score is compared with all that was read of it, even if the
     # caller wants its vectors only.
     if all_contents.own is not None:
-        scored = all_contents.model() if request.kind == "vectors" else model
+        scored = model
+        if request.kind == "vectors":
+            scored = all_contents.model()
         require_own_scores(scored, all_contents.own, type(location.value).__name__)
     return Reading(model, intake, norm)
 
@@ -667,7 +676,9 @@ def _with_left(contents: Contents, request: Request) -> tuple[Contents, Request]
     fields: dict[str, Source] = {}
     for field, source in other.fields.items():
         if field.startswith("right"):
-            place = f"{source.name} of {name}" if source.name else ""
+            place = ""
+            if source.name:
+                place = f"{source.name} of {name}"
             fields[field.replace("right", "left")] = replace(source, name=place)
     fields["left"] = replace(fields["left"], name=name)
     contents = replace(
@@ -680,9 +691,9 @@ def _with_left(contents: Contents, request: Request) -> tuple[Contents, Request]
 
 
 def _report(contents: Contents, request: Request, location: Location) -> Intake:
-    """Report which array becomes which field, and which fields options bring.
+    """Report which array becomes which field, and which fields come from options.
 
-    The copies of files from URLs are reported by their URLs.
+    A file that was copied from a URL is reported by its URL.
     """
     intake = contents.intake(contents.format, location.name or None)
     files: list[str] = []

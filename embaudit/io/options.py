@@ -74,8 +74,8 @@ class Request:
             "Your file",
         ),
     )
-    """Name of a head's weights, of the one table of vectors, or beside `left` of the
-    right factors.
+    """Name of the array of a head's weights, of the only table of vectors, or of the
+    right factors next to `left`.
     """
     left_file: Any = field(
         default=None,
@@ -138,7 +138,7 @@ class Request:
             is_rare=True,
         ),
     )
-    """Names of arrays to leave out, `*` standing for any letters."""
+    """Names of arrays to skip; `*` stands for any letters."""
     left_name: str | None = field(
         default=None,
         metadata=typed(
@@ -178,7 +178,7 @@ class Request:
             is_rare=True,
         ),
     )
-    """Column that holds the vectors of such a table."""
+    """Column that holds the vectors of a table, or a range FIRST:LAST of columns."""
     collection: str | None = None
     """Collection of a live client of a store."""
     vector_id: str | None = field(
@@ -288,7 +288,7 @@ class Request:
             "Training",
         ),
     )
-    """How scores become predictions, where the file does not say."""
+    """How scores become predictions, if the file does not say so."""
     compared: Comparison | None = field(
         default=None,
         metadata=typed(
@@ -349,9 +349,9 @@ class Request:
     )
     """Kind of that norm."""
     user_features: Any = None
-    """Features that a LightFM object was trained with, one row a user."""
+    """Features that a LightFM object was trained with, one row per user."""
     item_features: Any = None
-    """Features that a LightFM object was trained with, one row an item."""
+    """Features that a LightFM object was trained with, one row per item."""
 
     format: str | None = field(
         default=None,
@@ -476,7 +476,7 @@ LIKE = {
     "id_array": ("vector_id", "ids"),
     "left_id_array": ("left_ids",),
 }
-"""Options that mean the same in other formats, the best first."""
+"""Options of other formats with the same meaning, by option; the best comes first."""
 MEANT = {
     "left_file": "FILE",
     "bias_file": "FILE",
@@ -488,7 +488,7 @@ MEANT = {
     "id_array": "NAME",
     "vector_id": "COLUMN",
 }
-"""Word for the value of each of them."""
+"""Word for the value of each option that `LIKE` leads to."""
 NAMES_AND_FILES = {
     "left": "left_file",
     "bias": "bias_file",
@@ -521,7 +521,7 @@ def file_remedy(option: str, value: object) -> str | Sentence:
 
 
 def require_options(request: Request, options: Sequence[str], what: str) -> None:
-    """Refuse an option that says nothing of a file or an object."""
+    """Refuse an option that does not apply to the format of a file or an object."""
     allowed = tuple(dict.fromkeys((*options, *ALWAYS)))
     unused = next((option for option in request.given if option not in allowed), None)
     if unused is None:
@@ -578,7 +578,7 @@ def _require_name_or_array(name: str, value: object, *, arrays: bool) -> None:
         allowed = "an array beside an array"
         is_allowed = not is_path(value)
     elif name == "left":
-        # Whether another object is an array shows where it is read.
+        # Whether an object is an array is checked when it is read.
         allowed = "an array, a data frame or the name of an array"
         is_allowed = not isinstance(value, os.PathLike)
         if arrays and isinstance(value, int):
