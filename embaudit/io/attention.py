@@ -45,6 +45,8 @@ OTHER_PARTS = re.compile(
     r"\b(?:[qk]_(?:layer)?norm|[qk]_ln|query_layernorm|key_layernorm|sinks)\b"
 )
 """Names of parts of an attention that change its scores."""
+MOST_SIZE = 1e30
+"""Largest size of a weight or an input; products of several are squared later."""
 FLOATS = ("float64", "float32", "float16", "bfloat16")
 """Types of weights that are not quantised."""
 
@@ -68,7 +70,7 @@ class Block:
         Raises
         ------
         InputError
-            If numbers are not finite.
+            If numbers are not finite, or are so large that products could overflow.
         """
         shape = arrays.tensors[self.name].shape
         read = arrays.open(self.name)
@@ -86,7 +88,7 @@ class Block:
             values = np.asarray(numbers, dtype=np.float64)
             if len(shape) == 2:
                 values = values.reshape(-1, width)
-        _require_finite(values, self.name)
+        require_ordinary(values, f"the tensor {self.name}")
         return values
 
     def write(self, array: NDArray[Any], values: Floats) -> None:
@@ -129,6 +131,8 @@ class AttentionHead:
     value: Projection
     outputs: tuple[Block, ...]
     """The parts of the output projection that follow the heads in `group`."""
+    output_bias: Block | None
+    """The whole bias of the output projection; None without one."""
     planes: NDArray[np.intp]
     """(m, 2) pairs of columns that a rotary embedding turns together."""
     source: str = ""
@@ -159,7 +163,7 @@ class AttentionHead:
         ):
             return None
         name = f"{self.layer_name}.{self.family.norm}"
-        return self._norm(name, self.family.norm_kind)
+        return self._norm(name, self.family.norm_kind, self.n_inputs)
 
     @cached_property
     def query_norm(self) -> FinalNorm | None:
@@ -174,22 +178,17 @@ class AttentionHead:
     def _norm_of_rows(self, name: str) -> FinalNorm | None:
         if not name:
             return None
-        norm = self._norm(f"{self.layer_name}.{name}", "rms")
-        if norm.width != self.width:
-            raise must_be(
-                f"the norm {name}",
-                f"one number per column of a head, {self.width}",
-                norm.width,
-                "heads that are normalised together are not supported",
-            )
-        return norm
+        return self._norm(f"{self.layer_name}.{name}", "rms", self.width)
 
-    def _norm(self, name: str, kind: NormKind) -> FinalNorm:
+    def _norm(self, name: str, kind: NormKind, width: int) -> FinalNorm:
+        """Read a norm of rows of some width."""
+        _require_length(self.arrays, f"{name}.weight", width)
         gain = self._vector(f"{name}.weight")
         if self.family.adds_one:
             gain = gain + 1
         shift = None
         if f"{name}.bias" in self.arrays.tensors:
+            _require_length(self.arrays, f"{name}.bias", width)
             shift = self._vector(f"{name}.bias")
         epsilon = self.family.epsilon
         if epsilon is None:
@@ -257,7 +256,7 @@ class AttentionHead:
         states = np.empty((len(rows), n_columns))
         for place, row in enumerate(rows):
             states[place] = read(int(row) * n_columns, (int(row) + 1) * n_columns)
-        _require_finite(states, self._tokens_name)
+        require_ordinary(states, f"the tensor {self._tokens_name}")
         if family.scaled_by_width:
             states *= np.sqrt(n_columns)
         multiplier = self.config.values.get(family.multiplier, 1.0)
@@ -270,7 +269,8 @@ class AttentionHead:
             if name:
                 states += self._row(f"{self.prefix}{name}.weight", row)
         if family.embedding_norm:
-            norm = self._norm(f"{self.prefix}{family.embedding_norm}", "layer")
+            name = f"{self.prefix}{family.embedding_norm}"
+            norm = self._norm(name, "layer", n_columns)
             states = norm.applied(states)
         return states
 
@@ -456,9 +456,36 @@ def _found(
             Block(output, i * width, (i + 1) * width, not family.transposed)
             for i in group
         ),
+        output_bias=_output_bias(arrays, output, family),
         planes=_planes(config, family, layer, width),
         source=path,
     )
+
+
+def _output_bias(
+    arrays: Readable, output: str, family: AttentionFamily
+) -> Block | None:
+    """Return the bias of an output projection, whose weight is given; None without one.
+
+    Raises
+    ------
+    InputError
+        If it has another length than the outputs.
+    """
+    name = output.removesuffix("weight") + "bias"
+    if name not in arrays.tensors:
+        return None
+    shape = arrays.tensors[output].shape
+    size = shape[1] if family.transposed else shape[0]
+    _require_length(arrays, name, size)
+    return Block(name, 0, size)
+
+
+def _require_length(arrays: Readable, name: str, size: int) -> None:
+    """Raise InputError unless a tensor is a vector of some length."""
+    (length,) = _shape_of(arrays, name, 1)
+    if length != size:
+        raise must_be(f"the tensor {name}", f"one of {size} numbers", length)
 
 
 def _layers(arrays: Readable, family: AttentionFamily) -> tuple[str, int]:
@@ -516,6 +543,12 @@ class _Places:
     n_key_heads: int
     width: int
 
+    @property
+    def n_inputs(self) -> int:
+        """Number of inputs of the query projection."""
+        shape = _shape_of(self.arrays, f"{self.layer}.{self.family.query}.weight", 2)
+        return shape[0] if self.family.transposed else shape[1]
+
     def query(self, head: int) -> Projection:
         """Return the query projection of a query head."""
         if self.family.fused == "heads":
@@ -551,7 +584,13 @@ class _Places:
         family = self.family
         weight = f"{self.layer}.{name}.weight"
         shape = _shape_of(self.arrays, weight, 2)
-        size = shape[1] if family.transposed else shape[0]
+        size, n_inputs = shape[::-1] if family.transposed else shape
+        if n_inputs != self.n_inputs:
+            raise must_be(
+                f"the tensor {weight}",
+                f"one of {self.n_inputs} inputs, as that of the queries",
+                n_inputs,
+            )
         if family.fused != "no":
             expected = (self.n_heads + 2 * self.n_key_heads) * self.width
         elif name == family.query:
@@ -569,12 +608,7 @@ class _Places:
         bias = None
         if f"{self.layer}.{name}.bias" in self.arrays.tensors:
             bias_name = f"{self.layer}.{name}.bias"
-            if _shape_of(self.arrays, bias_name, 1) != (size,):
-                raise must_be(
-                    f"the tensor {bias_name}",
-                    f"one of {size} numbers",
-                    self.arrays.tensors[bias_name].shape,
-                )
+            _require_length(self.arrays, bias_name, size)
             bias = Block(bias_name, start, stop)
         return Projection(Block(weight, start, stop, family.transposed), bias)
 
@@ -743,9 +777,13 @@ def _n_rotated(
     return int(width * share)
 
 
-def _require_finite(values: Floats, name: str) -> None:
+def require_ordinary(values: Floats, name: str) -> None:
+    """Raise InputError unless numbers are finite and their products do not overflow."""
     if not np.isfinite(values).all():
-        raise must_be(f"the tensor {name}", "finite numbers", "some that are not")
+        raise must_be(name, "finite numbers", "some that are not")
+    largest = float(np.abs(values).max(initial=0))
+    if largest > MOST_SIZE:
+        raise must_be(name, f"numbers of at most {MOST_SIZE:.0e}", f"{largest:.0e}")
 
 
 def with_blocks(

@@ -72,12 +72,11 @@ class HeadFreedom:
     @classmethod
     def from_head(cls, head: AttentionHead) -> HeadFreedom:
         """Return the freedom of a head of a checkpoint."""
-        output = head.outputs[0].name.removesuffix("weight") + "bias"
         return cls(
             head.width,
             head.planes,
             has_row_norms=head.query_norm is not None or head.key_norm is not None,
-            has_output_bias=output in head.arrays.tensors,
+            has_output_bias=head.output_bias is not None,
         )
 
     @property
@@ -252,7 +251,7 @@ def equivalent_attention(
     >>> equivalent_attention("no-such-folder", 0, 0)
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: the input must be an existing file; got ...
+    embaudit.errors.InputError: the input must be a file that exists; got ...
     """
     found = read_head(source, layer, head)
     gauge = draw_gauge(
@@ -275,6 +274,7 @@ def gauged_tensors(head: AttentionHead, gauge: HeadGauge) -> dict[str, NDArray[A
     """
     arrays = head.arrays
     changes: dict[Block, Floats] = {}
+    constant: Floats | float = 0.0
 
     def change(part: Projection, matrix: Floats, shift: Vector, what: str) -> None:
         """Multiply the rows `W x + b` by a matrix, after a shift."""
@@ -296,17 +296,19 @@ def gauged_tensors(head: AttentionHead, gauge: HeadGauge) -> dict[str, NDArray[A
     else:
         changes |= _changed_gains(head, gauge)
     change(head.value, gauge.values, gauge.value_shift, "values")
-    moved = np.zeros(0)
     for output in head.outputs:
         # Rows of the block are the columns of W_O that follow the dimensions.
         columns = output.read(arrays)
-        constant = gauge.value_shift @ columns
-        moved = constant if moved.size == 0 else moved + constant
         changes[output] = gauge.outputs.T @ columns
-    if gauge.value_shift.any():
-        name = head.outputs[0].name.removesuffix("weight") + "bias"
-        bias = Block(name, 0, len(moved))
-        changes[bias] = bias.read(arrays) - moved
+        if head.output_bias is not None:
+            # The weights of a query sum to 1, so each head adds the shift once.
+            constant = constant + gauge.value_shift @ columns
+    if head.output_bias is not None:
+        changes[head.output_bias] = head.output_bias.read(arrays) - constant
+    elif gauge.value_shift.any():
+        raise must_be(
+            "the shift of the values", "zero for an output without a bias", "another"
+        )
     return with_blocks(arrays, changes)
 
 

@@ -13,7 +13,7 @@ from embaudit.core.checked import Floats, Indices, as_factors, detached
 from embaudit.core.words import drawn_of
 from embaudit.errors import InputError, Option, Sentence, must_be
 from embaudit.io import load
-from embaudit.io.attention import AttentionHead, Projection
+from embaudit.io.attention import AttentionHead, Projection, require_ordinary
 from embaudit.linalg.rows import sample_rows
 from embaudit.networks.head_gauges import HeadFreedom, HeadGauge, TableName
 
@@ -130,6 +130,7 @@ def _inputs(
         )
     kept = sample_rows(len(rows), n_rows, rng)
     given = np.asarray(rows[kept], dtype=np.float64)
+    require_ordinary(given, name)
     if states is not None and head.norm is not None:
         given = head.norm.applied(given)
     return given, labels[kept], drawn_of(len(kept), len(rows), noun)

@@ -93,7 +93,7 @@ def block_ranges(
         terms = _terms(x[rows], y[rows], blocks)
         mirrored = (-terms[0], terms[1], terms[2])
         if max_condition is None:
-            return BlockRanges(-_supremum(mirrored), _supremum(terms))
+            return BlockRanges(0 - _supremum(mirrored), _supremum(terms))
         square = max_condition**2
         return BlockRanges(
             -largest_block_cosine(mirrored, square), largest_block_cosine(terms, square)

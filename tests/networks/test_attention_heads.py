@@ -423,6 +423,31 @@ KEYS = "model.layers.0.self_attn.k_proj"
             | {"model.layers.0.self_attn.kv_a_proj.weight": np.ones(4)},
             "(MLA)",
         ),
+        (
+            tensors_of(LLAMA) | {f"{KEYS}.weight": np.ones((8, 11))},
+            "one of 12 inputs, as that of the queries; got 11.",
+        ),
+        (
+            tensors_of(LLAMA) | {f"{KEYS}.weight": np.full((8, 12), 1e40)},
+            "numbers of at most 1e+30; got 1e+40.",
+        ),
+        (
+            tensors_of(LLAMA) | {f"{KEYS}.bias": np.ones(3)},
+            "one of 8 numbers; got 3.",
+        ),
+        (
+            tensors_of(LLAMA) | {"model.layers.0.input_layernorm.weight": np.ones(3)},
+            "one of 12 numbers; got 3.",
+        ),
+        (
+            tensors_of(LLAMA) | {"model.layers.0.self_attn.o_proj.bias": np.ones(3)},
+            "one of 12 numbers; got 3.",
+        ),
+        (without("model.embed_tokens.weight"), "token embeddings model.embed_tokens"),
+        (
+            tensors_of(LLAMA) | {"model.embed_tokens.weight": np.ones((9, 5))},
+            "the token embeddings have 5 columns and the layer 12; give the states",
+        ),
         ({"x": np.ones((3, 3))}, "one with attention layers, such as model.layers.0."),
     ],
 )
