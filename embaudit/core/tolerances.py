@@ -64,6 +64,11 @@ alone differ by less.
 
 # Rounding of computed numbers
 
+FLOAT32_ORTHONORMAL = 1e-4
+"""Largest difference of a product of two orthonormal rows of float32 from 0 or 1.
+
+FAISS allows 4e-5 when it checks a rotation.
+"""
 ROUNDING = 1e-12
 """Relative rounding of a length, sum or quotient, with a wide margin.
 

@@ -544,10 +544,10 @@ def compare_copies(
         "int8" (one scale per row), "int8-columns" (a range per column, as FAISS and
         sentence-transformers have it), "binary" (signs), "first:128" (the first
         columns) and "pca:128" (the first principal axes). Or copies that are stored
-        already: models or files of them, arrays of int8, packed signs (uint8), or a
-        mapping, `.npz` or `.safetensors` file of codes with a "scale", an "offset" or
-        a "zero_point". A copy and the original are matched by ids if both have them,
-        and otherwise by the order of their rows.
+        already: models or files of them, FAISS indexes of codes or their files, arrays
+        of int8, packed signs (uint8), or a mapping, `.npz` or `.safetensors` file of
+        codes with a "scale", an "offset" or a "zero_point". A copy and the original are
+        matched by ids if both have them, and otherwise by the order of their rows.
     queries : FactorModel, array, path or object, optional
         Vectors that search the copies as they are. By default the rows themselves.
     role : {"right", "left"}

@@ -18,8 +18,11 @@ from embaudit.core.checked import Floats, Indices
 from embaudit.core.words import counted
 from embaudit.errors import must_be
 from embaudit.io import model_of
+from embaudit.io.formats import detect_format
+from embaudit.io.formats.faiss import decoded_vectors, opened
 from embaudit.io.formats.safetensors import Safetensors
 from embaudit.io.npy import Npy, Npz
+from embaudit.io.objects.helpers import comes_from
 from embaudit.io.options import is_path
 from embaudit.linalg.mapped import Mapped
 from embaudit.linalg.procrustes import best_rotation
@@ -46,9 +49,10 @@ def given_copy(source: object, original: Side, role: SideName) -> CopiedRows:
     Parameters
     ----------
     source : FactorModel, array, mapping, path or object
-        A model or what `embaudit.load` reads; or codes: an array of int8, packed signs
-        (uint8), or a mapping, `.npz` or `.safetensors` file of codes with their
-        "scale", "offset" or "zero_point", and "ids".
+        A model or what `embaudit.load` reads; a FAISS index or its file, also of codes;
+        or codes: an array of int8, packed signs (uint8), or a mapping, `.npz` or
+        `.safetensors` file of codes with their "scale", "offset" or "zero_point", and
+        "ids".
     original : Side
         The vectors that were copied. A copy with ids is matched by them if the original
         has ids, too. Other copies hold the same rows in the same order.
@@ -61,16 +65,23 @@ def given_copy(source: object, original: Side, role: SideName) -> CopiedRows:
         If the copy cannot be read, or holds other rows.
     """
     arrays = _arrays_of(source)
-    if arrays is None:
+    index = _faiss_index(source)
+    rows: Rows
+    ids: NDArray[Any] | None
+    if arrays is not None:
+        rows, n_bytes, ids = _decoded(arrays, original)
+    elif index is not None:
+        where = Path(str(source)) if is_path(source) else "an index of FAISS"
+        decoded = decoded_vectors(index, where)
+        rows, n_bytes, ids = decoded.rows, decoded.bytes_per_vector, decoded.ids
+    else:
         model = source if isinstance(source, FactorModel) else model_of(source)
         if model.left_side is None:
             role = "right"
         side = model.side(role)
-        rows: Rows = side.rows
+        rows = side.rows
         n_bytes = side.rows.shape[1] * float(bytes_per_number(side.rows))
         ids = side.ids
-    else:
-        rows, n_bytes, ids = _decoded(arrays, original)
     rows = taken_rows(rows, _places(ids, len(rows), original))
     return CopiedRows(rows, n_bytes, _axes(original.rows, rows))
 
@@ -101,6 +112,18 @@ def _arrays_of(source: object) -> dict[str, NDArray[Any]] | None:
     ):
         return None
     return arrays
+
+
+def _faiss_index(source: object) -> Any:
+    """Return a FAISS index, read from its file if needed; None for other sources."""
+    if comes_from(source, ("faiss",), ("Index",)):
+        return source
+    if not is_path(source):
+        return None
+    path = Path(str(source))
+    if not path.is_file() or detect_format(path).name != "faiss":
+        return None
+    return opened(path)
 
 
 def _has_codes(types: Mapping[str, str]) -> bool:

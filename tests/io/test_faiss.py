@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import pytest
 from embaudit import FactorModel, index_metric
 from embaudit.errors import InputError
 from embaudit.io import inspect, load, read, save
+from embaudit.io.formats.faiss import decoded_vectors, opened
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -203,3 +205,153 @@ def test_the_metric_of_a_live_index_is_read(
         index.add_with_ids(X, IDS)
     assert str(read(index).intake.metric) == f"{name}, as the header of the index says"
     assert index_metric(index).served == name
+
+
+# Codes of compressed indexes
+
+
+def coded(kind: str) -> Any:
+    """Make an index of coded vectors."""
+    index = faiss.index_factory(6, kind)
+    # Codes of 8 bits are trained on 256 rows or more.
+    index.train(np.vstack([X, -X]))
+    index.add(X)
+    return index
+
+
+CODED = {
+    "PQ3x4": 2,
+    "SQ8": 6,
+    "SQfp16": 12,
+    "SQ4": 3,
+    "LSH": 1,
+    "PQ3": 3,
+    "IVF6,Flat": 24,
+    "IVF6,PQ3x4": 2,
+    "IVF6,SQ8": 6,
+    "OPQ3,IVF6,PQ3x4": 2,
+    "PCA3,SQ8": 3,
+    "L2norm,RR9,SQ8": 9,
+    "HNSW8,SQ8": 6,
+    "Flat": 24,
+}
+"""Kinds of indexes, and the bytes of a code."""
+
+
+@pytest.mark.parametrize("kind", CODED)
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_codes_are_decoded_as_faiss_reconstructs_vectors(
+    tmp_path: Path, kind: str, is_stored: bool
+) -> None:
+    index = coded(kind)
+    expected = index.reconstruct_n()
+    if is_stored:
+        faiss.write_index(index, str(tmp_path / "i.faiss"))
+        index = opened(tmp_path / "i.faiss")
+    decoded = decoded_vectors(index, "an index")
+    np.testing.assert_array_equal(decoded.rows[:], expected)
+    np.testing.assert_array_equal(
+        decoded.rows[np.array([5, 0, 5])], expected[[5, 0, 5]]
+    )
+    assert decoded.rows.shape == X.shape
+    assert decoded.ids is None
+    assert decoded.bytes_per_vector == CODED[kind]
+
+
+@pytest.mark.parametrize("kind", ["IDMap,PQ3x4", "IDMap2,SQ8", "IVF6,PQ3x4"])
+def test_decoded_vectors_have_the_ids_of_the_index(kind: str) -> None:
+    index = faiss.index_factory(6, kind)
+    index.train(X)
+    index.add_with_ids(X, IDS)
+    decoded = decoded_vectors(index, "an index")
+    # Without ids, FAISS lists the same codes in the order in which they were added.
+    plain = faiss.index_factory(6, kind.removeprefix("IDMap,").removeprefix("IDMap2,"))
+    plain.train(X)
+    plain.add(X)
+    vectors = dict(zip(IDS.tolist(), plain.reconstruct_n(), strict=True))
+    for number, row in zip(decoded.ids.tolist(), decoded.rows[:], strict=True):
+        np.testing.assert_array_equal(row, vectors[number])
+
+
+def product_quantised_file(codes: Any, centroids: Any) -> bytes:
+    """Write the file of an index of product codes by hand, as FAISS lays it out.
+
+    Parameters
+    ----------
+    codes : array of uint8 (n, m)
+        Codes of 8 bits, one for each part of the columns.
+    centroids : array of shape (m, 256, k / m)
+        Part of a vector for each code.
+    """
+    n_rows, n_parts = codes.shape
+    n_columns = n_parts * centroids.shape[2]
+    unused, is_trained, metric_number = 2**20, True, faiss.METRIC_L2
+    header = struct.pack(
+        "<iqqq?i", n_columns, n_rows, unused, unused, is_trained, metric_number
+    )
+    quantiser = struct.pack("<QQQQ", n_columns, n_parts, 8, centroids.size)
+    quantiser += centroids.astype(np.float32).tobytes()
+    search_type, has_signs, threshold = 0, False, 0
+    options = struct.pack("<i?i", search_type, has_signs, threshold)
+    content = struct.pack("<Q", codes.size) + codes.tobytes()
+    return b"IxPq" + header + quantiser + content + options
+
+
+def test_product_codes_of_a_file_by_hand_are_looked_up_in_its_codebook(
+    tmp_path: Path,
+) -> None:
+    draw = np.random.default_rng(2)
+    codes = draw.integers(0, 256, (30, 3)).astype(np.uint8)
+    centroids = draw.normal(size=(3, 256, 2)).astype(np.float32)
+    path = tmp_path / "i.faiss"
+    path.write_bytes(product_quantised_file(codes, centroids))
+    decoded = decoded_vectors(opened(path), path)
+    parts = [centroids[part, codes[:, part]] for part in range(3)]
+    np.testing.assert_array_equal(decoded.rows[:], np.hstack(parts))
+    assert decoded.bytes_per_vector == 3
+
+
+@pytest.mark.parametrize(("n_codes", "n_centroids"), [(29, 256), (30, 255), (30, 1)])
+def test_product_codes_without_a_whole_codebook_are_refused(
+    tmp_path: Path, n_codes: int, n_centroids: int
+) -> None:
+    codes = np.full((30, 3), 255, dtype=np.uint8)
+    centroids = np.ones((3, n_centroids, 2), dtype=np.float32)
+    path = tmp_path / "i.faiss"
+    content = product_quantised_file(codes, centroids)
+    if n_codes < 30:
+        content = content.replace(struct.pack("<Q", 90), struct.pack("<Q", 87))
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="must be a whole FAISS index"):
+        decoded_vectors(opened(path), path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        ("PQ3x4fs", "flat or coded by PQ, SQ or LSH, .* got IndexPQFastScan of 160"),
+        ("SQ8,RFlat", "got IndexRefineFlat of 160"),
+        ("PCAW3,SQ8", "a rotation or a projection; got IndexPreTransform of 160"),
+        ("ITQ3,LSH", "a rotation or a projection; got IndexPreTransform of 160"),
+    ],
+)
+def test_the_advice_for_codes_that_are_not_decoded_saves_vectors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, sentence: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "i.faiss"
+    faiss.write_index(coded(kind), str(path))
+    with pytest.raises(InputError, match=sentence) as error:
+        decoded_vectors(opened(path), path)
+    (line,) = re.findall("`(.*)`", str(error.value))
+    exec(line, {"faiss": faiss, "numpy": np})
+    assert len(np.load("vectors.npy")) == len(X)
+    with pytest.raises(InputError, match=r"index\.reconstruct_n\(\)"):
+        decoded_vectors(coded(kind), "an index of FAISS")
+
+
+def test_indexes_without_vectors_or_of_fast_lists_are_refused() -> None:
+    with pytest.raises(InputError, match="a FAISS index with vectors; got none"):
+        decoded_vectors(faiss.IndexFlatIP(6), "an index of FAISS")
+    with pytest.raises(InputError, match="make the same index without FastScan"):
+        decoded_vectors(coded("IVF6,PQ3x4fs"), "an index of FAISS")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import faiss
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -474,6 +475,59 @@ def test_plain_codes_have_one_scale_per_row(tmp_path):
     found = compare_copies(x, tmp_path / "codes.npy").copies[0]
     assert found.name == "codes.npy"
     assert found.kept == compare_copies(x, "int8").copies[0].kept
+
+
+@pytest.mark.parametrize("kind", ["PQ6x4", "IVF4,PQ6x4", "SQ8", "HNSW8,SQ8", "Flat"])
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_codes_of_faiss_are_compared_as_the_vectors_they_stand_for(
+    kind, is_stored, tmp_path
+):
+    x = clusters()
+    index = faiss.index_factory(24, kind)
+    index.train(x)
+    index.add(x)
+    by_hand = compare_copies(x, [index.reconstruct_n()]).copies[0]
+    source = index
+    if is_stored:
+        source = tmp_path / "i.faiss"
+        faiss.write_index(index, str(source))
+    found = compare_copies(x, source).copies[0]
+    np.testing.assert_array_equal(found.kept_by_list, by_hand.kept_by_list)
+    np.testing.assert_allclose(found.angles, by_hand.angles, atol=1e-6)
+    assert found.proven == by_hand.proven
+    n_bytes = {"PQ6x4": 3, "IVF4,PQ6x4": 3, "Flat": 96}
+    assert found.bytes_per_vector == n_bytes.get(kind, 24)
+
+
+def test_codes_of_faiss_are_matched_by_ids():
+    x = clusters()
+    ids = 3 * np.random.default_rng(0).permutation(len(x))
+    index = faiss.index_factory(24, "IVF4,SQ8")
+    index.train(x)
+    index.add_with_ids(x, ids)
+    original = ea.FactorModel.from_vectors(x, ids=ids)
+    assert compare_copies(original, index).copies[0].largest_angle < 5
+    unknown = ea.FactorModel.from_vectors(x, ids=ids + 1)
+    with pytest.raises(InputError, match="no row with the id"):
+        compare_copies(unknown, index)
+
+
+def test_an_index_that_is_not_decoded_is_refused_with_a_line_that_works(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    x = clusters()
+    index = faiss.index_factory(24, "PQ6x4fs")
+    index.train(x)
+    index.add(x)
+    faiss.write_index(index, "i.faiss")
+    with pytest.raises(InputError, match="got IndexPQFastScan") as error:
+        compare_copies(x, "i.faiss")
+    assert "\n" not in str(error.value)
+    exec(str(error.value).split("`")[1], {"faiss": faiss, "numpy": np})
+    found = compare_copies(x, "vectors.npy").copies[0]
+    same = index.reconstruct_n()
+    assert found.kept == compare_copies(x, [same]).copies[0].kept
 
 
 # The result

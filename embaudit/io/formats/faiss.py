@@ -1,10 +1,13 @@
-"""FAISS indexes that keep vectors as they were given.
+"""FAISS indexes.
 
-They are flat, in lists (IVFFlat) or in a graph (HNSWFlat), with ids or without.
+Models are read from indexes that keep vectors as they were given: flat, in lists
+(IVFFlat) or in a graph (HNSWFlat), with ids or without. The codes of a compressed index
+stand for other vectors, which `decoded_vectors` returns.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
@@ -12,6 +15,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.core.tolerances import FLOAT32_ORTHONORMAL
 from embaudit.errors import File, InputError, must_be
 from embaudit.io.contents import Contents, Source
 from embaudit.io.draft import Draft
@@ -45,6 +49,27 @@ def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
     InputError
         If it is damaged, empty, or a compressed index, whose vectors are other ones.
     """
+    index = opened(path)
+    vectors, ids = vectors_of(index, path)
+    metric = metric_of(index)
+    fields = {
+        "right": Source(
+            f"the vectors of {type(index).__name__}", lambda: vectors, vectors.shape
+        )
+    }
+    if ids is not None:
+        fields["right_ids"] = Source("its ids", lambda: ids, ids.shape)
+    return Contents(fields, metric=metric)
+
+
+def opened(path: Path) -> Any:
+    """Open an index.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged.
+    """
     faiss = import_module("faiss")
     # A header may say that it is followed by more than the file holds; faiss would ask
     # for the memory. Tables that are computed while a file is read can be larger than
@@ -64,16 +89,7 @@ def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
     finally:
         for name, limit in limits.items():
             getattr(faiss, f"set_deserialization_{name}", int)(limit)
-    vectors, ids = vectors_of(index, path)
-    metric = metric_of(index)
-    fields = {
-        "right": Source(
-            f"the vectors of {type(index).__name__}", lambda: vectors, vectors.shape
-        )
-    }
-    if ids is not None:
-        fields["right_ids"] = Source("its ids", lambda: ids, ids.shape)
-    return Contents(fields, metric=metric)
+    return index
 
 
 def metric_of(index: Any) -> Metric:
@@ -98,56 +114,233 @@ def vectors_of(
         If it keeps other vectors than it was given, or none.
     """
     faiss = import_module("faiss")
-    inner, ids = index, None
-    if isinstance(index, (faiss.IndexIDMap, faiss.IndexIDMap2)):
-        inner, ids = (
-            faiss.downcast_index(index.index),
-            faiss.vector_to_array(index.id_map),
-        )
-    storage = (
-        faiss.downcast_index(inner.storage)
-        if type(inner) is faiss.IndexHNSWFlat
-        else inner
+    parts = _parts_of(index)
+    keeps_vectors = not parts.transforms and (
+        isinstance(parts.storage, faiss.IndexFlat)
+        or type(parts.storage) is faiss.IndexIVFFlat
     )
-    if not index.ntotal or not (
-        isinstance(storage, faiss.IndexFlat) or type(storage) is faiss.IndexIVFFlat
-    ):
+    if not index.ntotal or not keeps_vectors:
         allowed = (
             "an index that keeps vectors as they are (flat, IVFFlat or HNSWFlat, with "
             "ids or without)"
         )
-        got = f"{type(storage).__name__} of {index.ntotal}"
-        remedy = "save the vectors that were added to it as .npy or .parquet"
-        raise must_be(File(where), allowed, got, remedy)
-    if isinstance(storage, faiss.IndexFlat):
-        return storage.reconstruct_n(0, storage.ntotal), ids
-    # Inverted lists hold vectors by their cell; the numbers that they are kept under
-    # are their order.
+        remedy = (
+            "save the vectors that were added to it as .npy or .parquet; `embaudit "
+            "compare VECTORS INDEX --copy` says which of their lists this index keeps"
+        )
+        raise must_be(File(where), allowed, f"{parts.kind} of {index.ntotal}", remedy)
+    if isinstance(parts.storage, faiss.IndexFlat):
+        return parts.storage.reconstruct_n(), parts.id_map
+    decoded = decoded_vectors(index, where)
+    return decoded.rows[:], decoded.ids
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """The parts of an index, as objects of their own classes."""
+
+    kind: str
+    """Class of the index inside a map of ids."""
+    id_map: NDArray[np.int64] | None
+    """(n,) ids of a map of ids; None without one."""
+    transforms: list[Any]
+    """Transforms of a vector before it is stored, in this order."""
+    storage: Any
+    """The part that holds vectors or their codes."""
+
+
+def _parts_of(index: Any) -> _Parts:
+    """Find the part of an index that holds vectors or codes."""
+    faiss = import_module("faiss")
+    storage = faiss.downcast_index(index)
+    id_map = None
+    if isinstance(storage, (faiss.IndexIDMap, faiss.IndexIDMap2)):
+        id_map = faiss.vector_to_array(storage.id_map)
+        storage = faiss.downcast_index(storage.index)
+    kind = type(storage).__name__
+    transforms: list[Any] = []
+    if isinstance(storage, faiss.IndexPreTransform):
+        chain = storage.chain
+        transforms = [
+            faiss.downcast_VectorTransform(chain.at(place))
+            for place in range(chain.size())
+        ]
+        storage = faiss.downcast_index(storage.index)
+    if isinstance(storage, faiss.IndexHNSW):
+        storage = faiss.downcast_index(storage.storage)
+    return _Parts(kind, id_map, transforms, storage)
+
+
+@dataclass(frozen=True, eq=False)
+class DecodedRows:
+    """Vectors of an index, decoded while they are read."""
+
+    index: Any = field(repr=False)
+    """The index. It owns the parts that decode, so it has to live as long as they do.
+    """
+    parts: _Parts = field(repr=False)
+    """Its parts."""
+    codes: NDArray[np.uint8] = field(repr=False)
+    """(n, bytes) codes, each with its cell if the index has lists."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of vectors and of columns."""
+        return len(self.codes), int(self.index.d)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of decoded vectors."""
+        return np.dtype(np.float32)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: Any, /) -> NDArray[np.float32]:
+        codes = np.ascontiguousarray(self.codes[rows])
+        vectors: NDArray[np.float32] = self.parts.storage.sa_decode(codes)
+        for transform in reversed(self.parts.transforms):
+            vectors = transform.reverse_transform(vectors)
+        return vectors
+
+
+@dataclass(frozen=True, eq=False)
+class DecodedVectors:
+    """The vectors that the codes of an index stand for."""
+
+    rows: DecodedRows
+    """(n, k) vectors in the order of their ids."""
+    ids: NDArray[np.int64] | None
+    """(n,) ids; None if the index was given none."""
+    bytes_per_vector: float
+    """Bytes of the code of a vector, without its id, its cell and its graph."""
+
+
+def decoded_vectors(index: Any, where: object) -> DecodedVectors:
+    """Return the vectors that the codes of an index stand for.
+
+    A flat index, which keeps vectors as they were given, has them as its codes.
+
+    Raises
+    ------
+    InputError
+        If the index is empty, or of a kind whose codes are not decoded here.
+    """
+    faiss = import_module("faiss")
+    parts = _parts_of(index)
+    storage = parts.storage
+    has_lists = type(storage) in (
+        faiss.IndexIVFFlat,
+        faiss.IndexIVFPQ,
+        faiss.IndexIVFScalarQuantizer,
+    )
+    if not index.ntotal:
+        raise must_be(File(where), "a FAISS index with vectors", "none")
+    if not has_lists and not isinstance(storage, faiss.IndexFlatCodes):
+        remedy = _line_that_saves(where, "index")
+        if isinstance(storage, faiss.IndexIVFFastScan):
+            remedy = "make the same index without FastScan, which holds the same codes"
+        raise must_be(
+            File(where),
+            "a FAISS index with vectors that are flat or coded by PQ, SQ or LSH, alone "
+            "or in lists or a graph",
+            f"{parts.kind} of {index.ntotal}",
+            remedy,
+        )
+    if not all(_is_reversible(transform) for transform in parts.transforms):
+        raise must_be(
+            File(where),
+            "a FAISS index without transforms, or with a rotation or a projection",
+            f"{parts.kind} of {index.ntotal} with another transform",
+            _line_that_saves(where, "index.index"),
+        )
+    if has_lists:
+        codes, ids = _codes_of_lists(storage, parts.id_map, where)
+    else:
+        codes = faiss.vector_to_array(storage.codes).reshape(storage.ntotal, -1)
+        ids = parts.id_map
+    rows = DecodedRows(index, parts, codes)
+    return DecodedVectors(rows, ids, float(storage.code_size))
+
+
+def _line_that_saves(where: object, part: str) -> str:
+    """Return advice to save the vectors of a part, such as "index" or "index.index"."""
+    line = f'numpy.save("vectors.npy", {part}.reconstruct_n())'
+    if isinstance(where, Path):
+        # The index needs a name, or Python would free it before its part is used.
+        line = f"index = faiss.read_index({str(where)!r}); {line}"
+    return f"save its vectors, `{line}`, and use those"
+
+
+def _is_reversible(transform: Any) -> bool:
+    """Return True if the original of a transformed vector can be computed.
+
+    A linear transform is reversed by its transpose, so it must be a rotation or a
+    projection. FAISS takes each linear transform of a file for one.
+    """
+    faiss = import_module("faiss")
+    if isinstance(transform, faiss.LinearTransform):
+        matrix = faiss.vector_to_array(transform.A)
+        matrix = matrix.reshape(transform.d_out, transform.d_in).astype(np.float64)
+        if transform.d_out > transform.d_in:
+            matrix = matrix.T
+        difference = matrix @ matrix.T - np.eye(len(matrix))
+        return bool(np.abs(difference).max() <= FLOAT32_ORTHONORMAL)
+    others = (
+        faiss.NormalizationTransform,
+        faiss.CenteringTransform,
+        faiss.RemapDimensionsTransform,
+    )
+    return isinstance(transform, others)
+
+
+def _codes_of_lists(
+    index: Any, id_map: NDArray[np.int64] | None, where: object
+) -> tuple[NDArray[np.uint8], NDArray[np.int64] | None]:
+    """Return the codes of inverted lists in the order of their numbers, and the ids.
+
+    As `sa_decode` reads it, a code begins with the number of its cell.
+
+    Raises
+    ------
+    InputError
+        If the lists do not hold as many vectors as the index says, or vectors that are
+        not in the map of ids.
+    """
     contents_of_list = import_module("faiss.contrib.inspect_tools").get_invlist
-    lists = [
-        contents_of_list(storage.invlists, i) for i in range(storage.invlists.nlist)
-    ]
-    places, codes = (np.concatenate(arrays) for arrays in zip(*lists, strict=True))
-    if len(places) != index.ntotal:
+    n_bytes_of_cell = index.coarse_code_size()
+    codes_of_cells, numbers_of_cells = [], []
+    for cell in range(index.invlists.nlist):
+        numbers_of_cell, codes_of_cell = contents_of_list(index.invlists, cell)
+        n_rows = len(numbers_of_cell)
+        # Flat lists return numbers of float32 instead of bytes.
+        codes_of_cell = codes_of_cell.view(np.uint8).reshape(n_rows, index.code_size)
+        cell_bytes = cell.to_bytes(n_bytes_of_cell, "little")
+        cell_columns = np.tile(np.frombuffer(cell_bytes, np.uint8), (n_rows, 1))
+        codes_of_cells.append(np.hstack([cell_columns, codes_of_cell]))
+        numbers_of_cells.append(numbers_of_cell)
+    codes, numbers = np.concatenate(codes_of_cells), np.concatenate(numbers_of_cells)
+    if len(numbers) != index.ntotal:
         raise must_be(
             File(where),
             f"a whole FAISS index of {index.ntotal:,} vectors",
-            f"{len(places):,} in its lists",
+            f"{len(numbers):,} in its lists",
         )
-    order = np.argsort(places, kind="stable")
-    vectors, places = codes.view(np.float32)[order], places[order]
-    if ids is not None:
-        # Vectors that were added to the inner index have no id in the outer one.
-        if places[0] < 0 or places[-1] >= len(ids):
-            place = places[0] if places[0] < 0 else places[-1]
-            raise must_be(
-                File(where),
-                f"a whole FAISS index with {len(ids):,} ids",
-                f"a vector of number {place:,} in its lists",
-            )
-        return vectors, ids[places]
-    # Without ids FAISS counts; numbers of rows are no ids.
-    return vectors, None if np.array_equal(places, np.arange(len(places))) else places
+    order = np.argsort(numbers, kind="stable")
+    codes, numbers = codes[order], numbers[order]
+    if id_map is None:
+        # Without ids FAISS counts; numbers of rows are no ids.
+        is_count = np.array_equal(numbers, np.arange(len(numbers)))
+        return codes, None if is_count else numbers
+    # Vectors that were added to the inner index have no id in the outer one.
+    if numbers[0] < 0 or numbers[-1] >= len(id_map):
+        number = numbers[0] if numbers[0] < 0 else numbers[-1]
+        raise must_be(
+            File(where),
+            f"a whole FAISS index with {len(id_map):,} ids",
+            f"a vector of number {number:,} in its lists",
+        )
+    return codes, id_map[numbers]
 
 
 def keeps(draft: Draft) -> frozenset[str]:

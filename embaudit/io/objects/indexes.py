@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -26,12 +25,10 @@ def faiss(index: Any, request: Request) -> Contents:  # noqa: ARG001
     InputError
         If the index is empty, or does not keep whole vectors.
     """
-    # The class of an index that another index holds can be a base class.
-    inner = import_module("faiss").downcast_index(index)
-    rows, ids = vectors_of(inner, "an index of FAISS")
+    rows, ids = vectors_of(index, "an index of FAISS")
     places = {"right": "the vectors it keeps", "right_ids": "the ids it was given"}
     contents = Contents.from_model(FactorModel.from_vectors(rows, ids=ids), places)
-    return replace(contents, metric=metric_of(inner))
+    return replace(contents, metric=metric_of(index))
 
 
 def hnswlib(index: Any, request: Request) -> Contents:  # noqa: ARG001
