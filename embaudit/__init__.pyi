@@ -11,6 +11,8 @@ from .auditing.audit import Audit as Audit
 from .auditing.audit import audit as audit
 from .auditing.heads import HeadReport as HeadReport
 from .auditing.heads import head_report as head_report
+from .auditing.lora import LoraAudit as LoraAudit
+from .auditing.lora import audit_lora as audit_lora
 from .auditing.options import AuditOptions as AuditOptions
 from .auditing.position import position as position
 from .auditing.recompute import Verification as Verification
@@ -53,7 +55,9 @@ from .movements import levels as levels
 from .movements import movement as movement
 from .movements import twins as twins
 from .networks import AttentionAudit as AttentionAudit
+from .networks import LoraComparison as LoraComparison
 from .networks import audit_attention as audit_attention
+from .networks import compare_lora as compare_lora
 from .networks import equivalent_attention as equivalent_attention
 from .ranges import CertifiedNeighbours as CertifiedNeighbours
 from .ranges import CosineRange as CosineRange

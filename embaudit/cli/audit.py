@@ -13,6 +13,7 @@ import typer
 from typer import Option
 
 from embaudit.auditing.options import AuditOptions
+from embaudit.cli.adapters import audit_adapter
 from embaudit.cli.app import FailOn, File, Model, More, Rng, Text, Texts, app
 from embaudit.cli.groups import parameters_of, with_groups
 from embaudit.cli.reading import Given, Titles, read_for_audit
@@ -350,16 +351,24 @@ def audit(
         ),
     ] = None,
 ) -> None:
-    """Audit a model: do its predictions fix its cosines, why, and what is next?"""
+    """Audit a model: do its predictions fix its cosines, why, and what is next?
+
+    For a low-rank adapter (LoRA), as PEFT writes it: what are cosines of its factors
+    worth?
+    """
+    from embaudit.auditing.audit import audit as run
+    from embaudit.io import source_of
+    from embaudit.io.adapters import is_adapter
+    from embaudit.report.document import Origin
+    from embaudit.report.terminal import print_audit, print_screen
+
     if attention is not None:
         _require_options_of_heads(context)
         _audit_attention(path, attention, reading, options, rng, output, workers)
         return
-    from embaudit.auditing.audit import audit as run
-    from embaudit.io import source_of
-    from embaudit.report.document import Origin
-    from embaudit.report.terminal import print_audit, print_screen
-
+    if is_adapter(path):
+        audit_adapter(context, path, rng, output, workers)
+        return
     invocation = _invocation(context, titles)
     settings: Settings = context.meta.get(SETTINGS, Settings())
     # On standard error, next to the results and not among them.

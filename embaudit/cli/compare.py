@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from embaudit.cli.adapters import compare_adapters
 from embaudit.cli.app import Count, File, Model, Rng, SameNumbers, Text, app
 from embaudit.cli.copies import compare_with_copies
 from embaudit.cli.groups import with_groups
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 @app.command()
 @with_groups
 def compare(
+    context: typer.Context,
     before: Model,
     after: Annotated[
         Path | None,
@@ -159,9 +161,18 @@ def compare(
     With --paired, the models are two encoders: can a map bring the old vectors into the
     space of the new encoder, or must all items be embedded again?
 
+    Two low-rank adapters (LoRA) are compared by their updates: are they alike?
+
     Options for reading apply to all models, so a file of --labels or --ids must name
     the rows of each.
     """
+    from embaudit.io.adapters import is_adapter
+
+    if is_adapter(before) or (after is not None and is_adapter(after)):
+        if after is None:
+            raise must_be("compare", "given a second adapter", "one file")
+        compare_adapters(context, before, after, output, workers)
+        return
     # A limit that is no number is refused before two models are read.
     limits = values_in(fail_below, "fail-below", "kept=0.7", float)
     judging_options = {

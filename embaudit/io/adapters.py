@@ -13,28 +13,32 @@ kernels of one entry, so the update of all kernels is a product of matrices, too
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from embaudit.core.checked import Matrix, as_factors, is_number
 from embaudit.core.tolerances import LARGEST_MAGNITUDE
 from embaudit.errors import File, InputError, Sentence, must_be
 from embaudit.io.arrays import Tensor
 from embaudit.io.files import AnyPath, existing_path
-from embaudit.io.formats.safetensors import INDEX, SINGLE, Safetensors
+from embaudit.io.formats.safetensors import ADAPTER, INDEX, SINGLE, Safetensors
 from embaudit.io.json_text import parsed_file
 from embaudit.io.layouts.low_rank import ALPHA, FACTOR, ROLES, is_low_rank_adapter
 
-WEIGHTS = "adapter_model.safetensors"
 PICKLED = "adapter_model.bin"
 CONFIG = "adapter_config.json"
 """Files of a folder that PEFT writes."""
+PICKLES = (".bin", ".pt", ".pth", ".ckpt")
+"""Suffixes of files that torch pickles."""
+PAIR = "the pair"
+"""Name of the module of two matrices in memory."""
 PIECE = re.compile(r"\\d\+|\.\*|\\\.|[\w./-]")
 """Parts of a pattern of names of modules."""
 WILDCARDS = (r"\d+", ".*", r"\.", ".")
@@ -123,7 +127,7 @@ def is_adapter(path: AnyPath) -> bool:
         return False
     if (place / SINGLE).exists() or (place / INDEX).exists():
         return False
-    return any((place / name).exists() for name in (WEIGHTS, PICKLED, CONFIG))
+    return any((place / name).exists() for name in (ADAPTER, PICKLED, CONFIG))
 
 
 def read_adapter(path: AnyPath) -> Adapter:
@@ -143,24 +147,30 @@ def read_adapter(path: AnyPath) -> Adapter:
     """
     place = existing_path(path, "the adapter")
     if place.is_dir():
-        folder, file = place, place / WEIGHTS
+        folder, file = place, place / ADAPTER
         if not file.exists():
             file = place / PICKLED
         if not file.exists():
             raise must_be(
                 "the adapter",
-                f"a folder with {WEIGHTS}",
+                f"a folder with {ADAPTER}",
                 Sentence("{}, which has none", File(place)),
                 "save it with model.save_pretrained(FOLDER) of PEFT",
             )
     else:
         folder, file = place.parent, place
-    if file.suffix.lower() != ".safetensors":
+    if file.suffix.lower() in PICKLES:
         raise must_be(
             "the adapter",
             "in safetensors",
             Sentence("{}, a pickle, which can run code", File(file)),
             "load it with PEFT and save it again: model.save_pretrained(FOLDER)",
+        )
+    if file.suffix.lower() != ".safetensors":
+        raise must_be(
+            "the adapter",
+            "a low-rank adapter (LoRA) in safetensors, or a folder with one",
+            File(file),
         )
     arrays = Safetensors(file)
     config = _config_of(folder)
@@ -381,57 +391,55 @@ def _names_module(pattern: str, module: str) -> bool:
     return re.fullmatch(start + expression, module) is not None
 
 
-def adapter_of(
-    source: object, a: object = None, *, scale: float = 1.0, name: str = "the pair"
-) -> Adapter:
-    """Return the adapter at a path, or an adapter of two matrices.
+AdapterSource: TypeAlias = "Adapter | AnyPath | tuple[ArrayLike, ArrayLike]"
+"""An adapter, its file or folder, or the factors B and A of one module."""
+
+
+def adapter_of(source: AdapterSource, *, scale: float | None = None) -> Adapter:
+    """Return the adapter at a path, or an adapter of the two factors of one module.
 
     Parameters
     ----------
-    source : Adapter, path or array of shape (out, r)
-        An adapter, its file or folder, or the factor B.
-    a : array of shape (r, in), optional
-        The factor A, if `source` is B.
-    scale : float
-        Factor of `B A`. An adapter states its own.
-    name : str
-        Name of the pair.
+    source : Adapter, path or pair of arrays
+        An adapter, its file or folder, or the factors B of shape (out, r) and A of
+        shape (r, in).
+    scale : float, optional
+        Factor of `B A`, 1 by default. An adapter in a file states its own.
 
     Raises
     ------
     InputError
-        If the matrices do not fit together.
+        If the matrices do not fit together, or a scale is given for a file.
 
     Examples
     --------
-    >>> adapter = adapter_of(np.ones((6, 2)), np.ones((2, 4)), scale=0.5)
+    >>> adapter = adapter_of((np.ones((6, 2)), np.ones((2, 4))), scale=0.5)
     >>> [(pair.shape, pair.rank, pair.scale) for pair in adapter.pairs.values()]
     [((6, 4), 2, 0.5)]
-    >>> adapter_of(np.ones((2, 6)), np.ones((4, 2)))
+    >>> adapter_of((np.ones((2, 6)), np.ones((4, 2))))
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: B and A must be of shapes (out, r) and (r, in); got
     (2, 6) and (4, 2); transpose both.
     """
+    if isinstance(source, tuple) and len(source) == 2:
+        return _adapter_of_pair(source[0], source[1], 1.0 if scale is None else scale)
+    if scale is not None:
+        raise must_be("scale", "left out for an adapter that states its own", scale)
     if isinstance(source, Adapter):
         return source
-    if isinstance(source, str | Path):
+    if isinstance(source, str | os.PathLike):
         return read_adapter(source)
-    if a is None:
-        raise must_be(
-            "an adapter", "a path, or two matrices B and A", type(source).__name__
-        )
-    if not is_number(scale):
+    raise must_be(
+        "an adapter", "a path, or two matrices B and A", type(source).__name__
+    )
+
+
+def _adapter_of_pair(left: ArrayLike, right: ArrayLike, scale: float) -> Adapter:
+    """Make the adapter of the factors B and A of one module."""
+    if not is_number(scale) or abs(scale) > LARGEST_MAGNITUDE:
         raise must_be("scale", "a finite number", repr(scale))
-    left, right = as_factors(source, "B"), as_factors(a, "A")  # type: ignore[arg-type]
-    _require_fit(left, right)
-    spacing = max(float(np.finfo(one.dtype).eps) for one in (left, right))
-    pair = AdapterPair(name, left, right, float(scale), spacing)
-    return Adapter({name: pair})
-
-
-def _require_fit(b: Matrix, a: Matrix) -> None:
-    """Refuse two matrices that are no factors B and A of an update."""
+    b, a = as_factors(left, "B"), as_factors(right, "A")
     allowed, shapes = "of shapes (out, r) and (r, in)", f"{b.shape} and {a.shape}"
     if b.shape[1] != a.shape[0]:
         remedy = "transpose both" if b.shape[0] == a.shape[1] else ""
@@ -443,3 +451,5 @@ def _require_fit(b: Matrix, a: Matrix) -> None:
             shapes,
             "give B first, then A",
         )
+    spacing = max(float(np.finfo(one.dtype).eps) for one in (b, a))
+    return Adapter({PAIR: AdapterPair(PAIR, b, a, float(scale), spacing)})

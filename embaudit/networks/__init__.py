@@ -7,5 +7,12 @@ cosines of rows of one factor depend on the pair that training happened to reach
 
 from embaudit.networks.attention import AttentionAudit, audit_attention
 from embaudit.networks.head_gauges import equivalent_attention
+from embaudit.networks.lora_comparison import LoraComparison, compare_lora
 
-__all__ = ["AttentionAudit", "audit_attention", "equivalent_attention"]
+__all__ = [
+    "AttentionAudit",
+    "LoraComparison",
+    "audit_attention",
+    "compare_lora",
+    "equivalent_attention",
+]

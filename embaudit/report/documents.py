@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from embaudit.auditing.audit import Audit
+from embaudit.auditing.lora import LoraAudit
 from embaudit.blocks import BlockCosines
 from embaudit.comparison import Comparison
 from embaudit.comparison.change import N_EXAMPLES, OUTCOMES, PARTS, RoleChange
@@ -31,6 +32,7 @@ from embaudit.core.words import (
     percents,
     percents_apart,
     row_called,
+    snapped,
     three_decimals,
     up,
 )
@@ -38,7 +40,7 @@ from embaudit.evaluation import Evaluation
 from embaudit.evaluation.result import MEASURE_TITLES, RAW
 from embaudit.linalg.pairs import n_pairs
 from embaudit.model import SideName
-from embaudit.networks import AttentionAudit
+from embaudit.networks import AttentionAudit, LoraComparison
 from embaudit.report.audit_document import audit_document
 from embaudit.report.copies_document import copies_document
 from embaudit.report.document import (
@@ -1059,11 +1061,127 @@ def map_table(found: SpaceMap) -> Table:
     )
 
 
+def lora_document(audited: LoraAudit) -> Document:
+    """Build the document of the audit of a low-rank adapter.
+
+    Examples
+    --------
+    >>> from embaudit.auditing.lora import audit_lora
+    >>> draw = np.random.default_rng(0)
+    >>> found = audit_lora(draw.normal(size=(200, 4)), draw.normal(size=(4, 100)))
+    >>> made = lora_document(found)
+    >>> made.question, made.tables[0].headings[:3]
+    ('Do cosines of the factors of this adapter say anything?',
+     ('module', 'outputs', 'inputs'))
+    """
+    import pandas as pd
+
+    rows = [
+        {
+            "module": record["module"],
+            "outputs": record["outputs"],
+            "inputs": record["inputs"],
+            "r": record["rank"],
+            "length": record["norm"],
+            "effective rank": record["effective_rank"],
+            "rows of B kept": record["output_kept_by_pair"],
+            "columns of A kept": record["input_kept_by_pair"],
+            "rows in update": record["output_kept_by_update"],
+            "columns in update": record["input_kept_by_update"],
+        }
+        for record in audited.records()
+    ]
+    shares = ("rows of B kept", "columns of A kept", *_IN_UPDATE)
+    table = Table(
+        "nearest rows of B and columns of A of each module",
+        pd.DataFrame(rows),
+        "kept by another pair of factors with the same update, and nearest in the "
+        "update",
+        formats={
+            **dict.fromkeys(shares, percent),
+            "length": "{:.3g}",
+            "effective rank": "{:.1f}",
+        },
+        essential=("r", "effective rank", "rows of B kept", "columns of A kept"),
+    )
+    return Document(
+        "Do cosines of the factors of this adapter say anything?",
+        (audited.conclusion, *audited.details),
+        sections=(
+            Section("findings", "Findings", "Findings", findings=audited.findings),
+            Section.of("modules", "Modules", "Modules", table),
+        ),
+        facts=(("modules", f"{len(audited.modules):,}"),),
+    )
+
+
+_IN_UPDATE = ("rows in update", "columns in update")
+"""Columns of the share of neighbours that are neighbours in the update, too."""
+
+
+def _known(share: float | None) -> float:
+    """Return a share without the rounding that would print 100 % as 99.9 %."""
+    return np.nan if share is None else snapped(share)
+
+
+def lora_comparison_document(found: LoraComparison) -> Document:
+    """Build the document of a comparison of two low-rank adapters.
+
+    Examples
+    --------
+    >>> from embaudit.networks import compare_lora
+    >>> draw = np.random.default_rng(0)
+    >>> pair = draw.normal(size=(30, 2)), draw.normal(size=(2, 20))
+    >>> made = lora_comparison_document(compare_lora(pair, pair))
+    >>> made.question, made.conclusion[0]
+    ('Are these two adapters alike?',
+     'The adapters have the same factors, up to rounding.')
+    """
+    import pandas as pd
+
+    rows = [
+        {
+            "module": record["module"],
+            "cosine": record["cosine"],
+            "by chance ±": record["cosine_deviation_by_chance"],
+            "of factors": record["factor_cosine"],
+            "outputs shared": _known(record["output_overlap"]),
+            "inputs shared": _known(record["input_overlap"]),
+            "first length": record["first_norm"],
+            "second length": record["second_norm"],
+        }
+        for record in found.records()
+    ]
+    table = Table(
+        "cosine of the updates of each module",
+        pd.DataFrame(rows),
+        "the least alike first",
+        formats={
+            "cosine": "{:.3f}",
+            "by chance ±": "{:.2g}",
+            "of factors": "{:.3f}",
+            "outputs shared": percent,
+            "inputs shared": percent,
+            "first length": "{:.3g}",
+            "second length": "{:.3g}",
+        },
+        essential=("cosine", "by chance ±", "of factors"),
+    )
+    return Document(
+        "Are these two adapters alike?",
+        (found.conclusion, *found.details),
+        sections=(Section.of("modules", "Modules", "Modules", table),),
+        facts=(("common modules", f"{len(found.modules):,}"),),
+    )
+
+
 document.register(Audit, audit_document)
 document.register(BlockCosines, block_document)
 document.register(Comparison, comparison_document)
 document.register(CopyComparison, copies_document)
 document.register(Evaluation, evaluation_document)
+document.register(LoraAudit, lora_document)
+document.register(LoraComparison, lora_comparison_document)
 document.register(SimpsonReport, simpson_document)
 
 

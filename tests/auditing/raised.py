@@ -39,6 +39,7 @@ from embaudit.auditing.finding import Kind
 from embaudit.auditing.findings import conclusions
 from embaudit.auditing.identity import ScoreChange
 from embaudit.auditing.limits import Certificate, Limits
+from embaudit.auditing.lora import audit_lora
 from embaudit.auditing.near_duplicates import NearDuplicates
 from embaudit.auditing.predicted import PenaltyForm, Predicted
 from embaudit.auditing.spaces import Relation, TwoSpaces
@@ -761,12 +762,20 @@ def of_truth_table(codes: set[str]) -> list[Finding]:
     return found
 
 
+def of_adapter() -> list[Finding]:
+    """Return what the audit of a low-rank adapter finds."""
+    draw = np.random.default_rng(0)
+    factors = draw.normal(size=(200, 4)), draw.normal(size=(4, 100))
+    return list(audit_lora(*factors).findings)
+
+
 def drawn() -> list[Finding]:
     """Return every finding and note sorted by code, each text once, whatever its numbers.
 
     A code that no case made by hand raises is shown on a model of the truth table.
     """
     found = [one for case in cases().values() for one in conclusions(case)]
+    found += of_adapter()
     found += of_truth_table(set(CODES) - {one.code for one in found})
     order = list(NAMES)
     texts: dict[str, Finding] = {}

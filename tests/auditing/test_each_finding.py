@@ -305,7 +305,8 @@ def test_every_finding_has_a_model_for_and_against_it():
     """Models of the truth table are for and against the codes that have none here."""
     assert list(FINDINGS) == sorted(set(FINDINGS) & set(CODES))
     in_truth_table = {code for row in TRUTH_TABLE.values() for code in row.findings}
-    assert set(CODES) - set(FINDINGS) <= in_truth_table
+    # tests/truth/test_low_rank_adapters.py is the table of EMB601.
+    assert set(CODES) - set(FINDINGS) - {"EMB601"} <= in_truth_table
 
 
 @pytest.mark.parametrize("code", FINDINGS)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from networks.adapters import write_adapter
 from pages import PAGES, ROOT, Block, blocks, differences
 
 from embaudit.cli import main
@@ -69,6 +70,10 @@ def folder(tmp_path, monkeypatch):
     queries[::60] = 2 * rng.normal(size=(25, 16))
     np.save("documents.npy", documents)
     np.save("queries.npy", queries)
+    for name in ("adapter_one", "adapter_two"):
+        modules = {f"layers.{i}": rng.normal(size=(2, 64, 4)) for i in range(2)}
+        factors = {module: (b, a.T) for module, (b, a) in modules.items()}
+        write_adapter(Path(name), factors)
     return tmp_path
 
 

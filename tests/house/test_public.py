@@ -76,6 +76,7 @@ def test_every_source_of_randomness_has_one_default():
 TRUTH = ["a", "b"] * 10
 GROUP = ea.gauges.Diagonal(3, max_condition=2.0)
 HEAD = ea.FactorModel.from_softmax(RIGHT)
+FACTORS = LEFT, RIGHT.T
 TABLE = pd.DataFrame({"x": RIGHT[:, 0], "y": RIGHT[:, 1], "group": TRUTH})
 
 
@@ -88,6 +89,7 @@ RANDOM = {
     "audit_attention": lambda rng: ea.audit_attention(NETWORK, 0, 0, n_rows=9, rng=rng).to_dict(),
     "equivalent_attention": lambda rng: ea.equivalent_attention(NETWORK, 0, 0, rng=rng),
     "audit": lambda rng: ea.audit(MODEL, n_gauges=1, n_pairs=100, rng=rng).to_dict(),
+    "audit_lora": lambda rng: ea.audit_lora(*FACTORS, rng=rng).to_dict(),
     "compare": lambda rng: ea.compare(MODEL, MODEL, rng=rng).to_dict(),
     "compare_copies": lambda rng: (
         ea.compare_copies(MODEL, "binary", n_lists=9, rng=rng).to_dict()

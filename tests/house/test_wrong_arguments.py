@@ -164,6 +164,8 @@ CALLS = {
     },
     ea.identified_cosines: {"model": MODEL, "role": "right"},
     ea.identified_factors: {"model": MODEL, "role": "right"},
+    ea.audit_lora: {"source": LEFT, "a": RIGHT.T, "scale": 2.0, "n_neighbours": 2},
+    ea.compare_lora: {"first": (LEFT, RIGHT.T), "second": (LEFT, RIGHT.T)},
     ea.compare_copies: {"original": MODEL, "copies": "int8", "n_neighbours": 2},
     ea.index_metric: {"model": MODEL, "served": "cosine", "n_neighbours": 2},
     ea.levels: {"model": MODEL},

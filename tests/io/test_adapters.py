@@ -244,12 +244,13 @@ def test_an_adapter_is_no_model(tmp_path):
     ("call", "text"),
     [
         (lambda: adapter_of(B), "must be a path, or two matrices B and A; got ndarray"),
-        (lambda: adapter_of(B, A[:3]), r"got \(12, 4\) and \(3, 10\)\.$"),
-        (lambda: adapter_of(B.T, A.T), "transpose both"),
-        (lambda: adapter_of(A, A.T), "give B first, then A"),
-        (lambda: adapter_of(B, A, scale=np.nan), "scale must be a finite number"),
-        (lambda: adapter_of(B, NAN), "A must be finite"),
+        (lambda: adapter_of((B, A[:3])), r"got \(12, 4\) and \(3, 10\)\.$"),
+        (lambda: adapter_of((B.T, A.T)), "transpose both"),
+        (lambda: adapter_of((A, A.T)), "give B first, then A"),
+        (lambda: adapter_of((B, A), scale=np.nan), "scale must be a finite number"),
+        (lambda: adapter_of((B, NAN)), "A must be finite"),
         (lambda: adapter_of(3), "must be a path, or two matrices"),
+        (lambda: adapter_of("x", scale=2.0), "scale must be left out"),
         (lambda: adapter_of("no-such-file"), "a file that exists"),
     ],
 )

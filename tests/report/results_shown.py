@@ -112,6 +112,8 @@ def every_result() -> dict[str, Result]:
         audited_head(),
         ea.compare(model, equivalent),
         ea.evaluate_similarities(model, [f"{SCRIPT}{i % 3}" for i in range(30)]),
+        ea.audit_lora(users, items.T),
+        ea.compare_lora((users, items.T), (users[:, :2], items.T[:2])),
         ea.compare_copies(model, ["int8", "first:1"]),
         ea.index_metric(model, "cosine"),
         ea.query_reach(model),

@@ -30,6 +30,8 @@ NAMES = (
     "IndexMetric",
     "LabelCombinations",
     "Levels",
+    "LoraAudit",
+    "LoraComparison",
     "Movement",
     "NearlyEqual",
     "Pinning",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.findings import (
+    adapter_factors,
     baseline_predictions,
     changed_predictions,
     collapsed_rows,
@@ -57,13 +58,13 @@ if TYPE_CHECKING:
     Check = Callable[[Evidence], Iterator[Finding]]
 
     class FindingModule(Protocol):
-        """A module that holds one finding: what it means, and when it is drawn."""
+        """A module that holds one finding.
+
+        Its function `check` draws the finding, from the evidence of an audit of a model
+        or from what another audit measured.
+        """
 
         ENTRY: Entry
-
-        def check(self, evidence: Evidence) -> Iterator[Finding]:
-            """Draw the finding for each role or side that it is about."""
-            ...
 
 
 MODULES: tuple[FindingModule, ...] = (
@@ -101,6 +102,7 @@ MODULES: tuple[FindingModule, ...] = (
     query_hubs,
     unreached_rows,
     far_queries,
+    adapter_factors,
 )
 """The modules of findings, each with one code."""
 NOTES = (

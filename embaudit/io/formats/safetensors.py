@@ -43,6 +43,8 @@ SINGLE = "model.safetensors"
 """Name of the only file of a checkpoint in a folder."""
 INDEX = "model.safetensors.index.json"
 """Name of the index of the shards of a checkpoint in a folder."""
+ADAPTER = "adapter_model.safetensors"
+"""The file of a folder in which PEFT writes a low-rank adapter, which is no model."""
 DTYPES = {
     "F64": "float64",
     "F32": "float32",
@@ -70,7 +72,7 @@ CODES = {
 def recognises(path: Path) -> bool:
     """Return True for a file, an index of shards, or a folder with one of the two."""
     if path.is_dir():
-        return (path / SINGLE).exists() or (path / INDEX).exists()
+        return any((path / name).exists() for name in (SINGLE, INDEX, ADAPTER))
     return path.name.lower().endswith((".safetensors", ".safetensors.index.json"))
 
 
@@ -124,7 +126,8 @@ class Safetensors:
 
     def __init__(self, path: Path) -> None:
         if path.is_dir():
-            path = path / SINGLE if (path / SINGLE).exists() else path / INDEX
+            names = (name for name in (SINGLE, INDEX) if (path / name).exists())
+            path = path / next(names, ADAPTER)
         self.path = existing_file(path)
         self.metadata: dict[str, str] = {}
         """Texts in the header of a single file, next to the tensors."""

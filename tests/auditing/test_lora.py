@@ -1,0 +1,142 @@
+"""The audit of a low-rank adapter: figures against dense updates, remarks and refusals."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from networks.adapters import dense, pair, regauged, write_adapter
+
+import embaudit as ea
+from embaudit.errors import InputError
+
+MODULES = {f"layers.{i}": pair(i, 80, 50, 4) for i in range(3)}
+
+
+def nearest(rows, n):
+    """Return the n nearest rows of each row, by brute force."""
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    cosines = unit @ unit.T
+    np.fill_diagonal(cosines, -np.inf)
+    return [set(line) for line in np.argsort(-cosines, axis=1)[:, :n]]
+
+
+def kept(first, second):
+    return np.mean(
+        [len(one & other) / len(one) for one, other in zip(first, second, strict=True)]
+    )
+
+
+def test_shares_of_neighbours_against_dense_updates(tmp_path):
+    folder = write_adapter(tmp_path / "one", MODULES, dtype=np.float64)
+    audited = ea.audit_lora(folder, rng=3)
+    assert {module.name for module in audited.modules} == set(MODULES)
+    for module in audited.modules:
+        b, a = MODULES[module.name]
+        matrix = dense((b, a), 2.0)
+        assert module.norm == pytest.approx(np.linalg.norm(matrix))
+        other_b = module.gauge.apply(b, "left")
+        other_a = module.gauge.apply(a.T, "right").T
+        np.testing.assert_allclose(dense((other_b, other_a), 2.0), matrix, atol=1e-10)
+        assert np.linalg.cond(module.gauge.matrix("left")) == pytest.approx(100)
+        for side, stored, other, update in (
+            (module.outputs, b, other_b, matrix),
+            (module.inputs, a.T, other_a.T, matrix.T),
+        ):
+            lists = nearest(stored, 10)
+            assert side.n == 10
+            assert side.n_lists == len(stored)
+            assert side.kept_by_pair == pytest.approx(kept(lists, nearest(other, 10)))
+            assert side.kept_by_update == pytest.approx(
+                kept(lists, nearest(update, 10))
+            )
+            assert side.by_chance == 10 / (len(stored) - 1)
+    shares = [module.kept_by_pair for module in audited.modules]
+    assert shares == sorted(shares)
+    assert audited.kept_by_pair == pytest.approx(
+        np.average(
+            [[m.outputs.kept_by_pair, m.inputs.kept_by_pair] for m in audited.modules],
+            weights=[[80, 50]] * 3,
+        )
+    )
+    assert audited.findings[0].value == pytest.approx(1 - audited.kept_by_pair)
+
+
+@pytest.mark.parametrize("condition", [10.0, 1e3, 1e6])
+def test_a_gauge_changes_no_figure_of_the_update(condition):
+    factors = pair(0)
+    before = ea.audit_lora(*factors).modules[0]
+    after = ea.audit_lora(*regauged(factors, 1, condition)).modules[0]
+    assert after.norm == pytest.approx(before.norm, rel=1e-8)
+    assert after.effective_rank == pytest.approx(before.effective_rank, rel=1e-8)
+
+
+def test_rows_of_the_update_are_its_prediction_rows():
+    """The advice of the conclusion: cosines that no gauge changes."""
+    b, a = pair(0)
+    rows = ea.identified_factors(ea.FactorModel.from_user_item(b, a.T), "left")
+    matrix = dense((b, a))
+    np.testing.assert_allclose(rows @ rows.T, matrix @ matrix.T, atol=1e-8)
+
+
+def test_scales_change_lengths_and_no_share():
+    factors = pair(0)
+    one, other = ea.audit_lora(*factors), ea.audit_lora(*factors, scale=-3.0)
+    assert other.norm == pytest.approx(3 * one.norm)
+    assert other.kept_by_pair == one.kept_by_pair
+
+
+def test_remarks(tmp_path):
+    b, a = pair(0)
+    modules = {"one": (b, a), "zero": (0 * b, a)}
+    folder = write_adapter(
+        tmp_path / "x",
+        modules,
+        other={"base_model.model.score.weight": np.eye(3)},
+        init_lora_weights="pissa",
+    )
+    notes = ea.audit_lora(folder).notes
+    assert notes[0] == "The update is zero in zero."
+    assert "1 other array, such as base_model.model.score.weight" in notes[1]
+    assert "(init_lora_weights: pissa)" in notes[2]
+    (folder / "adapter_config.json").unlink()
+    assert "a scale of 1 was taken" in ea.audit_lora(folder).notes[2]
+    assert ea.audit_lora(b, a).notes == ()
+
+
+def test_a_record_is_plain_and_complete():
+    audited = ea.audit_lora(*pair(0))
+    record = json.loads(json.dumps(audited.to_dict(), allow_nan=False))
+    assert record["findings"][0]["code"] == "EMB601"
+    assert record["modules"][0]["rank"] == 4
+    assert list(audited.to_frame().columns) == list(record["modules"][0])
+    assert "EMB601" in audited.report()
+    assert "effective rank" in audited._repr_html_()
+    assert repr(audited) == "LoraAudit(1 module, EMB601)"
+
+
+def test_numbers_of_a_zero_update_are_missing_and_not_zero():
+    b, a = pair(0)
+    record = ea.audit_lora(0 * b, a).to_dict()
+    assert record["kept_by_pair"] is None
+    assert record["modules"][0]["effective_rank"] is None
+    assert record["norm"] == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda b, a: ea.audit_lora(b), "a must be the factor A"),
+        (lambda b, a: ea.audit_lora(a, b), r"\(out, r\) and \(r, in\)"),
+        (lambda b, a: ea.audit_lora(b, a, max_condition=0.5), "max_condition must be a number from 1"),
+        (lambda b, a: ea.audit_lora(b, a, max_condition=np.nan), "max_condition must be"),
+        (lambda b, a: ea.audit_lora(b, a, n_neighbours=0), "n_neighbours must be"),
+        (lambda b, a: ea.audit_lora(b, a, n_lists=0), "n_lists must be"),
+        (lambda b, a: ea.audit_lora("x", scale=2.0), "scale must be left out"),
+        (lambda b, a: ea.audit_lora(np.nan * b, a), "B must be finite"),
+    ],
+)  # fmt: skip
+def test_wrong_arguments_are_refused(call, text):
+    with pytest.raises(InputError, match=text):
+        call(*pair(0))

@@ -1,0 +1,219 @@
+"""Two adapters: their updates against dense matrices, answers, remarks and refusals."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from networks.adapters import dense, pair, regauged, write_adapter
+
+import embaudit as ea
+from embaudit.errors import InputError
+from embaudit.networks.lora_comparison import ALIKE, Likeness
+
+MODULES = {f"layers.{i}.{name}": pair(10 * i) for i, name in enumerate("qkv")}
+
+
+def turned(modules=MODULES, condition=10.0):
+    return {
+        name: regauged(factors, seed, condition)
+        for seed, (name, factors) in enumerate(modules.items())
+    }
+
+
+def near(size, modules=MODULES):
+    """Change each update by a random one of `size` times its length."""
+    changed = {}
+    for seed, (name, factors) in enumerate(modules.items()):
+        b, a = pair(500 + seed)
+        scale = size * np.linalg.norm(dense(factors)) / np.linalg.norm(dense((b, a)))
+        changed[name] = np.hstack([factors[0], scale * b]), np.vstack([factors[1], a])
+    return changed
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(name, modules=MODULES, **options):
+        return write_adapter(tmp_path / name, modules, **options)
+
+    return write
+
+
+def test_all_figures_against_dense_matrices(written):
+    others = {**near(0.8), "layers.9.o": pair(99)}
+    del others["layers.0.q"]
+    found = ea.compare_lora(
+        written("one", dtype=np.float64, lora_alpha=6),
+        written("two", others, dtype=np.float64, lora_alpha=2, r=8),
+    )
+    first = {name: dense(factors, 6 / 4) for name, factors in MODULES.items()}
+    second = {
+        name: dense(factors, 2 / factors[0].shape[1])
+        for name, factors in others.items()
+    }
+    common = sorted(first.keys() & second.keys())
+    product = sum((first[name] * second[name]).sum() for name in common)
+    lengths = [
+        np.sqrt(sum((x**2).sum() for x in updates.values()))
+        for updates in (first, second)
+    ]
+    assert found.norms == pytest.approx(lengths)
+    assert found.cosine == pytest.approx(product / np.prod(lengths))
+    assert list(found.first_only) == ["layers.0.q"]
+    assert found.second_only == pytest.approx(
+        {"layers.9.o": np.linalg.norm(second["layers.9.o"])}
+    )
+    squares = [
+        (np.array(first.get(name, 0.0)) - second.get(name, 0.0)) ** 2
+        for name in first.keys() | second.keys()
+    ]
+    distance = np.sqrt(sum(x.sum() for x in squares))
+    assert found.distance == pytest.approx(distance / max(lengths))
+    deviation = np.linalg.norm(
+        [
+            max(
+                np.linalg.norm(second[name] @ first[name].T) / np.sqrt(60),
+                np.linalg.norm(second[name].T @ first[name]) / np.sqrt(40),
+            )
+            for name in common
+        ]
+    )
+    assert found.deviation == pytest.approx(deviation / np.prod(lengths))
+    for module in found.modules:
+        one, other = first[module.name], second[module.name]
+        cosine = (one * other).sum() / np.linalg.norm(one) / np.linalg.norm(other)
+        assert module.cosine == pytest.approx(cosine)
+
+
+def test_the_stored_factors_have_any_cosine(written):
+    """Rotations of the dimensions reach both ends, and they change no update."""
+    b, a = pair(0)
+    others = pair(1)
+    found = ea.compare_lora((b, a), others)
+    factors = np.vstack([b, a.T]), np.vstack([others[0], others[1].T])
+    lengths = np.prod([np.linalg.norm(x) for x in factors])
+    assert found.factor_cosine == pytest.approx(
+        (factors[0] * factors[1]).sum() / lengths
+    )
+    u, _, vt = np.linalg.svd(factors[0].T @ factors[1])
+    for sign in (1, -1):
+        rotation = sign * (u @ vt)
+        again = ea.compare_lora((b @ rotation, rotation.T @ a), others)
+        assert again.factor_cosine == pytest.approx(sign * found.most_by_rotation)
+        assert again.cosine == pytest.approx(found.cosine)
+        assert again.most_by_rotation == pytest.approx(found.most_by_rotation)
+
+
+@pytest.mark.parametrize("condition", [1.0, 10.0, 1e3, 1e6])
+def test_a_gauge_of_one_adapter_changes_no_figure_of_updates(written, condition):
+    first, second = written("a", near(0.7), dtype=np.float64), written("b", near(1.5))
+    changed = written("c", turned(near(0.7), condition), dtype=np.float64)
+    before, after = (ea.compare_lora(path, second) for path in (first, changed))
+    assert before.likeness is after.likeness
+    names = [
+        name for name in before.records()[0] if name not in ("module", "factor_cosine")
+    ]
+    for one, other in zip(before.records(), after.records(), strict=True):
+        assert one["module"] == other["module"]
+        for name in names:
+            assert other[name] == pytest.approx(one[name], rel=1e-8, abs=1e-8), name
+    for name in ("cosine", "deviation", "distance", "norms"):
+        assert getattr(after, name) == pytest.approx(getattr(before, name), rel=1e-8)
+
+
+def test_the_order_of_two_adapters_changes_no_cosine(written):
+    one, other = written("one"), written("other", near(0.5))
+    there, back = ea.compare_lora(one, other), ea.compare_lora(other, one)
+    assert there.cosine == pytest.approx(back.cosine)
+    assert there.deviation == pytest.approx(back.deviation)
+    assert there.norms == back.norms[::-1]
+    assert there.likeness is back.likeness
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_the_same_update_is_found_in_each_type_of_numbers(written, dtype):
+    found = ea.compare_lora(
+        written("one", dtype=dtype), written("two", turned(), dtype=dtype)
+    )
+    assert found.likeness is Likeness.SAME_UPDATE
+    assert "which rounding of the factors explains" in found.conclusion
+    same = ea.compare_lora(written("one", dtype=dtype), written("three", dtype=dtype))
+    assert same.likeness is Likeness.SAME_FACTORS
+
+
+def test_a_difference_above_rounding_is_no_same_update(written):
+    found = ea.compare_lora(
+        written("one", dtype=np.float64),
+        written("two", near(1e-6), dtype=np.float64),
+    )
+    assert found.likeness is Likeness.ALIKE
+    assert 1 - found.cosine < 1e-11
+
+
+@pytest.mark.parametrize(
+    ("size", "likeness"),
+    [(0.5, Likeness.ALIKE), (0.95, Likeness.ALIKE), (1.1, Likeness.RELATED)],
+)
+def test_alike_means_that_half_of_the_squared_length_is_shared(written, size, likeness):
+    """A random change of relative size s leaves a cosine near 1 / sqrt(1 + s²)."""
+    found = ea.compare_lora(written("one"), written("two", near(size)))
+    assert found.cosine == pytest.approx((1 + size**2) ** -0.5, abs=0.03)
+    assert (found.cosine >= ALIKE) == (likeness is Likeness.ALIKE)
+    assert found.likeness is likeness
+
+
+REMARKS = {
+    "other arrays": (
+        {"other": {"base_model.model.score.weight": np.eye(3)}}, "other array, such as base_model",
+    ),
+    "other base": ({"base_model_name_or_path": "b"}, "base models a and b"),
+    "other modules": ({"modules": MODULES | {"x": pair(3)}}, "Only the second adapter changes x"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "text"), REMARKS.values(), ids=REMARKS)
+def test_remarks_name_what_is_not_compared(written, options, text):
+    one = written("one", base_model_name_or_path="a")
+    options = {"base_model_name_or_path": "a"} | options
+    found = ea.compare_lora(one, written("two", **options))
+    assert any(text in note for note in found.notes), found.notes
+    assert ea.compare_lora(one, one).notes == ()
+
+
+def test_without_scales_the_answer_is_conditional(written):
+    one, two = written("one"), written("two", turned())
+    for folder in (one, two):
+        (folder / "adapter_config.json").unlink()
+    found = ea.compare_lora(one, two)
+    assert found.likeness is Likeness.SAME_UPDATE
+    assert "if both have the same lora_alpha" in found.conclusion
+    assert any("a scale of 1 was taken" in note for note in found.notes)
+
+
+def test_a_record_is_plain_and_complete(written):
+    found = ea.compare_lora(written("one"), written("two", near(1.0)))
+    record = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert record["likeness"] == found.likeness.value
+    assert [one["module"] for one in record["modules"]] == list(
+        found.to_frame()["module"]
+    )
+    cosines = found.to_frame()["cosine"].tolist()
+    assert cosines == sorted(cosines)
+    assert "Are these two adapters alike?" in found.report()
+    assert "factor" in found._repr_html_()
+    assert repr(found) == f"LoraComparison({found.likeness.value}, 3 common modules)"
+
+
+def test_adapters_of_different_base_models_are_refused(written):
+    one = written("one")
+    with pytest.raises(
+        InputError, match=r"of one shape in both adapters.*\(60, 40\) and \(60, 41\)"
+    ):
+        ea.compare_lora(one, written("two", {"layers.0.q": pair(0, 60, 41)}))
+    with pytest.raises(
+        InputError, match=r"with modules in common; got layers\.0\.q, .* and x;"
+    ):
+        ea.compare_lora(one, written("three", {"x": pair(0)}))
+    with pytest.raises(InputError, match="a path, or two matrices B and A; got int"):
+        ea.compare_lora(one, 3)
