@@ -42,7 +42,8 @@ LATENT = "kv_lora_rank"
 ROTATIONS = ("default", "linear", "dynamic", "yarn", "longrope", "su", "llama3")
 """Kinds of rotary embeddings that turn every plane at a speed of its own."""
 OTHER_PARTS = re.compile(
-    r"\b(?:[qk]_(?:layer)?norm|[qk]_ln|query_layernorm|key_layernorm|sinks)\b"
+    r"\b(?:[qk]_(?:layer)?norm|[qk]_ln|(?:query|key)_layernorm|sinks"
+    r"|distance_embedding)\b"
 )
 """Names of parts of an attention that change its scores."""
 MOST_SIZE = 1e30
@@ -147,6 +148,13 @@ class AttentionHead:
     def free_columns(self) -> Indices:
         """The columns that no rotary embedding turns."""
         return np.setdiff1d(np.arange(self.width), self.planes.ravel())
+
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        """Names of the tensors of the projections, without their biases."""
+        names = [part.weight.name for part in (*self.queries, self.key, self.value)]
+        names += [block.name for block in self.outputs]
+        return tuple(dict.fromkeys(names))
 
     @property
     def layer_name(self) -> str:
@@ -699,7 +707,7 @@ def _planes(
         columns is odd or too large.
     """
     none = np.empty((0, 2), dtype=np.intp)
-    if family.rotary == "none" or not _is_rotated(config, layer):
+    if family.rotary == "none" or not _is_rotated(config, family, layer):
         return none
     rotation = _rotation(config, layer)
     kind = rotation.get("rope_type") or rotation.get("type") or "default"
@@ -724,11 +732,20 @@ def _planes(
     return np.stack([2 * half, 2 * half + 1], axis=1)
 
 
-def _is_rotated(config: Config, layer: int) -> bool:
-    """Return False for a layer that a network leaves without positions."""
-    layers = config.values.get("no_rope_layers")
-    if not isinstance(layers, list) or layer >= len(layers):
+def _is_rotated(config: Config, family: AttentionFamily, layer: int) -> bool:
+    """Return False for a layer that a network leaves without positions.
+
+    Raises
+    ------
+    InputError
+        If a network of a family with such layers does not say which ones they are.
+    """
+    if not family.skips_rotations:
         return True
+    key = "no_rope_layers"
+    layers = config.values.get(key)
+    if not isinstance(layers, list) or layer >= len(layers):
+        raise must_be(f"{key} of config.json", "a number per layer", repr(layers))
     # Despite the name of the key, 1 stands for a layer with positions.
     return bool(layers[layer])
 

@@ -19,7 +19,7 @@ from embaudit.core.plain import frame_of, plain_dict
 from embaudit.core.results import Result
 from embaudit.core.sizes import MOST_COUNT
 from embaudit.core.tolerances import FLOAT32_TIE, TIE
-from embaudit.core.words import change_size, percent
+from embaudit.core.words import change_size, percent, three_digits
 from embaudit.errors import must_be
 from embaudit.gauges import Affine, GaugeGroup, GeneralLinear
 from embaudit.io.attention import read_head
@@ -105,9 +105,9 @@ class HeadTable:
             return ""
         text = (
             f"A drawn head with the same outputs moves cosines of {self.name} by "
-            f"{self.shown.mean_abs:.2f} on average. Prediction cosines (of "
+            f"{three_digits(self.shown.mean_abs)} on average. Prediction cosines (of "
             f"{COMPARED[self.name]}), which no such head changes, differ from them by "
-            f"{self.predicted.mean_abs:.2f} on average"
+            f"{three_digits(self.predicted.mean_abs)} on average"
         )
         if not self.predicted.top_n:
             return f"{text}."
@@ -143,6 +143,8 @@ class AttentionAudit(Result):
     """Number of columns of queries and keys."""
     group: tuple[int, ...]
     """Numbers of the query heads that share the keys and values of this head."""
+    tensors: tuple[str, ...]
+    """Names of the projections that were read."""
     freedom: HeadFreedom
     """The gauges that keep all outputs of the head."""
     rows: HeadRows = field(repr=False)
@@ -217,7 +219,7 @@ class AttentionAudit(Result):
         sentences = {
             AnswerWord.NO: f"{fixes_not} {{}}.",
             AnswerWord.BY_CONVENTION: (
-                f"{fixes_not} {{}}, which here are prediction cosines."
+                f"{fixes_not} {{}}, but for these inputs they are prediction cosines."
             ),
             AnswerWord.UNKNOWN: (
                 f"{head} leaves the cosines of its {{}} free, but those of these "
@@ -265,9 +267,10 @@ class AttentionAudit(Result):
                 "Do not read meaning into these cosines; compare rows by prediction "
                 "cosines (`embaudit.audit_attention(...).prediction_rows('keys')`)."
             )
+        checked = change_size(self.score_change).replace("<", "less than ")
         texts.append(
-            f"Measured on {self.rows.source}. The drawn head changes no score and no "
-            f"output by more than {change_size(self.score_change)} of its size."
+            f"Measured on {self.rows.source}. Scores and outputs of the drawn head "
+            f"differ by {checked} of their size."
         )
         return [text for text in texts if text]
 
@@ -320,6 +323,7 @@ class AttentionAudit(Result):
                 "head": self.head,
                 "width": self.width,
                 "group": self.group,
+                "tensors": self.tensors,
                 "n_planes": len(self.freedom.planes),
                 "n_free_columns": len(self.freedom.free),
                 "shifts_keys": self.freedom.shifts_keys,
@@ -412,6 +416,7 @@ def audit_attention(
         head=found.head,
         width=found.width,
         group=found.group,
+        tensors=found.tensors,
         freedom=freedom,
         rows=rows,
         tables=_tables(freedom, rows, gauge, n_neighbours, draw),

@@ -34,6 +34,7 @@ from embaudit.core.words import (
     row_called,
     snapped,
     three_decimals,
+    three_digits,
     up,
 )
 from embaudit.evaluation import Evaluation
@@ -1202,7 +1203,15 @@ def attention_document(found: AttentionAudit) -> Document:
             ("columns", f"{found.width:,}"),
             ("rotary planes", f"{len(found.freedom.planes):,}"),
             ("query heads that share the keys", f"{len(found.group):,}"),
+            ("tensors", ", ".join(found.tensors)),
             ("inputs", rows),
+            *(
+                (
+                    f"ranges of {table.name}",
+                    f"{table.range_set}; {table.n_ranges:,} pairs",
+                )
+                for table in found.tables
+            ),
         ),
     )
 
@@ -1220,9 +1229,9 @@ def attention_table(found: AttentionAudit) -> Table:
             (
                 table.name,
                 str(table.answer),
-                f"{table.range_width:.2f}",
-                f"{table.shown.mean_abs:.2f}",
-                f"{table.predicted.mean_abs:.2f}",
+                three_digits(table.range_width),
+                three_digits(table.shown.mean_abs),
+                three_digits(table.predicted.mean_abs),
                 kept,
             )
         )
@@ -1235,14 +1244,10 @@ def attention_table(found: AttentionAudit) -> Table:
         "from prediction cosines",
         f"nearest {top_n} by both",
     ]
-    notes = [
-        f"ranges of {table.name}: {table.range_set}, {table.n_ranges:,} pairs"
-        for table in found.tables
-    ]
     return Table(
         "cosines in heads with the same outputs",
         pd.DataFrame(rows, columns=columns),
-        "; ".join(notes),
+        f"ranges at stretches of at most {found.max_condition:g}",
         formats=dict.fromkeys(columns, str),
     )
 

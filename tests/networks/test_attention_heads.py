@@ -380,6 +380,7 @@ def test_arguments_are_refused(tmp_path, arguments, options, sentence):
         ({"head_dim": 5}, "as wide as the 16 inputs of the output projection"),
         ({"num_key_value_heads": 1}, "one of 4 dimensions for the heads"),
         ({"rope_scaling": {"rope_type": "spiral"}}, "rope_type of config.json must"),
+        ({"model_type": "smollm3"}, "no_rope_layers of config.json must be a number"),
         ({"rope_theta": 1.0}, "rope_theta of config.json must be a number above 1"),
         ({"partial_rotary_factor": 2}, "a number from 0 to 1; got 2."),
         ({"partial_rotary_factor": 0.25}, "an even number up to 4; got 1."),

@@ -61,6 +61,8 @@ class AttentionFamily:
     rotary: Rotary = "none"
     rotary_share: float = 1.0
     """Share of the columns that is rotated, unless `config.json` says another one."""
+    skips_rotations: bool = False
+    """True if some layers are without positions, which `config.json` lists."""
     positions: str = ""
     """Name of embeddings of positions that are added to the tokens; empty if none."""
     first_position: int = 0
@@ -96,6 +98,7 @@ def _llama(
     scaled_by_width: bool = False,
     has_norms: bool = False,
     rotary_share: float = 1.0,
+    skips_rotations: bool = False,
     multiplier: str = "",
     output: str = "self_attn.o_proj",
 ) -> AttentionFamily:
@@ -114,6 +117,7 @@ def _llama(
         key_norm="self_attn.k_norm" if has_norms else "",
         rotary=rotary,
         rotary_share=rotary_share,
+        skips_rotations=skips_rotations,
         scaled_by_width=scaled_by_width,
         multiplier=multiplier,
         prefixes=_DECODER,
@@ -244,7 +248,8 @@ _DISTILBERT = AttentionFamily(
     prefixes=("distilbert.", ""),
 )
 ATTENTION_FAMILIES: dict[str, AttentionFamily] = {
-    **dict.fromkeys(("llama", "mistral", "mixtral", "qwen2", "smollm3"), _llama()),
+    **dict.fromkeys(("llama", "mistral", "mixtral", "qwen2"), _llama()),
+    "smollm3": _llama(skips_rotations=True),
     **dict.fromkeys(("qwen3", "qwen3_moe"), _llama(has_norms=True)),
     "gemma": _llama(adds_one=True, scaled_by_width=True),
     "gemma2": _llama(adds_one=True, scaled_by_width=True),
