@@ -17,6 +17,8 @@ from peers.servers import (
 import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.io import read
+from embaudit.io.stores.base import Address
+from embaudit.io.stores.qdrant import _server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -302,6 +304,26 @@ def test_the_key_comes_from_the_environment(
         address, "QDRANT_API_KEY", monkeypatch, refusal="a key that can read it"
     )
     np.testing.assert_array_equal(reading.model.right, X[ORDER])
+
+
+@pytest.mark.parametrize("port", ["", ":1"])
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1", "[::1]"])
+def test_a_key_for_this_machine_causes_no_warning(
+    host: str, port: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QDRANT_API_KEY", "secret")
+    place = f"http://{host}{port}"
+    _, name, store = _server(Address.parse("qdrant", f"qdrant:{place}/items"))
+    assert (name, store.place) == ("items", place)
+
+
+@pytest.mark.parametrize("host", ["localhost.example", "127.0.0.10", "example"])
+def test_a_key_for_another_machine_is_not_sent_unnoticed(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QDRANT_API_KEY", "secret")
+    with pytest.warns(UserWarning, match="Api key is used with an insecure"):
+        _server(Address.parse("qdrant", f"qdrant:http://{host}/items"))
 
 
 def test_a_server_that_fails_meanwhile(server: Server) -> None:

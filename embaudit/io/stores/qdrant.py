@@ -52,8 +52,8 @@ KEY = "QDRANT_API_KEY"
 """Variable of the environment that holds the key of a server."""
 SERVER = re.compile(r"(https?):/+([^/?#]+)(/[^?#]*)?(.*)", re.DOTALL)
 """Scheme, host, path, and query of the address of a collection."""
-LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-"""Hosts to which a key can be sent without encryption."""
+LOOPBACK = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d*)?", re.IGNORECASE)
+"""Host and port of this machine, to which a key can be sent without encryption."""
 FORM = "qdrant:http://HOST:6333/COLLECTION"
 """What an address looks like."""
 TIMEOUT_SECONDS = 60
@@ -124,7 +124,7 @@ def _server(address: Address) -> tuple[QdrantClient, str, Address]:
     prefix, _, name = (path or "").rstrip("/").rpartition("/")
     module = client("qdrant_client", extra="qdrant", what="a collection of Qdrant")
     with warnings.catch_warnings():
-        if host.rpartition(":")[0] in LOOPBACK:
+        if LOOPBACK.fullmatch(host):
             warnings.filterwarnings("ignore", "Api key is used with an insecure")
         server = module.QdrantClient(
             url=f"{scheme}://{host}{prefix}",
