@@ -500,6 +500,33 @@ def test_duckdb_files_of_views_alone_are_refused(tmp_path: Path) -> None:
         assert "got only the view films; in DuckDB, write" in refusal_of(address)
 
 
+def test_duckdb_file_is_closed_when_it_was_read(tmp_path: Path) -> None:
+    place = write_duckdb(tmp_path, arrow())
+    duckdb = pytest.importorskip("duckdb")
+    described = inspect(place)
+    reading = read(place)
+    reading.model.right.sum()
+    # Both results are still in use, so this does not rely on garbage collection.
+    with duckdb.connect(str(place)) as database:
+        database.execute("DELETE FROM films WHERE id > (SELECT median(id) FROM films)")
+    assert described.format == reading.intake.format == "duckdb"
+    assert read(place).model.n_right < reading.model.n_right
+
+
+def test_duckdb_file_that_changes_before_its_rows_are_read_is_refused(
+    tmp_path: Path,
+) -> None:
+    from embaudit.io.options import Request
+    from embaudit.io.stores.duckdb import read as describe
+
+    place = write_duckdb(tmp_path, arrow())
+    contents = describe(place, Request())
+    with pytest.importorskip("duckdb").connect(str(place)) as database:
+        database.execute("UPDATE films SET id = id + 1000")
+    with pytest.raises(InputError, match="left alone while it is read; got changes"):
+        contents.model()
+
+
 def test_duckdb_indexes_that_state_the_default_metric_agree_with_it() -> None:
     pytest.importorskip("pyarrow")
     from embaudit.io.stores.duckdb import metric_of

@@ -1,6 +1,7 @@
 """Tables of a DuckDB file, read and written by its client.
 
-To read, the file is opened for reading only.
+To read, the file is opened for reading only, and only while its columns are described
+or rows are scanned. Nobody can write to a file that is open in the same process.
 """
 
 from __future__ import annotations
@@ -102,24 +103,67 @@ def read(address: str | Path, request: Request) -> Contents:
     store = replace(typed, place=str(path))
     if not is_store(path):
         raise no_store(typed, "a file of DuckDB")
-    duckdb = client("duckdb", extra="duckdb", what="a DuckDB table")
-    with errors_of_client(typed, _errors()):
-        database = duckdb.connect(str(path), read_only=True)
-        try:
-            tables = _names(database, TABLES)
-            _require_no_view(store, wanted, tables, _names(database, VIEWS))
-            name = chosen_table_of_columns(
-                store,
-                sorted(tables),
-                wanted,
-                lambda name: _Rows(database, store, *tables[name]).schema(),
-            )
-            rows = _Rows(database, typed, *tables[name])
-            return rows.table(str(path)).contents(request)
-        except BaseException:
-            # Nothing will be read, and nobody can write to a file that is open here.
-            database.close()
-            raise
+    file = _File(path, typed, _state(path))
+    with file.opened() as database:
+        tables = _names(database, TABLES)
+        _require_no_view(store, wanted, tables, _names(database, VIEWS))
+        name = chosen_table_of_columns(
+            store,
+            sorted(tables),
+            wanted,
+            lambda name: _Rows(file, *tables[name]).schema(),
+        )
+        return _Rows(file, *tables[name]).table().contents(request)
+
+
+def _state(path: Path) -> list[tuple[int, ...]]:
+    """Return place, size and time of the last change of a file and of its log.
+
+    The log next to a file holds changes that are not in the file yet.
+    """
+    states = []
+    for file in (path, path.with_name(f"{path.name}.wal")):
+        if file.exists():
+            status = file.stat()
+            states.append((status.st_ino, status.st_size, status.st_mtime_ns))
+    return states
+
+
+@dataclass(frozen=True, eq=False)
+class _File:
+    """A file that is opened several times: to describe its columns and for each scan.
+
+    Nobody can write to it while it is open. It is closed between the scans, so it must
+    still be the same file when it is opened again.
+    """
+
+    path: Path
+    address: Address
+    state: list[tuple[int, ...]]
+    """See `_state`."""
+
+    @contextmanager
+    def opened(self) -> Iterator[Any]:
+        """Open the file for reading; close it after the block.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read, or was changed since it was described.
+        """
+        duckdb = client("duckdb", extra="duckdb", what="a DuckDB table")
+        with (
+            errors_of_client(self.address, _errors()),
+            duckdb.connect(str(self.path), read_only=True) as database,
+        ):
+            if _state(self.path) != self.state:
+                raise must_be(
+                    File(self.address),
+                    "left alone while it is read",
+                    "changes to the file",
+                    "run the command again",
+                )
+            yield database
 
 
 def _names(database: Any, query: str) -> dict[str, tuple[str, str]]:
@@ -162,16 +206,20 @@ def _require_no_view(
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """A table in a file that is open for reading."""
+    """A table in a file."""
 
-    database: Any
-    address: Address
+    file: _File
     schema_name: str
     table_name: str
 
-    def table(self, path: str) -> ColumnTable:
+    def table(self) -> ColumnTable:
         return ColumnTable(
-            self.address, self.schema(), self.count, self.scan, self.metric, (path,)
+            self.file.address,
+            self.schema(),
+            self.count,
+            self.scan,
+            self.metric,
+            (str(self.file.path),),
         )
 
     @property
@@ -180,13 +228,15 @@ class _Rows:
 
     def schema(self) -> pa.Schema:
         """Return the names and types of the columns."""
-        relation = self.database.sql(f"SELECT * FROM {self._quoted} LIMIT 0")  # noqa: S608
-        return _reader(relation, 1).schema
+        query = f"SELECT * FROM {self._quoted} LIMIT 0"  # noqa: S608
+        with self.file.opened() as database:
+            return _reader(database.sql(query), 1).schema
 
     def count(self, filled: Sequence[str]) -> int:
         """Count the rows in which some columns are filled."""
         query = f"SELECT count(*) FROM {self._quoted}{_filter(filled)}"  # noqa: S608
-        return int(self.database.execute(query).fetchone()[0])
+        with self.file.opened() as database:
+            return int(database.execute(query).fetchone()[0])
 
     def scan(
         self, columns: Sequence[str], *, filled: Sequence[str], n_rows: int
@@ -194,17 +244,17 @@ class _Rows:
         """Read columns in the order of the rows; see `Scan`."""
         names = ", ".join([PLACE, *map(quoted, columns)])
         query = f"SELECT {names} FROM {self._quoted}{_filter(filled)}"  # noqa: S608
-        # Each scan has a cursor of its own, because a connection ends a scan when it
-        # starts another one.
-        cursor = self.database.cursor()
-        with errors_of_client(self.address, _errors()):
-            for batch in _reader(cursor.sql(query), n_rows):
+        # Each scan has a connection of its own, because a connection ends a scan when
+        # it starts another one.
+        with self.file.opened() as database:
+            for batch in _reader(database.sql(query), n_rows):
                 yield batch.column(0), batch.select(list(columns))
 
     def metric(self, column: str) -> Metric:
         """Return the metric of the HNSW index of a column of vectors."""
-        rows = self.database.execute(INDEXES, [self.schema_name, self.table_name])
-        return metric_of(column, rows.fetchall())
+        with self.file.opened() as database:
+            rows = database.execute(INDEXES, [self.schema_name, self.table_name])
+            return metric_of(column, rows.fetchall())
 
 
 def metric_of(column: str, indexes: Sequence[tuple[str, str | None]]) -> Metric:
