@@ -257,7 +257,9 @@ def counts_in(interactions: Any, model: FactorModel, role: SideName) -> Floats:
     """
     side = model.side(role)
     side_ids = _required_ids(model, role)
-    codes, ids = _codes_of_side(read_events(interactions), role)
+    # The options for columns are about the held-out interactions.
+    events = read_events(interactions, has_options=False)
+    codes, ids = _codes_of_side(events, role)
     rows = places_of(ids, side_ids)[codes]
     rows = rows[rows >= 0]
     if not len(rows):

@@ -52,7 +52,7 @@ from embaudit.core.words import (
 from embaudit.errors import InputError, must_be
 from embaudit.io import model_of
 from embaudit.io.files import AnyPath
-from embaudit.io.tables.interactions import read_interactions
+from embaudit.io.tables.interactions import read_ratings
 from embaudit.io.tables.titles import places_of
 from embaudit.linalg.nearest import (
     NeighbourLists,
@@ -662,7 +662,7 @@ def score_noise(model: FactorModel, ratings: AnyPath) -> float:
             model.predicts.title,
             "give the standard deviation of a score as a number",
         )
-    interactions = read_interactions(ratings, duplicates="last")
+    interactions = read_ratings(ratings)
     if interactions.columns[2] is None:
         raise must_be(
             f"the table {ratings}",

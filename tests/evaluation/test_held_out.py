@@ -14,6 +14,7 @@ from scipy.stats import hypergeom
 from embaudit.core.words import percent
 from embaudit.errors import InputError
 from embaudit.evaluation import evaluate_similarities, held_out_interactions
+from embaudit.evaluation.held_out import counts_in
 from embaudit.evaluation.list_measures import LIST_MEASURES
 from embaudit.model import FactorModel
 
@@ -144,6 +145,17 @@ def test_popularity_is_not_judged_without_counts():
     )
     assert "popularity" not in without.by_query
     assert "Popularity alone is not judged" in without.explain()
+
+
+def test_columns_of_the_training_are_known_by_their_names_alone():
+    # `user` and `item` choose columns of the held-out interactions.
+    model = FactorModel.from_vectors(np.eye(3), ids=["a", "b", "c"])
+    training = pd.DataFrame({"who": ["x", "y"], "item": ["a", "b"]})
+    with pytest.raises(InputError, match="a customary name, such as user") as caught:
+        counts_in(training, model, "right")
+    assert "choose it with" not in str(caught.value)
+    named = training.rename(columns={"who": "user"})
+    assert counts_in(named, model, "right").tolist() == [1, 1, 0]
 
 
 def test_popularity_is_counted_in_the_training():

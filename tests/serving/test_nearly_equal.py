@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import embaudit as ea
-from embaudit.errors import InputError
+from embaudit.errors import InputError, Option
 from embaudit.linalg.nearest import neighbours
 from embaudit.model import FactorModel
 from embaudit.serving import NearlyEqual, nearly_equal, score_noise
@@ -322,6 +322,26 @@ def test_a_table_of_other_ids_is_refused(tmp_path):
     table.write_text("userId,movieId,rating\nx,y,3.5\nz,w,2.5\n")
     with pytest.raises(InputError, match="at least 30; got 0"):
         score_noise(ratings_model(), table)
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        ("who,movieId,rating\nx,y,3.5\n", "the user column of .*, such as user"),
+        ("userId,what,rating\nx,y,3.5\n", "the item column of .*, such as item"),
+        ("userId,uid,movieId\nx,x,y\n", "got userId and uid; .*, such as user"),
+        ("userId,movieId,stars,rating\nx,y,3,3\n", "got stars and rating; .*such as"),
+        ("x,y,964982703\nz,w,964982931\n", "a first line that names the columns"),
+    ],
+)
+def test_a_table_of_noise_is_never_sent_to_an_option(lines, sentence, tmp_path):
+    table = tmp_path / "held-out.csv"
+    table.write_text(lines)
+    with pytest.raises(InputError, match=sentence) as caught:
+        score_noise(ratings_model(), table)
+    assert not [
+        part for part in caught.value.sentence.parts if isinstance(part, Option)
+    ]
 
 
 def test_a_model_without_ids_cannot_be_compared_with_ratings(tmp_path):

@@ -113,7 +113,7 @@ class TableFile:
         customary: Iterable[str],
         place: int,
         *,
-        option: str = "",
+        option: str | None = "",
     ) -> int:
         """Find a column as `find_column` does.
 
@@ -128,7 +128,7 @@ class TableFile:
                 Sentence("the {} column of {}", what, File(self.path)),
                 "one with a customary name",
                 self.list_columns(),
-                Sentence("choose it with {}", Option(option or what)),
+                _remedy(what, option, customary),
             )
         return position
 
@@ -139,7 +139,7 @@ class TableFile:
         customary: Iterable[str],
         place: int | None = None,
         *,
-        option: str = "",
+        option: str | None = "",
         excluded: Collection[int] = (),
     ) -> int | None:
         """Return the position of a column, or None if there is no such column.
@@ -155,8 +155,9 @@ class TableFile:
             caller gives none.
         place : int, optional
             Position of the column in a table without a header.
-        option : str
-            The option that chooses the column; `what` by default.
+        option : str, optional
+            The option that chooses the column; `what` by default. None if no option
+            chooses it, so that only its name in the table can tell.
         excluded : collection of int
             Positions of columns that are not found by a customary name.
 
@@ -182,11 +183,28 @@ class TableFile:
                 Sentence("the {} column of {}", what, File(self.path)),
                 "one",
                 " and ".join(self.names[position] for position in found),
-                Sentence("choose it with {}", Option(option or what)),
+                _remedy(what, option, customary),
             )
         if found:
             return found[0]
         return None
+
+
+def _remedy(what: str, option: str | None, customary: Iterable[str]) -> Sentence:
+    """Say how a column can be chosen: by an option, or by its name in the table.
+
+    Examples
+    --------
+    >>> print(_remedy("user", "", ["user"]))
+    choose it with user
+    >>> print(_remedy("user", None, ["userid", "user"]))
+    give exactly one column a customary name, such as user
+    """
+    if option is not None:
+        return Sentence("choose it with {}", Option(option or what))
+    shortest = min(customary, key=lambda name: (len(name), name))
+    example = what if what in customary else shortest
+    return Sentence("give exactly one column a customary name, such as {}", example)
 
 
 def open_table(

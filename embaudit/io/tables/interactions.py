@@ -230,6 +230,78 @@ def read_interactions(
         raise must_be("threshold", "a finite number", threshold)
     table = _open_interactions(path, sep, header)
     columns = _find_columns(table, user, item, rating)
+    return _interactions(
+        table,
+        columns,
+        threshold=threshold,
+        binarise=binarise,
+        duplicates=duplicates,
+        may_hold_times=rating is None and table.names is None,
+    )
+
+
+def read_ratings(path: AnyPath) -> Interactions:
+    r"""Read a table of users, items and ratings by the customary names of its columns.
+
+    Of several ratings of one item by one user, the last one counts.
+
+    Raises
+    ------
+    InputError
+        As `read_interactions` does, but errors never advise to choose a column by an
+        option, because the callers have none.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "ratings.csv")
+    ...     _ = file.write_text("who,movieId,rating\n7,10,4.0\n8,20,1.0\n")
+    ...     read_ratings(file)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: the user column of ...ratings.csv must be one with a
+    customary name; got who, movieId, rating; give exactly one column a
+    customary name, such as user.
+    """
+    table = _open_interactions(path)
+    columns = _find_columns(table, None, None, None, has_options=False)
+    return _interactions(
+        table,
+        columns,
+        duplicates="last",
+        may_hold_times=table.names is None,
+        has_options=False,
+    )
+
+
+def _interactions(
+    table: TableFile,
+    columns: Columns,
+    *,
+    threshold: float | None = None,
+    binarise: bool = False,
+    duplicates: Duplicates,
+    may_hold_times: bool,
+    has_options: bool = True,
+) -> Interactions:
+    """Read the columns of a table of interactions into a sparse matrix.
+
+    Parameters
+    ----------
+    table : TableFile
+        The table.
+    columns : Columns
+        Its columns of users, items and ratings.
+    threshold, binarise, duplicates
+        As for `read_interactions`.
+    may_hold_times : bool
+        Whether the column of ratings was taken by its place only, so that it could be
+        one of times.
+    has_options : bool
+        Whether the caller offers an option for the column of ratings.
+    """
     cells: dict[int, Cell] = {columns.user: "id", columns.item: "id"}
     if columns.rating is not None:
         cells[columns.rating] = "number"
@@ -244,8 +316,8 @@ def read_interactions(
         values = np.ones(n_rows)
     else:
         values = to_numbers(table, read.pop(columns.rating), columns.rating)
-    if rating is None and table.names is None:
-        _require_no_times(table, values)
+    if may_hold_times:
+        _require_no_times(table, values, has_options=has_options)
     matrix = _to_matrix(table, users, items, values, (user_ids, item_ids), duplicates)
     n_merged = n_rows - matrix.nnz
     keep = matrix.data != 0
@@ -289,6 +361,7 @@ def read_events(
     item: str | int | None = None,
     time: str | int | None = None,
     with_times: bool = False,
+    has_options: bool = True,
 ) -> Events:
     """Read the pairs of users and items in a table, and their times.
 
@@ -305,6 +378,9 @@ def read_events(
     with_times : bool
         Whether times are read. They are numbers, or dates of a data frame, a Parquet or
         an Arrow file.
+    has_options : bool
+        Whether the caller offers options for the columns of users and items. If not,
+        errors advise to rename columns.
 
     Raises
     ------
@@ -321,8 +397,9 @@ def read_events(
     ([0, 0, 1], ['a', 'b', 'b'], array([6., 5., 7.]))
     """
     table = _open_interactions(source, customary=TIME_NAMES)
-    user_position = table.required_column("user", user, USER_NAMES, 0)
-    item_position = table.required_column("item", item, ITEM_NAMES, 1)
+    option = "" if has_options else None
+    user_position = table.required_column("user", user, USER_NAMES, 0, option=option)
+    item_position = table.required_column("item", item, ITEM_NAMES, 1, option=option)
     if user_position == item_position:
         name = table.title(user_position)
         raise must_be("the user and item columns", "different ones", f"{name} twice")
@@ -360,14 +437,22 @@ def _find_columns(
     user: str | int | None,
     item: str | int | None,
     rating: str | int | None,
+    *,
+    has_options: bool = True,
 ) -> Columns:
-    """Find the columns of users, items and ratings."""
-    user_position = table.required_column("user", user, USER_NAMES, 0)
-    item_position = table.required_column("item", item, ITEM_NAMES, 1)
+    """Find the columns of users, items and ratings.
+
+    Without options, errors advise to rename columns.
+    """
+    option = "" if has_options else None
+    user_position = table.required_column("user", user, USER_NAMES, 0, option=option)
+    item_position = table.required_column("item", item, ITEM_NAMES, 1, option=option)
     is_ignored = rating == "none" and "none" not in (table.names or ())
     rating_position = None
     if not is_ignored:
-        rating_position = table.find_column("rating", rating, RATING_NAMES, 2)
+        rating_position = table.find_column(
+            "rating", rating, RATING_NAMES, 2, option=option
+        )
     positions = [user_position, item_position]
     if rating_position is not None:
         positions.append(rating_position)
@@ -377,18 +462,21 @@ def _find_columns(
     return Columns(user_position, item_position, rating_position)
 
 
-def _require_no_times(table: TableFile, ratings: Floats) -> None:
+def _require_no_times(table: TableFile, ratings: Floats, *, has_options: bool) -> None:
     """Raise InputError if the third column, without a header, holds times."""
     if ratings.min() > LARGEST_RATING:
+        remedy = Sentence("write a first line that names the columns")
+        if has_options:
+            remedy = Sentence(
+                "choose {} if these are times, {} if they are ratings",
+                Option("rating", "none"),
+                Option("rating", 2),
+            )
         raise must_be(
             Sentence("the third column of {}", File(table.path)),
             "ratings",
             f"numbers from {ratings.min():.0f} on",
-            Sentence(
-                "choose {} if these are times, {} if they are ratings",
-                Option("rating", "none"),
-                Option("rating", 2),
-            ),
+            remedy,
         )
 
 
